@@ -1,0 +1,25 @@
+/** An account of the chain as every part of the house passes it around. */
+import type { Address } from '../values/address.js';
+
+/** State of one account; an account that does not exist is `null` wherever this is asked for. Never mutated in place. */
+export interface AccountState {
+  readonly lamports: bigint;
+  readonly owner: Address;
+  readonly data: Uint8Array;
+  readonly executable: boolean;
+  /** 2^64 − 1 for every rent-exempt account. */
+  readonly rentEpoch: bigint;
+}
+
+export const RENT_EPOCH_EXEMPT = 18_446_744_073_709_551_615n;
+
+/** Lamports for a byte and its share of the bookkeeping, as the Rent sysvar of the cluster has them. */
+const RENT_LAMPORTS_PER_BYTE = 6_960n;
+const ACCOUNT_OVERHEAD_BYTES = 128n;
+
+/** Lowest balance with which an account of `sizeBytes` lives for ever (squads-v4.md, section 2, "Rent"). */
+export const rentExemptLamports = (sizeBytes: number): bigint =>
+  (ACCOUNT_OVERHEAD_BYTES + BigInt(sizeBytes)) * RENT_LAMPORTS_PER_BYTE;
+
+/** Fee of a transaction for each of its signatures, without a priority fee. */
+export const LAMPORTS_PER_SIGNATURE = 5_000n;

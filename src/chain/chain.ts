@@ -1,0 +1,92 @@
+/**
+ * The port to the chain, near or far: read, submit, look up.
+ *
+ * The chain is a ledger of its own. Submitting decides nothing; what became of a signature is only ever known by
+ * looking it up. Implementations: `local/` (LiteSVM on a durable ledger) and `rpc/` (a cluster).
+ */
+import type { Address } from '../values/address.js';
+import type { AccountState } from './account.js';
+
+/** Base58 text of the first signature of a transaction: its name on the chain. */
+export type Signature = string;
+
+export interface RecentBlockhash {
+  /** Base58 text of 32 bytes. */
+  readonly blockhash: string;
+  /** Height of the last block in which a transaction with this blockhash can land. */
+  readonly lastValidBlockHeight: bigint;
+}
+
+/** Why a transaction failed, in the terms of the cluster. */
+export type TransactionError =
+  | { readonly kind: 'instruction'; readonly index: number; readonly custom: number }
+  | { readonly kind: 'instruction'; readonly index: number; readonly error: string }
+  | { readonly kind: 'transaction'; readonly error: string; readonly accountIndex?: number };
+
+/** What the chain knows of a signature that has landed. A failed transaction has landed too: its fee is gone. */
+export interface TransactionRecord {
+  readonly signature: Signature;
+  /** Block height in which it landed. */
+  readonly slot: bigint;
+  /** Milliseconds since the Unix epoch. */
+  readonly blockTimeMs: number;
+  readonly error: TransactionError | null;
+  readonly logs: readonly string[];
+  readonly feeLamports: bigint;
+  readonly computeUnits: bigint;
+}
+
+/** The chain refused to take the bytes at all; nothing of them landed or will land unless they are submitted again. */
+export interface Rejection {
+  /** Index of the offending transaction among those submitted. */
+  readonly index: number;
+  readonly error: TransactionError;
+  readonly logs: readonly string[];
+}
+
+/** One refusal or `null` for each unit submitted, in order; `null` says only that it was taken. */
+export type SubmitReceipt = readonly (Rejection | null)[];
+
+/** The part of the chain that only reads; all that an approver needs. */
+export interface ChainReader {
+  /** Accounts in the order asked for, as of one moment; `null` where there is none. */
+  getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]>;
+
+  latestBlockhash(): Promise<RecentBlockhash>;
+
+  blockHeight(): Promise<bigint>;
+
+  /** Records in the order asked for; `null` for a signature that has not landed. */
+  lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]>;
+
+  /** The wire bytes of a landed transaction, or `null`. */
+  getTransaction(signature: Signature): Promise<Uint8Array | null>;
+}
+
+export interface Chain extends ChainReader {
+  /**
+   * Submits transactions that stand for themselves, in order. One that fails while running lands as failed and keeps its
+   * fee; one that cannot even start (bad signature, unknown blockhash, payer too poor) is rejected and the rest goes on.
+   * A signature that has landed already is taken and changes nothing.
+   *
+   * @param transactions - signed wire bytes.
+   * @returns a receipt with one entry a transaction.
+   * @throws `ERR_UNAVAILABLE` when the chain is out of reach; whether the bytes arrived is then unknown.
+   */
+  submit(transactions: readonly Uint8Array[]): Promise<SubmitReceipt>;
+
+  /**
+   * Submits bundles, each landing whole or not at all, in order; the first that is rejected stops those after it.
+   *
+   * @param bundles - 1 to {@link MAX_BUNDLE_TRANSACTIONS} signed transactions each.
+   * @returns one entry a bundle that was tried.
+   */
+  submitBundles(bundles: readonly (readonly Uint8Array[])[]): Promise<SubmitReceipt>;
+
+  close(): Promise<void>;
+}
+
+/** Transactions in a bundle at most (contract, section 1.2). */
+export const MAX_BUNDLE_TRANSACTIONS = 4;
+/** Blocks for which a blockhash stays good. */
+export const BLOCKHASH_LIFETIME_BLOCKS = 150n;

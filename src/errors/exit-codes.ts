@@ -1,0 +1,35 @@
+/** The process's exit numbers and what each means (contract, section 2.4). */
+
+/** Exit number by meaning; `docs` in the README and `flywheel help exit-codes` print this table. */
+export const EXIT = {
+  done: 0,
+  internal: 1,
+  usage: 2,
+  partial: 3,
+  auth: 4,
+  refused: 5,
+  unavailable: 6,
+  unknownOutcome: 7,
+  pending: 8,
+  unsafe: 9,
+  failedOnChain: 10,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** One line a code, in the order in which help and README print them. */
+export const EXIT_CODE_MEANINGS: readonly (readonly [ExitCode, string])[] = [
+  [EXIT.done, 'done'],
+  [EXIT.internal, 'internal error'],
+  [EXIT.usage, 'usage, or the input is invalid; nothing was sent'],
+  [EXIT.partial, 'burn-batch: some elements failed'],
+  [EXIT.auth, 'not authenticated or not allowed (401, 403)'],
+  [EXIT.refused, 'refused by the service (other 4xx), or not found'],
+  [EXIT.unavailable, 'rate limited or unavailable after waiting --max-wait'],
+  [EXIT.unknownOutcome, 'outcome unknown: sent, no answer; the command that resumes safely is printed'],
+  [EXIT.pending, 'still pending when --timeout ended'],
+  [EXIT.unsafe, 'refused for safety (approval check failed)'],
+  [EXIT.failedOnChain, 'failed on chain: the batch is FAILED'],
+  [EXIT.interrupted, 'interrupted or declined'],
+];

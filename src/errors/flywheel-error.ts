@@ -1,0 +1,92 @@
+/** The one error class: a code of the table, a sentence for people, and what a caller needs to go on. */
+import { ERRORS, type ErrorCode, isErrorCode } from './codes.js';
+import type { ExitCode } from './exit-codes.js';
+
+export interface FlywheelErrorOptions {
+  /** What to do next, imperative; replaces the hint of the table. */
+  readonly hint?: string;
+  readonly cause?: unknown;
+  /** HTTP status as a server sent it, when it differs from the table. */
+  readonly status?: number;
+  readonly requestId?: string;
+  readonly idempotencyKey?: string;
+  /** Seconds to wait before the next try. */
+  readonly retryAfterSeconds?: number;
+  /** A code this build does not know, as a remote service sent it. */
+  readonly foreignCode?: string;
+  /** Exit number, where the place that raises it knows better than the table. */
+  readonly exit?: ExitCode;
+}
+
+/** The problem as it goes over the wire: `{ error, message }`. */
+export interface ProblemBody {
+  readonly error: string;
+  readonly message: string;
+}
+
+export class FlywheelError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code;
+  readonly options: FlywheelErrorOptions;
+
+  constructor(code: Code, message: string, options: FlywheelErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'FlywheelError';
+    this.code = code;
+    this.options = options;
+  }
+
+  /** The code as printed: the service's own where it is unknown to this build. */
+  get wireCode(): string {
+    return this.options.foreignCode ?? this.code;
+  }
+
+  get status(): number | undefined {
+    return this.options.status ?? ERRORS[this.code].status ?? undefined;
+  }
+
+  get exitCode(): ExitCode {
+    return this.options.exit ?? ERRORS[this.code].exit;
+  }
+
+  get hint(): string | undefined {
+    return this.options.hint ?? (ERRORS as Record<ErrorCode, { hint?: string }>)[this.code].hint;
+  }
+
+  /** The same error with more context; message, code and stack are kept. */
+  with(more: FlywheelErrorOptions): FlywheelError<Code> {
+    const copy = new FlywheelError(this.code, this.message, { ...this.options, ...more });
+    if (this.stack !== undefined) copy.stack = this.stack;
+    return copy;
+  }
+
+  toBody(): ProblemBody {
+    return { error: this.wireCode, message: this.message };
+  }
+}
+
+/** Is this an error of the house, and, if a code is given, of that code? */
+export function isFlywheelError<Code extends ErrorCode = ErrorCode>(
+  error: unknown,
+  code?: Code,
+): error is FlywheelError<Code> {
+  return error instanceof FlywheelError && (code === undefined || error.code === code);
+}
+
+/** Whatever was thrown, as an error of the house; an unknown one becomes `code` and keeps its cause. */
+export function wrapUnknown(error: unknown, code: ErrorCode = 'ERR_INTERNAL'): FlywheelError {
+  if (isFlywheelError(error)) return error;
+  return new FlywheelError(code, 'Something went wrong inside; set FLYWHEEL_DEBUG=1 to see where.', {
+    cause: error,
+  });
+}
+
+/** An error from its wire form; a code this build does not know is kept as it came. */
+export function errorFromBody(body: ProblemBody, options: FlywheelErrorOptions = {}): FlywheelError {
+  if (isErrorCode(body.error)) return new FlywheelError(body.error, body.message, options);
+  return new FlywheelError('ERR_INTERNAL', body.message, { ...options, foreignCode: body.error });
+}
+
+/** For what cannot happen unless this program is wrong. @throws `ERR_INTERNAL` */
+export function invariant(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new FlywheelError('ERR_INTERNAL', message);
+}

@@ -1,0 +1,65 @@
+/** A Solana address: 32 bytes written in base58. What lies at it is decided elsewhere. */
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { base58Decode, base58Encode } from './base58.js';
+
+declare const brand: unique symbol;
+
+/** Base58 text of exactly 32 bytes. */
+export type Address = string & { readonly [brand]: 'Address' };
+
+export const ADDRESS_LENGTH_BYTES = 32;
+/** 32 bytes take 32 to 44 base58 characters. */
+const MAX_TEXT_LENGTH = 44;
+
+const CACHE_LIMIT = 4_096;
+const textByBytes = new Map<string, Address>();
+const bytesByText = new Map<string, Uint8Array>();
+
+function remember<Value>(cache: Map<string, Value>, key: string, value: Value): Value {
+  if (cache.size >= CACHE_LIMIT) cache.clear();
+  cache.set(key, value);
+  return value;
+}
+
+function decode(text: string): Uint8Array | undefined {
+  if (text.length > MAX_TEXT_LENGTH) return undefined;
+  const known = bytesByText.get(text);
+  if (known !== undefined) return known;
+  const bytes = base58Decode(text);
+  if (bytes?.length !== ADDRESS_LENGTH_BYTES) return undefined;
+  return remember(bytesByText, text, bytes);
+}
+
+export const isAddress = (text: string): text is Address => decode(text) !== undefined;
+
+/**
+ * Text as an address.
+ * @throws `ERR_INVALID_REQUEST` when it is not base58 of 32 bytes.
+ */
+export function address(text: string): Address {
+  if (!isAddress(text)) {
+    throw new FlywheelError(
+      'ERR_INVALID_REQUEST',
+      `Expected a base58 address of 32 bytes, got ${JSON.stringify(text.slice(0, 64))}.`,
+    );
+  }
+  return text;
+}
+
+/** The 32 bytes of an address; shared and cached, so never write to them. */
+export function addressBytes(value: Address): Uint8Array {
+  const bytes = decode(value);
+  if (bytes === undefined) throw new FlywheelError('ERR_INTERNAL', `Not an address: ${value}`);
+  return bytes;
+}
+
+/** 32 bytes as an address. */
+export function addressFromBytes(bytes: Uint8Array): Address {
+  const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+  const known = textByBytes.get(key);
+  if (known !== undefined) return known;
+  if (bytes.length !== ADDRESS_LENGTH_BYTES) {
+    throw new FlywheelError('ERR_INTERNAL', `An address has 32 bytes, got ${bytes.length}.`);
+  }
+  return remember(textByBytes, key, base58Encode(bytes) as Address);
+}

@@ -1,0 +1,85 @@
+/**
+ * Token amounts: base units as bigint, together with the decimals of their mint.
+ *
+ * Nothing is rounded: text or a number that does not stand for a whole number of base units is refused.
+ */
+import { FlywheelError } from '../errors/flywheel-error.js';
+
+/** Largest amount a token account can hold, in base units (u64). */
+export const MAX_BASE_UNITS = 18_446_744_073_709_551_615n;
+/** The digits of {@link MAX_BASE_UNITS}; stored amounts are padded to this width so that text compares as numbers. */
+export const BASE_UNITS_DIGITS = 20;
+
+const DECIMAL = /^([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,4}))?$/;
+
+const refuse = (message: string): never => {
+  throw new FlywheelError('ERR_INVALID_REQUEST', message);
+};
+
+/** Digits and the power of ten they stand for: 1.25e3 is 125 × 10^1. */
+function scientific(text: string): { digits: bigint; exponent: number } {
+  const parts = DECIMAL.exec(text);
+  if (parts === null)
+    return refuse(`Expected a positive decimal number, got ${JSON.stringify(text.slice(0, 80))}.`);
+  const [, whole = '', fraction = '', power = '0'] = parts;
+  if (whole.length + fraction.length > 400)
+    return refuse(`The number has too many digits: ${text.slice(0, 40)}…`);
+  return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
+}
+
+/**
+ * Decimal text in whole tokens as base units.
+ *
+ * @param text - digits with an optional fraction and exponent, no sign; for a JSON number its shortest decimal text.
+ * @param decimals - of the mint, 0 to 255.
+ * @returns 1 to {@link MAX_BASE_UNITS}.
+ * @throws `ERR_INVALID_REQUEST` for zero, a sign, NaN, more decimals than the mint has, or more than a u64 holds.
+ */
+export function parseTokenAmount(text: string, decimals: number): bigint {
+  const { digits, exponent } = scientific(text);
+  if (digits === 0n) return refuse('The amount must be positive, got 0.');
+  const shift = exponent + decimals;
+  if (shift > 400) return refuse(`The amount ${text} is more than a token account can hold.`);
+  const scaled = shift >= 0 ? digits * 10n ** BigInt(shift) : divideExactly(digits, -shift, text, decimals);
+  if (scaled > MAX_BASE_UNITS) {
+    return refuse(
+      `The amount ${text} is more than a token account can hold (${formatTokenAmount(MAX_BASE_UNITS, decimals)}).`,
+    );
+  }
+  return scaled;
+}
+
+function divideExactly(digits: bigint, places: number, text: string, decimals: number): bigint {
+  const divisor = 10n ** BigInt(places);
+  if (digits % divisor !== 0n)
+    return refuse(`The amount ${text} has more decimals than the token has (${decimals}).`);
+  return digits / divisor;
+}
+
+/**
+ * A JSON number in whole tokens as base units, through its shortest decimal text.
+ * @throws `ERR_INVALID_REQUEST` as {@link parseTokenAmount}; also for negative and non-finite numbers.
+ */
+export function tokenAmountFromNumber(value: number, decimals: number): bigint {
+  if (!Number.isFinite(value) || value <= 0)
+    return refuse(`The amount must be a positive number, got ${String(value)}.`);
+  return parseTokenAmount(String(value), decimals);
+}
+
+/** Base units as decimal text in whole tokens, without trailing zeros or grouping: 1250500000 at 6 is `1250.5`. */
+export function formatTokenAmount(baseUnits: bigint, decimals: number): string {
+  if (decimals === 0) return baseUnits.toString();
+  const padded = baseUnits.toString().padStart(decimals + 1, '0');
+  const fraction = padded.slice(-decimals).replace(/0+$/, '');
+  const whole = padded.slice(0, -decimals);
+  return fraction === '' ? whole : `${whole}.${fraction}`;
+}
+
+/** Do two decimal texts stand for the same number? `1.50` and `15e-1` do. */
+export function sameDecimal(left: string, right: string): boolean {
+  const a = scientific(left);
+  const b = scientific(right);
+  const low = Math.min(a.exponent, b.exponent);
+  if (Math.max(a.exponent, b.exponent) - low > 800) return a.digits === 0n && b.digits === 0n;
+  return a.digits * 10n ** BigInt(a.exponent - low) === b.digits * 10n ** BigInt(b.exponent - low);
+}

@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config';
+
+/** One project a kind of test; nothing is retried. */
+const project = (name: string, include: readonly string[], timeoutMs: number) => ({
+  test: {
+    name,
+    include: include.map((glob) => `test/${glob}`),
+    testTimeout: timeoutMs,
+    hookTimeout: timeoutMs,
+    retry: 0,
+    pool: 'forks' as const,
+  },
+});
+
+export default defineConfig({
+  test: {
+    root: new URL('..', import.meta.url).pathname,
+    allowOnly: false,
+    reporters: ['default', new URL('./support/summary-reporter.ts', import.meta.url).pathname],
+    projects: [
+      project('unit', ['unit/**/*.test.ts', 'architecture.test.ts'], 30_000),
+      project('contract', ['contract/**/*.test.ts'], 60_000),
+      project('conformance', ['conformance/**/*.test.ts'], 120_000),
+      project('e2e', ['e2e/**/*.test.ts'], 300_000),
+    ],
+  },
+});
