@@ -1,0 +1,120 @@
+/** Registration, keys, funding and status of the embedded engine; never served over HTTP (contract, sections 2.1 and 2.7). */
+import type { Scope } from './schemas/scalars.js';
+
+export type TokenProgramName = 'token' | 'token-2022';
+export type TokenGeneration = 'v1' | 'v2';
+
+export interface RegisterInput {
+  readonly name: string;
+  readonly symbol: string;
+  readonly decimals: number;
+  /** Whole tokens as decimal text; minted once, the mint authority is then given up. */
+  readonly supply: string;
+  readonly tokenProgram: TokenProgramName;
+  readonly tokenGeneration: TokenGeneration;
+  /** Whole tokens and SOL as decimal text. */
+  readonly vaultTokens: string;
+  readonly vaultSol: string;
+  readonly burnWalletTokens: string;
+  readonly burnWalletSol: string;
+  readonly proofTypes: readonly string[];
+  readonly scopes: readonly Scope[];
+  /** Whole tokens a UTC day; `null` for no cap. */
+  readonly dailyBurn: string | null;
+  readonly dailyAirdrop: string | null;
+  /** The owner's address; the engine never sees the owner's key. */
+  readonly owner: string;
+}
+
+export interface ApiKeyCreated {
+  readonly id: string;
+  /** Shown once; only its SHA-256 is stored. */
+  readonly key: string;
+  readonly scopes: readonly Scope[];
+}
+
+export interface ApiKeyInfo {
+  readonly id: string;
+  readonly scopes: readonly Scope[];
+  /** `null`: every proof type of the flywheel. */
+  readonly proofTypes: readonly string[] | null;
+  readonly dateCreated: string;
+  readonly dateRevoked: string | null;
+}
+
+export interface Registration {
+  readonly tokenId: string;
+  readonly name: string;
+  readonly symbol: string;
+  readonly mintAddress: string;
+  readonly decimals: number;
+  readonly tokenProgram: TokenProgramName;
+  readonly tokenGeneration: TokenGeneration;
+  readonly flywheelId: string;
+  readonly multisig: string;
+  readonly vaultIndex: number;
+  readonly vaultAddress: string;
+  readonly burnWallet: string;
+  readonly owner: string;
+  readonly operator: string;
+  readonly proofTypes: readonly string[];
+  /** Whole tokens as decimal text, or `null`. */
+  readonly dailyLimits: { readonly burn: string | null; readonly airdrop: string | null };
+}
+
+/** Token amounts are decimal text in whole tokens, lamports integer text. */
+export interface RegistrationStatus extends Registration {
+  readonly supply: string;
+  readonly burned: string;
+  readonly balances: {
+    readonly vault: { readonly tokens: string; readonly lamports: string };
+    readonly burnWallet: { readonly tokens: string; readonly lamports: string };
+    readonly owner: { readonly lamports: string };
+    readonly operator: { readonly lamports: string };
+  };
+  readonly usedToday: { readonly burn: string; readonly airdrop: string };
+}
+
+export interface FundInput {
+  readonly to: 'vault' | 'burn-wallet' | 'owner' | 'operator' | (string & {});
+  /** Whole tokens as decimal text. */
+  readonly tokens?: string;
+  readonly sol?: string;
+}
+
+export interface FundResult {
+  readonly address: string;
+  readonly tokens: string;
+  readonly lamports: string;
+  /** Signature of the transaction that funded it. */
+  readonly txHash: string;
+}
+
+/** What only the machine that holds the engine may do. */
+export interface Admin {
+  /**
+   * Mint, burn wallet, vault, multisig (owner and operator, threshold 2), caps, proof types and a first API key, in one step.
+   * @throws `ERR_LOCAL_ALREADY_EXISTS` when the store holds a registration.
+   */
+  register(
+    input: RegisterInput,
+  ): Promise<{ readonly registration: Registration; readonly apiKey: ApiKeyCreated }>;
+
+  /** @throws `ERR_LOCAL_NOT_FOUND` before registration. */
+  registration(): Promise<Registration>;
+
+  status(): Promise<RegistrationStatus>;
+
+  /** Sends tokens or SOL from the local treasury. */
+  fund(input: FundInput): Promise<FundResult>;
+
+  createKey(input: {
+    readonly scopes: readonly Scope[];
+    readonly proofTypes: readonly string[] | null;
+  }): Promise<ApiKeyCreated>;
+
+  listKeys(): Promise<readonly ApiKeyInfo[]>;
+
+  /** @throws `ERR_NOT_FOUND` for an unknown id. Revoking twice is no error. */
+  revokeKey(id: string): Promise<ApiKeyInfo>;
+}

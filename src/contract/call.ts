@@ -1,0 +1,49 @@
+/** What goes along with an operation's input and output: who calls, under which key, and what came of the call. */
+import type { Secret } from '../values/secret.js';
+import type { BurnError, BurnResult } from './schemas/burn.js';
+
+/** One element of a burn-batch that has its outcome; `index` counts from 0 in the order sent. */
+export type ElementOutcome =
+  | ({ readonly index: number; readonly status: 'success' } & BurnResult)
+  | ({ readonly index: number; readonly status: 'error' } & BurnError);
+
+export interface Call {
+  /** The API key, or `null` when none was given. */
+  readonly credential: Secret | null;
+  /** 1 to 255 visible ASCII characters; a UUID for burn-batch. */
+  readonly idempotencyKey?: string;
+  readonly requestId?: string;
+  /** Aborting stops waiting and stops before the next step; what was submitted goes on. */
+  readonly signal?: AbortSignal;
+  /** Told of each burn-batch element as soon as its outcome is stored. */
+  readonly onElement?: (outcome: ElementOutcome) => void;
+}
+
+/** What remains of the rate limit, as the `RateLimit` header tells it. */
+export interface RateLimitState {
+  readonly policy: string;
+  readonly remaining: number;
+  readonly resetSeconds: number;
+}
+
+/** Lamports that a batch has cost so far, whoever paid them. */
+export interface BatchCost {
+  readonly feeLamports: bigint;
+  /** Rent laid out for the batch's own accounts. */
+  readonly rentPaidLamports: bigint;
+  /** Rent that came back when they were closed. */
+  readonly rentReclaimedLamports: bigint;
+}
+
+export interface ReplyMeta {
+  /** The answer is that of an earlier request with the same key; nothing was done now. */
+  readonly replayed: boolean;
+  readonly requestId?: string;
+  readonly rateLimit?: RateLimitState;
+  readonly cost?: BatchCost;
+}
+
+export interface Reply<Value> {
+  readonly value: Value;
+  readonly meta: ReplyMeta;
+}

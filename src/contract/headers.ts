@@ -1,0 +1,48 @@
+/** Names of the headers, and the rules for their values. */
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { isUuid } from '../values/ids.js';
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from './limits.js';
+
+/** Carries the API key unless client and server are given another name (contract, section 1.1). */
+export const API_KEY_HEADER = 'x-service-api-key';
+export const IDEMPOTENCY_KEY_HEADER = 'x-idempotency-key';
+export const REQUEST_ID_HEADER = 'x-request-id';
+export const IDEMPOTENT_REPLAYED_HEADER = 'idempotent-replayed';
+export const RATE_LIMIT_POLICY_HEADER = 'ratelimit-policy';
+export const RATE_LIMIT_HEADER = 'ratelimit';
+export const RETRY_AFTER_HEADER = 'retry-after';
+/** `fee=…;rent-paid=…;rent-reclaimed=…` in lamports, with the answers that hold one batch. */
+export const BATCH_COST_HEADER = 'x-batch-cost';
+
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+
+export const isIdempotencyKey = (text: string): boolean =>
+  text.length <= MAX_IDEMPOTENCY_KEY_LENGTH && VISIBLE_ASCII.test(text);
+
+/**
+ * The idempotency key of a call, as its operation wants it.
+ * @throws `ERR_INVALID_REQUEST` when it is missing where required, or malformed.
+ */
+export function checkIdempotencyKey(
+  key: string | undefined,
+  rule: 'uuid' | 'optional' | 'none',
+): string | undefined {
+  if (rule === 'none') return undefined;
+  if (key === undefined) {
+    if (rule === 'optional') return undefined;
+    throw new FlywheelError(
+      'ERR_INVALID_REQUEST',
+      `The header ${IDEMPOTENCY_KEY_HEADER} is required: a UUID.`,
+    );
+  }
+  if (rule === 'uuid' && !isUuid(key)) {
+    throw new FlywheelError('ERR_INVALID_REQUEST', `The header ${IDEMPOTENCY_KEY_HEADER} must be a UUID.`);
+  }
+  if (!isIdempotencyKey(key)) {
+    throw new FlywheelError(
+      'ERR_INVALID_REQUEST',
+      `The header ${IDEMPOTENCY_KEY_HEADER} must be 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters.`,
+    );
+  }
+  return key;
+}

@@ -1,0 +1,16 @@
+/** Numbers of the contract that are not part of a shape, each with its unit. */
+
+/** Largest request body in bytes, unless configured (contract, section 1.3). */
+export const MAX_BODY_BYTES = 10 * 1_024 * 1_024;
+/** Largest proof in bytes of canonical JSON, unless configured (contract, section 1.6). */
+export const MAX_PROOF_BYTES = 64 * 1_024;
+/** Days for which an idempotency record is kept at least (contract, section 1.4). */
+export const IDEMPOTENCY_RETENTION_DAYS = 30;
+/** Longest idempotency key in characters; visible ASCII only (contract, section 1.4). */
+export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
+/** Time allowed for one request of the client (contract, section 2.5). */
+export const REQUEST_TIMEOUT_MS = 30_000;
+/** Tries of one request, the first included (contract, section 2.5). */
+export const MAX_TRIES = 3;
+/** Longest time to wait for a rate limit or an unavailable service (contract, section 2.5). */
+export const DEFAULT_MAX_WAIT_SECONDS = 60;

@@ -1,0 +1,11 @@
+/** The error body of every failed request (service specification, section 2.4). */
+import { z } from 'zod';
+
+export const problemSchema = z
+  .object({
+    error: z.union([z.string(), z.number()]).meta({
+      description: 'Error code; this service always sends the string, other deployments may send a number.',
+    }),
+    message: z.string().meta({ description: 'Human-readable reason.' }),
+  })
+  .meta({ id: 'Problem' });

@@ -1,0 +1,61 @@
+/** The scalars of the contract: what a valid id, address, amount or time looks like on the wire. */
+import { z } from 'zod';
+import { isAddress } from '../../values/address.js';
+import { isUuid } from '../../values/ids.js';
+
+export const uuidSchema = z
+  .string()
+  .refine(isUuid, 'expected a UUID')
+  .meta({ description: 'UUID.', format: 'uuid', examples: ['5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'] });
+
+export const addressSchema = z
+  .string()
+  .refine(isAddress, 'expected a base58 address of 32 bytes')
+  .meta({
+    description: 'Solana address, base58.',
+    examples: ['4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T'],
+  });
+
+/**
+ * An amount in whole tokens as a JSON number. Decimals beyond the mint's are refused by the engine, which knows the mint.
+ */
+export const amountSchema = z
+  .number('expected a positive number')
+  .positive('expected a positive number')
+  .meta({
+    description: 'Amount in whole tokens, positive, at most as many decimals as the mint has.',
+    format: 'double',
+    examples: [12.5],
+  });
+
+export const dateTimeSchema = z.string().meta({
+  description: 'ISO 8601 date-time in UTC.',
+  format: 'date-time',
+  examples: ['2026-01-31T12:00:00.000Z'],
+});
+
+export const base64Schema = z
+  .base64('expected base64')
+  .min(1, 'expected base64')
+  .meta({ description: 'Bytes in base64.' });
+
+/** 64 lowercase hexadecimal digits. */
+export const hashSchema = z.string().meta({
+  description: 'SHA-256, lowercase hex.',
+  examples: ['e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
+});
+
+export const txHashSchema = z.string().meta({ description: 'Transaction signature, base58.' });
+
+export const proofTypeSchema = z
+  .string()
+  .min(1, 'expected a proof type')
+  .max(64, 'a proof type has at most 64 characters')
+  .meta({
+    description: 'Proof type identifier; allowed values are defined per project and per API key.',
+    examples: ['PRODUCT_BUY'],
+  });
+
+/** Key scopes (service specification, section 5). */
+export const scopeSchema = z.enum(['burn', 'airdrop']);
+export type Scope = z.infer<typeof scopeSchema>;

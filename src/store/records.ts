@@ -1,0 +1,180 @@
+/** The records that the store keeps, as the engine sees them. Base units are bigint, times ISO text in UTC. */
+import type { TokenGeneration, TokenProgramName } from '../contract/admin.js';
+import type { BatchCost } from '../contract/call.js';
+import type { BatchStatus, ExecuteResult, InitResult, SupportedAction } from '../contract/schemas/batch.js';
+import type { Scope } from '../contract/schemas/scalars.js';
+import type { Address } from '../values/address.js';
+import type { Sha256 } from '../values/digest.js';
+import type { UtcDay } from '../values/time.js';
+
+export interface TokenRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly symbol: string;
+  readonly mintAddress: Address;
+  readonly decimals: number;
+  readonly tokenProgram: TokenProgramName;
+  readonly generation: TokenGeneration;
+  /** Base units ever minted. */
+  readonly supply: bigint;
+  /** Wallet whose tokens the two burn operations burn; it pays their fees too. */
+  readonly burnWallet: Address;
+  readonly burnTokenAccount: Address;
+  readonly dateCreated: string;
+}
+
+export interface FlywheelRecord {
+  readonly id: string;
+  readonly tokenId: string;
+  readonly multisig: Address;
+  readonly vaultIndex: number;
+  readonly vaultAddress: Address;
+  readonly vaultTokenAccount: Address;
+  readonly owner: Address;
+  /** Initiates, approves and executes; pays fees and rent. */
+  readonly operator: Address;
+  readonly proofTypes: readonly string[];
+  /** Base units a UTC day; `null` for no cap. */
+  readonly dailyBurnCap: bigint | null;
+  readonly dailyAirdropCap: bigint | null;
+}
+
+export interface ApiKeyRecord {
+  readonly id: string;
+  readonly tokenId: string;
+  /** SHA-256 of the key; the key itself is nowhere. */
+  readonly hash: Sha256;
+  readonly scopes: readonly Scope[];
+  /** `null`: every proof type of the flywheel. */
+  readonly proofTypes: readonly string[] | null;
+  readonly dateCreated: string;
+  readonly dateRevoked: string | null;
+}
+
+export type RequestOperation = 'burn' | 'burnBatch' | 'initBatch' | 'executeBatch';
+
+/** One logical request: its idempotency key, who works on it, and its answer. */
+export interface RequestRecord {
+  readonly id: string;
+  readonly keyId: string;
+  readonly operation: RequestOperation;
+  /** The idempotency key; a random one when the caller gave none. */
+  readonly value: string;
+  readonly fingerprint: Sha256;
+  readonly status: 'running' | 'done';
+  /** Engine instance that works on it, or worked on it when it died. */
+  readonly instance: string;
+  /** Until when its instance is believed to work on it, unless it is known to be dead. */
+  readonly leaseUntilMs: number;
+  /** JSON text of the successful answer; `null` while running. */
+  readonly reply: string | null;
+  readonly batchId: string | null;
+  readonly dateCreated: string;
+}
+
+export type BurnStatus = 'PENDING' | 'SUCCESS' | 'FAILED';
+
+/** One burn: an operation with its own signature and its own outcome. */
+export interface BurnRecord {
+  /** Given by the store, rising; makes otherwise equal transactions differ. */
+  readonly sequence: number;
+  readonly requestId: string;
+  /** Position in its request, from 0. */
+  readonly index: number;
+  readonly tokenId: string;
+  readonly keyId: string;
+  readonly proofType: string;
+  readonly proofHash: Sha256;
+  /** Base units. */
+  readonly amount: bigint;
+  readonly persistOnchain: boolean;
+  /** Day on whose cap the amount is reserved. */
+  readonly day: UtcDay;
+  readonly status: BurnStatus;
+  /** Base58; of the transaction signed last. */
+  readonly signature: string;
+  readonly transaction: Uint8Array;
+  readonly lastValidBlockHeight: bigint;
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
+  readonly dateCreated: string;
+  /** When the burn landed or failed. */
+  readonly dateSettled: string | null;
+}
+
+export type BurnIntent = Omit<BurnRecord, 'status' | 'errorCode' | 'errorMessage' | 'dateSettled'>;
+
+export interface BurnOutcome {
+  readonly sequence: number;
+  readonly status: 'SUCCESS' | 'FAILED';
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
+  readonly dateSettled: string;
+}
+
+/** A pipeline as it was compiled; amounts in base units are derived from `actions` with the token's decimals. */
+export interface PlannedPipeline {
+  readonly type: string;
+  readonly payload: string;
+  readonly actions: readonly SupportedAction[];
+  readonly proofHash: Sha256;
+  /** Argument form of the vault message (squads-v4.md, section 3), base64. */
+  readonly message: string;
+  /** Base units that this pipeline burns and airdrops. */
+  readonly burn: bigint;
+  readonly airdrop: bigint;
+}
+
+export interface BatchRecord {
+  readonly id: string;
+  readonly flywheelId: string;
+  readonly tokenId: string;
+  readonly keyId: string;
+  /** The init request that made it. */
+  readonly requestId: string;
+  readonly status: BatchStatus;
+  /** Index within the multisig; `null` until the set-up has reserved one. */
+  readonly batchIndex: bigint | null;
+  readonly pipelines: readonly PlannedPipeline[];
+  /** Day on whose caps its amounts are reserved. */
+  readonly day: UtcDay;
+  readonly initResult: InitResult | null;
+  readonly executeResult: ExecuteResult | null;
+  /** The approval as issued, base64, and how long its blockhash lives. */
+  readonly approvalTx: string | null;
+  readonly approvalLastValidBlockHeight: bigint | null;
+  /** Engine instance that executes it now, and until when that is believed. */
+  readonly instance: string | null;
+  readonly leaseUntilMs: number;
+  readonly cost: BatchCost;
+  readonly dateCreated: string;
+  readonly dateUpdated: string;
+}
+
+export type BundlePhase = 'SETUP' | 'OWNER_APPROVAL' | 'OPERATOR_APPROVAL' | 'EXECUTE' | 'CLOSE';
+export type BundleStatus = 'PENDING' | 'LANDED' | 'FAILED' | 'EXPIRED';
+
+export interface BundleTransaction {
+  readonly signature: string;
+  /** Signed wire bytes. */
+  readonly bytes: Uint8Array;
+}
+
+/** One step of a batch: 1 to 4 transactions that land together. */
+export interface BundleRecord {
+  readonly id: string;
+  readonly batchId: string;
+  readonly phase: BundlePhase;
+  /** Position within its phase, from 0. */
+  readonly ordinal: number;
+  /** Index of its first transaction within its phase, from 0. */
+  readonly firstTransaction: number;
+  /** SHA-256 over the comma-joined signatures. */
+  readonly bundleId: Sha256;
+  readonly transactions: readonly BundleTransaction[];
+  readonly lastValidBlockHeight: bigint;
+  readonly status: BundleStatus;
+  readonly errorMessage: string | null;
+  /** Within the bundle, from 0. */
+  readonly failedTransaction: number | null;
+}
