@@ -1,0 +1,185 @@
+/** What the accounts of Squads v4 hold, byte by byte (squads-v4.md, section 2). */
+import type { Address } from '../../../values/address.js';
+import {
+  type ByteReader,
+  type ByteWriter,
+  blob,
+  type Codec,
+  type CodecValue,
+  encode,
+  fixed,
+  i64,
+  key,
+  LayoutError,
+  option,
+  struct,
+  tryDecode,
+  u8,
+  u16,
+  u32,
+  u64,
+  vec,
+} from './codec.js';
+import { storedMessage } from './message.js';
+
+/** Bits of a member's mask; mask 0 is allowed, above {@link ALL_PERMISSIONS} is not. */
+export const PERMISSION = { initiate: 1, vote: 2, execute: 4 } as const;
+export const ALL_PERMISSIONS = 7;
+
+/** Bytes of the type mark that begins every account. */
+export const TYPE_MARK_BYTES = 8;
+
+/** No config authority: the zero key, which reads as the system program's address. */
+export const NO_AUTHORITY = '11111111111111111111111111111111' as Address;
+
+export interface Member {
+  readonly key: Address;
+  readonly permissions: number;
+}
+
+/** A member as it stands in the account and in the arguments of multisigCreateV2. */
+export const memberCodec = struct<Member>({ key, permissions: u8 });
+
+const multisigFields = struct({
+  createKey: key,
+  configAuthority: key,
+  threshold: u16,
+  timeLockSeconds: u32,
+  transactionIndex: u64,
+  staleTransactionIndex: u64,
+  rentCollector: option(key),
+  bump: u8,
+  members: vec(u32, memberCodec),
+});
+
+/** The variants in the order of their numbers; `Executing` has no timestamp and is never written any more. */
+export const PROPOSAL_STATUSES = [
+  'Draft',
+  'Active',
+  'Rejected',
+  'Approved',
+  'Executing',
+  'Executed',
+  'Cancelled',
+] as const;
+export type ProposalStatusKind = (typeof PROPOSAL_STATUSES)[number];
+
+export interface ProposalStatus {
+  readonly kind: ProposalStatusKind;
+  /** Unix seconds of the change; 0 for `Executing`, which stores none. */
+  readonly timestamp: bigint;
+}
+
+const statusCodec: Codec<ProposalStatus> = {
+  read: (reader: ByteReader) => {
+    const kind = PROPOSAL_STATUSES[reader.u8()];
+    if (kind === undefined) throw new LayoutError('unknown proposal status');
+    return { kind, timestamp: kind === 'Executing' ? 0n : reader.i64() };
+  },
+  write: (writer: ByteWriter, { kind, timestamp }) => {
+    writer.u8(PROPOSAL_STATUSES.indexOf(kind));
+    if (kind !== 'Executing') i64.write(writer, timestamp);
+  },
+};
+
+const proposalFields = struct({
+  multisig: key,
+  transactionIndex: u64,
+  status: statusCodec,
+  bump: u8,
+  approved: vec(u32, key),
+  rejected: vec(u32, key),
+  cancelled: vec(u32, key),
+});
+
+const batchFields = struct({
+  multisig: key,
+  creator: key,
+  index: u64,
+  bump: u8,
+  vaultIndex: u8,
+  vaultBump: u8,
+  size: u32,
+  executedTransactionIndex: u32,
+});
+
+const batchTransactionFields = struct({
+  bump: u8,
+  ephemeralSignerBumps: blob(u32),
+  message: storedMessage,
+});
+
+const vaultTransactionFields = struct({
+  multisig: key,
+  creator: key,
+  index: u64,
+  bump: u8,
+  vaultIndex: u8,
+  vaultBump: u8,
+  ephemeralSignerBumps: blob(u32),
+  message: storedMessage,
+});
+
+const programConfigFields = struct({
+  authority: key,
+  multisigCreationFeeLamports: u64,
+  treasury: key,
+  reserved: fixed(64),
+});
+
+export type Multisig = CodecValue<typeof multisigFields>;
+export type Proposal = CodecValue<typeof proposalFields>;
+export type Batch = CodecValue<typeof batchFields>;
+export type VaultBatchTransaction = CodecValue<typeof batchTransactionFields>;
+export type VaultTransaction = CodecValue<typeof vaultTransactionFields>;
+export type ProgramConfig = CodecValue<typeof programConfigFields>;
+
+/** A kind of account: its type mark and what follows. */
+export interface AccountLayout<Value> {
+  readonly name: string;
+  /** First 8 bytes of SHA-256 of `account:<Type>`. */
+  readonly typeMark: Uint8Array;
+  readonly fields: Codec<Value>;
+}
+
+const layout = <Value>(name: string, mark: string, fields: Codec<Value>): AccountLayout<Value> => ({
+  name,
+  typeMark: Buffer.from(mark, 'hex'),
+  fields,
+});
+
+export const MULTISIG = layout('Multisig', 'e07479ba44a14fec', multisigFields);
+export const PROPOSAL = layout('Proposal', '1a5ebdbb74883521', proposalFields);
+export const BATCH = layout('Batch', '9cc2462c1658892c', batchFields);
+export const VAULT_BATCH_TRANSACTION = layout(
+  'VaultBatchTransaction',
+  'c4792e240c13fc07',
+  batchTransactionFields,
+);
+export const VAULT_TRANSACTION = layout('VaultTransaction', 'a8faa264510ea2cf', vaultTransactionFields);
+export const PROGRAM_CONFIG = layout('ProgramConfig', 'c4d25ae790958c3f', programConfigFields);
+
+/** Sizes of new accounts in bytes, the type mark included. */
+export const ACCOUNT_SIZE = {
+  /** Always with room for the rent collector, set or not. */
+  multisig: (members: number) => 132 + 33 * members,
+  proposal: (members: number) => 70 + 96 * members,
+  batch: 91,
+  batchTransaction: (ephemeralSigners: number, storedMessageBytes: number) =>
+    13 + ephemeralSigners + storedMessageBytes,
+  vaultTransaction: (ephemeralSigners: number, storedMessageBytes: number) =>
+    87 + ephemeralSigners + storedMessageBytes,
+  programConfig: 144,
+} as const;
+
+/** Does the data begin with the mark of this kind? */
+export const hasTypeMark = (kind: Pick<AccountLayout<never>, 'typeMark'>, data: Uint8Array): boolean =>
+  data.length >= TYPE_MARK_BYTES && kind.typeMark.every((byte, at) => data[at] === byte);
+
+/** The account's value, or `undefined` when the data is of another kind or malformed; bytes behind it are ignored. */
+export const decodeAccount = <Value>(kind: AccountLayout<Value>, data: Uint8Array): Value | undefined =>
+  hasTypeMark(kind, data) ? tryDecode(kind.fields, data, TYPE_MARK_BYTES) : undefined;
+
+/** The account's bytes: type mark and value, no room behind. */
+export const encodeAccount = <Value>(kind: AccountLayout<Value>, value: Value): Uint8Array =>
+  Buffer.concat([kind.typeMark, encode(kind.fields, value)]);

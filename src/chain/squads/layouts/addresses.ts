@@ -1,0 +1,144 @@
+/** The program-derived addresses of Squads v4 (squads-v4.md, section 1), and how any such address is found. */
+import { createHash } from 'node:crypto';
+import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
+import { ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM } from '../../programs.js';
+import { isOnCurve } from './curve.js';
+
+/** An address and the bump that takes it off the curve. */
+export interface DerivedAddress {
+  readonly address: Address;
+  readonly bump: number;
+}
+
+const MAX_BUMP = 255;
+const CACHE_LIMIT = 8_192;
+const MARKER = Buffer.from('ProgramDerivedAddress', 'ascii');
+
+const canonical = new Map<string, DerivedAddress>();
+const withBump = new Map<string, Address | null>();
+
+function remember<Value>(cache: Map<string, Value>, name: string, value: Value): Value {
+  if (cache.size >= CACHE_LIMIT) cache.clear();
+  cache.set(name, value);
+  return value;
+}
+
+const cacheKey = (seeds: readonly Uint8Array[], program: Address): string =>
+  `${program}${seeds.map((seed) => `${seed.length}:${Buffer.from(seed).toString('latin1')}`).join('')}`;
+
+function hashSeeds(seeds: readonly Uint8Array[], bump: number, program: Address): Uint8Array {
+  const hash = createHash('sha256');
+  for (const seed of seeds) hash.update(seed);
+  return hash.update(Uint8Array.of(bump)).update(addressBytes(program)).update(MARKER).digest();
+}
+
+/** The address of these seeds with a given bump, or `null` when it lies on the curve and so is none. */
+export function deriveWithBump(
+  seeds: readonly Uint8Array[],
+  bump: number,
+  program: Address = SQUADS_PROGRAM,
+): Address | null {
+  const name = `${bump}:${cacheKey(seeds, program)}`;
+  const known = withBump.get(name);
+  if (known !== undefined) return known;
+  const bytes = hashSeeds(seeds, bump, program);
+  return remember(withBump, name, isOnCurve(bytes) ? null : addressFromBytes(bytes));
+}
+
+/** The address of these seeds with the highest bump that works: the canonical one. */
+export function derive(seeds: readonly Uint8Array[], program: Address = SQUADS_PROGRAM): DerivedAddress {
+  const name = cacheKey(seeds, program);
+  const known = canonical.get(name);
+  if (known !== undefined) return known;
+  let bump = MAX_BUMP;
+  let bytes = hashSeeds(seeds, bump, program);
+  // Half of all hashes are off the curve, so that none of 256 is cannot happen.
+  while (isOnCurve(bytes)) {
+    bump -= 1;
+    bytes = hashSeeds(seeds, bump, program);
+  }
+  return remember(canonical, name, { address: addressFromBytes(bytes), bump });
+}
+
+const seed = (text: string): Uint8Array => Buffer.from(text, 'ascii');
+
+function u32Seed(value: number): Uint8Array {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
+
+function u64Seed(value: bigint): Uint8Array {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(value);
+  return bytes;
+}
+
+const PREFIX = seed('multisig');
+const TRANSACTION = seed('transaction');
+
+const transactionSeeds = (multisig: Address, index: bigint): readonly Uint8Array[] => [
+  PREFIX,
+  addressBytes(multisig),
+  TRANSACTION,
+  u64Seed(index),
+];
+
+/** The seeds of each kind of address, in the order of the table in section 1. */
+export const SEEDS = {
+  programConfig: () => [PREFIX, seed('program_config')],
+  multisig: (createKey: Address) => [PREFIX, seed('multisig'), addressBytes(createKey)],
+  vault: (multisig: Address, vaultIndex: number) => [
+    PREFIX,
+    addressBytes(multisig),
+    seed('vault'),
+    Uint8Array.of(vaultIndex),
+  ],
+  transaction: transactionSeeds,
+  proposal: (multisig: Address, index: bigint) => [...transactionSeeds(multisig, index), seed('proposal')],
+  batchTransaction: (multisig: Address, batchIndex: bigint, number: number) => [
+    ...transactionSeeds(multisig, batchIndex),
+    seed('batch_transaction'),
+    u32Seed(number),
+  ],
+  ephemeralSigner: (parent: Address, index: number) => [
+    PREFIX,
+    addressBytes(parent),
+    seed('ephemeral_signer'),
+    Uint8Array.of(index),
+  ],
+} satisfies Record<string, (...parts: never[]) => readonly Uint8Array[]>;
+
+/** Where the program's configuration lies. */
+export const programConfigAddress = (): DerivedAddress => derive(SEEDS.programConfig());
+
+/** The multisig that was created with this key. */
+export const multisigAddress = (createKey: Address): DerivedAddress => derive(SEEDS.multisig(createKey));
+
+/** A vault of the multisig; 0 is the usual one. */
+export const vaultAddress = (multisig: Address, vaultIndex: number): DerivedAddress =>
+  derive(SEEDS.vault(multisig, vaultIndex));
+
+/** The vault transaction or batch of this index; the first index is 1. */
+export const transactionAddress = (multisig: Address, index: bigint): DerivedAddress =>
+  derive(SEEDS.transaction(multisig, index));
+
+/** The proposal for the vault transaction or batch of this index. */
+export const proposalAddress = (multisig: Address, index: bigint): DerivedAddress =>
+  derive(SEEDS.proposal(multisig, index));
+
+/** Transaction `number` of a batch; the first number is 1. */
+export const batchTransactionAddress = (
+  multisig: Address,
+  batchIndex: bigint,
+  number: number,
+): DerivedAddress => derive(SEEDS.batchTransaction(multisig, batchIndex, number));
+
+/** An ephemeral signer; `parent` is the vault transaction, or for all transactions of a batch the batch itself. */
+export const ephemeralSignerAddress = (parent: Address, index: number): DerivedAddress =>
+  derive(SEEDS.ephemeralSigner(parent, index));
+
+/** The associated token account of a wallet, for the token program that owns the mint. */
+export const associatedTokenAddress = (wallet: Address, mint: Address, tokenProgram: Address): Address =>
+  derive([addressBytes(wallet), addressBytes(tokenProgram), addressBytes(mint)], ASSOCIATED_TOKEN_PROGRAM)
+    .address;

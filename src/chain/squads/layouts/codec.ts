@@ -1,0 +1,239 @@
+/** Little-endian Borsh, as pieces that are written once and read both ways; which pieces make up what is decided beside this file. */
+import {
+  ADDRESS_LENGTH_BYTES,
+  type Address,
+  addressBytes,
+  addressFromBytes,
+} from '../../../values/address.js';
+
+/** Why bytes are not what a layout says. Caught by whoever decodes, never shown as it is. */
+export class LayoutError extends Error {
+  override readonly name = 'LayoutError';
+}
+
+/** Walks over bytes; running out of them is a {@link LayoutError}. */
+export class ByteReader {
+  readonly #view: DataView;
+  #offset: number;
+
+  constructor(
+    readonly bytes: Uint8Array,
+    offset = 0,
+  ) {
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#offset = offset;
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  get remaining(): number {
+    return this.bytes.length - this.#offset;
+  }
+
+  /** Steps over `count` bytes and says where they began. */
+  #skip(count: number): number {
+    if (count > this.remaining) throw new LayoutError(`needs ${count} bytes at ${this.#offset}`);
+    const start = this.#offset;
+    this.#offset += count;
+    return start;
+  }
+
+  /** A view of the next `count` bytes, not a copy. */
+  take(count: number): Uint8Array {
+    const start = this.#skip(count);
+    return this.bytes.subarray(start, start + count);
+  }
+
+  u8(): number {
+    return this.#view.getUint8(this.#skip(1));
+  }
+
+  u16(): number {
+    return this.#view.getUint16(this.#skip(2), true);
+  }
+
+  u32(): number {
+    return this.#view.getUint32(this.#skip(4), true);
+  }
+
+  u64(): bigint {
+    return this.#view.getBigUint64(this.#skip(8), true);
+  }
+
+  i64(): bigint {
+    return this.#view.getBigInt64(this.#skip(8), true);
+  }
+}
+
+/** Collects bytes; grows as needed. */
+export class ByteWriter {
+  #buffer = new Uint8Array(256);
+  #view = new DataView(this.#buffer.buffer);
+  #length = 0;
+
+  #grow(count: number): number {
+    const start = this.#length;
+    this.#length += count;
+    if (this.#length > this.#buffer.length) {
+      const larger = new Uint8Array(Math.max(this.#length, this.#buffer.length * 2));
+      larger.set(this.#buffer.subarray(0, start));
+      this.#buffer = larger;
+      this.#view = new DataView(larger.buffer);
+    }
+    return start;
+  }
+
+  put(bytes: Uint8Array): void {
+    const start = this.#grow(bytes.length);
+    this.#buffer.set(bytes, start);
+  }
+
+  u8(value: number): void {
+    const start = this.#grow(1);
+    this.#view.setUint8(start, value);
+  }
+
+  u16(value: number): void {
+    const start = this.#grow(2);
+    this.#view.setUint16(start, value, true);
+  }
+
+  u32(value: number): void {
+    const start = this.#grow(4);
+    this.#view.setUint32(start, value, true);
+  }
+
+  u64(value: bigint): void {
+    const start = this.#grow(8);
+    this.#view.setBigUint64(start, value, true);
+  }
+
+  i64(value: bigint): void {
+    const start = this.#grow(8);
+    this.#view.setBigInt64(start, value, true);
+  }
+
+  finish(): Uint8Array {
+    return this.#buffer.slice(0, this.#length);
+  }
+}
+
+/** One piece of a layout, read and written in the same order. */
+export interface Codec<Value> {
+  readonly read: (reader: ByteReader) => Value;
+  readonly write: (writer: ByteWriter, value: Value) => void;
+}
+
+/** What a codec carries. */
+export type CodecValue<Kind> = Kind extends Codec<infer Value> ? Value : never;
+
+export const u8: Codec<number> = { read: (r) => r.u8(), write: (w, value) => w.u8(value) };
+export const u16: Codec<number> = { read: (r) => r.u16(), write: (w, value) => w.u16(value) };
+export const u32: Codec<number> = { read: (r) => r.u32(), write: (w, value) => w.u32(value) };
+export const u64: Codec<bigint> = { read: (r) => r.u64(), write: (w, value) => w.u64(value) };
+export const i64: Codec<bigint> = { read: (r) => r.i64(), write: (w, value) => w.i64(value) };
+
+/** A key of 32 bytes. */
+export const key: Codec<Address> = {
+  read: (r) => addressFromBytes(r.take(ADDRESS_LENGTH_BYTES)),
+  write: (w, value) => w.put(addressBytes(value)),
+};
+
+/** A byte that is 0 or 1; any other fails (squads-v4.md, section 4, step 2). */
+export const bool: Codec<boolean> = {
+  read: (r) => {
+    const byte = r.u8();
+    if (byte > 1) throw new LayoutError(`not a boolean: ${byte}`);
+    return byte === 1;
+  },
+  write: (w, value) => w.u8(value ? 1 : 0),
+};
+
+/** A tag byte, then the value if the tag is 1; `null` if it is 0. */
+export const option = <Value>(inner: Codec<Value>): Codec<Value | null> => ({
+  read: (r) => (bool.read(r) ? inner.read(r) : null),
+  write: (w, value) => {
+    bool.write(w, value !== null);
+    if (value !== null) inner.write(w, value);
+  },
+});
+
+/** A count, then that many values. */
+export const vec = <Value>(count: Codec<number>, inner: Codec<Value>): Codec<readonly Value[]> => ({
+  read: (r) => {
+    const length = count.read(r);
+    // Every element takes at least a byte, so a count beyond the data cannot make a long loop.
+    if (length > r.remaining) throw new LayoutError(`${length} elements in ${r.remaining} bytes`);
+    return Array.from({ length }, () => inner.read(r));
+  },
+  write: (w, values) => {
+    count.write(w, values.length);
+    for (const value of values) inner.write(w, value);
+  },
+});
+
+/** A count, then that many bytes, copied. */
+export const blob = (count: Codec<number>): Codec<Uint8Array> => ({
+  read: (r) => r.take(count.read(r)).slice(),
+  write: (w, bytes) => {
+    count.write(w, bytes.length);
+    w.put(bytes);
+  },
+});
+
+/** Exactly `size` bytes, copied. */
+export const fixed = (size: number): Codec<Uint8Array> => ({
+  read: (r) => r.take(size).slice(),
+  write: (w, bytes) => w.put(bytes),
+});
+
+/** UTF-8 behind a u32 length. */
+export const text: Codec<string> = {
+  read: (r) => {
+    const bytes = r.take(r.u32());
+    try {
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    } catch {
+      throw new LayoutError('text is not UTF-8');
+    }
+  },
+  write: (w, value) => blob(u32).write(w, new TextEncoder().encode(value)),
+};
+
+/** Named fields, one after the other in the order written. */
+export const struct = <Fields extends object>(
+  fields: {
+    readonly [Name in keyof Fields]: Codec<Fields[Name]>;
+  },
+): Codec<Readonly<Fields>> => {
+  const entries = Object.entries(fields) as [keyof Fields, Codec<Fields[keyof Fields]>][];
+  return {
+    read: (r) => {
+      const value = {} as Fields;
+      for (const [name, codec] of entries) value[name] = codec.read(r);
+      return value;
+    },
+    write: (w, value) => {
+      for (const [name, codec] of entries) codec.write(w, value[name]);
+    },
+  };
+};
+
+/** The bytes of one value. */
+export function encode<Value>(codec: Codec<Value>, value: Value): Uint8Array {
+  const writer = new ByteWriter();
+  codec.write(writer, value);
+  return writer.finish();
+}
+
+/** The value at the start of `bytes`, or `undefined` when they are not of this layout; bytes behind it are ignored. */
+export function tryDecode<Value>(codec: Codec<Value>, bytes: Uint8Array, offset = 0): Value | undefined {
+  try {
+    return codec.read(new ByteReader(bytes, offset));
+  } catch (error) {
+    if (error instanceof LayoutError || error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
