@@ -41,9 +41,11 @@ function writeShortLength(bytes: Uint8Array, offset: number, value: number): num
   return at;
 }
 
-const NO_BLOCKHASH = { text: '', bytes: new Uint8Array(0) };
 /** Thousands of transactions in a row share one blockhash. */
-let lastBlockhash = NO_BLOCKHASH;
+let lastBlockhash: { readonly text: string; readonly bytes: Uint8Array } = {
+  text: '',
+  bytes: new Uint8Array(0),
+};
 
 function blockhashBytes(text: string): Uint8Array {
   if (lastBlockhash.text === text) return lastBlockhash.bytes;

@@ -1,0 +1,40 @@
+/** Other people's builders, as oracles: the same instruction from web3.js shapes, and keys to build it with. */
+import { createHash } from 'node:crypto';
+import { PublicKey, TransactionInstruction } from '@solana/web3.js';
+import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import { type Address, addressFromBytes } from '../../src/values/address.js';
+
+/** The same address for the same name, always. */
+export const namedAddress = (name: string): Address =>
+  addressFromBytes(createHash('sha256').update(name).digest());
+
+export const publicKey = (value: Address): PublicKey => new PublicKey(value);
+
+/** An instruction of web3.js in the shape of the house, so that both compare deeply. */
+export const fromWeb3 = ({ programId, keys, data }: TransactionInstruction): Instruction => ({
+  program: programId.toBase58() as Address,
+  accounts: keys.map(({ pubkey, isSigner, isWritable }) => ({
+    address: pubkey.toBase58() as Address,
+    signer: isSigner,
+    writable: isWritable,
+  })),
+  data: Uint8Array.from(data),
+});
+
+/** The same with plain bytes, whatever class they came in. */
+export const plain = (instruction: Instruction): Instruction => ({
+  ...instruction,
+  data: Uint8Array.from(instruction.data),
+});
+
+/** An instruction of the house in the shape of web3.js. */
+export const toWeb3 = ({ program, accounts, data }: Instruction): TransactionInstruction =>
+  new TransactionInstruction({
+    programId: publicKey(program),
+    keys: accounts.map(({ address, signer, writable }) => ({
+      pubkey: publicKey(address),
+      isSigner: signer,
+      isWritable: writable,
+    })),
+    data: Buffer.from(data),
+  });

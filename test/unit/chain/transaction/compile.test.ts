@@ -1,0 +1,110 @@
+import { Keypair, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  compileLegacyMessage,
+  compileV0Message,
+  partiallySign,
+  signTransaction,
+  transactionSize,
+} from '../../../../src/chain/transaction/compile.js';
+import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
+import { createKeypairSigner, type Signer } from '../../../../src/chain/transaction/signer.js';
+import { base58Encode } from '../../../../src/values/base58.js';
+import { namedAddress, publicKey, toWeb3 } from '../../../support/oracle.js';
+
+const blockhash = namedAddress('a blockhash');
+const keypairs = Array.from({ length: 3 }, (_, n) => Keypair.fromSeed(new Uint8Array(32).fill(n + 1)));
+const signers = keypairs.map((keypair) => createKeypairSigner(keypair.secretKey)) as [Signer, Signer, Signer];
+const payer = signers[0].address;
+
+/** Few addresses, so that they repeat with different rights, in programs too. */
+const anAddress = fc
+  .integer({ min: 0, max: 9 })
+  .map((n) => (n < 3 ? (signers[n] as Signer).address : namedAddress(`key ${n}`)));
+const anInstruction: fc.Arbitrary<Instruction> = fc.record({
+  program: anAddress,
+  accounts: fc.array(fc.record({ address: anAddress, signer: fc.boolean(), writable: fc.boolean() }), {
+    maxLength: 12,
+  }),
+  data: fc.uint8Array({ maxLength: 300 }),
+});
+const oracle = (instructions: readonly Instruction[]) =>
+  new TransactionMessage({
+    payerKey: publicKey(payer),
+    recentBlockhash: blockhash,
+    instructions: instructions.map(toWeb3),
+  });
+
+describe('compile', () => {
+  it('gives the bytes of web3.js for any instructions, legacy and version 0', () => {
+    fc.assert(
+      fc.property(fc.array(anInstruction, { maxLength: 140 }), (instructions) => {
+        const input = { payer, instructions, blockhash };
+        const theirs = oracle(instructions);
+        const legacy = compileLegacyMessage(input);
+        // web3.js serializes no more than a packet holds.
+        if (transactionSize(legacy) <= 1_200) {
+          expect(Buffer.from(legacy)).toEqual(Buffer.from(theirs.compileToLegacyMessage().serialize()));
+          expect(Buffer.from(compileV0Message(input))).toEqual(
+            Buffer.from(theirs.compileToV0Message().serialize()),
+          );
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('writes lengths of two bytes where needed', () => {
+    const data = new Uint8Array(200).fill(7);
+    const accounts = Array.from({ length: 130 }, () => ({ address: payer, signer: false, writable: false }));
+    const instructions = [{ program: namedAddress('program'), accounts, data }];
+    expect(Buffer.from(compileLegacyMessage({ payer, instructions, blockhash }))).toEqual(
+      Buffer.from(oracle(instructions).compileToLegacyMessage().serialize()),
+    );
+  });
+
+  it('refuses more accounts than an index can name', () => {
+    const accounts = Array.from({ length: 260 }, (_, n) => ({
+      address: namedAddress(`many ${n}`),
+      signer: false,
+      writable: false,
+    }));
+    const instructions = [{ program: namedAddress('program'), accounts, data: new Uint8Array() }];
+    expect(() => compileLegacyMessage({ payer, instructions, blockhash })).toThrow('at most 256');
+  });
+});
+
+describe('signTransaction', () => {
+  const instruction: Instruction = {
+    program: namedAddress('program'),
+    accounts: signers.map(({ address }) => ({ address, signer: true, writable: false })),
+    data: Uint8Array.of(1, 2, 3),
+  };
+  const input = { payer, instructions: [instruction], blockhash };
+
+  for (const compile of [compileLegacyMessage, compileV0Message]) {
+    it(`gives the wire bytes and the signature of web3.js (${compile.name})`, () => {
+      const message = compile(input);
+      const { bytes, signature } = signTransaction(message, [signers[2], signers[0], signers[1]]);
+      const theirs = VersionedTransaction.deserialize(bytes);
+      const again = new VersionedTransaction(theirs.message);
+      again.sign(keypairs);
+      expect(Buffer.from(bytes)).toEqual(Buffer.from(again.serialize()));
+      expect(signature).toBe(base58Encode(again.signatures[0] as Uint8Array));
+      expect(transactionSize(message)).toBe(bytes.length);
+    });
+  }
+
+  it('leaves 64 zeros where a signer is missing, and refuses that when all must sign', () => {
+    const message = compileV0Message(input);
+    const theirs = VersionedTransaction.deserialize(partiallySign(message, [signers[1]]));
+    expect(theirs.signatures.map((bytes) => bytes.some((byte) => byte !== 0))).toEqual([false, true, false]);
+    expect(() => signTransaction(message, [signers[1], signers[2]])).toThrow('Signature 0 of 3');
+  });
+
+  it('refuses a signer that is not asked for', () => {
+    const message = compileLegacyMessage({ ...input, instructions: [] });
+    expect(() => signTransaction(message, [signers[0], signers[1]])).toThrow(signers[1].address);
+  });
+});
