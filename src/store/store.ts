@@ -78,8 +78,12 @@ export interface BurnRepository {
   settleMany(outcomes: readonly BurnOutcome[]): Promise<void>;
   /** In the order of their index, `from` to `to` (exclusive). */
   ofRequest(requestId: string, from?: number, to?: number): Promise<readonly BurnRecord[]>;
-  /** Pending burns of requests that nobody works on, oldest first. */
-  pending(limit: number): Promise<readonly BurnRecord[]>;
+  /**
+   * Pending burns of requests that nobody works on, oldest first: those whose lease has ended, and any of a request that is
+   * done or forgotten.
+   * @param nowMs - against which leases are judged; the system's time by default.
+   */
+  pending(limit: number, nowMs?: number): Promise<readonly BurnRecord[]>;
 }
 
 export type UsageKind = 'burn' | 'airdrop';

@@ -1,0 +1,70 @@
+/** The list of migrations, forward only, and how a store is brought to the newest. */
+import { type Kysely, sql } from 'kysely';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Tables } from '../tables.js';
+import { initialSchema } from './0001-initial.js';
+
+/** What differs between databases: names of types, and the rules that only triggers can state. */
+export interface SchemaDialect {
+  /** For numbers up to 2^53. */
+  readonly integer: string;
+  readonly bytes: string;
+  /** Statements that run after those of the migration with this version. */
+  readonly triggers: (version: number) => readonly string[];
+}
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly statements: (dialect: SchemaDialect) => readonly string[];
+}
+
+/** In the order in which they are applied; an entry is never changed once it was released. */
+export const MIGRATIONS: readonly Migration[] = [initialSchema];
+
+/** The version of the store that this build writes. */
+export const STORE_VERSION = MIGRATIONS.length;
+
+/** The version of a store that has the table of migrations. */
+export async function readStoreVersion(db: Kysely<Tables>): Promise<number> {
+  const row = await db
+    .selectFrom('store_migrations')
+    .select(({ fn }) => fn.max('version').as('version'))
+    .executeTakeFirst();
+  return Number(row?.version ?? 0);
+}
+
+/** @throws `ERR_STORE_UNAVAILABLE` when a newer build has written the store. */
+export function refuseNewerStore(version: number, place: string): void {
+  if (version <= STORE_VERSION) return;
+  throw new FlywheelError(
+    'ERR_STORE_UNAVAILABLE',
+    `The store ${place} has version ${version}; this build of flywheel knows versions up to ${STORE_VERSION}.`,
+    { hint: 'Use the version of flywheel that wrote it, or a newer one.' },
+  );
+}
+
+/**
+ * Brings the store to {@link STORE_VERSION} in one transaction that takes the write lock, so that of two processes that start
+ * at once the second finds the work done.
+ * @throws `ERR_STORE_UNAVAILABLE` as {@link refuseNewerStore}.
+ */
+export async function migrate(db: Kysely<Tables>, dialect: SchemaDialect, place: string): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql
+      .raw(
+        `create table if not exists store_migrations (version ${dialect.integer} primary key, name text not null)`,
+      )
+      .execute(trx);
+    const version = await readStoreVersion(trx);
+    refuseNewerStore(version, place);
+    for (const migration of MIGRATIONS.slice(version)) {
+      const statements = [...migration.statements(dialect), ...dialect.triggers(migration.version)];
+      for (const statement of statements) await sql.raw(statement).execute(trx);
+      await trx
+        .insertInto('store_migrations')
+        .values({ version: migration.version, name: migration.name })
+        .execute();
+    }
+  });
+}

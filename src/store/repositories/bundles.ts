@@ -1,0 +1,109 @@
+/** Bundles of a batch with their signed transactions. */
+import type { Selectable } from 'kysely';
+import type { Sha256 } from '../../values/digest.js';
+import { toU64Text } from '../column-values.js';
+import type { BundlePhase, BundleRecord, BundleTransaction } from '../records.js';
+import { expectAffected, insertRows, type Session, takeNumbers } from '../session.js';
+import type { BundleRepository } from '../store.js';
+import type { BundleTable } from '../tables.js';
+
+/** In the order in which a batch goes through them. */
+const PHASES: readonly BundlePhase[] = ['SETUP', 'OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CLOSE'];
+
+const toRecord = (
+  row: Selectable<BundleTable>,
+  transactions: readonly BundleTransaction[],
+): BundleRecord => ({
+  id: row.id,
+  batchId: row.batch_id,
+  phase: row.phase,
+  ordinal: row.ordinal,
+  firstTransaction: row.first_transaction,
+  bundleId: row.bundle_id as Sha256,
+  transactions,
+  lastValidBlockHeight: BigInt(row.last_valid_block_height),
+  status: row.status,
+  errorMessage: row.error_message,
+  failedTransaction: row.failed_transaction,
+});
+
+const toRow = (bundle: BundleRecord, sequence: number) => ({
+  id: bundle.id,
+  sequence,
+  batch_id: bundle.batchId,
+  phase: bundle.phase,
+  ordinal: bundle.ordinal,
+  first_transaction: bundle.firstTransaction,
+  bundle_id: bundle.bundleId,
+  last_valid_block_height: toU64Text(bundle.lastValidBlockHeight),
+  status: bundle.status,
+  error_message: bundle.errorMessage,
+  failed_transaction: bundle.failedTransaction,
+});
+
+const transactionRows = (bundle: BundleRecord) =>
+  bundle.transactions.map(({ signature, bytes }, position) => ({
+    bundle_id: bundle.id,
+    position,
+    signature,
+    bytes,
+  }));
+
+async function readTransactions({ db }: Session, batchId: string): Promise<Map<string, BundleTransaction[]>> {
+  const rows = await db
+    .selectFrom('bundles')
+    .innerJoin('bundle_transactions', 'bundle_transactions.bundle_id', 'bundles.id')
+    .selectAll('bundle_transactions')
+    .where('bundles.batch_id', '=', batchId)
+    .where('bundles.status', '<>', 'EXPIRED')
+    .orderBy('bundle_transactions.bundle_id')
+    .orderBy('bundle_transactions.position')
+    .execute();
+  const byBundle = new Map<string, BundleTransaction[]>();
+  for (const { bundle_id, signature, bytes } of rows) {
+    const transactions = byBundle.get(bundle_id) ?? [];
+    transactions.push({ signature, bytes });
+    byBundle.set(bundle_id, transactions);
+  }
+  return byBundle;
+}
+
+export const bundleRepository = (session: Session): BundleRepository => ({
+  async insertMany(bundles) {
+    if (bundles.length === 0) return;
+    const first = await takeNumbers(session, 'bundle', bundles.length);
+    const rows = bundles.map((bundle, index) => toRow(bundle, first + index));
+    await insertRows(session, 'bundles', rows, (piece) =>
+      session.db.insertInto('bundles').values(piece).compile(),
+    );
+    await insertRows(session, 'bundle_transactions', bundles.flatMap(transactionRows), (piece) =>
+      session.db.insertInto('bundle_transactions').values(piece).compile(),
+    );
+  },
+
+  async ofBatch(batchId) {
+    const rows = await session.db
+      .selectFrom('bundles')
+      .selectAll()
+      .where('batch_id', '=', batchId)
+      .where('status', '<>', 'EXPIRED')
+      .orderBy('ordinal')
+      .orderBy('sequence')
+      .execute();
+    const transactions = await readTransactions(session, batchId);
+    // The sort is stable, so within a phase the order of the query stays.
+    return rows
+      .map((row) => toRecord(row, transactions.get(row.id) ?? []))
+      .sort((a, b) => PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase));
+  },
+
+  async settle(id, { status, errorMessage = null, failedTransaction = null }) {
+    const { numUpdatedRows } = await session.db
+      .updateTable('bundles')
+      .set({ status, error_message: errorMessage, failed_transaction: failedTransaction })
+      .where('id', '=', id)
+      .where('status', '=', 'PENDING')
+      .executeTakeFirst();
+    expectAffected(numUpdatedRows, 1, `There is no pending bundle ${id} to settle.`);
+  },
+});

@@ -1,0 +1,145 @@
+/** Requests: the idempotency record of every operation, from its first sign of life to the end of its retention. */
+import { type Selectable, sql } from 'kysely';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Sha256 } from '../../values/digest.js';
+import type { RequestRecord } from '../records.js';
+import { expectAffected, type Session } from '../session.js';
+import type { RequestRepository } from '../store.js';
+import type { RequestTable } from '../tables.js';
+
+const toRecord = (row: Selectable<RequestTable>): RequestRecord => ({
+  id: row.id,
+  keyId: row.key_id,
+  operation: row.operation,
+  value: row.value,
+  fingerprint: row.fingerprint as Sha256,
+  status: row.status,
+  instance: row.instance,
+  leaseUntilMs: Number(row.lease_until_ms),
+  reply: row.reply,
+  batchId: row.batch_id,
+  dateCreated: row.date_created,
+});
+
+// Literals, because a partial index serves only a condition that is written out.
+const RUNNING = sql.lit('running' as const);
+const DONE = sql.lit('done' as const);
+const PENDING = sql.lit('PENDING' as const);
+
+type Writes = Pick<RequestRepository, 'insert' | 'claim' | 'linkBatch' | 'complete'>;
+type Reads = Pick<RequestRepository, 'find' | 'get' | 'running'>;
+type Removals = Pick<RequestRepository, 'remove' | 'removeDoneBefore'>;
+
+const writes = ({ db }: Session): Writes => ({
+  async insert(request) {
+    const { numInsertedOrUpdatedRows } = await db
+      .insertInto('requests')
+      .values({
+        id: request.id,
+        key_id: request.keyId,
+        operation: request.operation,
+        value: request.value,
+        fingerprint: request.fingerprint,
+        status: request.status,
+        instance: request.instance,
+        lease_until_ms: request.leaseUntilMs,
+        reply: request.reply,
+        batch_id: request.batchId,
+        date_created: request.dateCreated,
+      })
+      .onConflict((conflict) => conflict.columns(['key_id', 'operation', 'value']).doNothing())
+      .executeTakeFirst();
+    if (numInsertedOrUpdatedRows === 0n) {
+      throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'The idempotency key is already in use.');
+    }
+  },
+
+  async claim(id, instance, leaseUntilMs) {
+    const { numUpdatedRows } = await db
+      .updateTable('requests')
+      .set({ instance, lease_until_ms: leaseUntilMs })
+      .where('id', '=', id)
+      .where('status', '=', RUNNING)
+      .executeTakeFirst();
+    expectAffected(numUpdatedRows, 1, `There is no running request ${id} to claim.`);
+  },
+
+  async linkBatch(id, batchId) {
+    const { numUpdatedRows } = await db
+      .updateTable('requests')
+      .set({ batch_id: batchId })
+      .where('id', '=', id)
+      .executeTakeFirst();
+    expectAffected(numUpdatedRows, 1, `There is no request ${id} to link to a batch.`);
+  },
+
+  async complete(id, reply) {
+    const { numUpdatedRows } = await db
+      .updateTable('requests')
+      .set({ status: 'done', reply })
+      .where('id', '=', id)
+      .where('status', '=', RUNNING)
+      .executeTakeFirst();
+    expectAffected(numUpdatedRows, 1, `There is no running request ${id} to complete.`);
+  },
+});
+
+const reads = ({ db }: Session): Reads => ({
+  async find(keyId, operation, value) {
+    const row = await db
+      .selectFrom('requests')
+      .selectAll()
+      .where('key_id', '=', keyId)
+      .where('operation', '=', operation)
+      .where('value', '=', value)
+      .executeTakeFirst();
+    return row && toRecord(row);
+  },
+
+  async get(id) {
+    const row = await db.selectFrom('requests').selectAll().where('id', '=', id).executeTakeFirst();
+    return row && toRecord(row);
+  },
+
+  async running() {
+    const rows = await db
+      .selectFrom('requests')
+      .selectAll()
+      .where('status', '=', RUNNING)
+      .orderBy('date_created')
+      .orderBy('id')
+      .execute();
+    return rows.map(toRecord);
+  },
+});
+
+const removals = ({ db }: Session): Removals => ({
+  async remove(id) {
+    await db.deleteFrom('requests').where('id', '=', id).execute();
+  },
+
+  async removeDoneBefore(date) {
+    const { numDeletedRows } = await db
+      .deleteFrom('requests')
+      .where('status', '=', DONE)
+      .where('date_created', '<', date)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('burns')
+              .select('burns.sequence')
+              .whereRef('burns.request_id', '=', 'requests.id')
+              .where('burns.status', '=', PENDING),
+          ),
+        ),
+      )
+      .executeTakeFirst();
+    return Number(numDeletedRows);
+  },
+});
+
+export const requestRepository = (session: Session): RequestRepository => ({
+  ...writes(session),
+  ...reads(session),
+  ...removals(session),
+});

@@ -1,0 +1,167 @@
+/** Opens the store in an SQLite file: its directory, its mode, its settings, its version. */
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
+import { createKyselyStore } from '../kysely-store.js';
+import { migrate, readStoreVersion, refuseNewerStore, STORE_VERSION } from '../migrations/index.js';
+import type { Store } from '../store.js';
+import type { Tables } from '../tables.js';
+import { type SqliteDatabase, SqliteDriver } from './driver.js';
+import { isBusy, lockedTooLong, storeClosed, toStoreError } from './errors.js';
+import { SQLITE_SCHEMA } from './schema.js';
+
+export interface SqliteStoreOptions {
+  /** The file; it and its directory are created when missing, for this user only. */
+  readonly path: string;
+  /** For how long to wait for a lock. @default 5000 */
+  readonly busyTimeoutMs?: number;
+}
+
+const DEFAULT_BUSY_TIMEOUT_MS = 5_000;
+const POLL_MS = 5;
+const OWNER_ONLY_FILE = 0o600;
+const OWNER_ONLY_DIRECTORY = 0o700;
+/** A log that outgrew this is folded into the file when the store is closed, because the next to open would read it all. */
+const MAX_LOG_LEFT_BYTES = 512 * 1_024;
+
+const WRITER_SETTINGS = ['journal_mode = WAL', 'synchronous = FULL', 'foreign_keys = ON'];
+const READER_SETTINGS = ['query_only = ON'];
+
+/** A connection with settings; `timeoutMs` is for how long SQLite itself waits for a lock, stopping the whole process. */
+type Connect = (timeoutMs: number, settings: readonly string[]) => SqliteDatabase;
+
+interface Place {
+  readonly path: string;
+  readonly busyTimeoutMs: number;
+}
+
+async function loadConnect(path: string): Promise<Connect> {
+  const { default: Database } = await import('libsql');
+  return (timeoutMs, settings) => {
+    const database: SqliteDatabase = new Database(path, { timeout: timeoutMs });
+    try {
+      for (const setting of settings) {
+        const statement = database.prepare(`pragma ${setting}`);
+        if (statement.reader) statement.all([]);
+        else statement.run([]);
+      }
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return database;
+  };
+}
+
+/** Creates the file for this user only; SQLite gives the files beside it the same mode. */
+function prepareFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: OWNER_ONLY_DIRECTORY });
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) closeSync(openSync(path, 'a', OWNER_ONLY_FILE));
+  else if ((stats.mode & 0o077) !== 0) chmodSync(path, OWNER_ONLY_FILE);
+}
+
+function kyselyOver(driver: SqliteDriver): Kysely<Tables> {
+  return new Kysely({
+    dialect: {
+      createDriver: () => driver,
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createAdapter: () => new SqliteAdapter(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+    },
+  });
+}
+
+/** Setting the journal's mode fails at once when another process does the same; so it is tried until it works. */
+async function openWriter(connect: Connect, { path, busyTimeoutMs }: Place): Promise<SqliteDatabase> {
+  const startMs = performance.now();
+  for (;;) {
+    try {
+      return connect(0, WRITER_SETTINGS);
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      if (performance.now() - startMs >= busyTimeoutMs)
+        throw lockedTooLong(path, busyTimeoutMs, 'another process', error);
+    }
+    await delay(POLL_MS);
+  }
+}
+
+/** One read of the version when the store is up to date. */
+async function bringUpToDate(db: Kysely<Tables>, database: SqliteDatabase, path: string): Promise<void> {
+  const hasVersion =
+    database.prepare("select 1 from sqlite_master where name = 'store_migrations'").all([]).length > 0;
+  const version = hasVersion ? await readStoreVersion(db) : 0;
+  refuseNewerStore(version, path);
+  if (version < STORE_VERSION) await migrate(db, SQLITE_SCHEMA, path);
+}
+
+function foldLog(database: SqliteDatabase, path: string): void {
+  const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > MAX_LOG_LEFT_BYTES) database.prepare('pragma wal_checkpoint(TRUNCATE)').all([]);
+}
+
+/** The store over an open writer; its reader is opened at the first read, and reads beside the writer's transactions. */
+function storeOver(
+  place: Place,
+  connect: Connect,
+  database: SqliteDatabase,
+  writer: { readonly driver: SqliteDriver; readonly db: Kysely<Tables> },
+): Store {
+  const { path, busyTimeoutMs } = place;
+  let reader: { readonly driver: SqliteDriver; readonly db: Kysely<Tables> } | undefined;
+  let closed = false;
+  const openReader = () => {
+    if (closed) throw storeClosed(path);
+    try {
+      const driver = new SqliteDriver({
+        database: connect(busyTimeoutMs, READER_SETTINGS),
+        file: path,
+        busyTimeoutMs,
+      });
+      return { driver, db: kyselyOver(driver) };
+    } catch (error) {
+      throw toStoreError(error, path);
+    }
+  };
+  return createKyselyStore({
+    writer: writer.db,
+    reader: () => {
+      reader ??= openReader();
+      return reader.db;
+    },
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      await reader?.driver.destroy();
+      await writer.driver.destroy(() => foldLog(database, path));
+    },
+  });
+}
+
+/**
+ * Opens the store, and creates or updates it first when needed. Nothing but one small read is done for a store that is up to
+ * date.
+ *
+ * @throws `ERR_STORE_UNAVAILABLE` when the file is locked too long, read-only, damaged, or of a newer build.
+ */
+export async function openSqliteStore({
+  path,
+  busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS,
+}: SqliteStoreOptions): Promise<Store> {
+  const connect = await loadConnect(path);
+  const place = { path, busyTimeoutMs };
+  let database: SqliteDatabase | undefined;
+  try {
+    prepareFile(path);
+    database = await openWriter(connect, place);
+    const driver = new SqliteDriver({ database, file: path, busyTimeoutMs });
+    const db = kyselyOver(driver);
+    await bringUpToDate(db, database, path);
+    return storeOver(place, connect, database, { driver, db });
+  } catch (error) {
+    database?.close();
+    throw toStoreError(error, path);
+  }
+}

@@ -1,0 +1,29 @@
+/** What of the schema only SQLite says so: its names of types, and its triggers. */
+import type { SchemaDialect } from '../migrations/index.js';
+
+const refuse = (sentence: string): string => `begin select raise(abort, '${sentence}'); end`;
+
+const INITIAL_TRIGGERS: readonly string[] = [
+  `create trigger batches_start before insert on batches when new.status <> 'AVAILABLE_TO_QUEUE'
+    ${refuse('a batch begins as AVAILABLE_TO_QUEUE')}`,
+  `create trigger batches_transition before update of status on batches
+    when old.status <> new.status
+      and not (old.status = 'AVAILABLE_TO_QUEUE' and new.status = 'FINALIZED')
+      and not (old.status = 'FINALIZED' and new.status in ('EXECUTED', 'FAILED'))
+    ${refuse('no such transition of a batch')}`,
+  `create trigger burns_start before insert on burns when new.status <> 'PENDING'
+    ${refuse('a burn begins as PENDING')}`,
+  `create trigger burns_settle before update of status, signature on burns when old.status <> 'PENDING'
+    ${refuse('the burn is settled already')}`,
+  `create trigger bundles_settle before update of status on bundles when old.status <> 'PENDING'
+    ${refuse('the bundle is settled already')}`,
+  `create trigger requests_keep before delete on requests
+    when exists (select 1 from burns where burns.request_id = old.id and burns.status = 'PENDING')
+    ${refuse('a request with pending burns is kept')}`,
+];
+
+export const SQLITE_SCHEMA: SchemaDialect = {
+  integer: 'integer',
+  bytes: 'blob',
+  triggers: (version) => (version === 1 ? INITIAL_TRIGGERS : []),
+};

@@ -1,0 +1,177 @@
+/**
+ * The columns of every table, as kysely sees them.
+ *
+ * Base units and other u64 are text of 20 digits, zero-padded, so that text compares as numbers do; times are ISO text; JSON is text.
+ */
+import type { Generated } from 'kysely';
+import type { BatchStatus } from '../contract/schemas/batch.js';
+import type { BundlePhase, BundleStatus, BurnStatus, RequestOperation, RequestRecord } from './records.js';
+import type { UsageKind } from './store.js';
+
+/** 20 digits. */
+type U64Text = string;
+type JsonText = string;
+type IsoText = string;
+
+export interface TokenTable {
+  id: string;
+  name: string;
+  symbol: string;
+  mint_address: string;
+  decimals: number;
+  token_program: string;
+  generation: string;
+  supply: U64Text;
+  burn_wallet: string;
+  burn_token_account: string;
+  date_created: IsoText;
+}
+
+export interface FlywheelTable {
+  id: string;
+  token_id: string;
+  multisig: string;
+  vault_index: number;
+  vault_address: string;
+  vault_token_account: string;
+  owner: string;
+  operator: string;
+  proof_types: JsonText;
+  daily_burn_cap: U64Text | null;
+  daily_airdrop_cap: U64Text | null;
+}
+
+export interface ApiKeyTable {
+  id: string;
+  token_id: string;
+  hash: string;
+  scopes: JsonText;
+  proof_types: JsonText | null;
+  date_created: IsoText;
+  date_revoked: IsoText | null;
+}
+
+export interface RequestTable {
+  id: string;
+  key_id: string;
+  operation: RequestOperation;
+  value: string;
+  fingerprint: string;
+  status: RequestRecord['status'];
+  instance: string;
+  lease_until_ms: number;
+  reply: JsonText | null;
+  batch_id: string | null;
+  date_created: IsoText;
+}
+
+export interface BurnTable {
+  sequence: number;
+  request_id: string;
+  /** `index` is a reserved word of SQL. */
+  position: number;
+  token_id: string;
+  key_id: string;
+  proof_type: string;
+  proof_hash: string;
+  amount: U64Text;
+  persist_onchain: number;
+  day: string;
+  status: Generated<BurnStatus>;
+  signature: string;
+  signed_transaction: Uint8Array;
+  last_valid_block_height: U64Text;
+  error_code: Generated<string | null>;
+  error_message: Generated<string | null>;
+  date_created: IsoText;
+  date_settled: Generated<IsoText | null>;
+}
+
+export interface DailyUsageTable {
+  token_id: string;
+  day: string;
+  kind: UsageKind;
+  used: U64Text;
+  /** The cap under which the last reservation was made. */
+  cap: U64Text | null;
+}
+
+export interface BatchTable {
+  id: string;
+  /** Rises with every batch; tells the newest. */
+  ordinal: number;
+  flywheel_id: string;
+  token_id: string;
+  key_id: string;
+  request_id: string;
+  status: BatchStatus;
+  batch_index: U64Text | null;
+  day: string;
+  init_result: JsonText | null;
+  execute_result: JsonText | null;
+  approval_tx: string | null;
+  approval_last_valid_block_height: U64Text | null;
+  instance: string | null;
+  lease_until_ms: number;
+  fee_lamports: U64Text;
+  rent_paid_lamports: U64Text;
+  rent_reclaimed_lamports: U64Text;
+  date_created: IsoText;
+  date_updated: IsoText;
+}
+
+/** Apart from the batch, because it is large and never changes. */
+export interface BatchPlanTable {
+  batch_id: string;
+  pipelines: JsonText;
+}
+
+export interface BundleTable {
+  id: string;
+  /** Rises with every bundle. */
+  sequence: number;
+  batch_id: string;
+  phase: BundlePhase;
+  ordinal: number;
+  first_transaction: number;
+  bundle_id: string;
+  last_valid_block_height: U64Text;
+  status: BundleStatus;
+  error_message: string | null;
+  failed_transaction: number | null;
+}
+
+export interface BundleTransactionTable {
+  bundle_id: string;
+  position: number;
+  signature: string;
+  bytes: Uint8Array;
+}
+
+export type CounterName = 'burn' | 'batch' | 'bundle';
+
+export interface CounterTable {
+  name: CounterName;
+  /** The last number given out. */
+  value: number;
+}
+
+export interface MigrationTable {
+  version: number;
+  name: string;
+}
+
+export interface Tables {
+  tokens: TokenTable;
+  flywheels: FlywheelTable;
+  api_keys: ApiKeyTable;
+  requests: RequestTable;
+  burns: BurnTable;
+  daily_usage: DailyUsageTable;
+  batches: BatchTable;
+  batch_plans: BatchPlanTable;
+  bundles: BundleTable;
+  bundle_transactions: BundleTransactionTable;
+  counters: CounterTable;
+  store_migrations: MigrationTable;
+}
