@@ -1,0 +1,86 @@
+/** One request and one answer of each operation, as OpenAPI and the documentation show them. */
+import type { OperationId } from './operations.js';
+
+const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
+const HASH = '4b9e7b7a2d6d3c9cbb7a2c7c0a9f30a1f2b7a2f2f6d2ccf4dbd2d4e3b5a19f57';
+const TX_HASH = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW';
+const PROOF = { orderId: 'A-1001', total: 49.9 };
+
+const BURN = { type: 'PRODUCT_BUY', proof: PROOF, burnAmount: 12.5, persistOnchain: true };
+
+const BURN_RESULT = {
+  result: 'SUCCESS',
+  hash: HASH,
+  txHash: TX_HASH,
+  type: 'PRODUCT_BUY',
+  dateBurned: '2026-01-31T12:00:00.000Z',
+};
+
+const BUNDLE = { bundleId: HASH, txHashes: [TX_HASH] };
+
+const BATCH = {
+  id: BATCH_ID,
+  flywheelId: '0b7f7a52-5d56-4a39-8d36-0a1a3c1c7a10',
+  tokenId: 'c4b1c9a0-6f5e-4d1e-8a55-1d0f4a5b7c11',
+  mintAddress: '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T',
+  status: 'FINALIZED',
+  batchIndex: '1',
+  vaultIndex: '0',
+  multisig: 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf',
+  vaultAddress: '7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU',
+  initResult: {
+    total: 2,
+    totalSuccessful: 2,
+    totalFailed: 0,
+    successfulExecutions: [BUNDLE],
+    batchIndex: 1,
+  },
+  dateCreated: '2026-01-31T12:00:00.000Z',
+  dateUpdated: '2026-01-31T12:00:02.000Z',
+};
+
+const PIPELINE = {
+  type: 'PRODUCT_BUY',
+  payload: JSON.stringify(PROOF),
+  actions: [
+    { action: 'BURN', amount: 10 },
+    { action: 'AIRDROP', toAddress: '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T', amount: 2.5 },
+  ],
+};
+
+/** By operation; `request` is missing where there is no body. */
+export const EXAMPLES: Readonly<
+  Record<OperationId, { readonly request?: unknown; readonly response: unknown }>
+> = {
+  burn: { request: BURN, response: BURN_RESULT },
+  burnBatch: {
+    request: [BURN, { ...BURN, type: 'UNKNOWN' }],
+    response: {
+      success: [BURN_RESULT],
+      errors: [
+        {
+          message: 'The proof type "UNKNOWN" is not known.',
+          type: 'ERR_INVALID_PROOF',
+          proof: PROOF,
+          proofType: 'UNKNOWN',
+        },
+      ],
+    },
+  },
+  currentBatch: { response: BATCH },
+  getBatch: { response: BATCH },
+  initBatch: {
+    request: { pipelines: [PIPELINE] },
+    response: {
+      proposalApproveTx: 'AgAAAAAAAAAA',
+      batch: { ...BATCH, pipelines: [{ ...PIPELINE, proofHash: HASH, instructions: ['AQABAgME'] }] },
+    },
+  },
+  executeBatch: {
+    request: { batchId: BATCH_ID, signedTx: 'AgAAAAAAAAAA' },
+    response: {
+      batchId: BATCH_ID,
+      result: { total: 1, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [BUNDLE] },
+    },
+  },
+};

@@ -1,0 +1,254 @@
+/** OpenAPI 3.1 of the service, made from the operations; nothing in it is written twice. */
+import { z } from 'zod';
+import { ERRORS, type ErrorCode } from '../errors/codes.js';
+import { EXAMPLES } from './examples.js';
+import {
+  BATCH_COST_HEADER,
+  IDEMPOTENCY_KEY_HEADER,
+  IDEMPOTENT_REPLAYED_HEADER,
+  RATE_LIMIT_HEADER,
+  RATE_LIMIT_POLICY_HEADER,
+  REQUEST_ID_HEADER,
+  RETRY_AFTER_HEADER,
+} from './headers.js';
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from './limits.js';
+import { COMMON_ERRORS, OPERATIONS, type Operation } from './operations.js';
+import { problemSchema } from './schemas/problem.js';
+import { uuidSchema } from './schemas/scalars.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface OpenApiOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly deprecated: boolean;
+  readonly parameters: readonly Json[];
+  readonly requestBody?: Json;
+  readonly responses: Readonly<Record<string, Json>>;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly security: readonly Json[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: Json;
+}
+
+export interface OpenApiOptions {
+  readonly apiKeyHeader: string;
+  /** Base address; may be a path alone. */
+  readonly serverUrl: string;
+  readonly version: string;
+}
+
+/** Statuses for what is not even a request; the code is ERR_INVALID_REQUEST. */
+const TRANSPORT_STATUSES: Readonly<Record<string, string>> = {
+  408: 'The request did not arrive in time.',
+  431: 'The header lines are too large.',
+};
+
+const header = (description: string, type = 'string', required = false): Json => ({
+  description,
+  required,
+  schema: { type },
+});
+
+const REQUEST_ID = header(
+  "The caller's request id, or a fresh one; part of every log line and error.",
+  'string',
+  true,
+);
+
+const RATE_LIMIT_HEADERS: Json = {
+  [RATE_LIMIT_POLICY_HEADER]: header(
+    'Quota and window in seconds: `"burn";q=10;w=1` (draft-ietf-httpapi-ratelimit-headers).',
+    'string',
+    true,
+  ),
+  [RATE_LIMIT_HEADER]: header(
+    'What remains, and seconds until the window ends: `"burn";r=9;t=1`.',
+    'string',
+    true,
+  ),
+};
+
+const RETRY_AFTER = header('Seconds to wait before the next try.', 'integer', true);
+
+/** Moves the definitions of a generated schema to the document's components. */
+function referTo(schema: z.ZodType, components: Record<string, unknown>): unknown {
+  const { $schema: _, $defs, ...rest } = z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown>;
+  const relocated = (value: unknown): unknown =>
+    JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'));
+  for (const [name, definition] of Object.entries(($defs ?? {}) as Json)) {
+    components[name] = relocated(definition);
+  }
+  return relocated(rest);
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+/** Does an answer of this status say how long to wait? 409 only for a key in use, so it may. */
+const retryHeader = (status: number): Json =>
+  status === 429 || status === 503
+    ? { [RETRY_AFTER_HEADER]: RETRY_AFTER }
+    : status === 409
+      ? { [RETRY_AFTER_HEADER]: { ...RETRY_AFTER, required: false } }
+      : {};
+
+function problemResponse(status: number, codes: readonly ErrorCode[]): Json {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].when}.`).join(' '),
+    headers: { [REQUEST_ID_HEADER]: REQUEST_ID, ...RATE_LIMIT_HEADERS, ...retryHeader(status) },
+    content: {
+      'application/json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/Problem' },
+            { type: 'object', properties: { error: { type: 'string', enum: codes } } },
+          ],
+        },
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { value: { error: code, message: sentence(ERRORS[code].when) } }]),
+        ),
+      },
+    },
+  };
+}
+
+function transportResponse(description: string): Json {
+  return {
+    description,
+    headers: { [REQUEST_ID_HEADER]: REQUEST_ID },
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  };
+}
+
+function problemResponses(operation: Operation): Record<string, Json> {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of new Set([...COMMON_ERRORS, ...operation.errors])) {
+    const status = ERRORS[code].status;
+    if (status !== null) byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const responses: Record<string, Json> = {};
+  for (const [status, codes] of byStatus) responses[status] = problemResponse(status, codes);
+  for (const [status, text] of Object.entries(TRANSPORT_STATUSES))
+    responses[status] = transportResponse(text);
+  return responses;
+}
+
+const DEPRECATION_HEADERS: Json = {
+  deprecation: header('Since when, as `@` and Unix seconds (RFC 9745).', 'string', true),
+  link: header('The operation that replaces this one, and its documentation.', 'string', true),
+};
+
+function successResponse(operation: Operation, schema: unknown): Json {
+  return {
+    description:
+      operation.id === 'currentBatch' ? 'The current batch, or `null` when there is none.' : 'Done.',
+    headers: {
+      [REQUEST_ID_HEADER]: REQUEST_ID,
+      ...RATE_LIMIT_HEADERS,
+      ...(operation.idempotencyKey === 'none'
+        ? {}
+        : { [IDEMPOTENT_REPLAYED_HEADER]: header('`true` when this is the answer of an earlier request.') }),
+      ...(operation.deprecated
+        ? DEPRECATION_HEADERS
+        : { [BATCH_COST_HEADER]: header('Lamports so far: `fee=…;rent-paid=…;rent-reclaimed=…`.') }),
+    },
+    content: { 'application/json': { schema, example: EXAMPLES[operation.id].response } },
+  };
+}
+
+function parameters(operation: Operation): readonly Json[] {
+  const list: Json[] = [];
+  if (operation.path.includes('{batchId}')) {
+    const { $schema: _, ...schema } = z.toJSONSchema(uuidSchema, { io: 'input' }) as Record<string, unknown>;
+    list.push({ name: 'batchId', in: 'path', required: true, description: 'The batch.', schema });
+  }
+  if (operation.idempotencyKey !== 'none') {
+    list.push({
+      name: IDEMPOTENCY_KEY_HEADER,
+      in: 'header',
+      required: operation.idempotencyKey === 'uuid',
+      description: 'A repeat of a success with the same value returns the first answer and does nothing.',
+      schema:
+        operation.idempotencyKey === 'uuid'
+          ? { type: 'string', format: 'uuid' }
+          : {
+              type: 'string',
+              minLength: 1,
+              maxLength: MAX_IDEMPOTENCY_KEY_LENGTH,
+              pattern: '^[\\x21-\\x7e]+$',
+            },
+    });
+  }
+  list.push({
+    name: REQUEST_ID_HEADER,
+    in: 'header',
+    required: false,
+    description: 'Comes back as it is when it is up to 128 harmless characters.',
+    schema: { type: 'string', maxLength: 128 },
+  });
+  return list;
+}
+
+const list = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(' or ');
+
+function describeOperation(operation: Operation, components: Record<string, unknown>): OpenApiOperation {
+  const { rateLimit, request } = operation;
+  return {
+    operationId: operation.id,
+    summary: operation.summary,
+    description: `The key needs the scope ${list(operation.scopes)}. At most ${rateLimit.points} in ${rateLimit.windowSeconds} s per key.`,
+    deprecated: operation.deprecated,
+    parameters: parameters(operation),
+    ...(request === null
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': {
+                schema: referTo(request, components),
+                example: EXAMPLES[operation.id].request,
+              },
+            },
+          },
+        }),
+    responses: {
+      200: successResponse(operation, referTo(operation.response, components)),
+      ...problemResponses(operation),
+    },
+  };
+}
+
+/** The whole document; equal options give an equal document. */
+export function openApiDocument(options: OpenApiOptions): OpenApiDocument {
+  const schemas: Record<string, unknown> = {};
+  referTo(problemSchema, schemas);
+  const paths: Record<string, Record<string, OpenApiOperation>> = {};
+  for (const operation of Object.values<Operation>(OPERATIONS)) {
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method.toLowerCase()]: describeOperation(operation, schemas),
+    };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Flywheel',
+      version: options.version,
+      description: 'Burns and airdrops tokens on proof of what users did. Amounts are in whole tokens.',
+    },
+    servers: [{ url: options.serverUrl }],
+    security: [{ apiKey: [] }],
+    paths,
+    components: {
+      schemas,
+      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: options.apiKeyHeader } },
+    },
+  };
+}

@@ -1,0 +1,119 @@
+/** What the server counts, in Prometheus' text form; each server has its own registry. */
+import type { Reply } from '../contract/call.js';
+import type { OperationId } from '../contract/operations.js';
+import type { MetricsSource } from './options.js';
+
+export interface Metrics {
+  /** A request has been answered, whatever came of it; `operation` is `none` for all other paths. */
+  finished(request: {
+    readonly operation: OperationId | 'none';
+    readonly status: number;
+    readonly seconds: number;
+  }): void;
+  rateLimited(operation: OperationId): void;
+  /** The service has given a value. */
+  answered(operation: OperationId, reply: Reply<unknown>): void;
+  running(delta: 1 | -1): void;
+  contentType: string;
+  text(): Promise<string>;
+}
+
+const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+const lengthOf = (value: unknown, field: string): number => {
+  const list: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, field) : undefined;
+  return Array.isArray(list) ? list.length : 0;
+};
+
+/** How many burns a reply of a burn operation reports; none for the other operations. */
+function burnsOf(
+  operation: OperationId,
+  value: unknown,
+): { readonly success: number; readonly error: number } {
+  if (operation === 'burn') return { success: 1, error: 0 };
+  if (operation !== 'burnBatch') return { success: 0, error: 0 };
+  return { success: lengthOf(value, 'success'), error: lengthOf(value, 'errors') };
+}
+
+/** Counters and gauges of one server. */
+export async function createMetrics(source: MetricsSource): Promise<Metrics> {
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client');
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'flywheel_http_requests_total',
+    help: 'Requests answered, by operation and status.',
+    labelNames: ['operation', 'status'] as const,
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'flywheel_http_request_duration_seconds',
+    help: 'Time from the request line to the end of the answer.',
+    labelNames: ['operation'] as const,
+    buckets: DURATION_BUCKETS_SECONDS,
+    registers,
+  });
+  const limited = new Counter({
+    name: 'flywheel_rate_limited_total',
+    help: 'Requests refused by the rate limit.',
+    labelNames: ['operation'] as const,
+    registers,
+  });
+  const replays = new Counter({
+    name: 'flywheel_idempotent_replays_total',
+    help: 'Answers that were those of an earlier request.',
+    labelNames: ['operation'] as const,
+    registers,
+  });
+  const burns = new Counter({
+    name: 'flywheel_burns_total',
+    help: 'Burns reported by the two burn operations, replays left out.',
+    labelNames: ['result'] as const,
+    registers,
+  });
+  const running = new Gauge({
+    name: 'flywheel_http_requests_running',
+    help: 'Requests that are being worked on.',
+    registers,
+  });
+  new Gauge({
+    name: 'flywheel_batches',
+    help: 'Batches by status.',
+    labelNames: ['status'] as const,
+    registers,
+    async collect() {
+      for (const [status, count] of Object.entries((await source.batchesByStatus?.()) ?? {})) {
+        this.set({ status }, count);
+      }
+    },
+  });
+  new Gauge({
+    name: 'flywheel_queue_depth',
+    help: 'Pieces of chain work that wait for their turn.',
+    registers,
+    collect() {
+      this.set(source.queueDepth?.() ?? 0);
+    },
+  });
+
+  return {
+    finished({ operation, status, seconds }) {
+      requests.inc({ operation, status });
+      duration.observe({ operation }, seconds);
+    },
+    rateLimited: (operation) => limited.inc({ operation }),
+    answered(operation, reply) {
+      if (reply.meta.replayed) {
+        replays.inc({ operation });
+        return;
+      }
+      const { success, error } = burnsOf(operation, reply.value);
+      if (success > 0) burns.inc({ result: 'success' }, success);
+      if (error > 0) burns.inc({ result: 'error' }, error);
+    },
+    running: (delta) => running.inc(delta),
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+  };
+}

@@ -1,0 +1,117 @@
+/** What the HTTP server needs and what may be set; every number has its unit and a default. */
+import { API_KEY_HEADER } from '../contract/headers.js';
+import { MAX_BODY_BYTES } from '../contract/limits.js';
+import type { OperationId, RateLimit } from '../contract/operations.js';
+import type { BatchStatus } from '../contract/schemas/batch.js';
+import type { Scope } from '../contract/schemas/scalars.js';
+import type { Service } from '../contract/service.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import type { Secret } from '../values/secret.js';
+import type { Clock } from '../values/time.js';
+import type { RateLimiter } from './rate-limiter.js';
+
+export interface Principal {
+  readonly keyId: string;
+  /** When given, a key without the scope is refused before its body is read; else the service alone refuses it. */
+  readonly scopes?: readonly Scope[];
+}
+
+export interface MetricsSource {
+  batchesByStatus?(): Promise<Readonly<Record<BatchStatus, number>>>;
+  /** Pieces of chain work that wait for their turn. */
+  queueDepth?(): number;
+}
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface HttpServerDeps {
+  readonly service: Service;
+  /** In constant time for every key that is not good. @throws `ERR_UNAUTHORIZED` */
+  authenticate(credential: Secret | null): Promise<Principal>;
+  readonly health: {
+    /** Resolves when store and chain answer. */
+    ready(): Promise<void>;
+  };
+  readonly metrics?: MetricsSource;
+  readonly rateLimiter: RateLimiter;
+  readonly clock: Clock;
+  readonly log: { readonly level: LogLevel; readonly stream: { write(line: string): unknown } };
+}
+
+export interface HttpLimits {
+  /** @default 10 MiB */
+  readonly maxBodyBytes: number;
+  /** All header lines of one request together. @default 16 KiB */
+  readonly maxHeaderBytes: number;
+  /** Time for the header lines to arrive. @default 10 s */
+  readonly headersTimeoutMs: number;
+  /** Time for the whole request to arrive; answering may take longer. @default 30 s */
+  readonly requestTimeoutMs: number;
+  /** An idle connection is closed after this time. @default 65 s */
+  readonly keepAliveTimeoutMs: number;
+  /** A connection without a byte in either direction is closed, even when an answer is due. @default 10 min */
+  readonly idleTimeoutMs: number;
+  /** @default 1,024 */
+  readonly maxConnections: number;
+  /** Requests that may run at once; more are answered 503. @default 512 */
+  readonly maxRunning: number;
+}
+
+export const DEFAULT_HTTP_LIMITS: HttpLimits = {
+  maxBodyBytes: MAX_BODY_BYTES,
+  maxHeaderBytes: 16 * 1_024,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 65_000,
+  idleTimeoutMs: 600_000,
+  maxConnections: 1_024,
+  maxRunning: 512,
+};
+
+export interface HttpServerOptions {
+  /** @default `x-service-api-key` */
+  readonly apiKeyHeader?: string;
+  /** Path before all others, such as `/burns`. @default none */
+  readonly basePath?: string;
+  /** Needed for `/metrics`; without one only loopback may read them. */
+  readonly metricsToken?: Secret;
+  readonly limits?: Partial<HttpLimits>;
+  /** In place of the contract's, by operation. */
+  readonly rateLimits?: Partial<Record<OperationId, RateLimit>>;
+  /** Shown in OpenAPI. */
+  readonly version?: string;
+}
+
+/** {@link HttpServerOptions} with its defaults and its values checked. */
+export interface HttpSettings {
+  readonly apiKeyHeader: string;
+  readonly basePath: string;
+  readonly metricsToken: Secret | undefined;
+  readonly limits: HttpLimits;
+  readonly rateLimits: Partial<Record<OperationId, RateLimit>>;
+  readonly version: string;
+}
+
+const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
+const BASE_PATH = /^(\/[A-Za-z0-9._~-]+)*$/;
+
+const refuse = (message: string): never => {
+  throw new FlywheelError('ERR_CONFIG_INVALID', message);
+};
+
+/** @throws `ERR_CONFIG_INVALID` for a header name or path that HTTP does not know. */
+export function httpSettings(options: HttpServerOptions): HttpSettings {
+  const apiKeyHeader = (options.apiKeyHeader ?? API_KEY_HEADER).toLowerCase();
+  if (!HEADER_NAME.test(apiKeyHeader)) refuse(`Not a header name: ${JSON.stringify(apiKeyHeader)}.`);
+  const basePath = (options.basePath ?? '').replace(/\/+$/, '');
+  if (!BASE_PATH.test(basePath)) refuse(`Not a base path: ${JSON.stringify(basePath)}.`);
+  return {
+    apiKeyHeader,
+    basePath,
+    metricsToken: options.metricsToken,
+    limits: { ...DEFAULT_HTTP_LIMITS, ...options.limits },
+    rateLimits: options.rateLimits ?? {},
+    version: options.version ?? '0.0.0',
+  };
+}

@@ -1,0 +1,78 @@
+/** Whatever went wrong → status, `{ error, message }` and headers; nothing of the inside leaks. */
+import { RETRY_AFTER_HEADER } from '../contract/headers.js';
+import type { OperationId } from '../contract/operations.js';
+import { ERRORS, type ErrorCode } from '../errors/codes.js';
+import { FlywheelError, isFlywheelError, type ProblemBody } from '../errors/flywheel-error.js';
+
+export interface Problem {
+  readonly status: number;
+  readonly body: ProblemBody;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The code for an unforeseen failure of each operation (contract, section 1.3). */
+const FAILURE_CODES: Readonly<Partial<Record<OperationId, ErrorCode>>> = {
+  currentBatch: 'ERR_BATCH_CURRENT_FAILED',
+  initBatch: 'ERR_BATCH_INIT_FAILED',
+  executeBatch: 'ERR_BATCH_EXECUTE_FAILED',
+};
+
+const DEFAULT_RETRY_AFTER_SECONDS = 1;
+
+/** Codes of the framework that have one of ours. */
+const FRAMEWORK_CODES: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'ERR_INVALID_REQUEST',
+    'The body is not as long as content-length says.',
+  ],
+  FST_ERR_BAD_URL: ['ERR_INVALID_REQUEST', 'The path is not valid percent-encoding.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['ERR_NOT_FOUND', 'There is nothing at this path.'],
+};
+
+const field = (error: unknown, name: string): unknown =>
+  typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
+
+function fromFramework(error: unknown): FlywheelError | undefined {
+  const known = FRAMEWORK_CODES[String(field(error, 'code'))];
+  if (known !== undefined) return new FlywheelError(known[0], known[1], { cause: error });
+  const status = field(error, 'statusCode');
+  if (typeof status !== 'number' || status < 400 || status >= 500) return undefined;
+  return new FlywheelError('ERR_INVALID_REQUEST', 'The request is not valid HTTP.', { cause: error });
+}
+
+/** Any failure as one that has an HTTP status. */
+export function servedError(error: unknown, operation: OperationId | undefined): FlywheelError {
+  if (isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) {
+    return new FlywheelError('ERR_UNAVAILABLE', 'The store is out of reach.', { cause: error });
+  }
+  if (isFlywheelError(error) && error.status !== undefined) return error;
+  const framework = isFlywheelError(error) ? undefined : fromFramework(error);
+  if (framework !== undefined) return framework;
+  const code = (operation === undefined ? undefined : FAILURE_CODES[operation]) ?? 'ERR_INTERNAL';
+  return new FlywheelError(code, 'The service failed inside.', { cause: error });
+}
+
+function retryAfterSeconds(error: FlywheelError): number | undefined {
+  if (error.options.retryAfterSeconds !== undefined) return Math.ceil(error.options.retryAfterSeconds);
+  const asksToWait =
+    error.status === 503 || error.status === 429 || error.code === 'ERR_DUPLICATE_IDEMPOTENCY_KEY';
+  return asksToWait ? DEFAULT_RETRY_AFTER_SECONDS : undefined;
+}
+
+/** The answer to a failure; of status 500 it tells the code and the request id, and no more. */
+export function toProblem(error: FlywheelError, requestId: string): Problem {
+  const status = error.status ?? 500;
+  const message =
+    status === 500
+      ? `The service failed inside; its log knows more under request id ${requestId}.`
+      : error.message;
+  const waitSeconds = retryAfterSeconds(error);
+  return {
+    status,
+    body: { error: error.wireCode, message },
+    headers: waitSeconds === undefined ? {} : { [RETRY_AFTER_HEADER]: String(waitSeconds) },
+  };
+}
+
+/** Is it the service's own fault, so that the log needs the stack? */
+export const isOwnFault = (error: FlywheelError): boolean => (ERRORS[error.code].status ?? 500) >= 500;

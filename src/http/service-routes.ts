@@ -1,0 +1,94 @@
+/** The paths for those who run and read the service: health, readiness, metrics, OpenAPI and its page. */
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { openApiDocument } from '../contract/openapi.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { sha256 } from '../values/digest.js';
+import type { Secret } from '../values/secret.js';
+import { docsPage } from './docs-page.js';
+import { addRoute } from './routes.js';
+import type { ServeContext } from './serve-operation.js';
+
+const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/;
+
+/** Set by proxies; a request that came through one is not from this machine, whatever its address. */
+const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as const;
+
+const isFromThisMachine = (request: FastifyRequest): boolean =>
+  LOOPBACK.test(request.socket.remoteAddress ?? '') &&
+  FORWARDING_HEADERS.every((name) => request.headers[name] === undefined);
+
+/** Equal digests of equal length, so that the time taken tells nothing of the token. */
+const isToken = (token: Secret, authorization: string | undefined): boolean =>
+  timingSafeEqual(Buffer.from(sha256(`Bearer ${token.reveal()}`)), Buffer.from(sha256(authorization ?? '')));
+
+function checkMetricsReader(request: FastifyRequest, token: Secret | undefined): void {
+  const allowed =
+    token === undefined ? isFromThisMachine(request) : isToken(token, request.headers.authorization);
+  if (allowed) return;
+  throw new FlywheelError(
+    'ERR_UNAUTHORIZED',
+    token === undefined
+      ? 'Metrics are read from this machine only.'
+      : 'The metrics token is missing or wrong.',
+  );
+}
+
+function addHealth(app: FastifyInstance, { deps, settings }: ServeContext): void {
+  addRoute(app, {
+    method: 'GET',
+    path: `${settings.basePath}/healthz`,
+    handle: async (_request, reply) => reply.send({ status: 'ok' }),
+  });
+  addRoute(app, {
+    method: 'GET',
+    path: `${settings.basePath}/readyz`,
+    handle: async (_request, reply) => {
+      try {
+        await deps.health.ready();
+      } catch (cause) {
+        throw new FlywheelError('ERR_UNAVAILABLE', 'The store or the chain does not answer.', { cause });
+      }
+      return reply.send({ status: 'ready' });
+    },
+  });
+}
+
+function addDocuments(app: FastifyInstance, { settings }: ServeContext): void {
+  const document = openApiDocument({
+    apiKeyHeader: settings.apiKeyHeader,
+    serverUrl: settings.basePath === '' ? '/' : settings.basePath,
+    version: settings.version,
+  });
+  const json = JSON.stringify(document, null, 2);
+  const html = docsPage(document);
+  addRoute(app, {
+    method: 'GET',
+    path: `${settings.basePath}/openapi.json`,
+    handle: async (_request, reply) => reply.type('application/json; charset=utf-8').send(json),
+  });
+  addRoute(app, {
+    method: 'GET',
+    path: `${settings.basePath}/docs`,
+    handle: async (_request, reply) =>
+      reply
+        .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+        .type('text/html; charset=utf-8')
+        .send(html),
+  });
+}
+
+/** Adds everything that is not an operation. */
+export function addServiceRoutes(app: FastifyInstance, context: ServeContext): void {
+  const { settings, metrics } = context;
+  addHealth(app, context);
+  addDocuments(app, context);
+  addRoute(app, {
+    method: 'GET',
+    path: `${settings.basePath}/metrics`,
+    handle: async (request, reply) => {
+      checkMetricsReader(request, settings.metricsToken);
+      return reply.type(metrics.contentType).send(await metrics.text());
+    },
+  });
+}
