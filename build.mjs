@@ -1,0 +1,47 @@
+/** Builds dist: the command line with one lazy chunk a command, the library entries, and their types. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync } from 'node:fs';
+import { build } from 'esbuild';
+
+/** Loaded from node_modules: what is native, large, or has files of its own beside its code. */
+const EXTERNAL = [
+  'libsql',
+  'litesvm-*',
+  'fastify',
+  '@solana/web3.js',
+  '@sqds/multisig',
+  'undici',
+  'conf',
+  'pg',
+  'prom-client',
+  'rate-limiter-flexible',
+];
+
+const entries = { main: 'src/main.ts', index: 'src/index.ts', contract: 'src/contract/index.ts' };
+
+rmSync('dist', { recursive: true, force: true });
+await build({
+  // The library entry may come later than the command line; what is there is built.
+  entryPoints: Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(file))),
+  outdir: 'dist',
+  bundle: true,
+  splitting: true,
+  minify: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  external: EXTERNAL,
+  chunkNames: 'chunks/[name]-[hash]',
+  // Bundled CommonJS packages ask for `require`, which a module does not have.
+  banner: {
+    js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
+  },
+  logLevel: 'warning',
+});
+
+if (!process.argv.includes('--no-types')) {
+  const tsc = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json'], {
+    stdio: 'inherit',
+  });
+  process.exitCode = tsc.status ?? 1;
+}

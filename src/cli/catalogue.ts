@@ -1,0 +1,115 @@
+/** All commands by the words one types, each with its summary and the module that has the rest; nothing is loaded here. */
+import type { CommandSpec } from './command.js';
+
+/** One command, or a word that leads to others. */
+export type CatalogueEntry = CommandEntry | GroupEntry;
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  load(): Promise<{ readonly command: CommandSpec }>;
+}
+
+export interface GroupEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly entries: readonly CatalogueEntry[];
+}
+
+/** Does the word lead to other commands? */
+export const isGroup = (entry: CatalogueEntry): entry is GroupEntry => 'entries' in entry;
+
+const command = (name: string, summary: string, load: CommandEntry['load']): CommandEntry => ({
+  name,
+  summary,
+  load,
+});
+
+const group = (name: string, summary: string, entries: readonly CatalogueEntry[]): GroupEntry => ({
+  name,
+  summary,
+  entries,
+});
+
+export const CATALOGUE: readonly CatalogueEntry[] = [
+  command('burn', 'Burn tokens once, on proof.', () => import('./commands/burn.js')),
+  command(
+    'burn-batch',
+    'Burn for every element of a file, each on its own.',
+    () => import('./commands/burn-batch.js'),
+  ),
+  group('batch', 'Run pipelines of burns, airdrops and memos through the multisig.', [
+    command(
+      'init',
+      'Compile a pipelines file into a batch that waits for approval.',
+      () => import('./commands/batch/init.js'),
+    ),
+    command('inspect', 'Show what the multisig will really do.', () => import('./commands/batch/inspect.js')),
+    command(
+      'approve',
+      "Check a batch's approval, then sign it as the owner.",
+      () => import('./commands/batch/approve.js'),
+    ),
+    command(
+      'execute',
+      'Land the signed approval and execute the batch.',
+      () => import('./commands/batch/execute.js'),
+    ),
+    command('run', 'Do init, check, approve and execute in one go.', () => import('./commands/batch/run.js')),
+    command('status', 'Show a batch by its id.', () => import('./commands/batch/status.js')),
+    command('current', 'Show the batch that is not final yet.', () => import('./commands/batch/current.js')),
+  ]),
+  group('proof', 'Hash proofs and verify them on chain.', [
+    command('hash', 'Print the SHA-256 of a proof.', () => import('./commands/proof/hash.js')),
+    command(
+      'verify',
+      'Check that a transaction carries the hash of a proof.',
+      () => import('./commands/proof/verify.js'),
+    ),
+  ]),
+  group('local', 'Set up and look after the flywheel on this machine.', [
+    command(
+      'init',
+      'Make a token, a funded vault, a multisig and an API key.',
+      () => import('./commands/local/init.js'),
+    ),
+    command('status', 'Show the flywheel and its balances.', () => import('./commands/local/status.js')),
+    command('fund', 'Give tokens or SOL to an account.', () => import('./commands/local/fund.js')),
+    command('reset', 'Wipe the data directory.', () => import('./commands/local/reset.js')),
+    group('keys', 'Manage API keys.', [
+      command('list', 'List the API keys.', () => import('./commands/local/keys/list.js')),
+      command(
+        'create',
+        'Make an API key; it is shown once.',
+        () => import('./commands/local/keys/create.js'),
+      ),
+      command('revoke', 'Revoke an API key.', () => import('./commands/local/keys/revoke.js')),
+    ]),
+    command(
+      'export-owner',
+      "Write the owner's keypair to a file.",
+      () => import('./commands/local/export-owner.js'),
+    ),
+  ]),
+  command('serve', 'Serve the API over HTTP.', () => import('./commands/serve.js')),
+  group('profile', 'Keep settings and keys for several APIs.', [
+    command('add', 'Add or change a profile.', () => import('./commands/profile/add.js')),
+    command('list', 'List the profiles.', () => import('./commands/profile/list.js')),
+    command('show', 'Show a profile.', () => import('./commands/profile/show.js')),
+    command('use', 'Make a profile the default.', () => import('./commands/profile/use.js')),
+    command('remove', 'Remove a profile and its key.', () => import('./commands/profile/remove.js')),
+  ]),
+  command(
+    'whoami',
+    'Show the settings in force and where each comes from.',
+    () => import('./commands/whoami.js'),
+  ),
+  command(
+    'doctor',
+    'Check configuration, permissions and reachability.',
+    () => import('./commands/doctor.js'),
+  ),
+  command('completion', 'Print the completion script of a shell.', () => import('./commands/completion.js')),
+  command('demo', 'Tell the whole story on the embedded engine.', () => import('./commands/demo.js')),
+  command('help', 'Show help for a command or a topic.', () => import('./commands/help.js')),
+];

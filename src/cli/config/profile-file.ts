@@ -1,0 +1,115 @@
+/** Reads the profiles and their API keys; writing is for the `profile` commands. */
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { Secret } from '../../values/secret.js';
+import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
+import type { PinnedFlywheel } from './settings.js';
+
+/** What one profile may set; everything is optional. */
+export interface Profile {
+  readonly apiUrl?: string;
+  readonly apiKeyHeader?: string;
+  readonly dataDir?: string;
+  readonly rpcUrl?: string;
+  readonly keypair?: string;
+  readonly pinned?: PinnedFlywheel;
+}
+
+export interface ProfileFile {
+  /** The profile used when none is named. */
+  readonly current: string | null;
+  readonly profiles: Readonly<Record<string, Profile>>;
+}
+
+/** Text fields of a profile. */
+export const PROFILE_FIELDS = ['apiUrl', 'apiKeyHeader', 'dataDir', 'rpcUrl', 'keypair'] as const;
+const PINNED_FIELDS = ['multisig', 'owner', 'operator', 'mint'] as const;
+
+const refuse = (file: string, reason: string, cause?: unknown): never => {
+  throw new FlywheelError('ERR_CONFIG_INVALID', `${file}: ${reason}.`, {
+    hint: `Correct or remove the file.`,
+    ...(cause === undefined ? {} : { cause }),
+  });
+};
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The JSON object in a file, or `undefined` when there is no such file. */
+function readObject(file: string): Record<string, unknown> | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    return refuse(file, `cannot be read (${code ?? 'unknown error'})`, error);
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : refuse(file, 'expected a JSON object');
+  } catch (error) {
+    if (error instanceof FlywheelError) throw error;
+    return refuse(file, 'is not JSON', error);
+  }
+}
+
+function readPinned(value: unknown, where: string, file: string): PinnedFlywheel {
+  if (!isRecord(value) || typeof value['vaultIndex'] !== 'number')
+    return refuse(file, `${where} is not a pinned flywheel`);
+  for (const field of PINNED_FIELDS)
+    if (typeof value[field] !== 'string') refuse(file, `${where}.${field} must be text`);
+  return value as unknown as PinnedFlywheel;
+}
+
+function readProfile(value: unknown, name: string, file: string): Profile {
+  if (!isRecord(value)) return refuse(file, `profile ${JSON.stringify(name)} must be an object`);
+  for (const field of PROFILE_FIELDS) {
+    if (value[field] !== undefined && typeof value[field] !== 'string')
+      refuse(file, `profiles.${name}.${field} must be text`);
+  }
+  if (value['pinned'] !== undefined) readPinned(value['pinned'], `profiles.${name}.pinned`, file);
+  return value as Profile;
+}
+
+/**
+ * The profiles of a configuration directory; none when the file is missing.
+ * @throws `ERR_CONFIG_INVALID` naming the file and what is wrong with it.
+ */
+export function readProfiles(configDir: string): ProfileFile {
+  const file = join(configDir, PROFILES_FILE);
+  const value = readObject(file);
+  if (value === undefined) return { current: null, profiles: {} };
+  const profiles = value['profiles'] ?? {};
+  if (!isRecord(profiles)) return refuse(file, '"profiles" must be an object');
+  const current = value['current'] ?? null;
+  if (current !== null && typeof current !== 'string')
+    return refuse(file, '"current" must be a name or null');
+  return {
+    current,
+    profiles: Object.fromEntries(
+      Object.entries(profiles).map(([name, profile]) => [name, readProfile(profile, name, file)]),
+    ),
+  };
+}
+
+/** Permission bits of group and others. */
+const OTHERS = 0o077;
+
+/**
+ * The API key of a profile, or `null`.
+ * @throws `ERR_CONFIG_INVALID` when others can read the file.
+ */
+export function readProfileKey(configDir: string, profile: string, platform: string): Secret | null {
+  const file = join(configDir, API_KEYS_FILE);
+  const keys = readObject(file);
+  const key = keys !== undefined && Object.hasOwn(keys, profile) ? keys[profile] : undefined;
+  if (typeof key !== 'string') return null;
+  if (platform !== 'win32' && (statSync(file).mode & OTHERS) !== 0) {
+    throw new FlywheelError('ERR_CONFIG_INVALID', `${file} holds API keys and others can read it.`, {
+      hint: `Run: chmod 600 ${file}`,
+    });
+  }
+  return new Secret(key);
+}

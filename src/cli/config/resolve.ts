@@ -1,0 +1,175 @@
+/** Flag > environment > profile > default: every global option with its source. */
+import { resolve as resolvePath } from 'node:path';
+import { API_KEY_HEADER } from '../../contract/headers.js';
+import { DEFAULT_MAX_WAIT_SECONDS } from '../../contract/limits.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { Secret } from '../../values/secret.js';
+import type { Ambient } from '../context.js';
+import { configDir, defaultDataDir } from './paths.js';
+import { type Profile, readProfileKey, readProfiles } from './profile-file.js';
+import type { OutputMode, Setting, Settings } from './settings.js';
+
+/** Global options as the parser leaves them. */
+export interface GlobalFlags {
+  readonly json?: boolean;
+  readonly output?: string;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+  readonly input?: boolean;
+  readonly yes?: boolean;
+  readonly local?: boolean;
+  readonly profile?: string;
+  readonly apiUrl?: string;
+  readonly apiKeyHeader?: string;
+  readonly dataDir?: string;
+  readonly timeout?: string;
+  readonly maxWait?: string;
+}
+
+/** The output mode: what the flags say, else people on a terminal and JSON elsewhere. */
+export function outputMode(flags: Pick<GlobalFlags, 'json' | 'output'>, stdoutIsTTY: boolean): OutputMode {
+  if (flags.output === 'human' || flags.output === 'json' || flags.output === 'ndjson') return flags.output;
+  return flags.json === true || !stdoutIsTTY ? 'json' : 'human';
+}
+
+const filled = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+
+function pick<Default>(
+  flag: string | undefined,
+  environment: string | undefined,
+  profile: string | undefined,
+  fallback: Default,
+): Setting<string | Default> {
+  if (flag !== undefined) return { value: flag, source: 'flag' };
+  if (environment !== undefined) return { value: environment, source: 'environment' };
+  if (profile !== undefined) return { value: profile, source: 'profile' };
+  return { value: fallback, source: 'default' };
+}
+
+function seconds<Default>(
+  text: string | undefined,
+  name: string,
+  fallback: Default,
+): Setting<number | Default> {
+  if (text === undefined) return { value: fallback, source: 'default' };
+  const value = Number(text);
+  if (!/^[0-9]+(\.[0-9]+)?$/.test(text) || !(value <= 86_400)) {
+    throw new FlywheelError(
+      'ERR_USAGE',
+      `${name} takes seconds from 0 to 86400, got ${JSON.stringify(text)}.`,
+    );
+  }
+  return { value, source: 'flag' };
+}
+
+/** Where a wrong value came from, for the message. */
+const sourceName = (source: string, flag: string, variable: string): string =>
+  source === 'flag' ? flag : source === 'environment' ? variable : 'The profile';
+
+/**
+ * The base address of an API, without a trailing slash.
+ * @throws `ERR_CONFIG_INVALID` unless it is http(s) without credentials, query and fragment.
+ */
+export function checkApiUrl(text: string, where: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new FlywheelError(
+      'ERR_CONFIG_INVALID',
+      `${where} must be an http or https address, got ${JSON.stringify(text)}.`,
+    );
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new FlywheelError(
+      'ERR_CONFIG_INVALID',
+      `${where} must not hold a user name, password, query or fragment.`,
+    );
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+function chooseProfile(
+  ambient: Ambient,
+  flags: GlobalFlags,
+  dir: string,
+): Setting<string | null> & { profile: Profile } {
+  const file = readProfiles(dir);
+  const chosen = pick(
+    flags.profile,
+    filled(ambient.env['FLYWHEEL_PROFILE']),
+    file.current ?? undefined,
+    null,
+  );
+  if (chosen.value === null) return { ...chosen, profile: {} };
+  const profile = Object.hasOwn(file.profiles, chosen.value) ? file.profiles[chosen.value] : undefined;
+  if (profile === undefined) {
+    throw new FlywheelError('ERR_CONFIG_INVALID', `There is no profile ${JSON.stringify(chosen.value)}.`, {
+      hint: '`flywheel profile list` shows those there are.',
+    });
+  }
+  return { ...chosen, profile };
+}
+
+function resolveApiUrl(ambient: Ambient, flags: GlobalFlags, profile: Profile): Setting<string | null> {
+  if (flags.local === true) {
+    if (flags.apiUrl !== undefined)
+      throw new FlywheelError('ERR_USAGE', '--local and --api-url exclude each other.');
+    return { value: null, source: 'flag' };
+  }
+  const url = pick(flags.apiUrl, filled(ambient.env['FLYWHEEL_API_URL']), profile.apiUrl, null);
+  if (url.value === null) return url;
+  const where = sourceName(url.source, '--api-url', 'FLYWHEEL_API_URL');
+  return { ...url, value: checkApiUrl(url.value, where) };
+}
+
+/** A profile's key goes to the profile's own API and nowhere else. */
+function resolveApiKey(
+  ambient: Ambient,
+  name: string | null,
+  apiUrl: Setting<string | null>,
+  dir: string,
+): Setting<Secret | null> {
+  const environment = filled(ambient.env['FLYWHEEL_API_KEY']);
+  if (environment !== undefined) return { value: new Secret(environment), source: 'environment' };
+  if (name === null || apiUrl.source !== 'profile') return { value: null, source: 'default' };
+  const key = readProfileKey(dir, name, ambient.platform);
+  return key === null ? { value: null, source: 'default' } : { value: key, source: 'profile' };
+}
+
+/**
+ * All settings of a run.
+ * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE` naming the value and where it came from.
+ */
+export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings {
+  const { env, io, cwd } = ambient;
+  const config = configDir(ambient);
+  const { profile, ...chosen } = chooseProfile(ambient, flags, config.value);
+  const apiUrl = resolveApiUrl(ambient, flags, profile);
+  const dataDir = pick(
+    flags.dataDir,
+    filled(env['FLYWHEEL_DATA_DIR']),
+    profile.dataDir,
+    defaultDataDir(ambient),
+  );
+  const header = pick(flags.apiKeyHeader, undefined, profile.apiKeyHeader, API_KEY_HEADER);
+  if (!/^[A-Za-z0-9-]+$/.test(header.value))
+    throw new FlywheelError('ERR_CONFIG_INVALID', `${JSON.stringify(header.value)} is not a header name.`);
+  return {
+    output: outputMode(flags, io.stdout.isTTY),
+    quiet: flags.quiet === true,
+    verbose: flags.verbose === true,
+    debug: filled(env['FLYWHEEL_DEBUG']) !== undefined && env['FLYWHEEL_DEBUG'] !== '0',
+    noInput: flags.input === false,
+    yes: flags.yes === true,
+    profile: chosen,
+    apiUrl,
+    apiKeyHeader: { ...header, value: header.value.toLowerCase() },
+    apiKey: resolveApiKey(ambient, chosen.value, apiUrl, config.value),
+    configDir: config,
+    dataDir: { ...dataDir, value: resolvePath(cwd, dataDir.value) },
+    rpcUrl: pick(undefined, filled(env['FLYWHEEL_RPC_URL']), profile.rpcUrl, null),
+    timeoutSeconds: seconds(flags.timeout, '--timeout', null),
+    maxWaitSeconds: seconds(flags.maxWait, '--max-wait', DEFAULT_MAX_WAIT_SECONDS),
+    keypair: pick(undefined, filled(env['FLYWHEEL_KEYPAIR']), profile.keypair, null),
+    pinned: profile.pinned ?? null,
+  };
+}

@@ -1,0 +1,47 @@
+/** The resolved global options: each value together with where it came from. What a command does with them is its own matter. */
+import type { Secret } from '../../values/secret.js';
+
+/** Where a value came from, strongest first. */
+export type Source = 'flag' | 'environment' | 'profile' | 'default';
+
+export interface Setting<Value> {
+  readonly value: Value;
+  readonly source: Source;
+}
+
+export type OutputMode = 'human' | 'json' | 'ndjson';
+
+/** What a profile pins about its flywheel, so that `batch approve` need not believe the service. */
+export interface PinnedFlywheel {
+  readonly multisig: string;
+  readonly owner: string;
+  readonly operator: string;
+  readonly vaultIndex: number;
+  readonly mint: string;
+}
+
+/** Everything that is the same for all commands. */
+export interface Settings {
+  readonly output: OutputMode;
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly debug: boolean;
+  readonly noInput: boolean;
+  readonly yes: boolean;
+  /** Name of the profile in use, or `null`. */
+  readonly profile: Setting<string | null>;
+  /** Base address of the remote API; `null`: the embedded engine. */
+  readonly apiUrl: Setting<string | null>;
+  readonly apiKeyHeader: Setting<string>;
+  /** From environment or profile; `null`: for the embedded engine the key that `local init` made. */
+  readonly apiKey: Setting<Secret | null>;
+  readonly configDir: Setting<string>;
+  readonly dataDir: Setting<string>;
+  /** The user's own RPC, with which approvals are checked in remote use. */
+  readonly rpcUrl: Setting<string | null>;
+  /** Seconds for one request, and for waiting with `--watch`; `null`: the default of each. */
+  readonly timeoutSeconds: Setting<number | null>;
+  readonly maxWaitSeconds: Setting<number>;
+  readonly keypair: Setting<string | null>;
+  readonly pinned: PinnedFlywheel | null;
+}

@@ -1,0 +1,193 @@
+/**
+ * What the command line is given from outside: streams, environment, time, and the ways to open a service.
+ *
+ * Everything is a value, so that a test can hand in buffers and a fixed clock; the real one is put together in `compose`.
+ */
+import type { ChainReader } from '../chain/chain.js';
+import type { ApiKeyCreated, ApiKeyInfo, FundInput, FundResult, RegisterInput } from '../contract/admin.js';
+import type { Scope } from '../contract/schemas/scalars.js';
+import type { Service } from '../contract/service.js';
+import type { Secret } from '../values/secret.js';
+import type { Clock } from '../values/time.js';
+import type { Settings } from './config/settings.js';
+
+/** A stream to write to; writing to one that its reader has closed does nothing. */
+export interface OutputStream {
+  write(text: string): void;
+  /** Resolves when what was written has left this process, or the reader is gone. */
+  drained(): Promise<void>;
+  readonly isTTY: boolean;
+  readonly columns: number;
+  /** The reader has gone away (a closed pipe). */
+  readonly closed: boolean;
+}
+
+/** Standard input. */
+export interface InputStream {
+  readonly isTTY: boolean;
+  /** All bytes until the end. @throws `ERR_INPUT_INVALID` beyond `maxBytes`. */
+  read(maxBytes: number): Promise<Uint8Array>;
+}
+
+/** The three streams and the one question one can ask. */
+export interface Io {
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  /** Asks on standard error, reads a line from standard input; `null` at its end. */
+  prompt(question: string): Promise<string | null>;
+}
+
+/** One request as the journal knows it: the same operation with the same body is the same request. */
+export interface JournalRequest {
+  readonly operation: string;
+  /** SHA-256 of the canonical body. */
+  readonly fingerprint: string;
+}
+
+/** The key of one request from before its first try until its outcome is known. */
+export interface JournalEntry {
+  readonly key: string;
+  /** The key is that of an earlier try whose outcome nobody knows. */
+  readonly resumed: boolean;
+  /** The outcome is known: the next request like this one gets a new key. */
+  settle(): void;
+  /** The outcome is not known: the next request like this one gets this key again. */
+  leave(): void;
+}
+
+/** Keeps idempotency keys across crashes (contract, section 2.5). */
+export interface IdempotencyJournal {
+  /** The key for a request; it is on disk before this returns. */
+  begin(request: JournalRequest): JournalEntry;
+}
+
+/** The flywheel that the user trusts; every address an approval may name is pinned here. */
+export interface TrustedFlywheel {
+  readonly multisig: string;
+  readonly owner: string;
+  readonly operator: string;
+  readonly vault: string;
+  readonly vaultIndex: number;
+  readonly vaultTokenAccount: string;
+  readonly mint: string;
+  readonly decimals: number;
+  readonly tokenProgram: string;
+}
+
+/** A service with what a command needs beside it. */
+export interface OpenedService {
+  readonly kind: 'embedded' | 'remote';
+  readonly service: Service;
+  readonly credential: Secret | null;
+  /** The local ledger or the user's own RPC; `null` where no chain can be read. */
+  readonly chain: ChainReader | null;
+  /** From the local registration or the profile; `null` when nothing is pinned. */
+  readonly trusted: TrustedFlywheel | null;
+  readonly journal: IdempotencyJournal;
+  close(): Promise<void>;
+}
+
+/** Input of `local init`. */
+export interface LocalInitInput extends Omit<RegisterInput, 'owner'> {
+  /** An existing owner; `null`: a new keypair is made in the data directory. */
+  readonly owner: { readonly address: string; readonly keypair: string } | null;
+  /** Path of a Squads program file that replaces the native one. */
+  readonly squadsProgram: string | null;
+}
+
+/** What `local init` prints (contract, section 2.7). */
+export interface LocalInitResult {
+  readonly tokenId: string;
+  readonly mintAddress: string;
+  readonly decimals: number;
+  readonly tokenProgram: string;
+  readonly flywheelId: string;
+  readonly multisig: string;
+  readonly vaultIndex: number;
+  readonly vaultAddress: string;
+  readonly burnWallet: string;
+  readonly owner: { readonly address: string; readonly keypair: string };
+  readonly operator: string;
+  readonly apiKey: ApiKeyCreated;
+  readonly proofTypes: readonly string[];
+  readonly dailyLimits: { readonly burn: string | null; readonly airdrop: string | null };
+}
+
+/** What `local status` prints: the registration without the key, and balances. */
+export interface LocalStatusResult extends Omit<LocalInitResult, 'apiKey'> {
+  readonly apiKey?: Omit<ApiKeyCreated, 'key'>;
+  readonly name?: string;
+  readonly symbol?: string;
+  readonly supply: string;
+  readonly burned: string;
+  readonly balances: {
+    readonly vault: { readonly tokens: string; readonly lamports: string };
+    readonly burnWallet: { readonly tokens: string; readonly lamports: string };
+    readonly owner: { readonly lamports: string };
+    readonly operator?: { readonly lamports: string };
+  };
+  readonly usedToday: { readonly burn: string; readonly airdrop: string };
+}
+
+/** What can be done with the flywheel of a data directory beside calling its service. */
+export interface LocalDesk {
+  init(input: LocalInitInput): Promise<LocalInitResult>;
+  status(): Promise<LocalStatusResult>;
+  fund(input: FundInput): Promise<FundResult>;
+  /** Wipes the data directory. */
+  reset(): Promise<void>;
+  createKey(input: {
+    readonly scopes: readonly Scope[];
+    readonly proofTypes: readonly string[] | null;
+  }): Promise<ApiKeyCreated>;
+  listKeys(): Promise<readonly ApiKeyInfo[]>;
+  revokeKey(id: string): Promise<ApiKeyInfo>;
+  /** Writes the owner's keypair file (0600); never over an existing file. */
+  exportOwner(outFile: string): Promise<{ readonly address: string; readonly keypair: string }>;
+  close(): Promise<void>;
+}
+
+/** Options of `serve` beyond the global ones. */
+export interface ServeOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  readonly maxBodyBytes: number;
+  /** Guards `/metrics`; `null`: loopback only. */
+  readonly metricsToken: Secret | null;
+}
+
+/** A server that listens. */
+export interface RunningServer {
+  readonly url: string;
+  /** Stops accepting, finishes what runs, closes. */
+  close(): Promise<void>;
+}
+
+/** Everything the command line knows of the outside world. */
+export interface CliContext {
+  readonly io: Io;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly cwd: string;
+  readonly home: string;
+  readonly version: string;
+  readonly platform: string;
+  readonly pid: number;
+  /** Aborted by SIGINT and SIGTERM. */
+  readonly signal: AbortSignal;
+  openService(settings: Settings): Promise<OpenedService>;
+  openLocal(settings: Settings): Promise<LocalDesk>;
+  startServer(settings: Settings, options: ServeOptions): Promise<RunningServer>;
+}
+
+/** The part of the context that comes from the process; the rest opens services for it. */
+export type Ambient = Omit<CliContext, 'openService' | 'openLocal' | 'startServer'>;
+
+/** How services are opened for a process; `compose` has the one implementation. */
+export interface Openers {
+  openService(ambient: Ambient, settings: Settings): Promise<OpenedService>;
+  openLocal(ambient: Ambient, settings: Settings): Promise<LocalDesk>;
+  startServer(ambient: Ambient, settings: Settings, options: ServeOptions): Promise<RunningServer>;
+}

@@ -1,0 +1,26 @@
+/** Amounts that people and files write → the JSON number that the API takes, if that number is the same decimal. */
+import { sameDecimal } from '../../values/token-amount.js';
+
+const DECIMAL = /^[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?$/;
+
+/** The number, or what is wrong with the text. */
+export type ReadAmount = { readonly value: number } | { readonly problem: string };
+
+/** Decimal text as a JSON number; refused when the number would read back as another decimal. */
+export function readAmountText(text: string): ReadAmount {
+  const shown = JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+  if (!DECIMAL.test(text)) return { problem: `expected a positive decimal number, got ${shown}` };
+  const value = Number(text);
+  if (!(value > 0)) return { problem: `expected a positive number, got ${shown}` };
+  if (!Number.isFinite(value) || !readsBack(text, value))
+    return { problem: `${shown} cannot be sent as a JSON number without changing it` };
+  return { value };
+}
+
+function readsBack(text: string, value: number): boolean {
+  try {
+    return sameDecimal(text, String(value));
+  } catch {
+    return false;
+  }
+}

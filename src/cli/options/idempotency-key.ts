@@ -1,0 +1,36 @@
+/** The option `--idempotency-key`, the same for every command that has it. */
+import { isIdempotencyKey } from '../../contract/headers.js';
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../contract/limits.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { isUuid } from '../../values/ids.js';
+import type { Invocation, OptionSpec } from '../command.js';
+
+export const IDEMPOTENCY_KEY_OPTION: OptionSpec = {
+  flags: '--idempotency-key <key>',
+  description:
+    'key under which the request acts at most once (default: made and kept until the outcome is known)',
+};
+
+/**
+ * The key given, if one was.
+ * @throws `ERR_USAGE` when it is malformed.
+ */
+export function parseIdempotencyKey(
+  invocation: Invocation,
+  rule: 'uuid' | 'text' = 'text',
+): string | undefined {
+  const key = invocation.option('idempotencyKey');
+  if (key === undefined) return undefined;
+  if (rule === 'uuid' && !isUuid(key))
+    throw new FlywheelError(
+      'ERR_USAGE',
+      `--idempotency-key must be a UUID, got ${JSON.stringify(key.slice(0, 64))}.`,
+    );
+  if (!isIdempotencyKey(key)) {
+    throw new FlywheelError(
+      'ERR_USAGE',
+      `--idempotency-key takes 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters.`,
+    );
+  }
+  return key;
+}

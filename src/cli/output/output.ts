@@ -1,0 +1,74 @@
+/** Where a command's words go: data to stdout, everything else to stderr. The mode is decided before a command runs, once. */
+
+import type { OutputMode } from '../config/settings.js';
+import type { Io } from '../context.js';
+import type { Style } from './color.js';
+import { createProgress, type Progress } from './progress.js';
+import { safeJson, safeText } from './safe-text.js';
+
+/** What a command prints through. */
+export interface Output {
+  readonly mode: OutputMode;
+  /** Of stdout, for views. */
+  readonly style: Style;
+  /** Of stderr, for questions and notices. */
+  readonly noticeStyle: Style;
+  /** The command's result: through its view for people, else as JSON; a list is one line an item in ndjson. */
+  result(value: unknown, view: (style: Style) => readonly string[]): void;
+  /** Text on stdout as it is; for what is neither (completion scripts, help). */
+  text(text: string): void;
+  /** One JSON line on stdout. */
+  jsonLine(value: unknown): void;
+  /** A sentence on stderr, unless quiet. */
+  notice(text: string): void;
+  /** A sentence on stderr that quiet does not silence. */
+  warn(text: string): void;
+  /** A sentence on stderr with `--verbose` only. */
+  detail(text: string): void;
+  readonly progress: Progress;
+}
+
+export interface OutputOptions {
+  readonly mode: OutputMode;
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly style: Style;
+  readonly noticeStyle: Style;
+}
+
+/** The output of one command run. */
+export function createOutput(io: Io, options: OutputOptions): Output {
+  const { mode, quiet, verbose, style, noticeStyle } = options;
+  const progress = createProgress(io.stderr, mode === 'human' && !quiet);
+  const say = (text: string): void => {
+    progress.clear();
+    io.stderr.write(`${safeText(text)}\n`);
+  };
+  const jsonLine = (value: unknown): void => io.stdout.write(`${safeJson(value)}\n`);
+  return {
+    mode,
+    style,
+    noticeStyle,
+    progress,
+    jsonLine,
+    text: (text) => io.stdout.write(text),
+    result: (value, view) => {
+      progress.clear();
+      if (mode === 'human')
+        io.stdout.write(
+          view(style)
+            .map((line) => `${line}\n`)
+            .join(''),
+        );
+      else if (mode === 'ndjson' && Array.isArray(value)) value.forEach(jsonLine);
+      else io.stdout.write(`${safeJson(value, io.stdout.isTTY ? 2 : undefined)}\n`);
+    },
+    notice: (text) => {
+      if (!quiet) say(text);
+    },
+    warn: (text) => say(`${noticeStyle.warn('warning:')} ${text}`),
+    detail: (text) => {
+      if (verbose) say(text);
+    },
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * Builds the tree of words that one can type. Only names and summaries are known at first; a command's module is loaded
+ * when it is the one that was typed.
+ */
+import { Command, Option } from 'commander';
+import type { ExitCode } from '../errors/exit-codes.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { CATALOGUE, type CatalogueEntry, type CommandEntry, isGroup } from './catalogue.js';
+import { type CommandSpec, Invocation, type OptionSpec } from './command.js';
+import { GLOBAL_OPTIONS } from './config/global-options.js';
+import type { GlobalFlags } from './config/resolve.js';
+import { helpSections } from './help/sections.js';
+
+/** Words at the top of `flywheel --help`. */
+const DESCRIPTION =
+  'Burn and airdrop Solana tokens on proof of what users did, through a Squads v4 multisig, locally or against the API.';
+
+const ROOT_NOTES = `
+Run \`flywheel demo\` to see the whole story on this machine.
+Topics: flywheel help environment | exit-codes | files`;
+
+/** What a parsed command line asks for. */
+export interface Request {
+  readonly spec: CommandSpec;
+  readonly invocation: Invocation;
+  readonly globals: GlobalFlags;
+}
+
+export interface ProgramOptions {
+  readonly version: string;
+  /** Columns for help. */
+  readonly width: number;
+  write(text: string): void;
+  /** Runs what was asked for. */
+  execute(request: Request): Promise<ExitCode | undefined>;
+}
+
+const collect = (value: string, previous: readonly string[] | undefined): readonly string[] => [
+  ...(previous ?? []),
+  value,
+];
+
+/** An option of ours as commander's. */
+function toOption(spec: OptionSpec): Option {
+  const option = new Option(spec.flags, spec.description);
+  if (spec.choices !== undefined) option.choices([...spec.choices]);
+  if (spec.default !== undefined) option.default(spec.default);
+  if (spec.required === true) option.makeOptionMandatory();
+  if (spec.repeats === true) option.argParser(collect);
+  return option;
+}
+
+/** Gives a command its arguments, options and help texts. */
+export function configureCommand(command: Command, spec: CommandSpec): Command {
+  for (const argument of spec.arguments ?? []) {
+    const added = command.createArgument(argument.syntax, argument.description);
+    command.addArgument(argument.choices === undefined ? added : added.choices([...argument.choices]));
+  }
+  for (const option of spec.options ?? []) command.addOption(toOption(option));
+  if (spec.details !== undefined)
+    command.description(`${command.description()}\n\n${spec.details.join(' ')}`);
+  return command.addHelpText('after', `\n${helpSections(spec)}`);
+}
+
+/** The whole tree; nothing beyond names and summaries is loaded until a command is typed. */
+export function buildProgram(options: ProgramOptions): Command {
+  const program = new Command('flywheel')
+    .description(DESCRIPTION)
+    .version(options.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand(false)
+    .configureHelp({ showGlobalOptions: true, helpWidth: options.width })
+    .configureOutput({ writeOut: options.write, writeErr: () => undefined, outputError: () => undefined })
+    .exitOverride()
+    .addHelpText('after', ROOT_NOTES);
+  for (const option of GLOBAL_OPTIONS) program.addOption(toOption(option));
+  program.action(() => options.write(program.helpInformation() + ROOT_NOTES.concat('\n')));
+  addEntries(program, CATALOGUE, options);
+  return program;
+}
+
+function addEntries(parent: Command, entries: readonly CatalogueEntry[], options: ProgramOptions): void {
+  const loaders = new Map<string, () => Promise<void>>();
+  for (const entry of entries) {
+    const command = parent.command(entry.name).description(entry.summary).helpCommand(false);
+    if (isGroup(entry)) addGroup(command, entry.entries, options);
+    else loaders.set(entry.name, () => prepare(command, entry, options));
+  }
+  parent.hook('preSubcommand', async (_parent, command) => {
+    await loaders.get(command.name())?.();
+  });
+}
+
+function addGroup(group: Command, entries: readonly CatalogueEntry[], options: ProgramOptions): void {
+  addEntries(group, entries, options);
+  group.action(() => {
+    const words = entries.map((entry) => entry.name).join(', ');
+    throw new FlywheelError('ERR_USAGE', `A word is missing after \`${commandPath(group)}\`: ${words}.`, {
+      hint: `\`${commandPath(group)} --help\` says what each does.`,
+    });
+  });
+}
+
+async function prepare(command: Command, entry: CommandEntry, options: ProgramOptions): Promise<void> {
+  const { command: spec } = await entry.load();
+  configureCommand(command, spec).action(async (...received: unknown[]) => {
+    const argumentCount = spec.arguments?.length ?? 0;
+    await options.execute({
+      spec,
+      invocation: new Invocation(received.slice(0, argumentCount), command.opts()),
+      globals: command.optsWithGlobals(),
+    });
+  });
+}
+
+/** The words that lead to a command: `flywheel local keys list`. */
+export function commandPath(command: Command): string {
+  const parent = command.parent;
+  return parent === null ? command.name() : `${commandPath(parent)} ${command.name()}`;
+}

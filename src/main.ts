@@ -1,0 +1,113 @@
+/** The edge of the process: argv, environment, streams and signals in, exit number out. Nothing else touches `process`. */
+import { homedir } from 'node:os';
+import packageJson from '../package.json' with { type: 'json' };
+import type { Ambient, CliContext, InputStream, OutputStream } from './cli/context.js';
+import { runCli } from './cli/run.js';
+import { FlywheelError } from './errors/flywheel-error.js';
+import { systemClock } from './values/time.js';
+
+/** Columns where the terminal does not say. */
+const DEFAULT_COLUMNS = 80;
+
+function outputStream(stream: NodeJS.WriteStream): OutputStream {
+  let closed = false;
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    // The reader may leave whenever it likes; what is left to print is of no use to anyone.
+    closed = true;
+    if (error.code !== 'EPIPE') process.exitCode = 1;
+  });
+  return {
+    write: (text) => {
+      if (!closed && text !== '') stream.write(text);
+    },
+    drained: async () => {
+      if (closed || !stream.writableNeedDrain) return;
+      await new Promise<void>((resolve) => {
+        stream.once('drain', resolve).once('error', () => resolve());
+      });
+    },
+    get isTTY() {
+      return stream.isTTY === true;
+    },
+    get columns() {
+      return stream.columns ?? DEFAULT_COLUMNS;
+    },
+    get closed() {
+      return closed;
+    },
+  };
+}
+
+const inputStream: InputStream = {
+  get isTTY() {
+    return process.stdin.isTTY === true;
+  },
+  async read(maxBytes) {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of process.stdin) {
+      const bytes = Buffer.from(chunk);
+      size += bytes.length;
+      if (size > maxBytes)
+        throw new FlywheelError('ERR_INPUT_INVALID', `Standard input holds more than ${maxBytes} bytes.`);
+      chunks.push(bytes);
+    }
+    return Buffer.concat(chunks);
+  },
+};
+
+async function prompt(question: string, signal: AbortSignal): Promise<string | null> {
+  const { createInterface } = await import('node:readline');
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise((resolve) => {
+    const end = (answer: string | null): void => {
+      lines.close();
+      resolve(answer);
+    };
+    lines.once('close', () => resolve(null));
+    lines.once('SIGINT', () => {
+      process.kill(process.pid, 'SIGINT');
+      end(null);
+    });
+    signal.addEventListener('abort', () => end(null), { once: true });
+    lines.question(question, end);
+  });
+}
+
+/** First signal: stop at the next safe point. Second: the default, at once. */
+function abortOnSignals(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => controller.abort(name));
+  }
+  return controller.signal;
+}
+
+function createContext(): CliContext {
+  const signal = abortOnSignals();
+  const ambient: Ambient = {
+    io: {
+      stdin: inputStream,
+      stdout: outputStream(process.stdout),
+      stderr: outputStream(process.stderr),
+      prompt: (question) => prompt(question, signal),
+    },
+    env: process.env,
+    clock: systemClock,
+    cwd: process.cwd(),
+    home: homedir(),
+    version: packageJson.version,
+    platform: process.platform,
+    pid: process.pid,
+    signal,
+  };
+  const openers = () => import('./compose/context.js');
+  return {
+    ...ambient,
+    openService: async (settings) => (await openers()).openService(ambient, settings),
+    openLocal: async (settings) => (await openers()).openLocal(ambient, settings),
+    startServer: async (settings, options) => (await openers()).startServer(ambient, settings, options),
+  };
+}
+
+process.exitCode = await runCli(createContext(), process.argv.slice(2));
