@@ -1,0 +1,108 @@
+/** Which transactions land, and together with which others; what each does to accounts is the runtime's to say. */
+import { invariant } from '../../../errors/flywheel-error.js';
+import type { Address } from '../../../values/address.js';
+import type { AccountState } from '../../account.js';
+import type { Rejection, TransactionError } from '../../chain.js';
+import { Overlay } from '../runtime/overlay.js';
+import type { AccountSource, RuntimeClock } from '../vm/vm.js';
+import type { LedgerDraft } from './draft.js';
+import type { Envelope } from './envelope.js';
+import type { Landing, SignatureSet } from './transaction-table.js';
+
+/** What running a transaction does. */
+export interface Execution {
+  readonly error: TransactionError | null;
+  /** False when it could not even start: nothing is charged and nothing is kept. */
+  readonly landed: boolean;
+  readonly changes: ReadonlyMap<Address, AccountState | null>;
+  readonly logs: readonly string[];
+  readonly computeUnits: bigint;
+  readonly feeLamports: bigint;
+}
+
+/** Runs a transaction on whatever accounts it is shown. */
+export interface Executor {
+  execute(transaction: Uint8Array, source: AccountSource, clock: RuntimeClock): Execution;
+}
+
+const refused = (error: string, logs: readonly string[] = []): Execution => ({
+  error: { kind: 'transaction', error },
+  landed: false,
+  changes: new Map(),
+  logs,
+  computeUnits: 0n,
+  feeLamports: 0n,
+});
+
+const toLanding = ({ wire, signature }: Envelope, execution: Execution): Landing => ({
+  signature,
+  wire,
+  error: execution.error,
+  changes: execution.changes,
+  logs: execution.logs,
+  feeLamports: execution.feeLamports,
+  computeUnits: execution.computeUnits,
+});
+
+/** Takes the transactions of one call into one draft. */
+export class Admission {
+  readonly #draft: LedgerDraft;
+  readonly #executor: Executor;
+  readonly #landedBefore: SignatureSet;
+
+  /** @param envelopes - all that the call brings; which of them landed before is looked up in one go. */
+  constructor(draft: LedgerDraft, executor: Executor, envelopes: readonly Envelope[]) {
+    this.#draft = draft;
+    this.#executor = executor;
+    this.#landedBefore = draft.landedBefore(envelopes.map(({ signature }) => signature));
+  }
+
+  /** What the transaction would do in the next block. */
+  tryOut(envelope: Envelope): Execution {
+    return this.#hasLanded(envelope) ? refused('AlreadyProcessed') : this.#execute(envelope, this.#draft);
+  }
+
+  /** Lands a transaction by itself, also as failed; `null` when it was taken. */
+  admit(envelope: Envelope, index: number): Rejection | null {
+    if (this.#hasLanded(envelope)) return null;
+    const execution = this.#execute(envelope, this.#draft);
+    if (!execution.landed) return rejection(index, execution);
+    this.#draft.append([toLanding(envelope, execution)]);
+    return null;
+  }
+
+  /** Lands all of a bundle without any failure, or nothing of it; `null` when it was taken. */
+  admitBundle(bundle: readonly Envelope[]): Rejection | null {
+    if (bundle.every((envelope) => this.#hasLanded(envelope))) return null;
+    const overlay = new Overlay(this.#draft);
+    const landings: Landing[] = [];
+    for (const [index, envelope] of bundle.entries()) {
+      const repeated = landings.some(({ signature }) => Buffer.compare(signature, envelope.signature) === 0);
+      const execution =
+        repeated || this.#hasLanded(envelope)
+          ? refused('AlreadyProcessed')
+          : this.#execute(envelope, overlay);
+      if (execution.error !== null) return rejection(index, execution);
+      for (const [address, state] of execution.changes) overlay.set(address, state);
+      landings.push(toLanding(envelope, execution));
+    }
+    this.#draft.append(landings);
+    return null;
+  }
+
+  #hasLanded({ signature }: Envelope): boolean {
+    return this.#landedBefore.has(signature) || this.#draft.landedHere(signature);
+  }
+
+  /** Runs it, unless it has to be refused before anything runs. */
+  #execute(envelope: Envelope, source: AccountSource): Execution {
+    if (envelope.flaw !== null) return refused('SanitizeFailure', [envelope.flaw]);
+    if (!this.#draft.isGoodBlockhash(envelope.blockhash)) return refused('BlockhashNotFound');
+    return this.#executor.execute(envelope.wire, source, this.#draft.clock());
+  }
+}
+
+function rejection(index: number, { error, logs }: Execution): Rejection {
+  invariant(error !== null, 'A transaction that does not land has an error.');
+  return { index, error, logs };
+}

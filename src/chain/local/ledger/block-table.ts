@@ -1,0 +1,114 @@
+/** The chain of blocks: how a block gets its hash, and which blockhashes are still good. */
+import { hash } from 'node:crypto';
+import { base58Encode } from '../../../values/base58.js';
+import { BLOCKHASH_LIFETIME_BLOCKS, type RecentBlockhash } from '../../chain.js';
+import type { LedgerDatabase, SqlValue, Statement } from './database.js';
+
+/** A block; heights stay far below 2^53. */
+export interface Block {
+  readonly height: number;
+  /** 32 bytes. */
+  readonly hash: Uint8Array;
+  /** Milliseconds since the Unix epoch; never less than that of the block before. */
+  readonly timeMs: number;
+}
+
+const LIFETIME = Number(BLOCKHASH_LIFETIME_BLOCKS);
+const GENESIS_PREFIX = Buffer.from('flywheel genesis');
+
+const sha256 = (parts: readonly Uint8Array[]): Uint8Array => hash('sha256', Buffer.concat(parts), 'buffer');
+
+const textKey = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+
+function heightBytes(height: number): Uint8Array {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt(height));
+  return bytes;
+}
+
+/** Block 0 of a chain; the same seed gives the same chain. */
+export const genesisBlock = (seed: Uint8Array, timeMs: number): Block => ({
+  height: 0,
+  hash: sha256([GENESIS_PREFIX, seed]),
+  timeMs,
+});
+
+/** The block after `previous` that holds the transactions with these signatures. */
+export function nextBlock(previous: Block, signatures: readonly Uint8Array[], timeMs: number): Block {
+  const height = previous.height + 1;
+  return { height, hash: sha256([previous.hash, heightBytes(height), ...signatures]), timeMs };
+}
+
+/** The table `blocks`, with the blocks in memory whose hash a transaction may still name. */
+export class BlockTable {
+  readonly #database: LedgerDatabase;
+  readonly #recent = new Map<string, number>();
+  #tip: Block | undefined;
+  #insert: Statement | undefined;
+
+  constructor(database: LedgerDatabase) {
+    this.#database = database;
+  }
+
+  get tip(): Block {
+    this.#tip ??= this.#readTip();
+    return this.#tip;
+  }
+
+  /** The newest blockhash and the last block that takes a transaction with it. */
+  latest(): RecentBlockhash {
+    const { height, hash: bytes } = this.tip;
+    return {
+      blockhash: base58Encode(bytes),
+      lastValidBlockHeight: BigInt(height) + BLOCKHASH_LIFETIME_BLOCKS,
+    };
+  }
+
+  /** Can a transaction with this blockhash land in the next block? True for the hashes of the last 150 blocks. */
+  isGood(blockhash: Uint8Array): boolean {
+    if (this.#recent.size === 0) this.#readRecent();
+    const height = this.#recent.get(textKey(blockhash));
+    return height !== undefined && this.tip.height + 1 - height <= LIFETIME;
+  }
+
+  /** Writes the next block. Memory follows at once: {@link forget} it when the commit fails. */
+  append(block: Block): void {
+    this.#insert ??= this.#database.prepare('INSERT INTO blocks VALUES (?, ?, ?)');
+    this.#insert.run([block.height, block.hash, block.timeMs]);
+    this.#tip = block;
+    if (this.#recent.size > 0) this.#slide(block);
+  }
+
+  forget(): void {
+    this.#tip = undefined;
+    this.#recent.clear();
+  }
+
+  #slide(block: Block): void {
+    this.#recent.set(textKey(block.hash), block.height);
+    // A map keeps its order: the first entry is the oldest block.
+    const oldest = this.#recent.keys().next();
+    if (this.#recent.size > LIFETIME && oldest.done !== true) this.#recent.delete(oldest.value);
+  }
+
+  #readTip(): Block {
+    const row = this.#database
+      .prepare('SELECT height, hash, time_ms FROM blocks ORDER BY height DESC LIMIT 1')
+      .get([]);
+    return this.#database.decode(() => toBlock(row as readonly SqlValue[]));
+  }
+
+  #readRecent(): void {
+    const rows = this.#database
+      .prepare('SELECT hash, height FROM blocks WHERE height > ? ORDER BY height')
+      .all([this.tip.height - LIFETIME]);
+    for (const [bytes, height] of rows) this.#recent.set(textKey(bytes as Uint8Array), Number(height));
+  }
+}
+
+const toBlock = ([height, bytes, timeMs]: readonly SqlValue[]): Block => ({
+  height: Number(height),
+  hash: bytes as Uint8Array,
+  timeMs: Number(timeMs),
+});

@@ -1,0 +1,143 @@
+/** One connection to the ledger's SQLite file: how it is opened, its transactions, its errors; not what is in it. */
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type Libsql from 'libsql';
+import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { ledgerDamaged, ledgerUnavailable, translateStoreError } from './store-errors.js';
+
+/** Values that the ledger stores; amounts beyond 2^53 go as text. */
+export type SqlValue = string | number | Uint8Array | null;
+
+/** A prepared statement; parameters and rows are plain lists in the order of the SQL. */
+export interface Statement {
+  run(parameters: readonly SqlValue[]): void;
+  get(parameters: readonly SqlValue[]): readonly SqlValue[] | undefined;
+  all(parameters: readonly SqlValue[]): readonly (readonly SqlValue[])[];
+}
+
+/** How long a writer waits for another process to finish. */
+const BUSY_TIMEOUT_MS = 5_000;
+/** FULL: what a command reported as done survives power loss. WAL: readers never wait for the writer. */
+const WRITER_PRAGMAS = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL`;
+const READER_PRAGMAS = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA query_only = 1`;
+/** Only the owner reads and writes it. SQLite gives the files beside it the same mode. */
+const FILE_MODE = 0o600;
+
+export interface DatabaseOptions {
+  readonly path: string;
+  readonly readOnly: boolean;
+}
+
+/** A connection whose every failure names the file. */
+export class LedgerDatabase {
+  readonly path: string;
+  readonly readOnly: boolean;
+  readonly #connection: Libsql.Database;
+  #open = true;
+
+  constructor(options: DatabaseOptions, connection: Libsql.Database) {
+    this.path = options.path;
+    this.readOnly = options.readOnly;
+    this.#connection = connection;
+  }
+
+  exec(sql: string): void {
+    this.#guard(() => this.#connection.exec(sql));
+  }
+
+  prepare(sql: string): Statement {
+    const statement = this.#guard(() => this.#connection.prepare<SqlValue[]>(sql));
+    if (statement.reader) statement.raw();
+    // The driver takes one list for all parameters, which its types do not say.
+    return statement as unknown as Statement;
+  }
+
+  /** Runs SQL that answers with one number. */
+  number(sql: string): number {
+    return this.#guard(() => Number(this.prepare(sql).get([])?.[0] ?? 0));
+  }
+
+  /** Runs `parse` on what a row holds; failing means that someone else has written it. */
+  decode<Result>(parse: () => Result): Result {
+    try {
+      return parse();
+    } catch (error) {
+      throw ledgerDamaged(this.path, error);
+    }
+  }
+
+  /** Runs `work` as one write: the lock is taken first, all is kept or nothing. */
+  write<Result>(work: () => Result): Result {
+    return this.#transaction('BEGIN IMMEDIATE', work);
+  }
+
+  /** Runs `work` on one moment of the ledger, without a lock that others would wait for. */
+  read<Result>(work: () => Result): Result {
+    return this.#transaction('BEGIN', work);
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#connection.close();
+  }
+
+  #transaction<Result>(begin: string, work: () => Result): Result {
+    return this.#guard(() => {
+      this.#connection.exec(begin);
+      try {
+        const result = work();
+        this.#connection.exec('COMMIT');
+        return result;
+      } catch (error) {
+        this.#rollBack();
+        throw error;
+      }
+    });
+  }
+
+  #rollBack(): void {
+    // A full disk has rolled back by itself already; the first error is the one to report.
+    if (!this.#connection.inTransaction) return;
+    try {
+      this.#connection.exec('ROLLBACK');
+    } catch {
+      this.close();
+    }
+  }
+
+  #guard<Result>(work: () => Result): Result {
+    if (!this.#open) throw new FlywheelError('ERR_INTERNAL', `The ledger ${this.path} is closed.`);
+    try {
+      return work();
+    } catch (error) {
+      throw translateStoreError(this.path, error);
+    }
+  }
+}
+
+function createFile(path: string): void {
+  closeSync(openSync(path, 'a', FILE_MODE));
+}
+
+/**
+ * Opens the file, making it if it is not there.
+ * @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used.
+ */
+export async function openDatabase(options: DatabaseOptions): Promise<LedgerDatabase> {
+  const path = resolve(options.path);
+  const { default: Database } = await import('libsql');
+  try {
+    if (!existsSync(path)) {
+      if (options.readOnly) {
+        throw ledgerUnavailable(path, 'does not exist', { hint: 'Run `flywheel local init` first.' });
+      }
+      createFile(path);
+    }
+    const connection = new Database(path);
+    connection.exec(options.readOnly ? READER_PRAGMAS : WRITER_PRAGMAS);
+    return new LedgerDatabase({ path, readOnly: options.readOnly }, connection);
+  } catch (error) {
+    throw translateStoreError(path, error);
+  }
+}

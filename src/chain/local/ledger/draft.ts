@@ -1,0 +1,87 @@
+/** What one call adds to the ledger before it is committed: blocks, landed transactions, changed accounts. */
+import { invariant } from '../../../errors/flywheel-error.js';
+import type { Address } from '../../../values/address.js';
+import type { AccountState } from '../../account.js';
+import { Overlay } from '../runtime/overlay.js';
+import type { AccountSource, RuntimeClock } from '../vm/vm.js';
+import type { AccountChanges, AccountTable } from './account-table.js';
+import { type BlockTable, nextBlock } from './block-table.js';
+import { type Landing, SignatureSet, type TransactionTable } from './transaction-table.js';
+
+/** The tables as they are at one moment, for as long as the call lasts that hands them out. */
+export interface LedgerTables {
+  readonly accounts: AccountTable;
+  readonly blocks: BlockTable;
+  readonly transactions: TransactionTable;
+}
+
+/** Slots in an epoch, as on mainnet. */
+const SLOTS_PER_EPOCH = 432_000n;
+const MS_PER_SECOND = 1_000;
+
+/** Reads as the ledger would stand if it were committed now. */
+export class LedgerDraft implements AccountSource {
+  readonly #tables: LedgerTables;
+  readonly #nowMs: number;
+  readonly #overlay: Overlay;
+  readonly #landedHere = new SignatureSet();
+
+  constructor(tables: LedgerTables, nowMs: number) {
+    this.#tables = tables;
+    this.#nowMs = nowMs;
+    this.#overlay = new Overlay(tables.accounts);
+  }
+
+  /** What the whole draft changed, each account once. */
+  changes(): AccountChanges {
+    return this.#overlay.changes();
+  }
+
+  get(address: Address): AccountState | null {
+    return this.#overlay.get(address);
+  }
+
+  /** The clock of the next block. */
+  clock(): RuntimeClock {
+    const slot = BigInt(this.#tables.blocks.tip.height + 1);
+    return {
+      slot,
+      epoch: slot / SLOTS_PER_EPOCH,
+      unixTimestamp: BigInt(Math.floor(this.#timeMs() / MS_PER_SECOND)),
+    };
+  }
+
+  /** Can a transaction with this blockhash land in the next block? */
+  isGoodBlockhash(blockhash: Uint8Array): boolean {
+    return this.#tables.blocks.isGood(blockhash);
+  }
+
+  /** Tells for a list, in one go, which signatures had landed before this draft. */
+  landedBefore(signatures: readonly Uint8Array[]): SignatureSet {
+    return this.#tables.transactions.landedAmong(signatures);
+  }
+
+  /** Has it landed in this draft? */
+  landedHere(signature: Uint8Array): boolean {
+    return this.#landedHere.has(signature);
+  }
+
+  /** Adds one block with these transactions in their order. */
+  append(landings: readonly Landing[]): void {
+    const { blocks, transactions } = this.#tables;
+    invariant(landings.length > 0, 'A block holds at least one transaction.');
+    const signatures = landings.map(({ signature }) => signature);
+    const block = nextBlock(blocks.tip, signatures, this.#timeMs());
+    blocks.append(block);
+    for (const [position, landing] of landings.entries()) {
+      transactions.insert(block.height, position, landing);
+      for (const [address, state] of landing.changes) this.#overlay.set(address, state);
+      this.#landedHere.add(landing.signature);
+    }
+  }
+
+  /** The wall clock, unless it went backwards. */
+  #timeMs(): number {
+    return Math.max(Math.floor(this.#nowMs), this.#tables.blocks.tip.timeMs);
+  }
+}

@@ -1,0 +1,127 @@
+/** The durable ledger: one moment to read, one commit to write, shared safely with other processes. Runs nothing itself. */
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../../values/time.js';
+import { AccountTable } from './account-table.js';
+import { BlockTable, genesisBlock } from './block-table.js';
+import { type LedgerDatabase, openDatabase } from './database.js';
+import { LedgerDraft, type LedgerTables } from './draft.js';
+import type { GenesisAccounts } from './genesis.js';
+import { prepareSchema } from './schema.js';
+import { TransactionTable } from './transaction-table.js';
+
+export interface LedgerOptions {
+  /** The SQLite file; made when it is not there. */
+  readonly path: string;
+  readonly clock: Clock;
+  /** What a new ledger begins with; an existing one ignores it. */
+  readonly genesis: {
+    readonly accounts: GenesisAccounts;
+    /** Makes the hashes of the blocks deterministic. @default 32 random bytes */
+    readonly seed?: Uint8Array;
+  };
+  /** Refuses every write, and does not make a file. @default false */
+  readonly readOnly?: boolean;
+}
+
+const GENESIS_SEED_BYTES = 32;
+
+export class Ledger {
+  readonly #database: LedgerDatabase;
+  readonly #tables: LedgerTables;
+  readonly #clock: Clock;
+  readonly #dataVersion: () => number;
+  /** The version that the tables' memory belongs to; SQLite changes it when another connection has committed. */
+  #seenVersion: number | undefined;
+
+  constructor(database: LedgerDatabase, tables: LedgerTables, clock: Clock) {
+    this.#database = database;
+    this.#tables = tables;
+    this.#clock = clock;
+    const statement = database.prepare('PRAGMA data_version');
+    this.#dataVersion = () => Number(statement.get([])?.[0]);
+  }
+
+  /** Runs `work` on the ledger as it is now; nobody waits for it. */
+  read<Result>(work: (tables: LedgerTables) => Result): Result {
+    return this.#database.read(() => {
+      this.#refresh();
+      return work(this.#tables);
+    });
+  }
+
+  /** Runs `work` on a draft that is never kept. */
+  rehearse<Result>(work: (draft: LedgerDraft) => Result): Result {
+    return this.#database.read(() => {
+      this.#refresh();
+      return work(new LedgerDraft(this.#tables, this.#clock.nowMs()));
+    });
+  }
+
+  /**
+   * Runs `work` alone on the ledger and commits all that its draft holds, or nothing.
+   *
+   * Whatever goes wrong, the memory of the tables is dropped: nothing is believed that is not in the file.
+   * @throws `ERR_STORE_UNAVAILABLE` naming the file and the reason.
+   */
+  write<Result>(work: (draft: LedgerDraft) => Result): Result {
+    try {
+      const [result, changes] = this.#database.write(() => {
+        this.#refresh();
+        const draft = new LedgerDraft(this.#tables, this.#clock.nowMs());
+        const result = work(draft);
+        const changes = draft.changes();
+        this.#tables.accounts.put(changes);
+        return [result, changes] as const;
+      });
+      this.#tables.accounts.adopt(changes);
+      return result;
+    } catch (error) {
+      this.#forget();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#forget();
+    this.#database.close();
+  }
+
+  #refresh(): void {
+    const version = this.#dataVersion();
+    if (version === this.#seenVersion) return;
+    this.#forget();
+    this.#seenVersion = version;
+  }
+
+  #forget(): void {
+    this.#seenVersion = undefined;
+    this.#tables.accounts.forget();
+    this.#tables.blocks.forget();
+  }
+}
+
+/**
+ * Opens the ledger, making and filling the file when it is new.
+ * @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used.
+ */
+export async function openLedger(options: LedgerOptions): Promise<Ledger> {
+  const database = await openDatabase({ path: options.path, readOnly: options.readOnly ?? false });
+  try {
+    prepareSchema(database, () => {
+      const { accounts, seed = randomBytes(GENESIS_SEED_BYTES) } = options.genesis;
+      const genesis = genesisBlock(seed, options.clock.nowMs());
+      new BlockTable(database).append(genesis);
+      new AccountTable(database).put(new Map(accounts));
+      database.prepare('INSERT INTO meta VALUES (?, ?)').run(['genesis_hash', genesis.hash]);
+    });
+    const tables = {
+      accounts: new AccountTable(database),
+      blocks: new BlockTable(database),
+      transactions: new TransactionTable(database),
+    };
+    return new Ledger(database, tables, options.clock);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}

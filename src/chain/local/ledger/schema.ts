@@ -1,0 +1,62 @@
+/** The tables of the ledger and their version; what a row means is decided by the file of each table. */
+import type { LedgerDatabase } from './database.js';
+import { ledgerUnavailable } from './store-errors.js';
+
+/** Rises when an older build could no longer read the file. */
+export const SCHEMA_VERSION = 1;
+/** Marks the file as a ledger of this house: "FLYL" as a 32-bit number. */
+const APPLICATION_ID = 0x46_4c_59_4c;
+
+// Transactions are kept in the order in which they landed and found through an index: rows of a kilobyte in the order
+// of their random signatures would touch, and write anew, one page for every transaction.
+const TABLES = `
+CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE accounts (
+  address BLOB PRIMARY KEY, lamports TEXT NOT NULL, owner BLOB NOT NULL, data BLOB NOT NULL,
+  executable INTEGER NOT NULL, rent_epoch TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE blocks (height INTEGER PRIMARY KEY, hash BLOB NOT NULL, time_ms INTEGER NOT NULL) STRICT;
+CREATE TABLE transactions (
+  id INTEGER PRIMARY KEY, signature BLOB NOT NULL, slot INTEGER NOT NULL REFERENCES blocks (height),
+  position INTEGER NOT NULL, wire BLOB NOT NULL, error TEXT, logs TEXT NOT NULL, fee_lamports TEXT NOT NULL,
+  compute_units INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX transactions_by_signature ON transactions (signature);
+PRAGMA application_id = ${APPLICATION_ID};
+PRAGMA user_version = ${SCHEMA_VERSION};
+`;
+
+/** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
+function isEmptyLedger(database: LedgerDatabase): boolean {
+  const version = database.number('PRAGMA user_version');
+  const application = database.number('PRAGMA application_id');
+  if (application === APPLICATION_ID && version === SCHEMA_VERSION) return false;
+  if (application === APPLICATION_ID && version > SCHEMA_VERSION) {
+    throw ledgerUnavailable(
+      database.path,
+      `was written by a newer flywheel (schema ${version}, this one knows ${SCHEMA_VERSION})`,
+      { hint: 'Upgrade flywheel, or give another --data-dir.' },
+    );
+  }
+  const empty = application === 0 && version === 0 && database.number('PRAGMA page_count') <= 1;
+  if (empty && !database.readOnly) return true;
+  throw ledgerUnavailable(database.path, empty ? 'is empty' : 'is not a ledger', {
+    hint: 'Run `flywheel local init` in an empty data directory, or give another --data-dir.',
+  });
+}
+
+/**
+ * Makes sure that the file holds the tables, and fills a new one in the same commit.
+ *
+ * @param fill - writes block 0 and its accounts; runs only for a new file.
+ * @throws `ERR_STORE_UNAVAILABLE` for a newer schema or a file of something else.
+ */
+export function prepareSchema(database: LedgerDatabase, fill: () => void): void {
+  if (!isEmptyLedger(database)) return;
+  database.write(() => {
+    // Another process may have filled it between the look and the lock.
+    if (!isEmptyLedger(database)) return;
+    database.exec(TABLES);
+    fill();
+  });
+}

@@ -1,0 +1,114 @@
+/** Landed transactions ⇄ rows: what is kept of each, and how they are found by signature. */
+import type { Address } from '../../../values/address.js';
+import { base58Decode } from '../../../values/base58.js';
+import type { AccountState } from '../../account.js';
+import type { Signature, TransactionError, TransactionRecord } from '../../chain.js';
+import { SIGNATURE_BYTES } from '../../transaction/wire.js';
+import type { LedgerDatabase, SqlValue, Statement } from './database.js';
+
+/** What a transaction did that lands now. */
+export interface Landing {
+  /** 64 bytes. */
+  readonly signature: Uint8Array;
+  readonly wire: Uint8Array;
+  readonly error: TransactionError | null;
+  readonly changes: ReadonlyMap<Address, AccountState | null>;
+  readonly logs: readonly string[];
+  readonly feeLamports: bigint;
+  readonly computeUnits: bigint;
+}
+
+/** Signatures looked up by one statement. */
+const LOOK_UP_CHUNK = 32;
+
+const textKey = (signature: Uint8Array): string =>
+  Buffer.from(signature.buffer, signature.byteOffset, signature.byteLength).toString('latin1');
+
+/** Signatures as a set; bytes with the same content count as the same. */
+export class SignatureSet {
+  readonly #keys = new Set<string>();
+
+  has(signature: Uint8Array): boolean {
+    return this.#keys.has(textKey(signature));
+  }
+
+  add(signature: Uint8Array): void {
+    this.#keys.add(textKey(signature));
+  }
+}
+
+/** The table `transactions`. */
+export class TransactionTable {
+  readonly #database: LedgerDatabase;
+  #insert: Statement | undefined;
+  #among: Statement | undefined;
+  #record: Statement | undefined;
+
+  constructor(database: LedgerDatabase) {
+    this.#database = database;
+  }
+
+  insert(slot: number, position: number, landing: Landing): void {
+    this.#insert ??= this.#database.prepare(
+      'INSERT INTO transactions (signature, slot, position, wire, error, logs, fee_lamports, compute_units) ' +
+        'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    );
+    this.#insert.run([
+      landing.signature,
+      slot,
+      position,
+      landing.wire,
+      landing.error === null ? null : JSON.stringify(landing.error),
+      JSON.stringify(landing.logs),
+      landing.feeLamports.toString(),
+      Number(landing.computeUnits),
+    ]);
+  }
+
+  /** Which of these have landed. */
+  landedAmong(signatures: readonly Uint8Array[]): SignatureSet {
+    this.#among ??= this.#database.prepare(
+      `SELECT signature FROM transactions WHERE signature IN (${Array(LOOK_UP_CHUNK).fill('?').join()})`,
+    );
+    const landed = new SignatureSet();
+    for (let at = 0; at < signatures.length; at += LOOK_UP_CHUNK) {
+      const chunk: SqlValue[] = signatures.slice(at, at + LOOK_UP_CHUNK);
+      while (chunk.length < LOOK_UP_CHUNK) chunk.push(null);
+      for (const [signature] of this.#among.all(chunk)) landed.add(signature as Uint8Array);
+    }
+    return landed;
+  }
+
+  /** What became of a signature; `null` when it has not landed, as also for text that is no signature. */
+  record(signature: Signature): TransactionRecord | null {
+    const bytes = base58Decode(signature);
+    if (bytes?.length !== SIGNATURE_BYTES) return null;
+    this.#record ??= this.#database.prepare(
+      'SELECT slot, time_ms, error, logs, fee_lamports, compute_units ' +
+        'FROM transactions JOIN blocks ON height = slot WHERE signature = ?',
+    );
+    const row = this.#record.get([bytes]);
+    return row === undefined ? null : this.#database.decode(() => toRecord(signature, row));
+  }
+
+  /** The bytes of a landed transaction. */
+  wire(signature: Signature): Uint8Array | null {
+    const bytes = base58Decode(signature);
+    if (bytes?.length !== SIGNATURE_BYTES) return null;
+    const row = this.#database.prepare('SELECT wire FROM transactions WHERE signature = ?').get([bytes]);
+    return row === undefined ? null : (row[0] as Uint8Array);
+  }
+}
+
+function toRecord(signature: Signature, row: readonly SqlValue[]): TransactionRecord {
+  const [slot, timeMs, error, logs, feeLamports, computeUnits] = row;
+  return {
+    signature,
+    slot: BigInt(slot as number),
+    blockTimeMs: Number(timeMs),
+    error: error === null ? null : (JSON.parse(error as string) as TransactionError),
+    logs: JSON.parse(logs as string) as string[],
+    feeLamports: BigInt(feeLamports as string),
+    computeUnits: BigInt(computeUnits as number),
+  };
+}

@@ -1,0 +1,124 @@
+/** The chain on this machine: every transaction runs in the VM and is kept in a durable ledger; no network, no other node. */
+import { invariant } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
+import type { AccountState } from '../account.js';
+import {
+  type Chain,
+  MAX_BUNDLE_TRANSACTIONS,
+  type RecentBlockhash,
+  type Rejection,
+  type Signature,
+  type SubmitReceipt,
+  type TransactionRecord,
+} from '../chain.js';
+import { Admission, type Execution, type Executor } from './ledger/admission.js';
+import { readEnvelope } from './ledger/envelope.js';
+import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
+
+export interface LocalChainOptions extends LedgerOptions {
+  /** The Squads program itself; without it the built-in one runs. */
+  readonly squadsProgram?: Uint8Array;
+}
+
+export interface LocalChain extends Chain {
+  /** Says what would become of a transaction in the next block; nothing is kept. */
+  simulate(transaction: Uint8Array): Promise<Execution>;
+}
+
+class LedgerChain implements LocalChain {
+  readonly #ledger: Ledger;
+  readonly #loadExecutor: () => Promise<Executor>;
+  #executor: Promise<Executor> | undefined;
+
+  constructor(ledger: Ledger, loadExecutor: () => Promise<Executor>) {
+    this.#ledger = ledger;
+    this.#loadExecutor = loadExecutor;
+  }
+
+  async getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]> {
+    return this.#ledger.read(({ accounts }) => addresses.map((address) => accounts.get(address)));
+  }
+
+  async latestBlockhash(): Promise<RecentBlockhash> {
+    return this.#ledger.read(({ blocks }) => blocks.latest());
+  }
+
+  async blockHeight(): Promise<bigint> {
+    return this.#ledger.read(({ blocks }) => BigInt(blocks.tip.height));
+  }
+
+  async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
+    return this.#ledger.read(({ transactions }) =>
+      signatures.map((signature) => transactions.record(signature)),
+    );
+  }
+
+  async getTransaction(signature: Signature): Promise<Uint8Array | null> {
+    return this.#ledger.read(({ transactions }) => transactions.wire(signature));
+  }
+
+  async submit(transactions: readonly Uint8Array[]): Promise<SubmitReceipt> {
+    if (transactions.length === 0) return [];
+    const executor = await this.#loaded();
+    const envelopes = transactions.map(readEnvelope);
+    return this.#ledger.write((draft) => {
+      const admission = new Admission(draft, executor, envelopes);
+      return envelopes.map((envelope, index) => admission.admit(envelope, index));
+    });
+  }
+
+  async submitBundles(bundles: readonly (readonly Uint8Array[])[]): Promise<SubmitReceipt> {
+    for (const { length } of bundles) {
+      invariant(
+        length >= 1 && length <= MAX_BUNDLE_TRANSACTIONS,
+        `A bundle has 1 to ${MAX_BUNDLE_TRANSACTIONS} transactions, got ${length}.`,
+      );
+    }
+    if (bundles.length === 0) return [];
+    const executor = await this.#loaded();
+    const envelopes = bundles.map((bundle) => bundle.map(readEnvelope));
+    return this.#ledger.write((draft) => {
+      const admission = new Admission(draft, executor, envelopes.flat());
+      const receipt: (Rejection | null)[] = [];
+      for (const bundle of envelopes) {
+        const rejected = admission.admitBundle(bundle);
+        receipt.push(rejected);
+        if (rejected !== null) break;
+      }
+      return receipt;
+    });
+  }
+
+  async simulate(transaction: Uint8Array): Promise<Execution> {
+    const executor = await this.#loaded();
+    const envelope = readEnvelope(transaction);
+    return this.#ledger.rehearse((draft) => new Admission(draft, executor, [envelope]).tryOut(envelope));
+  }
+
+  async close(): Promise<void> {
+    this.#ledger.close();
+  }
+
+  #loaded(): Promise<Executor> {
+    this.#executor ??= this.#loadExecutor();
+    return this.#executor;
+  }
+}
+
+/** A chain on a ledger that is open, with a VM that is loaded when the first transaction comes. */
+export const createLocalChain = (ledger: Ledger, loadExecutor: () => Promise<Executor>): LocalChain =>
+  new LedgerChain(ledger, loadExecutor);
+
+/**
+ * Opens the local chain, making its ledger when there is none. The VM is loaded when the first transaction comes.
+ *
+ * @throws `ERR_STORE_UNAVAILABLE` naming the ledger and why it cannot be used.
+ */
+export async function openLocalChain(options: LocalChainOptions): Promise<LocalChain> {
+  const ledger = await openLedger(options);
+  return createLocalChain(ledger, async () => {
+    const { createRuntimeWith } = await import('./runtime/runtime.js');
+    const { squadsProgram } = options;
+    return createRuntimeWith({ nativePrograms: new Map(), ...(squadsProgram && { squadsProgram }) });
+  });
+}

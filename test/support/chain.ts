@@ -1,0 +1,157 @@
+/** A local chain in a directory of its own, keys with names, and a token to burn: what tests of the chain begin with. */
+import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { rentExemptLamports } from '../../src/chain/account.js';
+import type { Chain } from '../../src/chain/chain.js';
+import { localGenesis } from '../../src/chain/local/ledger/genesis.js';
+import type { LocalChainOptions } from '../../src/chain/local/local-chain.js';
+import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { createAccount } from '../../src/chain/system.js';
+import { decodeMint, decodeTokenAccount, MINT_SIZE_BYTES } from '../../src/chain/tokens/accounts.js';
+import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
+import {
+  burnChecked,
+  createAssociatedTokenAccountIdempotent,
+  initializeMint2,
+  mintToChecked,
+} from '../../src/chain/tokens/instructions.js';
+import {
+  compileV0Message,
+  type SignedTransaction,
+  signTransaction,
+} from '../../src/chain/transaction/compile.js';
+import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import { createKeypairSigner, type Signer } from '../../src/chain/transaction/signer.js';
+import type { Address } from '../../src/values/address.js';
+import type { Clock } from '../../src/values/time.js';
+
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+const PUBLIC_KEY_BYTES = 32;
+
+/** The same key for the same name, always. */
+export function namedSigner(name: string): Signer {
+  const seed = createHash('sha256').update(name).digest();
+  const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
+  const publicBytes = createPublicKey(key)
+    .export({ format: 'der', type: 'spki' })
+    .subarray(-PUBLIC_KEY_BYTES);
+  return createKeypairSigner(Buffer.concat([seed, publicBytes]));
+}
+
+/** A directory that {@link removeDirectories} takes away. */
+export function temporaryDirectory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'flywheel-test-'));
+  made.push(path);
+  return path;
+}
+
+const made: string[] = [];
+
+export function removeDirectories(): void {
+  for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true });
+}
+
+/** A clock that moves only when told. */
+export class HandClock implements Clock {
+  constructor(public timeMs = Date.UTC(2026, 0, 31, 12)) {}
+
+  nowMs(): number {
+    return this.timeMs;
+  }
+}
+
+export const treasury = namedSigner('treasury');
+
+/** Options of a chain whose block hashes are the same in every run. */
+export const chainOptions = (directory: string, clock: Clock = new HandClock()): LocalChainOptions => ({
+  path: join(directory, 'ledger.db'),
+  clock,
+  genesis: { accounts: localGenesis(treasury.address), seed: Buffer.from('test') },
+});
+
+/** Signs instructions with a fresh blockhash; the first signer pays. */
+export async function signed(
+  chain: Pick<Chain, 'latestBlockhash'>,
+  signers: readonly [Signer, ...Signer[]],
+  instructions: readonly Instruction[],
+): Promise<SignedTransaction> {
+  const { blockhash } = await chain.latestBlockhash();
+  return signedWith(blockhash, signers, instructions);
+}
+
+export const signedWith = (
+  blockhash: string,
+  signers: readonly [Signer, ...Signer[]],
+  instructions: readonly Instruction[],
+): SignedTransaction =>
+  signTransaction(compileV0Message({ payer: signers[0].address, instructions, blockhash }), signers);
+
+export const TOKEN_DECIMALS = 6;
+
+/** A mint of the SPL Token program with one wallet that holds all of it. */
+export class TestToken {
+  readonly mint: Address;
+  readonly holder = treasury;
+  readonly account: Address;
+
+  constructor(name = 'mint') {
+    this.mint = namedSigner(name).address;
+    this.account = associatedTokenAddress(this.holder.address, this.mint, TOKEN_PROGRAM);
+  }
+
+  burn(baseUnits: bigint): Instruction {
+    return burnChecked({
+      account: this.account,
+      mint: this.mint,
+      owner: this.holder.address,
+      amount: baseUnits,
+      decimals: TOKEN_DECIMALS,
+      tokenProgram: TOKEN_PROGRAM,
+    });
+  }
+
+  async supply(chain: Pick<Chain, 'getAccounts'>): Promise<bigint> {
+    const [account] = await chain.getAccounts([this.mint]);
+    return decodeMint(account ?? null)?.supply ?? -1n;
+  }
+
+  async balance(chain: Pick<Chain, 'getAccounts'>): Promise<bigint> {
+    const [account] = await chain.getAccounts([this.account]);
+    return decodeTokenAccount(account ?? null)?.amount ?? -1n;
+  }
+}
+
+/** Makes the token on the chain and mints `supply` base units. */
+export async function createToken(chain: Chain, supply: bigint, name = 'mint'): Promise<TestToken> {
+  const token = new TestToken(name);
+  const mint = namedSigner(name);
+  const owner = token.holder.address;
+  const common = { mint: token.mint, tokenProgram: TOKEN_PROGRAM };
+  const { bytes } = await signed(
+    chain,
+    [token.holder, mint],
+    [
+      createAccount({
+        from: owner,
+        account: token.mint,
+        lamports: rentExemptLamports(MINT_SIZE_BYTES),
+        sizeBytes: MINT_SIZE_BYTES,
+        owner: TOKEN_PROGRAM,
+      }),
+      initializeMint2({ ...common, decimals: TOKEN_DECIMALS, mintAuthority: owner, freezeAuthority: null }),
+      createAssociatedTokenAccountIdempotent({ ...common, payer: owner, owner }),
+      mintToChecked({
+        ...common,
+        to: token.account,
+        authority: owner,
+        amount: supply,
+        decimals: TOKEN_DECIMALS,
+      }),
+    ],
+  );
+  const [rejection] = await chain.submit([bytes]);
+  if (rejection !== null) throw new Error(`The token could not be made: ${JSON.stringify(rejection)}`);
+  return token;
+}
