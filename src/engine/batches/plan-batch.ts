@@ -1,0 +1,266 @@
+/** Pipelines → vault messages that fit, and the transactions that set a batch up and run it; nothing is sent or stored here. */
+import {
+  type PipelineContent,
+  pipelineContent,
+  pipelineInstructions,
+  type SourcePipeline,
+  type VaultToken,
+} from '../../chain/approval/pipelines.js';
+import { setComputeUnitLimit } from '../../chain/compute-budget.js';
+import {
+  batchAddTransaction,
+  batchCreate,
+  batchExecuteTransaction,
+} from '../../chain/squads/instructions/batch.js';
+import { proposalActivate, proposalCreate } from '../../chain/squads/instructions/proposal.js';
+import {
+  decodeVaultMessage,
+  vaultMessage,
+  vaultMessageInstructions,
+} from '../../chain/squads/instructions/vault-message.js';
+import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
+import { compileLegacyMessage, transactionSize } from '../../chain/transaction/compile.js';
+import type { Instruction } from '../../chain/transaction/instruction.js';
+import {
+  MAX_INSTRUCTION_TRACE,
+  MAX_TRANSACTION_ACCOUNTS,
+  TRANSACTION_SIZE_LIMIT_BYTES,
+} from '../../chain/transaction/limits.js';
+import { decodeMessage } from '../../chain/transaction/wire.js';
+import { listProblems } from '../../contract/validate.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
+import { executeComputeUnitLimit, heapShare, instructionTrace } from './execution-cost.js';
+
+/** The flywheel that a batch acts for. */
+export interface PlanFlywheel {
+  readonly multisig: Address;
+  readonly vaultIndex: number;
+  readonly vaultAddress: Address;
+  readonly vaultTokenAccount: Address;
+  /** Pays for, signs and is the member of every set-up and execute transaction. */
+  readonly operator: Address;
+}
+
+export interface PlanToken {
+  readonly mintAddress: Address;
+  readonly decimals: number;
+  readonly tokenProgram: Address;
+}
+
+export interface PlanInput {
+  readonly pipelines: readonly SourcePipeline[];
+  readonly token: PlanToken;
+  readonly flywheel: PlanFlywheel;
+}
+
+/** One pipeline, laid out as one transaction of the batch. */
+export interface PipelinePlan {
+  /** The vault message in argument form. */
+  readonly message: Uint8Array;
+  /** Memo with the proof first, then the actions in order. */
+  readonly instructions: readonly Instruction[];
+  /** Limit that the execute transaction sets, or `null` when the default will do. */
+  readonly executeComputeUnitLimit: number | null;
+  /** Base units. */
+  readonly burn: bigint;
+  readonly airdrop: bigint;
+  /** Token accounts that are opened if they are not there yet, each once. */
+  readonly newTokenAccounts: readonly Address[];
+}
+
+// Sizes do not depend on which batch and which number it is, so any will do for measuring.
+const MEASURED_BATCH_INDEX = 1n;
+const MEASURED_NUMBER = 1;
+const MEASURED_BLOCKHASH = '11111111111111111111111111111111';
+/** The program measures its heap; a sum of shares that is 1 in exact arithmetic must not fail for a rounding. */
+const FULL_HEAP = 1 + 1e-9;
+
+const vaultToken = ({ token, flywheel }: PlanInput): VaultToken => ({
+  mint: token.mintAddress,
+  decimals: token.decimals,
+  tokenProgram: token.tokenProgram,
+  vault: flywheel.vaultAddress,
+  vaultTokenAccount: flywheel.vaultTokenAccount,
+});
+
+const overSize = (size: number | string): string =>
+  `its transaction has ${size} bytes, the limit is ${TRANSACTION_SIZE_LIMIT_BYTES} bytes`;
+
+/** Which limit is in the way, with what it is and what it should be; `undefined` when the pipeline fits. */
+function obstacle(
+  message: Uint8Array,
+  instructions: readonly Instruction[],
+  flywheel: PlanFlywheel,
+): string | undefined {
+  if (message.length > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(`more than ${message.length}`);
+  const at = { flywheel, batchIndex: MEASURED_BATCH_INDEX, number: MEASURED_NUMBER, message };
+  const add = measure(flywheel, addInstructions(at));
+  if (add.size > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(add.size);
+  const execute = measure(flywheel, executeInstructions(at));
+  if (execute.size > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(execute.size);
+  if (execute.accounts > MAX_TRANSACTION_ACCOUNTS)
+    return `it names ${execute.accounts} accounts, the limit is ${MAX_TRANSACTION_ACCOUNTS} accounts`;
+  const trace = instructionTrace(instructions);
+  if (trace > MAX_INSTRUCTION_TRACE)
+    return `it runs up to ${trace} instructions, the limit is ${MAX_INSTRUCTION_TRACE} instructions`;
+  if (heapShare(instructions) > FULL_HEAP)
+    return `its ${add.size} bytes are within the limit of ${TRANSACTION_SIZE_LIMIT_BYTES} bytes, but its instructions need more memory than the multisig program has`;
+  return undefined;
+}
+
+function measure(
+  flywheel: PlanFlywheel,
+  instructions: readonly Instruction[],
+): { size: number; accounts: number } {
+  const message = compileLegacyMessage({
+    payer: flywheel.operator,
+    instructions,
+    blockhash: MEASURED_BLOCKHASH,
+  });
+  return { size: transactionSize(message), accounts: decodeMessage(message).staticKeys.length };
+}
+
+/** A pipeline laid out, and what is in its way. */
+function layOut(content: PipelineContent, input: PlanInput) {
+  const token = vaultToken(input);
+  const instructions = pipelineInstructions(content, token);
+  const message = vaultMessage(token.vault, instructions);
+  return { instructions, message, obstacle: obstacle(message, instructions, input.flywheel) };
+}
+
+/** How many of the first actions fit together; searched by halving, as more never need less. */
+function fittingActions(content: PipelineContent, input: PlanInput): number {
+  let fits = 0;
+  let tooMany = content.actions.length;
+  while (tooMany - fits > 1) {
+    const middle = (fits + tooMany) >> 1;
+    const part = { ...content, actions: content.actions.slice(0, middle) };
+    if (layOut(part, input).obstacle === undefined) fits = middle;
+    else tooMany = middle;
+  }
+  return fits;
+}
+
+const sum = (content: PipelineContent, action: 'BURN' | 'AIRDROP'): bigint =>
+  content.actions.reduce((total, one) => (one.action === action ? total + one.amount : total), 0n);
+
+function plan(source: SourcePipeline, index: number, input: PlanInput): PipelinePlan | string {
+  // An action is at least one instruction: so many never fit, and what lies behind them need not be compiled to know it.
+  const actions = source.actions.slice(0, MAX_INSTRUCTION_TRACE);
+  const content = pipelineContent({ ...source, actions }, input.token.decimals);
+  const { instructions, message, obstacle: reason } = layOut(content, input);
+  if (reason !== undefined) {
+    const fits = fittingActions(content, input);
+    return `pipelines[${index}]: ${reason}; the first ${fits} of its ${source.actions.length} actions would fit`;
+  }
+  const { mintAddress, tokenProgram } = input.token;
+  const recipients = content.actions.flatMap((one) => (one.action === 'AIRDROP' ? [one.toAddress] : []));
+  return {
+    message,
+    instructions,
+    executeComputeUnitLimit: executeComputeUnitLimit(instructions),
+    burn: sum(content, 'BURN'),
+    airdrop: sum(content, 'AIRDROP'),
+    newTokenAccounts: [...new Set(recipients)].map((to) =>
+      associatedTokenAddress(to, mintAddress, tokenProgram),
+    ),
+  };
+}
+
+/**
+ * Lays out each pipeline as one transaction of a batch, in the order given; a pipeline is never split or merged.
+ *
+ * @throws `ERR_PIPELINE_TOO_LARGE` naming every pipeline that does not fit, its size and the limit in bytes, and how many
+ * of its actions would fit.
+ */
+export function planBatch(input: PlanInput): readonly PipelinePlan[] {
+  const problems: string[] = [];
+  const plans: PipelinePlan[] = [];
+  input.pipelines.forEach((pipeline, index) => {
+    const planned = plan(pipeline, index, input);
+    if (typeof planned === 'string') problems.push(planned);
+    else plans.push(planned);
+  });
+  if (problems.length === 0) return plans;
+  throw new FlywheelError(
+    'ERR_PIPELINE_TOO_LARGE',
+    `A pipeline lands in one transaction or not at all, and does not fit one: ${listProblems(problems)}.`,
+  );
+}
+
+/** A batch on chain: its flywheel and its index. */
+export interface BatchPlace {
+  readonly flywheel: PlanFlywheel;
+  readonly batchIndex: bigint;
+}
+
+/** One transaction of a batch; numbers count from 1. */
+export interface TransactionPlace extends BatchPlace {
+  readonly number: number;
+  /** The vault message in argument form. */
+  readonly message: Uint8Array;
+}
+
+/** The transaction that opens a batch and the draft of its proposal. */
+export function createInstructions({ flywheel, batchIndex }: BatchPlace): readonly Instruction[] {
+  const { multisig, operator, vaultIndex } = flywheel;
+  const common = { multisig, batchIndex, creator: operator, rentPayer: operator };
+  return [batchCreate({ ...common, vaultIndex }), proposalCreate({ ...common, draft: true })];
+}
+
+/** The transaction that adds a pipeline to a batch. */
+export function addInstructions({
+  flywheel,
+  batchIndex,
+  number,
+  message,
+}: TransactionPlace): readonly Instruction[] {
+  const { multisig, operator } = flywheel;
+  return [
+    batchAddTransaction({ multisig, batchIndex, number, member: operator, rentPayer: operator, message }),
+  ];
+}
+
+/** The transaction that runs a pipeline, with a limit of compute units where the default is not certain to do. */
+export function executeInstructions({
+  flywheel,
+  batchIndex,
+  number,
+  message,
+}: TransactionPlace): readonly Instruction[] {
+  const decoded = decodeVaultMessage(message);
+  const inner = decoded && vaultMessageInstructions(decoded);
+  invariant(decoded !== undefined && inner !== undefined, 'The message of a pipeline is malformed.');
+  const limit = executeComputeUnitLimit(inner);
+  const { multisig, operator, vaultAddress: vault } = flywheel;
+  const execute = batchExecuteTransaction({
+    multisig,
+    batchIndex,
+    number,
+    member: operator,
+    vault,
+    message: decoded,
+  });
+  return limit === null ? [execute] : [setComputeUnitLimit(limit), execute];
+}
+
+/** Instructions of each set-up transaction in order: create with its draft proposal, one add a pipeline, activate. */
+export function setupTransactions(
+  place: BatchPlace,
+  messages: readonly Uint8Array[],
+): readonly (readonly Instruction[])[] {
+  const { flywheel, batchIndex } = place;
+  return [
+    createInstructions(place),
+    ...messages.map((message, index) => addInstructions({ ...place, number: index + 1, message })),
+    [proposalActivate({ multisig: flywheel.multisig, batchIndex, member: flywheel.operator })],
+  ];
+}
+
+/** Instructions of each execute transaction, one a pipeline, in order. */
+export const executeTransactions = (
+  place: BatchPlace,
+  messages: readonly Uint8Array[],
+): readonly (readonly Instruction[])[] =>
+  messages.map((message, index) => executeInstructions({ ...place, number: index + 1, message }));

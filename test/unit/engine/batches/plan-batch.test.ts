@@ -1,0 +1,249 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { memo, proofMemoText } from '../../../../src/chain/memo.js';
+import { COMPUTE_BUDGET_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
+import { vaultMessage } from '../../../../src/chain/squads/instructions/vault-message.js';
+import { multisigAddress, vaultAddress } from '../../../../src/chain/squads/layouts/addresses.js';
+import { associatedTokenAddress } from '../../../../src/chain/tokens/addresses.js';
+import {
+  burnChecked,
+  createAssociatedTokenAccountIdempotent,
+  transferChecked,
+} from '../../../../src/chain/tokens/instructions.js';
+import { compileLegacyMessage, transactionSize } from '../../../../src/chain/transaction/compile.js';
+import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
+import type { SupportedAction } from '../../../../src/contract/schemas/batch.js';
+import {
+  executeTransactions,
+  type PipelinePlan,
+  planBatch,
+  setupTransactions,
+} from '../../../../src/engine/batches/plan-batch.js';
+import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { sha256 } from '../../../../src/values/digest.js';
+import { namedAddress } from '../../../support/oracle.js';
+
+const multisig = multisigAddress(namedAddress('create key')).address;
+const vault = vaultAddress(multisig, 0).address;
+const mint = namedAddress('mint');
+const flywheel = {
+  multisig,
+  vaultIndex: 0,
+  vaultAddress: vault,
+  vaultTokenAccount: associatedTokenAddress(vault, mint, TOKEN_PROGRAM),
+  operator: namedAddress('operator'),
+};
+const token = { mintAddress: mint, decimals: 6, tokenProgram: TOKEN_PROGRAM };
+const hash = sha256('proof');
+
+const plan = (...pipelines: (readonly SupportedAction[])[]): readonly PipelinePlan[] =>
+  planBatch({
+    pipelines: pipelines.map((actions, n) => ({ type: `TYPE_${n}`, proofHash: hash, actions })),
+    token,
+    flywheel,
+  });
+const burn = (amount = 1): SupportedAction => ({ action: 'BURN', amount });
+const airdrop = (to: string, amount = 1): SupportedAction => ({
+  action: 'AIRDROP',
+  toAddress: namedAddress(to),
+  amount,
+});
+const text = (length: number): SupportedAction => ({ action: 'MEMO', message: 'm'.repeat(length) });
+const times = <Value>(count: number, make: (n: number) => Value): Value[] =>
+  Array.from({ length: count }, (_, n) => make(n));
+
+/** Bytes of the wire transaction, compiled for a batch far along and a late number. */
+const sizeOf = (instructions: readonly Instruction[]): number =>
+  transactionSize(compileLegacyMessage({ payer: flywheel.operator, instructions, blockhash: mint }));
+const place = { flywheel, batchIndex: 123_456_789_012n };
+
+/** Sizes as sentences and the number of actions that fit, as the error says them. */
+function refusal(...pipelines: (readonly SupportedAction[])[]): string {
+  try {
+    plan(...pipelines);
+  } catch (error) {
+    if (isFlywheelError(error, 'ERR_PIPELINE_TOO_LARGE')) return error.message;
+    throw error;
+  }
+  return 'fits';
+}
+const fitting = (message: string): number => Number(/the first ([0-9]+) of its/.exec(message)?.[1]);
+
+describe('planBatch', () => {
+  it('writes the proof first, then the actions in order, all run by the vault', () => {
+    const [first] = plan([burn(1.5), text(3), airdrop('alice', 2)]);
+    const amounts = { mint, decimals: 6, owner: vault, tokenProgram: TOKEN_PROGRAM };
+    const owner = namedAddress('alice');
+    const to = associatedTokenAddress(owner, mint, TOKEN_PROGRAM);
+    const instructions = [
+      memo(proofMemoText('TYPE_0', hash), [vault]),
+      burnChecked({ ...amounts, account: flywheel.vaultTokenAccount, amount: 1_500_000n }),
+      memo('mmm', [vault]),
+      createAssociatedTokenAccountIdempotent({ payer: vault, owner, mint, tokenProgram: TOKEN_PROGRAM }),
+      transferChecked({ ...amounts, from: flywheel.vaultTokenAccount, to, amount: 2_000_000n }),
+    ];
+    expect(first).toEqual({
+      message: vaultMessage(vault, instructions),
+      instructions,
+      executeComputeUnitLimit: null,
+      burn: 1_500_000n,
+      airdrop: 2_000_000n,
+      newTokenAccounts: [to],
+    });
+  });
+
+  it('lays out one transaction a pipeline, in order, never split or merged', () => {
+    const plans = plan([burn(1)], [burn(2), burn(3)], [airdrop('bob', 4)], [text(1)]);
+    expect(plans.map(({ burn: burned, airdrop: given }) => [burned, given])).toEqual([
+      [1_000_000n, 0n],
+      [5_000_000n, 0n],
+      [0n, 4_000_000n],
+      [0n, 0n],
+    ]);
+    expect(plans.map(({ instructions }) => instructions.length)).toEqual([2, 3, 3, 2]);
+  });
+
+  it('opens the account of a recipient who comes twice once', () => {
+    const [only] = plan([airdrop('bob', 1), airdrop('bob', 2)]);
+    expect(only?.newTokenAccounts).toEqual([
+      associatedTokenAddress(namedAddress('bob'), mint, TOKEN_PROGRAM),
+    ]);
+    expect(only?.airdrop).toBe(3_000_000n);
+  });
+
+  it('sets a limit of compute units when more than four accounts may be opened', () => {
+    const limits = plan(
+      times(4, (n) => airdrop(`r${n}`)),
+      times(5, (n) => airdrop(`r${n}`)),
+      times(20, () => burn()),
+    ).map(({ executeComputeUnitLimit: limit }) => limit);
+    expect(limits).toEqual([null, expect.any(Number), null]);
+    // Five of them cost up to 20,000 + 5 × (29,000 + 20,000) + 4,000 units.
+    expect(limits[1]).toBeGreaterThan(269_000);
+    expect(limits[1]).toBeLessThanOrEqual(1_400_000);
+    const [, five] = executeTransactions(
+      place,
+      plan(
+        [burn()],
+        times(5, (n) => airdrop(`r${n}`)),
+      ).map(({ message }) => message),
+    );
+    expect(five?.map(({ program }) => program)[0]).toBe(COMPUTE_BUDGET_PROGRAM);
+  });
+
+  it('names every pipeline that is too large, with bytes and how many actions would fit', () => {
+    const message = refusal(
+      [burn()],
+      [text(100), text(900)],
+      [burn()],
+      times(12, (n) => airdrop(`r${n}`)),
+    );
+    expect(message).toMatch(
+      /^A pipeline lands .*: pipelines\[1\]: its transaction has 1[0-9]{3} bytes, the limit is 1232 bytes; the first 1 of its 2 actions would fit; pipelines\[3\]: .* 12 actions would fit\.$/,
+    );
+    expect(message).not.toContain('pipelines[0]');
+    expect(message).not.toContain('pipelines[2]');
+  });
+
+  it('refuses a memo of a megabyte and 100,000 actions at once, and says so', () => {
+    expect(refusal([text(1_000_000)])).toContain('has more than 1000');
+    expect(refusal(times(100_000, (n) => airdrop(`r${n}`)))).toContain('of its 100000 actions would fit');
+  });
+
+  it('stays within the memory of the multisig program, which ends before the bytes do', () => {
+    expect(plan(times(24, () => burn()))).toHaveLength(1);
+    const message = refusal(times(25, () => burn()));
+    expect(message).toContain('memory');
+    expect(fitting(message)).toBe(24);
+    expect(fitting(refusal(times(30, () => text(1))))).toBe(24);
+  });
+
+  it('fits as many as were measured beside a memo of 128 bytes', () => {
+    // The proof is such a memo: 5 creations with transfer, 24 burns (squads-v4.md, section 10).
+    const type = 'T'.repeat(128 - proofMemoText('', hash).length);
+    const fits = (actions: readonly SupportedAction[], tokenProgram = TOKEN_PROGRAM): boolean => {
+      try {
+        planBatch({
+          pipelines: [{ type, proofHash: hash, actions }],
+          token: { ...token, tokenProgram },
+          flywheel,
+        });
+        return true;
+      } catch (error) {
+        if (isFlywheelError(error, 'ERR_PIPELINE_TOO_LARGE')) return false;
+        throw error;
+      }
+    };
+    for (const program of [TOKEN_PROGRAM, TOKEN_2022_PROGRAM]) {
+      expect(
+        fits(
+          times(5, (n) => airdrop(`r${n}`)),
+          program,
+        ),
+      ).toBe(true);
+      expect(
+        fits(
+          times(6, (n) => airdrop(`r${n}`)),
+          program,
+        ),
+      ).toBe(false);
+      expect(
+        fits(
+          times(24, () => burn()),
+          program,
+        ),
+      ).toBe(true);
+    }
+  });
+});
+
+const anAction: fc.Arbitrary<SupportedAction> = fc.oneof(
+  fc.integer({ min: 1, max: 1_000_000 }).map(burn),
+  fc.tuple(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 1 })).map(([to, n]) => airdrop(`r${to}`, n)),
+  fc
+    .string({ minLength: 1, maxLength: 120, unit: 'grapheme' })
+    .map((message) => ({ action: 'MEMO', message })),
+);
+
+describe('planBatch, for any pipelines', () => {
+  it('compiles to transactions within 1232 bytes, or refuses and says truly how many actions fit', () => {
+    fc.assert(
+      fc.property(fc.array(anAction, { minLength: 1, maxLength: 30 }), (actions) => {
+        const message = refusal(actions);
+        const fits = message === 'fits' ? actions.length : fitting(message);
+        if (fits > 0) {
+          const messages = plan(actions.slice(0, fits)).map((one) => one.message);
+          const transactions = [
+            ...setupTransactions(place, messages),
+            ...executeTransactions(place, messages),
+          ];
+          expect(transactions).toHaveLength(4);
+          for (const instructions of transactions) expect(sizeOf(instructions)).toBeLessThanOrEqual(1_232);
+        }
+        if (fits < actions.length) expect(refusal(actions.slice(0, fits + 1))).not.toBe('fits');
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('agrees with the compiled size to the byte', () => {
+    // One byte of memo is one byte of the transaction once lengths take two bytes.
+    const most = times(900, (n) => n + 1).filter((length) => refusal([text(length)]) === 'fits').length;
+    const size = (length: number): number => {
+      const [only] = plan([text(length)]);
+      return sizeOf(setupTransactions(place, [only?.message ?? new Uint8Array()])[1] ?? []);
+    };
+    expect(size(most)).toBe(1_232);
+    expect(refusal([text(most + 1)])).toContain('has 1233 bytes');
+  });
+});
+
+describe('setupTransactions', () => {
+  it('opens batch and draft together, adds one a pipeline, then activates', () => {
+    const messages = plan([burn()], [burn()], [burn()]).map(({ message }) => message);
+    expect(setupTransactions(place, messages).map((instructions) => instructions.length)).toEqual([
+      2, 1, 1, 1, 1,
+    ]);
+    expect(executeTransactions(place, messages)).toHaveLength(3);
+  });
+});
