@@ -12,3 +12,7 @@ export const COMPUTE_BUDGET_PROGRAM = known('ComputeBudget1111111111111111111111
 export const ADDRESS_LOOKUP_TABLE_PROGRAM = known('AddressLookupTab1e1111111111111111111111111');
 /** Squads v4 on mainnet (squads-v4.md, head). */
 export const SQUADS_PROGRAM = known('SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf');
+
+/** The program that owns a token's accounts, by the name that people use. */
+export const tokenProgramAddress = (name: 'token' | 'token-2022'): Address =>
+  name === 'token' ? TOKEN_PROGRAM : TOKEN_2022_PROGRAM;

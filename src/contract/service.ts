@@ -7,7 +7,7 @@ import type {
   InitBatchRequest,
   InitBatchResult,
 } from './schemas/batch.js';
-import type { BurnBatchRequest, BurnBatchResult, BurnRequest, BurnResult } from './schemas/burn.js';
+import type { BurnBatchResult, BurnRequest, BurnResult } from './schemas/burn.js';
 
 /** Input is checked by the operation itself, so a caller may pass what it read; every failure is a FlywheelError. */
 export interface Service {
@@ -21,7 +21,7 @@ export interface Service {
    * Burns each element on its own; a failed element does not fail the request. `success` and `errors` are each in the order
    * of the request.
    */
-  burnBatch(input: BurnBatchRequest, call: Call): Promise<Reply<BurnBatchResult>>;
+  burnBatch(input: readonly BurnRequest[], call: Call): Promise<Reply<BurnBatchResult>>;
 
   /** @throws `ERR_BATCH_NOT_FOUND`, also for another project's batch. */
   getBatch(input: { readonly batchId: string }, call: Call): Promise<Reply<Batch>>;

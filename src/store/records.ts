@@ -120,8 +120,6 @@ export interface PlannedPipeline {
   readonly proofHash: Sha256;
   /** Argument form of the vault message (squads-v4.md, section 3), base64. */
   readonly message: string;
-  /** Compute-unit limit that executing it asks for; `null` for the default. */
-  readonly executeComputeUnitLimit: number | null;
   /** Base units that this pipeline burns and airdrops. */
   readonly burn: bigint;
   readonly airdrop: bigint;

@@ -1,0 +1,12 @@
+/** Amounts as sentences show them: with unit and token. */
+import type { TokenRecord } from '../store/records.js';
+import { formatTokenAmount } from '../values/token-amount.js';
+
+const SOL_DECIMALS = 9;
+
+/** `1250.5 FLY` */
+export const tokenText = (baseUnits: bigint, token: Pick<TokenRecord, 'decimals' | 'symbol'>): string =>
+  `${formatTokenAmount(baseUnits, token.decimals)} ${token.symbol}`;
+
+/** `0.000005 SOL` */
+export const solText = (lamports: bigint): string => `${formatTokenAmount(lamports, SOL_DECIMALS)} SOL`;

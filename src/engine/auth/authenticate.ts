@@ -1,0 +1,72 @@
+/** Call → principal: whose key this is and what it may do. */
+import type { Operation } from '../../contract/operations.js';
+import type { Scope } from '../../contract/schemas/scalars.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
+import type { Store } from '../../store/store.js';
+import type { Secret } from '../../values/secret.js';
+import { apiKeyHash } from './api-key.js';
+
+/** The key of a call with all that hangs on it. */
+export interface Principal {
+  readonly key: ApiKeyRecord;
+  /** `undefined`: the token is gone; most operations refuse then. */
+  readonly token: TokenRecord | undefined;
+  readonly flywheel: FlywheelRecord | undefined;
+}
+
+/**
+ * Finds the key's record, token and flywheel.
+ * @throws `ERR_UNAUTHORIZED` for a missing, unknown or revoked key, and never says which.
+ */
+export async function authenticate(store: Store, credential: Secret | null): Promise<Principal> {
+  const principal = await store.read(async (tx) => {
+    const key = credential === null ? undefined : await tx.apiKeys.byHash(apiKeyHash(credential));
+    if (key === undefined || key.dateRevoked !== null) return undefined;
+    return {
+      key,
+      token: await tx.tokens.get(key.tokenId),
+      flywheel: await tx.flywheels.ofToken(key.tokenId),
+    };
+  });
+  if (principal === undefined) {
+    throw new FlywheelError('ERR_UNAUTHORIZED', 'The API key is missing or not valid.');
+  }
+  return principal;
+}
+
+/** @throws `ERR_KEY_SCOPES_UNAUTHORIZED` unless the key has one of the scopes. */
+export function requireScope(principal: Principal, scopes: readonly Scope[]): void {
+  if (scopes.some((scope) => principal.key.scopes.includes(scope))) return;
+  const needed = scopes.map((scope) => `\`${scope}\``).join(' or ');
+  throw new FlywheelError('ERR_KEY_SCOPES_UNAUTHORIZED', `The API key needs the scope ${needed}.`);
+}
+
+/** Authenticates a call and checks that its key may use the operation at all. */
+export async function admit(
+  store: Store,
+  credential: Secret | null,
+  operation: Operation,
+): Promise<Principal> {
+  const principal = await authenticate(store, credential);
+  requireScope(principal, operation.scopes);
+  return principal;
+}
+
+/** @throws `ERR_TOKEN_NOT_FOUND` when the key's token is gone. */
+export function requireToken(principal: Principal): TokenRecord {
+  if (principal.token !== undefined) return principal.token;
+  throw new FlywheelError('ERR_TOKEN_NOT_FOUND', 'The token of the API key cannot be found.');
+}
+
+/** @throws `ERR_FLYWHEEL_NOT_FOUND` when the token has none. */
+export function requireFlywheel(principal: Principal): FlywheelRecord {
+  if (principal.flywheel !== undefined) return principal.flywheel;
+  throw new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', 'The token of the API key has no registered flywheel.');
+}
+
+/** May this key submit proofs of this type? */
+export function permitsProofType(principal: Principal, type: string): boolean {
+  const known = principal.flywheel?.proofTypes.includes(type) ?? false;
+  return known && (principal.key.proofTypes?.includes(type) ?? true);
+}

@@ -1,0 +1,61 @@
+/** Batch records as the API shows them (service specification, section 2.5). */
+
+import {
+  decodeVaultMessage,
+  vaultMessageInstructions,
+} from '../../chain/squads/instructions/vault-message.js';
+import { compileLegacyMessage } from '../../chain/transaction/compile.js';
+import type { Batch, CompiledPipeline, InitBatchResult } from '../../contract/schemas/batch.js';
+import { invariant } from '../../errors/flywheel-error.js';
+import type { BatchRecord, FlywheelRecord, PlannedPipeline, TokenRecord } from '../../store/records.js';
+import type { Address } from '../../values/address.js';
+import type { Uuid } from '../../values/ids.js';
+
+type Owner = { readonly token: TokenRecord; readonly flywheel: FlywheelRecord };
+
+/** 32 zero bytes: the messages are for reading, not for sending. */
+const NO_BLOCKHASH = '11111111111111111111111111111111';
+
+export function batchView(record: BatchRecord, { token, flywheel }: Owner): Batch {
+  return {
+    id: record.id as Uuid,
+    flywheelId: record.flywheelId,
+    tokenId: record.tokenId,
+    mintAddress: token.mintAddress,
+    status: record.status,
+    batchIndex: record.batchIndex?.toString() ?? '',
+    vaultIndex: flywheel.vaultIndex.toString(),
+    multisig: flywheel.multisig,
+    vaultAddress: flywheel.vaultAddress,
+    ...(record.initResult === null ? {} : { initResult: record.initResult }),
+    ...(record.executeResult === null ? {} : { executeResult: record.executeResult }),
+    dateCreated: record.dateCreated,
+    dateUpdated: record.dateUpdated,
+  };
+}
+
+/** The answer of init: the batch with its compiled pipelines, and the approval to sign. */
+export function initBatchView(record: BatchRecord, owner: Owner): InitBatchResult {
+  invariant(record.approvalTx !== null, 'A finalized batch has an approval.');
+  const pipelines = record.pipelines.map((pipeline) =>
+    compiledPipeline(pipeline, owner.flywheel.vaultAddress),
+  );
+  return { proposalApproveTx: record.approvalTx, batch: { ...batchView(record, owner), pipelines } };
+}
+
+function compiledPipeline(pipeline: PlannedPipeline, vault: Address): CompiledPipeline {
+  const message = decodeVaultMessage(Buffer.from(pipeline.message, 'base64'));
+  const instructions = message === undefined ? undefined : vaultMessageInstructions(message);
+  invariant(instructions !== undefined, 'A planned message is well formed.');
+  return {
+    type: pipeline.type,
+    payload: pipeline.payload,
+    actions: [...pipeline.actions],
+    proofHash: pipeline.proofHash,
+    instructions: instructions.map((instruction) =>
+      Buffer.from(
+        compileLegacyMessage({ payer: vault, instructions: [instruction], blockhash: NO_BLOCKHASH }),
+      ).toString('base64'),
+    ),
+  };
+}

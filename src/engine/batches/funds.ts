@@ -1,0 +1,101 @@
+/** Is there enough, before anything is created: tokens and SOL of the vault, SOL of the operator. */
+import { LAMPORTS_PER_SIGNATURE, rentExemptLamports } from '../../chain/account.js';
+import type { ChainReader } from '../../chain/chain.js';
+import { tokenProgramAddress } from '../../chain/programs.js';
+import { decodeVaultMessage } from '../../chain/squads/instructions/vault-message.js';
+import { ACCOUNT_SIZE } from '../../chain/squads/layouts/accounts.js';
+import { storedMessageSize } from '../../chain/squads/layouts/message.js';
+import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
+import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
+import { listProblems } from '../../contract/validate.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import type { PlannedPipeline, TokenRecord } from '../../store/records.js';
+import type { Address } from '../../values/address.js';
+import { solText, tokenText } from '../amount-text.js';
+import type { BatchScene } from './scene.js';
+
+/** Owner and operator. */
+const MEMBERS = 2;
+/** Bytes of a token account that the associated-token program opens (squads-v4.md, section 8). */
+const TOKEN_ACCOUNT_BYTES = { token: 165, 'token-2022': 170 } as const;
+
+export const totalBurn = (pipelines: readonly PlannedPipeline[]): bigint =>
+  pipelines.reduce((sum, { burn }) => sum + burn, 0n);
+export const totalAirdrop = (pipelines: readonly PlannedPipeline[]): bigint =>
+  pipelines.reduce((sum, { airdrop }) => sum + airdrop, 0n);
+
+/** Rent of batch, proposal and transactions, which comes back when the executed batch is closed. */
+export function setupRentLamports(pipelines: readonly PlannedPipeline[]): bigint {
+  const transactions = pipelines.reduce((sum, pipeline) => {
+    const message = decodeVaultMessage(Buffer.from(pipeline.message, 'base64'));
+    invariant(message !== undefined, 'A planned message is well formed.');
+    return sum + rentExemptLamports(ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(message)));
+  }, 0n);
+  return (
+    transactions + rentExemptLamports(ACCOUNT_SIZE.batch) + rentExemptLamports(ACCOUNT_SIZE.proposal(MEMBERS))
+  );
+}
+
+/** Set-up, operator's and owner's approval, execution; closing pays for itself. */
+const feeLamports = (pipelines: number): bigint =>
+  LAMPORTS_PER_SIGNATURE * BigInt(2 + pipelines + 3 + pipelines);
+
+function recipients(token: TokenRecord, pipelines: readonly PlannedPipeline[]): readonly Address[] {
+  const wallets = new Set<Address>();
+  for (const { actions } of pipelines) {
+    for (const action of actions) if (action.action === 'AIRDROP') wallets.add(action.toAddress as Address);
+  }
+  const program = tokenProgramAddress(token.tokenProgram);
+  return [...wallets].map((wallet) => associatedTokenAddress(wallet, token.mintAddress, program));
+}
+
+/**
+ * Checks that vault and operator can pay for a batch.
+ * @throws `ERR_INSUFFICIENT_FUNDS` saying, for everything that lacks, how much of what and the address to fund.
+ */
+export async function checkFunds(
+  chain: ChainReader,
+  { token, flywheel, operator }: BatchScene,
+  pipelines: readonly PlannedPipeline[],
+): Promise<void> {
+  const targets = recipients(token, pipelines);
+  const [vaultTokens, vault, payer, ...existing] = await chain.getAccounts([
+    flywheel.vaultTokenAccount,
+    flywheel.vaultAddress,
+    operator.address,
+    ...targets,
+  ]);
+  const problems: string[] = [];
+  const tokensNeeded = totalBurn(pipelines) + totalAirdrop(pipelines);
+  const tokensHeld = decodeTokenAccount(vaultTokens ?? null)?.amount ?? 0n;
+  if (tokensHeld < tokensNeeded) {
+    problems.push(
+      `the vault ${flywheel.vaultAddress} holds ${tokenText(tokensHeld, token)}, ${tokenText(tokensNeeded, token)} are needed`,
+    );
+  }
+  const missing = existing.filter((account) => account === null).length;
+  const opened = BigInt(missing) * rentExemptLamports(TOKEN_ACCOUNT_BYTES[token.tokenProgram]);
+  // A vault that pays anything must stay rent-exempt.
+  const vaultNeeds = missing === 0 ? 0n : opened + rentExemptLamports(0);
+  const vaultHeld = vault?.lamports ?? 0n;
+  if (vaultHeld < vaultNeeds) {
+    problems.push(
+      `the vault ${flywheel.vaultAddress} holds ${solText(vaultHeld)}, ${solText(vaultNeeds)} are needed to open ${missing} token accounts`,
+    );
+  }
+  const operatorNeeds = setupRentLamports(pipelines) + feeLamports(pipelines.length) + rentExemptLamports(0);
+  const operatorHeld = payer?.lamports ?? 0n;
+  if (operatorHeld < operatorNeeds) {
+    problems.push(
+      `the operator ${operator.address} holds ${solText(operatorHeld)}, ${solText(operatorNeeds)} are needed for fees and rent`,
+    );
+  }
+  if (problems.length === 0) return;
+  throw new FlywheelError(
+    'ERR_INSUFFICIENT_FUNDS',
+    `The batch is refused and nothing was created: ${listProblems(problems)}.`,
+    {
+      hint: 'Send what is missing to the address named; locally `flywheel local fund` does.',
+    },
+  );
+}

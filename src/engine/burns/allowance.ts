@@ -1,0 +1,80 @@
+/** What the burn wallet and the daily cap still allow, counted down element by element. */
+import { LAMPORTS_PER_SIGNATURE, rentExemptLamports } from '../../chain/account.js';
+import type { ChainReader } from '../../chain/chain.js';
+import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
+import type { TokenRecord } from '../../store/records.js';
+import type { UtcDay } from '../../values/time.js';
+import { solText, tokenText } from '../amount-text.js';
+import { capExceededMessage } from '../limits/daily-cap.js';
+import type { Refusal } from './prepare-burns.js';
+
+export interface BurnWalletBalance {
+  /** Base units. */
+  readonly tokens: bigint;
+  readonly lamports: bigint;
+}
+
+export async function readBurnWallet(chain: ChainReader, token: TokenRecord): Promise<BurnWalletBalance> {
+  const [wallet, account] = await chain.getAccounts([token.burnWallet, token.burnTokenAccount]);
+  return {
+    tokens: decodeTokenAccount(account ?? null)?.amount ?? 0n,
+    lamports: wallet?.lamports ?? 0n,
+  };
+}
+
+/** Counts down balance and cap; an element that does not fit is refused and takes nothing. */
+export class BurnAllowance {
+  readonly #token: TokenRecord;
+  readonly #day: UtcDay;
+  readonly #cap: bigint | null;
+  #tokens: bigint;
+  #lamports: bigint;
+  #used: bigint;
+  #reserved = 0n;
+
+  constructor(
+    token: TokenRecord,
+    balance: BurnWalletBalance,
+    usage: { readonly day: UtcDay; readonly cap: bigint | null; readonly used: bigint },
+  ) {
+    this.#token = token;
+    this.#tokens = balance.tokens;
+    // The wallet is the fee payer and must stay rent-exempt.
+    this.#lamports = balance.lamports - rentExemptLamports(0);
+    this.#day = usage.day;
+    this.#cap = usage.cap;
+    this.#used = usage.used;
+  }
+
+  /** Base units taken so far. */
+  get reserved(): bigint {
+    return this.#reserved;
+  }
+
+  /** Takes the amount and one fee, or says why not. */
+  take(amount: bigint): Refusal | undefined {
+    const { symbol, burnWallet } = this.#token;
+    if (amount > this.#tokens) {
+      return {
+        code: 'ERR_INSUFFICIENT_FUNDS',
+        message: `The burn wallet ${burnWallet} has ${tokenText(this.#tokens, this.#token)} left, ${tokenText(amount, this.#token)} are needed; send it ${symbol}.`,
+      };
+    }
+    if (this.#lamports < LAMPORTS_PER_SIGNATURE) {
+      const spendable = this.#lamports > 0n ? this.#lamports : 0n;
+      return {
+        code: 'ERR_INSUFFICIENT_FUNDS',
+        message: `The burn wallet ${burnWallet} has ${solText(spendable)} left for fees, ${solText(LAMPORTS_PER_SIGNATURE)} are needed; send it SOL.`,
+      };
+    }
+    if (this.#cap !== null && this.#used + amount > this.#cap) {
+      const at = { kind: 'burn', cap: this.#cap, used: this.#used, asked: amount, day: this.#day } as const;
+      return { code: 'ERR_DAILY_LIMIT_EXCEEDED', message: capExceededMessage(this.#token, at) };
+    }
+    this.#tokens -= amount;
+    this.#lamports -= LAMPORTS_PER_SIGNATURE;
+    this.#used += amount;
+    this.#reserved += amount;
+    return undefined;
+  }
+}

@@ -1,0 +1,58 @@
+/** One burn as one signed transaction: compute limit, memo of the proof if it is to be recorded, BurnChecked. */
+import type { RecentBlockhash } from '../../chain/chain.js';
+import { setComputeUnitLimit } from '../../chain/compute-budget.js';
+import { memo, proofMemoText } from '../../chain/memo.js';
+import { tokenProgramAddress } from '../../chain/programs.js';
+import { burnChecked } from '../../chain/tokens/instructions.js';
+import { compileLegacyMessage, signTransaction } from '../../chain/transaction/compile.js';
+import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Signer } from '../../chain/transaction/signer.js';
+import type { BurnRecord, TokenRecord } from '../../store/records.js';
+
+/** Far above what a memo and a burn use (squads-v4.md, section 10: below 15,000 together). */
+const COMPUTE_UNITS = 100_000;
+/** The highest limit that any transaction may ask for is 1,400,000. */
+const DISTINCT_LIMITS = 1_000_000;
+
+type BurnTerms = Pick<BurnRecord, 'sequence' | 'amount' | 'proofType' | 'proofHash' | 'persistOnchain'>;
+
+/**
+ * Builds and signs a burn.
+ *
+ * Two burns of the same amount under the same blockhash would be the same bytes, so the same signature, and the second
+ * would never land. The compute limit, which costs nothing, carries the sequence number and keeps them apart.
+ */
+export function signBurn(
+  token: TokenRecord,
+  burnWallet: Signer,
+  terms: BurnTerms,
+  recent: RecentBlockhash,
+): Pick<BurnRecord, 'signature' | 'transaction' | 'lastValidBlockHeight'> {
+  const instructions: Instruction[] = [
+    setComputeUnitLimit(COMPUTE_UNITS + (terms.sequence % DISTINCT_LIMITS)),
+  ];
+  if (terms.persistOnchain) {
+    instructions.push(memo(proofMemoText(terms.proofType, terms.proofHash), [token.burnWallet]));
+  }
+  instructions.push(
+    burnChecked({
+      account: token.burnTokenAccount,
+      mint: token.mintAddress,
+      owner: token.burnWallet,
+      amount: terms.amount,
+      decimals: token.decimals,
+      tokenProgram: tokenProgramAddress(token.tokenProgram),
+    }),
+  );
+  const message = compileLegacyMessage({
+    payer: token.burnWallet,
+    instructions,
+    blockhash: recent.blockhash,
+  });
+  const signed = signTransaction(message, [burnWallet]);
+  return {
+    signature: signed.signature,
+    transaction: signed.bytes,
+    lastValidBlockHeight: recent.lastValidBlockHeight,
+  };
+}

@@ -1,0 +1,253 @@
+/**
+ * One chunk of burns through intent, submit and outcome (one store transaction, one ledger commit, one store
+ * transaction). What becomes of a burn is only ever learned by looking its signature up.
+ */
+import type { Rejection, TransactionRecord } from '../../chain/chain.js';
+import { describeTransactionError } from '../../chain/transaction/program-errors.js';
+import type { ErrorCode } from '../../errors/codes.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord, TokenRecord } from '../../store/records.js';
+import type { StoreTransaction } from '../../store/store.js';
+import { isoTime, utcDay } from '../../values/time.js';
+import type { Principal } from '../auth/authenticate.js';
+import type { EngineDeps } from '../deps.js';
+import { dailyCap } from '../limits/daily-cap.js';
+import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
+import { signBurn } from './burn-transaction.js';
+import { isRefusal, type PreparedBurn, type Refusal } from './prepare-burns.js';
+
+/** Where and for whom burns are made. */
+export interface BurnContext {
+  readonly deps: EngineDeps;
+  readonly principal: Principal;
+  readonly token: TokenRecord;
+}
+
+/** An element on its way: what was asked, or why it was refused. */
+export interface ChunkElement {
+  readonly index: number;
+  readonly prepared: PreparedBurn | Refusal;
+}
+
+/** A burn that may be under way: its intent is stored. */
+export type OpenBurn = Pick<
+  BurnRecord,
+  | 'sequence'
+  | 'index'
+  | 'amount'
+  | 'proofType'
+  | 'proofHash'
+  | 'persistOnchain'
+  | 'day'
+  | 'signature'
+  | 'transaction'
+  | 'lastValidBlockHeight'
+>;
+
+/** Times that a burn is signed anew in one run before it is left to the next one. */
+const MAX_ROUNDS = 3;
+
+/**
+ * Writes the intents of elements that have none: cap reservation, sequence, signed transaction.
+ * @returns the burns to submit, and the elements that were refused.
+ */
+export async function writeIntents(
+  context: BurnContext,
+  tx: StoreTransaction,
+  request: RequestRecord,
+  elements: readonly ChunkElement[],
+  balance: BurnWalletBalance,
+  recent: { readonly blockhash: string; readonly lastValidBlockHeight: bigint },
+): Promise<{ readonly burns: readonly OpenBurn[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
+  const { deps, token, principal } = context;
+  const nowMs = deps.clock.nowMs();
+  const day = utcDay(nowMs);
+  const cap = dailyCap(principal.flywheel, 'burn');
+  const used = await tx.usage.used(token.id, day, 'burn');
+  const allowance = new BurnAllowance(token, balance, { day, cap, used });
+  const refusals = new Map<number, Refusal>();
+  const accepted: { index: number; prepared: PreparedBurn }[] = [];
+  for (const { index, prepared } of elements) {
+    const refusal = isRefusal(prepared) ? prepared : allowance.take(prepared.amount);
+    if (refusal !== undefined) refusals.set(index, refusal);
+    else if (!isRefusal(prepared)) accepted.push({ index, prepared });
+  }
+  if (accepted.length === 0) return { burns: [], refusals };
+  const reserved = await tx.usage.reserve({
+    tokenId: token.id,
+    day,
+    kind: 'burn',
+    amount: allowance.reserved,
+    cap,
+  });
+  invariant(reserved, 'The cap was checked under the same lock.');
+  const first = await tx.burns.reserveSequences(accepted.length);
+  const wallet = deps.keyring.get(token.burnWallet);
+  const intents = accepted.map(({ index, prepared }, position): BurnIntent => {
+    const terms = {
+      sequence: first + position,
+      amount: prepared.amount,
+      proofType: prepared.request.type,
+      proofHash: prepared.proofHash,
+      persistOnchain: prepared.request.persistOnchain,
+    };
+    return {
+      ...terms,
+      ...signBurn(token, wallet, terms, recent),
+      requestId: request.id,
+      index,
+      tokenId: token.id,
+      keyId: principal.key.id,
+      day,
+      dateCreated: isoTime(nowMs),
+    };
+  });
+  await tx.burns.insertMany(intents);
+  return { burns: intents, refusals };
+}
+
+/**
+ * Submits burns and finds out what became of them. A burn that was never submitted, or whose blockhash has proven expired
+ * without its landing, is submitted, or signed anew and submitted.
+ *
+ * @param submitted - false for burns that were just written, so certainly not submitted yet.
+ * @throws `ERR_UNAVAILABLE` when the outcome of some burn is not known yet; running the request again finds it.
+ */
+export async function settleBurns(
+  context: BurnContext,
+  burns: readonly OpenBurn[],
+  submitted: boolean,
+): Promise<readonly SettledBurn[]> {
+  const settled: SettledBurn[] = [];
+  let open = burns;
+  for (let round = 0; open.length > 0 && round < MAX_ROUNDS; round += 1) {
+    if (submitted || round > 0) open = await resolve(context, open, settled);
+    if (open.length === 0) break;
+    const receipt = await context.deps.chain.submit(open.map((burn) => burn.transaction));
+    open = await takeRejected(context, open, receipt, settled);
+    open = await takeLanded(context, open, settled);
+  }
+  if (open.length > 0) {
+    throw new FlywheelError(
+      'ERR_UNAVAILABLE',
+      `The chain has not told yet what became of ${open.length} burns.`,
+    );
+  }
+  return settled;
+}
+
+/** A burn with its outcome. */
+export interface SettledBurn {
+  readonly burn: OpenBurn;
+  readonly outcome: BurnOutcome;
+}
+
+async function takeLanded(
+  { deps, token }: BurnContext,
+  burns: readonly OpenBurn[],
+  settled: SettledBurn[],
+): Promise<readonly OpenBurn[]> {
+  if (burns.length === 0) return burns;
+  const records = await deps.chain.lookUp(burns.map((burn) => burn.signature));
+  return burns.filter((burn, position) => {
+    const record = records[position];
+    if (record == null) return true;
+    settled.push({ burn, outcome: landedOutcome(burn, record, token) });
+    return false;
+  });
+}
+
+function landedOutcome(burn: OpenBurn, record: TransactionRecord, token: TokenRecord): BurnOutcome {
+  const dateSettled = isoTime(record.blockTimeMs);
+  if (record.error === null) {
+    return { sequence: burn.sequence, status: 'SUCCESS', errorCode: null, errorMessage: null, dateSettled };
+  }
+  const reason = describeTransactionError(record.error, record.logs);
+  return failure(
+    burn,
+    'ERR_BURN_TOKENOMICS_FAILED',
+    `The burn of ${token.symbol} failed on chain: ${reason} (transaction ${burn.signature}).`,
+    dateSettled,
+  );
+}
+
+const failure = (
+  burn: OpenBurn,
+  errorCode: ErrorCode,
+  errorMessage: string,
+  dateSettled: string,
+): BurnOutcome => ({
+  sequence: burn.sequence,
+  status: 'FAILED',
+  errorCode,
+  errorMessage,
+  dateSettled,
+});
+
+async function takeRejected(
+  { deps, token }: BurnContext,
+  burns: readonly OpenBurn[],
+  receipt: readonly (Rejection | null)[],
+  settled: SettledBurn[],
+): Promise<readonly OpenBurn[]> {
+  return burns.filter((burn, position) => {
+    const rejection = receipt[position];
+    // An unknown blockhash may only mean that it ran out meanwhile; the next round proves it and signs anew.
+    if (rejection == null || isExpiry(rejection)) return true;
+    const reason = describeTransactionError(rejection.error, rejection.logs);
+    const message = `The chain refused the burn: ${reason}; the burn wallet is ${token.burnWallet}.`;
+    settled.push({
+      burn,
+      outcome: failure(burn, 'ERR_BURN_TOKENOMICS_FAILED', message, isoTime(deps.clock.nowMs())),
+    });
+    return false;
+  });
+}
+
+/** Did the chain refuse because it does not know the blockhash, or no longer? */
+export const isExpiry = (rejection: Rejection): boolean =>
+  rejection.error.kind === 'transaction' && rejection.error.error === 'BlockhashNotFound';
+
+/** Takes what has landed and signs anew what is proven never to. */
+async function resolve(
+  context: BurnContext,
+  burns: readonly OpenBurn[],
+  settled: SettledBurn[],
+): Promise<readonly OpenBurn[]> {
+  // The height comes first: a burn that is not found after its last block has passed can never land.
+  const height = await context.deps.chain.blockHeight();
+  const open = await takeLanded(context, burns, settled);
+  const expired = open.filter((burn) => burn.lastValidBlockHeight < height);
+  return expired.length === 0 ? open : signAnew(context, open, new Set(expired));
+}
+
+async function signAnew(
+  { deps, token }: BurnContext,
+  burns: readonly OpenBurn[],
+  expired: ReadonlySet<OpenBurn>,
+): Promise<readonly OpenBurn[]> {
+  const recent = await deps.chain.latestBlockhash();
+  const wallet = deps.keyring.get(token.burnWallet);
+  const renewed = burns.map((burn) =>
+    expired.has(burn) ? { ...burn, ...signBurn(token, wallet, burn, recent) } : burn,
+  );
+  await deps.store.transaction(async (tx) => {
+    for (const burn of renewed) if (!burns.includes(burn)) await tx.burns.resign(burn.sequence, burn);
+  });
+  return renewed;
+}
+
+/** Writes outcomes and gives back the cap of what failed. */
+export async function writeOutcomes(
+  tx: StoreTransaction,
+  tokenId: string,
+  settled: readonly SettledBurn[],
+): Promise<void> {
+  if (settled.length === 0) return;
+  await tx.burns.settleMany(settled.map(({ outcome }) => outcome));
+  for (const { burn, outcome } of settled) {
+    if (outcome.status === 'FAILED') {
+      await tx.usage.release({ tokenId, day: burn.day, kind: 'burn', amount: burn.amount });
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/** What the engine needs from outside, all of it handed in: store, chain, keys, time, identity. */
+import type { Chain } from '../chain/chain.js';
+import type { Signer } from '../chain/transaction/signer.js';
+import type { Store } from '../store/store.js';
+import type { Address } from '../values/address.js';
+import type { Ids } from '../values/ids.js';
+import type { Clock } from '../values/time.js';
+
+/** Keeps the keys that the service signs with; they are durable before they are returned. */
+export interface Keyring {
+  /** @throws `ERR_INTERNAL` when there is no key for the address. */
+  get(address: Address): Signer;
+  create(): Signer;
+}
+
+/**
+ * Tells the engines that share a store apart, so that the work of a dead one is taken over at once and that of a living
+ * one never is.
+ */
+export interface Instances {
+  /** Of this engine. */
+  readonly id: string;
+  /** False only if the engine with this id is certain to be gone. */
+  isAlive(id: string): boolean;
+}
+
+export interface EngineLimits {
+  readonly maxBurnBatchElements: number;
+  readonly maxPipelines: number;
+  readonly maxProofBytes: number;
+  readonly idempotencyRetentionDays: number;
+}
+
+export interface EngineDeps {
+  readonly store: Store;
+  readonly chain: Chain;
+  readonly keyring: Keyring;
+  /** Holds the SOL and, after registration, the tokens that `fund` gives out; only a local chain has one. */
+  readonly treasury: Address | null;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly instances: Instances;
+  readonly limits: EngineLimits;
+}
+
+/** For how long an engine is believed to work on a request after its last sign of life. */
+export const LEASE_MS = 60_000;

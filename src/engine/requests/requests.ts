@@ -1,0 +1,122 @@
+/**
+ * Idempotency: the first result of a request wins, a repeat gets it again, and a request that its engine did not finish is
+ * carried on by whoever brings it next (contract, section 1.4).
+ */
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { RequestOperation, RequestRecord } from '../../store/records.js';
+import type { StoreTransaction } from '../../store/store.js';
+import type { JsonValue } from '../../values/canonical-json.js';
+import { fingerprint, type Sha256 } from '../../values/digest.js';
+import { isoTime } from '../../values/time.js';
+import { type EngineDeps, LEASE_MS } from '../deps.js';
+
+/** What identifies a request, before anything is known of it. */
+export interface RequestIdentity {
+  readonly keyId: string;
+  readonly operation: RequestOperation;
+  /** The idempotency key; `undefined` makes every call a request of its own. */
+  readonly value: string | undefined;
+  readonly fingerprint: Sha256;
+}
+
+/** How a request begins. */
+export type Opening =
+  | { readonly kind: 'fresh'; readonly request: RequestRecord }
+  /** An engine died, or gave up, while working on it; its operations are to be resolved before new ones are made. */
+  | { readonly kind: 'resumed'; readonly request: RequestRecord }
+  | { readonly kind: 'replayed'; readonly reply: string };
+
+export function requestIdentity(
+  keyId: string,
+  operation: RequestOperation,
+  value: string | undefined,
+  body: JsonValue,
+): RequestIdentity {
+  return { keyId, operation, value, fingerprint: fingerprint(body) };
+}
+
+/**
+ * Looks for an earlier request with the same key without taking anything.
+ *
+ * @returns its stored answer, `'running'` when it has to be taken over, or `undefined` when there is none.
+ * @throws `ERR_IDEMPOTENCY_KEY_REUSED`, `ERR_DUPLICATE_IDEMPOTENCY_KEY`
+ */
+export async function findEarlier(
+  deps: EngineDeps,
+  tx: StoreTransaction,
+  identity: RequestIdentity,
+): Promise<RequestRecord | undefined> {
+  if (identity.value === undefined) return undefined;
+  const earlier = await tx.requests.find(identity.keyId, identity.operation, identity.value);
+  if (earlier === undefined) return undefined;
+  if (earlier.fingerprint !== identity.fingerprint) {
+    throw new FlywheelError(
+      'ERR_IDEMPOTENCY_KEY_REUSED',
+      `The idempotency key ${identity.value} was used with another body.`,
+    );
+  }
+  if (earlier.status === 'running' && isWorkedOn(deps, earlier)) throw stillRunning(identity.value);
+  return earlier;
+}
+
+/**
+ * Opens a request inside a write transaction: a new record, the takeover of an unfinished one, or the stored answer.
+ * @throws `ERR_IDEMPOTENCY_KEY_REUSED`, `ERR_DUPLICATE_IDEMPOTENCY_KEY`
+ */
+export async function openRequest(
+  deps: EngineDeps,
+  tx: StoreTransaction,
+  identity: RequestIdentity,
+): Promise<Opening> {
+  const earlier = await findEarlier(deps, tx, identity);
+  if (earlier?.reply != null) return { kind: 'replayed', reply: earlier.reply };
+  const nowMs = deps.clock.nowMs();
+  if (earlier !== undefined) {
+    await tx.requests.claim(earlier.id, deps.instances.id, nowMs + LEASE_MS);
+    return { kind: 'resumed', request: earlier };
+  }
+  const request: RequestRecord = {
+    id: deps.ids.uuid(),
+    keyId: identity.keyId,
+    operation: identity.operation,
+    value: identity.value ?? deps.ids.uuid(),
+    fingerprint: identity.fingerprint,
+    status: 'running',
+    instance: deps.instances.id,
+    leaseUntilMs: nowMs + LEASE_MS,
+    reply: null,
+    batchId: null,
+    dateCreated: isoTime(nowMs),
+  };
+  await tx.requests.insert(request);
+  return { kind: 'fresh', request };
+}
+
+/** Gives up a request that may have moved something, so that the next call with its key carries on at once. */
+export async function abandonRequest(deps: EngineDeps, request: RequestRecord): Promise<void> {
+  await deps.store.transaction((tx) => tx.requests.claim(request.id, deps.instances.id, 0));
+}
+
+/** Forgets a request that moved nothing: it does not use its key up. */
+export async function dropRequest(deps: EngineDeps, request: RequestRecord): Promise<void> {
+  await deps.store.transaction((tx) => tx.requests.remove(request.id));
+}
+
+/** Does an engine that may be alive hold this lease? */
+export function isWorkedOn(
+  deps: EngineDeps,
+  held: { instance: string | null; leaseUntilMs: number },
+): boolean {
+  return (
+    held.instance !== null && held.leaseUntilMs > deps.clock.nowMs() && deps.instances.isAlive(held.instance)
+  );
+}
+
+const stillRunning = (value: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_DUPLICATE_IDEMPOTENCY_KEY',
+    `A request with the idempotency key ${value} is still running.`,
+    {
+      retryAfterSeconds: 1,
+    },
+  );
