@@ -2,7 +2,7 @@
  * Builds the tree of words that one can type. Only names and summaries are known at first; a command's module is loaded
  * when it is the one that was typed.
  */
-import { Command, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import type { ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { CATALOGUE, type CatalogueEntry, type CommandEntry, isGroup } from './catalogue.js';
@@ -33,6 +33,8 @@ export interface ProgramOptions {
   write(text: string): void;
   /** Runs what was asked for. */
   execute(request: Request): Promise<ExitCode | undefined>;
+  /** Told of each word that leads on. */
+  reached?(command: Command): void;
 }
 
 const collect = (value: string, previous: readonly string[] | undefined): readonly string[] => [
@@ -74,30 +76,64 @@ export function buildProgram(options: ProgramOptions): Command {
     .exitOverride()
     .addHelpText('after', ROOT_NOTES);
   for (const option of GLOBAL_OPTIONS) program.addOption(toOption(option));
-  program.action(() => options.write(program.helpInformation() + ROOT_NOTES.concat('\n')));
   addEntries(program, CATALOGUE, options);
   return program;
+}
+
+/**
+ * Parses words and runs the command they name; help and version count as done.
+ * @throws `ERR_USAGE` for words that make no command, and whatever the command throws.
+ */
+export async function runProgram(options: ProgramOptions, words: readonly string[]): Promise<void> {
+  let reached: Command | undefined;
+  const program = buildProgram({
+    ...options,
+    reached: (command) => {
+      reached = command;
+    },
+  });
+  try {
+    await program.parseAsync([...words], { from: 'user' });
+  } catch (thrown) {
+    if (!(thrown instanceof CommanderError)) throw thrown;
+    if (thrown.code === 'commander.help') return missingWord(reached ?? program, options);
+    if (thrown.exitCode !== 0) throw usageError(thrown);
+  }
 }
 
 function addEntries(parent: Command, entries: readonly CatalogueEntry[], options: ProgramOptions): void {
   const loaders = new Map<string, () => Promise<void>>();
   for (const entry of entries) {
     const command = parent.command(entry.name).description(entry.summary).helpCommand(false);
-    if (isGroup(entry)) addGroup(command, entry.entries, options);
+    if (isGroup(entry)) addEntries(command, entry.entries, options);
     else loaders.set(entry.name, () => prepare(command, entry, options));
   }
   parent.hook('preSubcommand', async (_parent, command) => {
+    options.reached?.(command);
     await loaders.get(command.name())?.();
   });
 }
 
-function addGroup(group: Command, entries: readonly CatalogueEntry[], options: ProgramOptions): void {
-  addEntries(group, entries, options);
-  group.action(() => {
-    const words = entries.map((entry) => entry.name).join(', ');
-    throw new FlywheelError('ERR_USAGE', `A word is missing after \`${commandPath(group)}\`: ${words}.`, {
-      hint: `\`${commandPath(group)} --help\` says what each does.`,
-    });
+/** No command was named: help at the top, an error after a word that leads to others. */
+function missingWord(command: Command, options: ProgramOptions): void {
+  if (command.parent === null) {
+    options.write(`${command.helpInformation()}${ROOT_NOTES}\n`);
+    return;
+  }
+  const words = command.commands.map((each) => each.name()).join(', ');
+  throw new FlywheelError('ERR_USAGE', `A word is missing after \`${commandPath(command)}\`: ${words}.`, {
+    hint: `\`${commandPath(command)} --help\` says what each does.`,
+  });
+}
+
+const SUGGESTION = /\n?\((Did you mean [^)]*)\)/;
+
+function usageError(error: CommanderError): FlywheelError {
+  const text = error.message.replace(/^error: /, '');
+  const message = text.replace(SUGGESTION, '').replace(/\.+$/, '').trim();
+  return new FlywheelError('ERR_USAGE', `${message.charAt(0).toUpperCase()}${message.slice(1)}.`, {
+    hint: SUGGESTION.exec(text)?.[1] ?? 'Add --help to the command to see how it is used.',
+    cause: error,
   });
 }
 

@@ -1,12 +1,12 @@
 /** One run of the command line: words in, exit number out. The one place that turns an error into a number. */
-import { CommanderError } from 'commander';
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError, wrapUnknown } from '../errors/flywheel-error.js';
-import { type GlobalFlags, outputMode, resolveSettings } from './config/resolve.js';
+import { outputMode, resolveSettings } from './config/resolve.js';
+import type { OutputMode } from './config/settings.js';
 import type { CliContext } from './context.js';
 import { colorLevel, createStyle } from './output/color.js';
 import { reportError } from './output/error-report.js';
-import { buildProgram, type Request } from './program.js';
+import { type ProgramOptions, type Request, runProgram } from './program.js';
 import { createSession } from './session.js';
 
 /** Widest help, in columns; narrower terminals get less. */
@@ -16,7 +16,7 @@ const MAX_HELP_WIDTH = 100;
 export async function runCli(context: CliContext, words: readonly string[]): Promise<ExitCode> {
   const noColor = words.includes('--no-color');
   let exit: ExitCode = EXIT.done;
-  const program = buildProgram({
+  const program: ProgramOptions = {
     version: context.version,
     width: Math.min(context.io.stdout.columns, MAX_HELP_WIDTH),
     write: (text) => context.io.stdout.write(text),
@@ -24,13 +24,12 @@ export async function runCli(context: CliContext, words: readonly string[]): Pro
       exit = (await execute(context, request, words, noColor)) ?? EXIT.done;
       return exit;
     },
-  });
+  };
   try {
-    await program.parseAsync([...words], { from: 'user' });
+    await runProgram(program, words);
     return exit;
   } catch (thrown) {
     const error = toFlywheelError(thrown, context.signal);
-    if (error === null) return EXIT.done;
     const { io, env } = context;
     const style = await createStyle(colorLevel(env, io.stderr.isTTY, noColor), io.stderr.columns);
     const debug = env['FLYWHEEL_DEBUG'] !== undefined && !['', '0'].includes(env['FLYWHEEL_DEBUG']);
@@ -58,10 +57,7 @@ async function execute(
 }
 
 /** The mode in which an error is told even when the words could not be parsed. */
-function modeOf(
-  words: readonly string[],
-  stdoutIsTTY: boolean,
-): GlobalFlags['output'] & ReturnType<typeof outputMode> {
+function modeOf(words: readonly string[], stdoutIsTTY: boolean): OutputMode {
   const at = words.findIndex((word) => word === '--output' || word.startsWith('--output='));
   const output = at < 0 ? undefined : (words[at]?.split('=')[1] ?? words[at + 1]);
   return outputMode(
@@ -70,20 +66,8 @@ function modeOf(
   );
 }
 
-const SUGGESTION = /\n?\((Did you mean [^)]*)\)/;
-
-/** What was thrown as an error of the house; `null` for help and version, which commander throws too. */
-function toFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelError | null {
-  if (thrown instanceof CommanderError) {
-    if (thrown.exitCode === 0 || thrown.code === 'commander.helpDisplayed') return null;
-    const text = thrown.message.replace(/^error: /, '');
-    const suggestion = SUGGESTION.exec(text)?.[1];
-    const message = text.replace(SUGGESTION, '').trim();
-    return new FlywheelError('ERR_USAGE', `${message.charAt(0).toUpperCase()}${message.slice(1)}.`, {
-      hint: suggestion ?? 'Add --help to the command to see how it is used.',
-      cause: thrown,
-    });
-  }
+/** What was thrown as an error of the house. */
+function toFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelError {
   if (signal.aborted && !(thrown instanceof FlywheelError)) {
     return new FlywheelError('ERR_INTERRUPTED', 'Interrupted.', {
       hint: 'What was sent goes on; run the same command again to learn its outcome.',

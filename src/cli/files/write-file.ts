@@ -1,6 +1,18 @@
 /** Writes a file so that a reader sees the old one or the new one, never half of one, also after a power cut. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fileProblem } from './read-input.js';
@@ -70,5 +82,22 @@ export function writeFileAtomic(path: string, text: string | Uint8Array, options
     throw new FlywheelError('ERR_INPUT_INVALID', `${path}: ${reason}.`, { cause: error });
   } finally {
     rmSync(temporary, { force: true });
+  }
+}
+
+/**
+ * Makes sure that a file can be written before work is done whose result it is to hold.
+ * @throws `ERR_INPUT_INVALID` naming the file and the reason.
+ */
+export function checkWritable(path: string): void {
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+      throw new FlywheelError('ERR_INPUT_INVALID', `${path}: cannot be written: it is a directory.`);
+    accessSync(dirname(path), constants.W_OK);
+  } catch (error) {
+    if (error instanceof FlywheelError) throw error;
+    throw new FlywheelError('ERR_INPUT_INVALID', `${path}: cannot be written: ${fileProblem(error)}.`, {
+      cause: error,
+    });
   }
 }

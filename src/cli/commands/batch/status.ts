@@ -1,12 +1,70 @@
-/** Placeholder. */
+/** `flywheel batch status`: one batch, once or until it is final. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Batch } from '../../../contract/schemas/batch.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import type { CommandSpec } from '../../command.js';
+import type { CommandSpec, Invocation, Session } from '../../command.js';
+import { batchIdArgument } from '../../options/batch-id.js';
+import { callWith, noteReply } from '../../send.js';
+import { viewBatch } from '../../views/batch.js';
+
+/** Pause between two looks; within the limit of 10 requests a second. */
+const POLL_MS = 1_000;
+
+const isFinal = (batch: Batch): boolean => batch.status === 'EXECUTED' || batch.status === 'FAILED';
+
+async function readBatch(session: Session, batchId: string): Promise<Batch> {
+  const opened = await session.service();
+  const reply = await opened.service.getBatch({ batchId }, callWith(session, opened));
+  noteReply(session, reply);
+  return reply.value;
+}
+
+async function run(session: Session, invocation: Invocation): Promise<undefined> {
+  const batchId = batchIdArgument(invocation, 0);
+  const batch = invocation.flag('watch') ? await watch(session, batchId) : await readBatch(session, batchId);
+  session.output.result(batch, (style) => viewBatch(batch, style));
+  return undefined;
+}
+
+/** Looks until the batch is final. In ndjson every state that is passed on the way is a line. */
+async function watch(session: Session, batchId: string): Promise<Batch> {
+  const { context, output, settings } = session;
+  const limitSeconds = settings.timeoutSeconds.value;
+  const endMs =
+    limitSeconds === null ? Number.POSITIVE_INFINITY : context.clock.nowMs() + limitSeconds * 1_000;
+  for (let last = ''; ; ) {
+    const batch = await readBatch(session, batchId);
+    if (isFinal(batch) || context.io.stdout.closed) return batch;
+    if (output.mode === 'ndjson' && batch.dateUpdated !== last) output.jsonLine(batch);
+    last = batch.dateUpdated;
+    const leftMs = endMs - context.clock.nowMs();
+    if (leftMs <= 0) {
+      throw new FlywheelError(
+        'ERR_TIMEOUT',
+        `Batch ${batchId} is still ${batch.status} after ${limitSeconds} s.`,
+        {
+          hint: 'Run the command again to go on waiting.',
+        },
+      );
+    }
+    output.progress.show(`${batch.status}, waiting for the end …`);
+    await sleep(Math.min(POLL_MS, leftMs), undefined, { signal: context.signal });
+  }
+}
 
 export const command: CommandSpec = {
-  output: [],
-  errors: [],
-  examples: [],
-  run: async () => {
-    throw new FlywheelError('ERR_UNAVAILABLE', 'This command is not there yet.');
-  },
+  arguments: [{ syntax: '<batchId>', description: 'id of the batch (UUID)' }],
+  options: [
+    { flags: '--watch', description: 'wait until it is EXECUTED or FAILED; --timeout ends the wait' },
+  ],
+  output: [
+    '{ "id", "flywheelId", "tokenId", "mintAddress", "status", "batchIndex", "vaultIndex", "multisig",',
+    '  "vaultAddress", "initResult"?, "executeResult"?, "dateCreated", "dateUpdated" }',
+  ],
+  errors: ['ERR_BATCH_NOT_FOUND', 'ERR_UNAUTHORIZED', 'ERR_TIMEOUT'],
+  examples: [
+    'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11',
+    'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --watch --timeout 120',
+  ],
+  run,
 };

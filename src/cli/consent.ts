@@ -1,0 +1,24 @@
+/** Asks before something that cannot be undone; where nobody can be asked, silence is a no. */
+import { FlywheelError } from '../errors/flywheel-error.js';
+import type { Session } from './command.js';
+
+/** Can a question be put to a person? */
+export const canAsk = (session: Session): boolean =>
+  !session.settings.noInput && session.context.io.stdin.isTTY && session.context.io.stderr.isTTY;
+
+/**
+ * Goes on only with consent: `--yes`, or an answer that begins with y. Default is no.
+ * @throws `ERR_DECLINED` for a no; `ERR_USAGE` where nobody can be asked.
+ */
+export async function requireConsent(session: Session, question: string, without = '--yes'): Promise<void> {
+  if (session.settings.yes) return;
+  if (!canAsk(session)) {
+    throw new FlywheelError('ERR_USAGE', `${question} Nobody can be asked here, so nothing was done.`, {
+      hint: `Add ${without} to go on without a question.`,
+    });
+  }
+  session.output.progress.clear();
+  const answer = await session.context.io.prompt(`${question} [y/N] `);
+  if (answer === null || !/^y(es)?$/i.test(answer.trim()))
+    throw new FlywheelError('ERR_DECLINED', 'Declined; nothing was done.');
+}

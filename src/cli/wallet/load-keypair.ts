@@ -1,0 +1,127 @@
+/** Loads the owner's keypair as a signer. Its bytes never leave this file as text, not even in an error. */
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import { createKeypairSigner, KEYPAIR_LENGTH_BYTES, type Signer } from '../../chain/transaction/signer.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { base58Decode } from '../../values/base58.js';
+import type { Settings } from '../config/settings.js';
+import type { CliContext } from '../context.js';
+import { fileProblem, inputName } from '../files/read-input.js';
+
+type WalletContext = Pick<CliContext, 'io' | 'cwd' | 'home' | 'platform'>;
+
+/** Longest keypair text in bytes that is looked at. */
+const MAX_KEYPAIR_FILE_BYTES = 4_096;
+/** Permission bits of group and others. */
+const OTHERS = 0o077;
+
+const refuse = (name: string, reason: string, hint?: string): FlywheelError =>
+  new FlywheelError('ERR_KEYPAIR_INVALID', `${name}: ${reason}.`, hint === undefined ? {} : { hint });
+
+/** The `keypair_path` of the Solana CLI, or `undefined`. */
+function solanaCliKeypair(home: string): string | undefined {
+  try {
+    const text = readFileSync(join(home, '.config', 'solana', 'cli', 'config.yml'), 'utf8');
+    const value = /^keypair_path:\s*(.+?)\s*$/m.exec(text)?.[1];
+    return value?.replace(/^(["'])(.*)\1$/, '$2');
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Where the keypair is: the flag, environment or profile, then the Solana CLI's own.
+ * @throws `ERR_KEYPAIR_INVALID` when nobody says.
+ */
+export function keypairLocation(
+  context: WalletContext,
+  settings: Settings,
+  flag: string | undefined,
+): string {
+  const location = flag ?? settings.keypair.value ?? solanaCliKeypair(context.home);
+  if (location !== undefined && location !== '') return location;
+  throw new FlywheelError('ERR_KEYPAIR_INVALID', 'No keypair was given.', {
+    hint: 'Give --keypair FILE, or set FLYWHEEL_KEYPAIR.',
+  });
+}
+
+/**
+ * The signer of a keypair file (JSON byte array or base58), or of standard input for `-`.
+ * @throws `ERR_KEYPAIR_INVALID` naming the file and the reason, never its content.
+ */
+export async function loadKeypair(context: WalletContext, location: string): Promise<Signer> {
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location) || location === 'ASK') {
+    throw refuse(
+      location,
+      'hardware wallets and prompts are not supported',
+      'Give the path of a keypair file.',
+    );
+  }
+  const name = inputName(location);
+  const bytes =
+    location === '-'
+      ? await context.io.stdin.read(MAX_KEYPAIR_FILE_BYTES)
+      : readPrivateFile(context, location);
+  try {
+    const keypair = parseKeypair(name, Buffer.from(bytes).toString('utf8').trim());
+    try {
+      return createKeypairSigner(keypair);
+    } catch (error) {
+      throw isFlywheelError(error) ? refuse(name, error.message.replace(/\.$/, '')) : error;
+    } finally {
+      keypair.fill(0);
+    }
+  } finally {
+    bytes.fill(0);
+  }
+}
+
+/** An absolute path; `~/` is the user's home. */
+export function keypairPath(context: Pick<WalletContext, 'cwd' | 'home'>, location: string): string {
+  if (location.startsWith('~/')) return join(context.home, location.slice(2));
+  return isAbsolute(location) ? location : resolve(context.cwd, location);
+}
+
+/** The permissions are those of the very file that is read. */
+function readPrivateFile(context: WalletContext, location: string): Uint8Array {
+  let handle: number;
+  try {
+    handle = openSync(keypairPath(context, location), 'r');
+  } catch (error) {
+    throw refuse(location, fileProblem(error));
+  }
+  try {
+    const { mode, size } = fstatSync(handle);
+    if (context.platform !== 'win32' && (mode & OTHERS) !== 0)
+      throw refuse(location, 'others can read this keypair file', `Run: chmod 600 ${location}`);
+    if (size > MAX_KEYPAIR_FILE_BYTES) throw refuse(location, 'it is too large to be a keypair file');
+    return readFileSync(handle);
+  } catch (error) {
+    throw isFlywheelError(error) ? error : refuse(location, fileProblem(error));
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function parseKeypair(name: string, text: string): Uint8Array {
+  if (text === '') throw refuse(name, 'it is empty');
+  if (!text.startsWith('[')) {
+    const bytes = base58Decode(text);
+    if (bytes === undefined) throw refuse(name, 'it is neither a JSON array of bytes nor base58');
+    return checkLength(name, bytes);
+  }
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {
+    throw refuse(name, 'it is not a whole JSON array');
+  }
+  if (!Array.isArray(list) || !list.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255))
+    throw refuse(name, 'it is not a JSON array of bytes');
+  return checkLength(name, Uint8Array.from(list));
+}
+
+function checkLength(name: string, bytes: Uint8Array): Uint8Array {
+  if (bytes.length === KEYPAIR_LENGTH_BYTES) return bytes;
+  throw refuse(name, `a keypair has ${KEYPAIR_LENGTH_BYTES} bytes, this has ${bytes.length}`);
+}
