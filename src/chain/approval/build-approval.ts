@@ -1,0 +1,57 @@
+/** Approvals: a fresh one to sign, and a signature put into one that came. Whether it should be signed is decided before. */
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
+import { proposalApprove } from '../squads/instructions/proposal.js';
+import { compileV0Message, partiallySign } from '../transaction/compile.js';
+import type { Signer } from '../transaction/signer.js';
+import { decodeTransaction, encodeTransaction } from '../transaction/wire.js';
+
+/** What {@link buildApproval} needs. */
+export interface BuildApprovalInput {
+  /** The member who approves. */
+  readonly owner: Address;
+  readonly multisig: Address;
+  readonly batchIndex: bigint;
+  readonly blockhash: string;
+  /** Who pays the fee. @default the owner */
+  readonly feePayer?: Address;
+}
+
+/**
+ * The approval of a batch, unsigned: one `proposalApprove` and nothing else, version 0.
+ * @returns wire bytes with 64 zeros for each signature.
+ */
+export const buildApproval = ({
+  owner,
+  multisig,
+  batchIndex,
+  blockhash,
+  feePayer,
+}: BuildApprovalInput): Uint8Array =>
+  partiallySign(
+    compileV0Message({
+      payer: feePayer ?? owner,
+      instructions: [proposalApprove({ multisig, batchIndex, member: owner })],
+      blockhash,
+    }),
+    [],
+  );
+
+/**
+ * Puts a signer's signature into its place; every other byte stays as it is.
+ * @throws `ERR_INVALID_REQUEST` when the transaction does not ask for this signature.
+ */
+export function addSignature(wire: Uint8Array, signer: Signer): Uint8Array {
+  const { signatures, message, messageBytes } = decodeTransaction(wire);
+  const place = message.staticKeys.indexOf(signer.address);
+  if (place < 0 || place >= message.requiredSignatures || place >= signatures.length) {
+    throw new FlywheelError(
+      'ERR_INVALID_REQUEST',
+      `The transaction asks for no signature of ${signer.address}.`,
+    );
+  }
+  const signed = signatures.map((signature, index) =>
+    index === place ? signer.sign(messageBytes) : signature,
+  );
+  return encodeTransaction(signed, messageBytes);
+}

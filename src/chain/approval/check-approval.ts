@@ -1,0 +1,250 @@
+/** Is this transaction exactly one approval of one batch, and nothing else? What the batch does is looked at elsewhere. */
+import type { Address } from '../../values/address.js';
+import { base58Encode } from '../../values/base58.js';
+import { decodeComputeBudget } from '../compute-budget.js';
+import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
+import { proposalApprove } from '../squads/instructions/proposal.js';
+import { instructionName } from '../squads/layouts/instructions.js';
+import type { Instruction } from '../transaction/instruction.js';
+import {
+  MAX_COMPUTE_UNITS,
+  MICRO_LAMPORTS_PER_LAMPORT,
+  TRANSACTION_SIZE_LIMIT_BYTES,
+} from '../transaction/limits.js';
+import { verifySignature } from '../transaction/signer.js';
+import {
+  decodeTransaction,
+  isSigner,
+  isWritable,
+  type WireInstruction,
+  type WireMessage,
+  type WireTransaction,
+} from '../transaction/wire.js';
+import { ensure, refuse } from './refuse.js';
+
+/** Most lamports that an approval may pay beyond its signatures: 0.01 SOL, far above what any approval needs. */
+export const MAX_PRIORITY_FEE_LAMPORTS = 10_000_000n;
+
+/** What the approver knows beforehand, from the pinned flywheel and the batch. */
+export interface ExpectedApproval {
+  readonly multisig: Address;
+  readonly batchIndex: bigint;
+  /** Who approves: the project owner. */
+  readonly member: Address;
+  /** Who may pay: the service operator, or the member. */
+  readonly feePayers: readonly Address[];
+}
+
+/** An approval that is what it should be. */
+export interface CheckedApproval {
+  readonly version: 'legacy' | 0;
+  readonly feePayer: Address;
+  /** Base58 text. */
+  readonly blockhash: string;
+  /** Lamports paid beyond the signatures at most. */
+  readonly priorityFeeLamports: bigint;
+  /** Signers whose signature is not there yet; those that are there have been verified. */
+  readonly missingSignatures: readonly Address[];
+  /** What is signed. */
+  readonly messageBytes: Uint8Array;
+}
+
+/** Instruction number of AdvanceNonceAccount (solana-system-interface, `SystemInstruction`). */
+const ADVANCE_NONCE = 4;
+
+function decode(wire: Uint8Array): WireTransaction {
+  ensure(
+    wire.length <= TRANSACTION_SIZE_LIMIT_BYTES,
+    () => `The approval has ${wire.length} bytes, a transaction has at most ${TRANSACTION_SIZE_LIMIT_BYTES}`,
+  );
+  try {
+    return decodeTransaction(wire);
+  } catch (error) {
+    return refuse('The approval is not a transaction', error);
+  }
+}
+
+function checkHeader({ signatures, message }: WireTransaction): void {
+  const { requiredSignatures, readonlySigned, readonlyUnsigned, staticKeys, lookups } = message;
+  ensure(
+    lookups.length === 0,
+    () => 'The approval takes accounts from a lookup table, so its content is not plain',
+  );
+  ensure(new Set(staticKeys).size === staticKeys.length, () => 'The approval names an account twice');
+  const unsigned = staticKeys.length - requiredSignatures;
+  ensure(
+    requiredSignatures > 0 &&
+      readonlySigned < requiredSignatures &&
+      unsigned >= 0 &&
+      readonlyUnsigned <= unsigned,
+    () => 'The header of the approval contradicts its accounts',
+  );
+  ensure(
+    signatures.length === requiredSignatures,
+    () => `The approval holds ${signatures.length} signatures and asks for ${requiredSignatures}`,
+  );
+}
+
+function checkSigners(message: WireMessage, expected: ExpectedApproval): Address {
+  const signers = message.staticKeys.slice(0, message.requiredSignatures);
+  const feePayer = signers[0] as Address;
+  ensure(
+    expected.feePayers.includes(feePayer),
+    () => `The approval is paid by ${feePayer}, expected ${expected.feePayers.join(' or ')}`,
+  );
+  ensure(signers.includes(expected.member), () => `The approval is not by the member ${expected.member}`);
+  const stranger = signers.find((signer) => signer !== feePayer && signer !== expected.member);
+  ensure(
+    stranger === undefined,
+    () => `The approval asks for a signature of ${stranger}, who has no part in it`,
+  );
+  return feePayer;
+}
+
+function toInstruction(message: WireMessage, wire: WireInstruction): Instruction {
+  const key = (index: number): Address =>
+    message.staticKeys[index] ??
+    refuse(`The approval names account ${index} of ${message.staticKeys.length}`);
+  return {
+    program: key(wire.programIndex),
+    accounts: Array.from(wire.accountIndexes, (index) => ({
+      address: key(index),
+      signer: isSigner(message, index),
+      writable: isWritable(message, index),
+    })),
+    data: wire.data,
+  };
+}
+
+function nameOf({ program, data }: Instruction): string {
+  if (program === SQUADS_PROGRAM)
+    return `the Squads instruction ${instructionName(data) ?? 'of an unknown name'}`;
+  if (program === SYSTEM_PROGRAM && data[0] === ADVANCE_NONCE) return 'a durable nonce, which never expires';
+  if (program === COMPUTE_BUDGET_PROGRAM) return 'a compute-budget instruction other than limit and price';
+  return `an instruction of the program ${program}`;
+}
+
+function priorityFee(instructions: readonly Instruction[]): bigint {
+  let units: number | undefined;
+  let microLamports: bigint | undefined;
+  for (const instruction of instructions) {
+    const budget = decodeComputeBudget(instruction);
+    ensure(
+      budget !== undefined && instruction.accounts.length === 0,
+      () => `The approval holds ${nameOf(instruction)}`,
+    );
+    const twice = budget.kind === 'unitLimit' ? units !== undefined : microLamports !== undefined;
+    ensure(!twice, () => 'The approval sets its compute budget twice');
+    if (budget.kind === 'unitLimit') units = budget.units;
+    else microLamports = budget.microLamports;
+  }
+  // Without a limit the cluster grants less than this; the most is assumed.
+  const limit = BigInt(Math.min(units ?? MAX_COMPUTE_UNITS, MAX_COMPUTE_UNITS));
+  const total = (microLamports ?? 0n) * limit;
+  return (total + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
+}
+
+const sameBytes = (left: Uint8Array, right: Uint8Array): boolean => Buffer.compare(left, right) === 0;
+
+function checkProposalApprove(actual: Instruction, expected: ExpectedApproval): void {
+  const wanted = proposalApprove(expected);
+  const [multisig, member, proposal] = wanted.accounts;
+  const accounts = actual.accounts.map(({ address }) => address);
+  ensure(
+    instructionName(actual.data) === 'proposalApprove',
+    () => `The approval holds ${nameOf(actual)} instead of proposalApprove`,
+  );
+  ensure(sameBytes(actual.data, wanted.data), () => 'The proposalApprove carries more than it needs');
+  ensure(
+    accounts.length === wanted.accounts.length,
+    () => `The proposalApprove names ${accounts.length} accounts instead of ${wanted.accounts.length}`,
+  );
+  ensure(
+    accounts[0] === multisig?.address,
+    () => `The approval is for the multisig ${accounts[0]}, expected ${expected.multisig}`,
+  );
+  ensure(
+    accounts[1] === member?.address,
+    () => `The approval is by the member ${accounts[1]}, expected ${expected.member}`,
+  );
+  ensure(
+    accounts[2] === proposal?.address,
+    () =>
+      `The approval is for the proposal ${accounts[2]}, expected ${proposal?.address} of batch ${expected.batchIndex}`,
+  );
+}
+
+/** No account beyond those needed, and none writable that need not be. */
+function checkAccounts(
+  message: WireMessage,
+  feePayer: Address,
+  used: readonly Instruction[],
+  expected: ExpectedApproval,
+): void {
+  const wanted = proposalApprove(expected).accounts;
+  const allowed = new Set([
+    feePayer,
+    ...used.map(({ program }) => program),
+    ...wanted.map(({ address }) => address),
+  ]);
+  const writable = new Set([
+    feePayer,
+    ...wanted.flatMap((account) => (account.writable ? [account.address] : [])),
+  ]);
+  message.staticKeys.forEach((key, index) => {
+    ensure(allowed.has(key), () => `The approval names the account ${key}, which it does not need`);
+    ensure(
+      !isWritable(message, index) || writable.has(key),
+      () => `The approval could write to ${key}, which it need not`,
+    );
+  });
+}
+
+function missingSignatures({ signatures, message, messageBytes }: WireTransaction): readonly Address[] {
+  return signatures.flatMap((signature, index) => {
+    const signer = message.staticKeys[index] as Address;
+    if (signature.every((byte) => byte === 0)) return [signer];
+    ensure(
+      verifySignature(signer, messageBytes, signature),
+      () => `The signature of ${signer} on the approval is wrong`,
+    );
+    return [];
+  });
+}
+
+/**
+ * Decodes an approval, legacy or version 0, and lets pass only this: at most one limit and one price of compute units, and
+ * exactly one `proposalApprove` without a memo, of this multisig, for the proposal of this batch, by this member.
+ *
+ * @param wire - signed, partly signed or unsigned; signatures that are there must be right.
+ * @throws `ERR_APPROVAL_REFUSED` with the reason.
+ */
+export function checkApproval(wire: Uint8Array, expected: ExpectedApproval): CheckedApproval {
+  const transaction = decode(wire);
+  const { message } = transaction;
+  checkHeader(transaction);
+  const feePayer = checkSigners(message, expected);
+  const instructions = message.instructions.map((instruction) => toInstruction(message, instruction));
+  const approvals = instructions.filter(({ program }) => program === SQUADS_PROGRAM);
+  const [approval] = approvals;
+  const priorityFeeLamports = priorityFee(instructions.filter(({ program }) => program !== SQUADS_PROGRAM));
+  ensure(
+    approval !== undefined && approvals.length === 1,
+    () => `The approval holds ${approvals.length} Squads instructions instead of one`,
+  );
+  checkProposalApprove(approval, expected);
+  ensure(
+    priorityFeeLamports <= MAX_PRIORITY_FEE_LAMPORTS,
+    () =>
+      `The approval could pay ${priorityFeeLamports} lamports of priority fee, the limit is ${MAX_PRIORITY_FEE_LAMPORTS}`,
+  );
+  checkAccounts(message, feePayer, instructions, expected);
+  return {
+    version: message.version,
+    feePayer,
+    blockhash: base58Encode(message.blockhash),
+    priorityFeeLamports,
+    missingSignatures: missingSignatures(transaction),
+    messageBytes: transaction.messageBytes,
+  };
+}

@@ -1,0 +1,81 @@
+/** Is what stands on chain exactly what a pipelines file says? Order, types, hashes, actions, amounts, recipients, nothing more. */
+import { formatTokenAmount } from '../../values/token-amount.js';
+import {
+  type PipelineAction,
+  type PipelineContent,
+  pipelineContent,
+  type SourcePipeline,
+} from './pipelines.js';
+import type { BatchDescription } from './read-batch.js';
+import { ensure } from './refuse.js';
+
+/** Differences that one message names; more are counted. */
+const MAX_NAMED_DIFFERENCES = 5;
+
+function actionText(action: PipelineAction | undefined, decimals: number): string {
+  switch (action?.action) {
+    case undefined:
+      return 'nothing';
+    case 'BURN':
+      return `BURN ${formatTokenAmount(action.amount, decimals)}`;
+    case 'AIRDROP':
+      return `AIRDROP ${formatTokenAmount(action.amount, decimals)} to ${action.toAddress}`;
+    case 'MEMO':
+      return `MEMO ${JSON.stringify(action.message)}`;
+  }
+}
+
+const difference = (where: string, actual: string, expected: string): readonly string[] =>
+  actual === expected ? [] : [`${where}: the chain has ${actual}, expected ${expected}`];
+
+function pipelineDifferences(
+  index: number,
+  actual: PipelineContent,
+  expected: PipelineContent,
+  decimals: number,
+): readonly string[] {
+  const where = `pipelines[${index}]`;
+  const length = Math.max(actual.actions.length, expected.actions.length);
+  return [
+    ...difference(`${where}.type`, JSON.stringify(actual.type), JSON.stringify(expected.type)),
+    ...difference(`${where} proof hash`, actual.proofHash, expected.proofHash),
+    ...Array.from({ length }, (_, at) =>
+      difference(
+        `${where}.actions[${at}]`,
+        actionText(actual.actions[at], decimals),
+        actionText(expected.actions[at], decimals),
+      ),
+    ).flat(),
+  ];
+}
+
+/**
+ * Compares a batch with the pipelines that it should hold.
+ *
+ * @throws `ERR_APPROVAL_REFUSED` naming the first differences with pipeline and action index; `ERR_INVALID_REQUEST` when
+ * an expected amount or address cannot stand on chain.
+ */
+export function compareWithPipelines(
+  description: BatchDescription,
+  expected: readonly SourcePipeline[],
+  token: { readonly decimals: number },
+): void {
+  const { pipelines, pipelinesProblem } = description;
+  ensure(pipelines !== null, () => pipelinesProblem ?? 'The batch holds no pipelines');
+  const { decimals } = token;
+  const differences = pipelines.flatMap((actual, index) => {
+    const source = expected[index];
+    return source === undefined
+      ? []
+      : pipelineDifferences(index, actual, pipelineContent(source, decimals), decimals);
+  });
+  if (pipelines.length !== expected.length) {
+    differences.push(`the chain has ${pipelines.length} pipelines, expected ${expected.length}`);
+  }
+  const rest = differences.length - MAX_NAMED_DIFFERENCES;
+  const named = differences.slice(0, MAX_NAMED_DIFFERENCES).join('; ');
+  ensure(
+    differences.length === 0,
+    () => `The batch is not what was expected: ${named}${rest > 0 ? `; and ${rest} more` : ''}`,
+  );
+}
