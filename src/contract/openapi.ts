@@ -77,9 +77,12 @@ const RATE_LIMIT_HEADERS: Json = {
 
 const RETRY_AFTER = header('Seconds to wait before the next try.', 'integer', true);
 
+/** The proof is checked by a function, which JSON Schema cannot say; its metadata says `object` instead. */
+const GENERATION = { io: 'input', unrepresentable: 'any' } as const;
+
 /** Moves the definitions of a generated schema to the document's components. */
 function referTo(schema: z.ZodType, components: Record<string, unknown>): unknown {
-  const { $schema: _, $defs, ...rest } = z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown>;
+  const { $schema: _, $defs, ...rest } = z.toJSONSchema(schema, GENERATION) as Record<string, unknown>;
   const relocated = (value: unknown): unknown =>
     JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'));
   for (const [name, definition] of Object.entries(($defs ?? {}) as Json)) {
@@ -165,7 +168,7 @@ function successResponse(operation: Operation, schema: unknown): Json {
 function parameters(operation: Operation): readonly Json[] {
   const list: Json[] = [];
   if (operation.path.includes('{batchId}')) {
-    const { $schema: _, ...schema } = z.toJSONSchema(uuidSchema, { io: 'input' }) as Record<string, unknown>;
+    const { $schema: _, ...schema } = z.toJSONSchema(uuidSchema, GENERATION) as Record<string, unknown>;
     list.push({ name: 'batchId', in: 'path', required: true, description: 'The batch.', schema });
   }
   if (operation.idempotencyKey !== 'none') {

@@ -7,6 +7,7 @@ import fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  LogController,
 } from 'fastify';
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -52,8 +53,7 @@ function createApp(deps: HttpServerDeps, settings: HttpSettings): FastifyInstanc
   const { limits } = settings;
   const app: FastifyInstance = fastify({
     logger: loggerOptions(deps.log),
-    disableRequestLogging: true,
-    requestIdLogLabel: 'requestId',
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: (request) => requestIdFrom(request.headers[REQUEST_ID_HEADER]),
     exposeHeadRoutes: false,
     return503OnClosing: false,

@@ -1,0 +1,50 @@
+/** The lines of `-v`: what was asked and answered, with the key masked and without bodies. */
+import { RATE_LIMIT_HEADER, REQUEST_ID_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
+import type { HttpAnswer, HttpFailure, HttpRequest } from './transport.js';
+
+export interface HttpLog {
+  request(request: HttpRequest, tryNumber: number): void;
+  outcome(outcome: HttpAnswer | HttpFailure, elapsedMs: number): void;
+  wait(ms: number, reason: string): void;
+}
+
+/** Headers of an answer that say something about the exchange itself. */
+const SHOWN_HEADERS = [
+  'content-type',
+  REQUEST_ID_HEADER,
+  RATE_LIMIT_HEADER,
+  RETRY_AFTER_HEADER,
+  'idempotent-replayed',
+  'location',
+] as const;
+
+const MAX_VALUE_LENGTH = 200;
+
+/** One line, whatever the server put into it. */
+const plain = (text: string): string => text.replaceAll(/\p{Cc}/gu, '?').slice(0, MAX_VALUE_LENGTH);
+
+/** A log that does nothing when nobody listens. */
+export function createHttpLog(listener: ((line: string) => void) | undefined, keyHeader: string): HttpLog {
+  const write = listener ?? (() => undefined);
+  return {
+    request(request, tryNumber) {
+      write(`> ${request.method} ${request.url.href} (try ${tryNumber})`);
+      for (const [name, value] of Object.entries(request.headers)) {
+        write(`>   ${name}: ${name === keyHeader ? '***' : plain(value)}`);
+      }
+      if (request.body !== undefined) write(`>   (${Buffer.byteLength(request.body)} bytes)`);
+    },
+    outcome(outcome, elapsedMs) {
+      if (outcome.kind === 'failure') {
+        write(`< ${plain(outcome.reason)} (${elapsedMs} ms)`);
+        return;
+      }
+      write(`< ${outcome.status} (${elapsedMs} ms, ${Buffer.byteLength(outcome.text)} bytes)`);
+      for (const name of SHOWN_HEADERS) {
+        const value = outcome.headers[name];
+        if (value !== undefined) write(`<   ${name}: ${plain(value)}`);
+      }
+    },
+    wait: (ms, reason) => write(`  waiting ${(ms / 1_000).toFixed(1)} s: ${reason}`),
+  };
+}

@@ -1,0 +1,195 @@
+/** The service over HTTP: what is sent, how often, and which outcome the caller is told (contract, section 2.5). */
+
+import { z } from 'zod';
+import type { Call, Reply } from '../contract/call.js';
+import { decodeBatchCost, decodeRateLimit } from '../contract/header-values.js';
+import {
+  API_KEY_HEADER,
+  BATCH_COST_HEADER,
+  checkIdempotencyKey,
+  IDEMPOTENCY_KEY_HEADER,
+  IDEMPOTENT_REPLAYED_HEADER,
+  RATE_LIMIT_HEADER,
+  REQUEST_ID_HEADER,
+} from '../contract/headers.js';
+import { DEFAULT_MAX_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../contract/limits.js';
+import { OPERATIONS, type Operation } from '../contract/operations.js';
+import { uuidSchema } from '../contract/schemas/scalars.js';
+import type { Service } from '../contract/service.js';
+import { parseInput } from '../contract/validate.js';
+import type { Ids } from '../values/ids.js';
+import type { Clock } from '../values/time.js';
+import {
+  addressBelow,
+  baseAddress,
+  checkKeyMayTravel,
+  keyHeaderName,
+  keyHeaderValue,
+} from './base-address.js';
+import { elementOutcomes } from './burn-outcomes.js';
+import { createHttpLog } from './http-log.js';
+import { Pacer } from './pacing.js';
+import { type PreparedCall, type Sender, sendUntilAnswered } from './send.js';
+import { createTransport, type HttpAnswer, type ProxySettings } from './transport.js';
+
+export interface RemoteServiceDeps {
+  /** http or https, with or without a path. */
+  readonly baseUrl: string;
+  /** @default `x-service-api-key` */
+  readonly apiKeyHeader?: string;
+  readonly clock: Clock;
+  /** From 0 up to, not including, 1; for the jitter. */
+  readonly random: () => number;
+  /** Makes the idempotency key of a POST that comes without one. */
+  readonly ids: Pick<Ids, 'uuid'>;
+  /** Waits; rejects when the signal is aborted. @default a timer */
+  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** All waiting of one call together. @default 60,000 */
+  readonly maxWaitMs?: number;
+  /** @default 30,000 */
+  readonly requestTimeoutMs?: number;
+  /** From HTTPS_PROXY and NO_PROXY; plain http never passes through a proxy. */
+  readonly proxy?: ProxySettings;
+  /** Certificates in PEM that are trusted besides the built-in ones. */
+  readonly extraCa?: string;
+  /** Told of every exchange, one line each, without keys and bodies. */
+  readonly onHttpLog?: (line: string) => void;
+  /** @default `flywheel` */
+  readonly userAgent?: string;
+}
+
+const batchIdInput = z.strictObject({ batchId: uuidSchema });
+const REQUEST_ID = /^[A-Za-z0-9._~:+/=@-]{1,128}$/;
+
+function replyFrom<Value>(value: Value, answer: HttpAnswer): Reply<Value> {
+  const { headers } = answer;
+  const requestId = headers[REQUEST_ID_HEADER];
+  const rateLimit = decodeRateLimit(headers[RATE_LIMIT_HEADER] ?? '');
+  const cost = decodeBatchCost(headers[BATCH_COST_HEADER] ?? '');
+  return {
+    value,
+    meta: {
+      replayed: headers[IDEMPOTENT_REPLAYED_HEADER] === 'true',
+      ...(requestId === undefined ? {} : { requestId }),
+      ...(rateLimit === undefined ? {} : { rateLimit }),
+      ...(cost === undefined ? {} : { cost }),
+    },
+  };
+}
+
+/** Puts calls into HTTP requests. */
+class RequestWriter {
+  readonly #base: URL;
+  readonly #keyHeader: string;
+  readonly #deps: RemoteServiceDeps;
+
+  constructor(deps: RemoteServiceDeps) {
+    this.#deps = deps;
+    this.#base = baseAddress(deps.baseUrl);
+    this.#keyHeader = keyHeaderName(deps.apiKeyHeader ?? API_KEY_HEADER);
+  }
+
+  get base(): URL {
+    return this.#base;
+  }
+
+  get keyHeader(): string {
+    return this.#keyHeader;
+  }
+
+  /** Everything is checked here, before the first byte is sent. */
+  prepare(
+    operation: Operation,
+    call: Call,
+    input: { readonly path?: string; readonly body?: unknown } = {},
+  ): PreparedCall {
+    const idempotencyKey =
+      operation.idempotencyKey === 'none'
+        ? undefined
+        : checkIdempotencyKey(call.idempotencyKey ?? this.#deps.ids.uuid(), operation.idempotencyKey);
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      'user-agent': this.#deps.userAgent ?? 'flywheel',
+      ...(input.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(idempotencyKey === undefined ? {} : { [IDEMPOTENCY_KEY_HEADER]: idempotencyKey }),
+    };
+    if (call.requestId !== undefined && REQUEST_ID.test(call.requestId)) {
+      headers[REQUEST_ID_HEADER] = call.requestId;
+    }
+    if (call.credential !== null) {
+      checkKeyMayTravel(this.#base);
+      headers[this.#keyHeader] = keyHeaderValue(call.credential.reveal());
+    }
+    return {
+      operation,
+      idempotencyKey,
+      signal: call.signal,
+      request: {
+        method: operation.method,
+        url: addressBelow(this.#base, input.path ?? operation.path),
+        headers,
+        ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+      },
+    };
+  }
+}
+
+const sleepWithTimer = async (ms: number, signal?: AbortSignal): Promise<void> => {
+  const { setTimeout } = await import('node:timers/promises');
+  await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
+};
+
+/**
+ * The service at a base address. Nothing is opened before the first call.
+ * @throws `ERR_CONFIG_INVALID` for an address or header name that cannot be.
+ */
+export function createRemoteService(deps: RemoteServiceDeps): Service {
+  const writer = new RequestWriter(deps);
+  const transport = createTransport(writer.base, {
+    requestTimeoutMs: deps.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+    proxy: deps.proxy ?? {},
+    ...(deps.extraCa === undefined ? {} : { extraCa: deps.extraCa }),
+  });
+  const sender: Sender = {
+    transport,
+    pacer: new Pacer(deps.clock),
+    clock: deps.clock,
+    random: deps.random,
+    sleep: deps.sleep ?? sleepWithTimer,
+    maxWaitMs: deps.maxWaitMs ?? DEFAULT_MAX_WAIT_SECONDS * 1_000,
+    log: createHttpLog(deps.onHttpLog, writer.keyHeader),
+  };
+  const send = async <Schema extends z.ZodType>(
+    operation: Operation & { readonly response: Schema },
+    call: Call,
+    input?: { readonly path?: string; readonly body?: unknown },
+  ): Promise<Reply<z.infer<Schema>>> => {
+    const { value, answer } = await sendUntilAnswered(
+      sender,
+      writer.prepare(operation, call, input),
+      operation.response,
+    );
+    return replyFrom(value, answer);
+  };
+
+  return {
+    burn: (body, call) => send(OPERATIONS.burn, call, { body }),
+    async burnBatch(body, call) {
+      const reply = await send(OPERATIONS.burnBatch, call, { body });
+      if (call.onElement !== undefined) {
+        for (const outcome of elementOutcomes(body, reply.value)) call.onElement(outcome);
+      }
+      return reply;
+    },
+    async getBatch(input, call) {
+      // Checked here too, since the id becomes part of the path.
+      const { batchId } = parseInput(batchIdInput, input);
+      const path = OPERATIONS.getBatch.path.replace('{batchId}', batchId);
+      return send(OPERATIONS.getBatch, call, { path });
+    },
+    currentBatch: (call) => send(OPERATIONS.currentBatch, call),
+    initBatch: (body, call) => send(OPERATIONS.initBatch, call, { body }),
+    executeBatch: (body, call) => send(OPERATIONS.executeBatch, call, { body }),
+    close: () => transport.close(),
+  };
+}

@@ -1,0 +1,66 @@
+/** A service whose answers a test gives; what is not given fails loudly. */
+import type { Call, Reply } from '../../src/contract/call.js';
+import { EXAMPLES } from '../../src/contract/examples.js';
+import type { OperationId } from '../../src/contract/operations.js';
+import type { Service } from '../../src/contract/service.js';
+import { FlywheelError } from '../../src/errors/flywheel-error.js';
+import type { Secret } from '../../src/values/secret.js';
+
+export const GOOD_KEY = 'fk_test_good_key_0123456789';
+
+export interface SeenCall {
+  readonly operation: OperationId;
+  readonly input: unknown;
+  readonly call: Call;
+}
+
+export interface FakeService {
+  readonly service: Service;
+  readonly calls: SeenCall[];
+  /** Replaces the answer of an operation: a value, or a function that makes or throws it. */
+  answer(operation: OperationId, reply: (seen: SeenCall) => Promise<Reply<unknown>> | Reply<unknown>): void;
+}
+
+/** Answers each operation with its example until told otherwise. */
+export function fakeService(): FakeService {
+  const calls: SeenCall[] = [];
+  const answers = new Map<OperationId, (seen: SeenCall) => Promise<Reply<unknown>> | Reply<unknown>>();
+  const respond = async <Value>(
+    operation: OperationId,
+    input: unknown,
+    call: Call,
+  ): Promise<Reply<Value>> => {
+    const seen = { operation, input, call };
+    calls.push(seen);
+    const answer = answers.get(operation);
+    const reply = answer === undefined ? exampleReply(operation) : await answer(seen);
+    return reply as Reply<Value>;
+  };
+  return {
+    calls,
+    answer: (operation, reply) => void answers.set(operation, reply),
+    service: {
+      burn: (input, call) => respond('burn', input, call),
+      burnBatch: (input, call) => respond('burnBatch', input, call),
+      getBatch: (input, call) => respond('getBatch', input, call),
+      currentBatch: (call) => respond('currentBatch', null, call),
+      initBatch: (input, call) => respond('initBatch', input, call),
+      executeBatch: (input, call) => respond('executeBatch', input, call),
+      close: async () => undefined,
+    },
+  };
+}
+
+export const exampleReply = (operation: OperationId): Reply<unknown> => ({
+  value: EXAMPLES[operation].response,
+  meta: { replayed: false },
+});
+
+/** Knows one key, or any that begins like it, each its own principal. */
+export async function fakeAuthenticate(credential: Secret | null): Promise<{ keyId: string }> {
+  const key = credential?.reveal() ?? '';
+  if (!key.startsWith(GOOD_KEY)) {
+    throw new FlywheelError('ERR_UNAUTHORIZED', 'The API key is missing, unknown or revoked.');
+  }
+  return { keyId: `key-${key.slice(GOOD_KEY.length)}` };
+}
