@@ -1,0 +1,232 @@
+/**
+ * Runs the instructions of one transaction, and the calls they make, on an overlay: native programs here, all others in
+ * LiteSVM. Signatures, fees and the closing rent rule are the runtime's.
+ */
+import { type Address, addressFromBytes } from '../../../values/address.js';
+import { COMPUTE_BUDGET_PROGRAM } from '../../programs.js';
+import { transfer } from '../../system.js';
+import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
+import { MAX_INSTRUCTION_TRACE } from '../../transaction/limits.js';
+import type { RuntimeClock, Vm, VmRun } from '../vm/vm.js';
+import { budgetInstructions, type TransactionBudget } from './budget.js';
+import { type CompiledRun, compileRun, groupLength } from './call-group.js';
+import { InstructionFailure, type InstructionFault } from './failure.js';
+import type { Invocation, NativeProgram } from './invocation.js';
+import { invokeDepth, LogCollector, nestLines } from './log-collector.js';
+import { EMPTY_ACCOUNT, type Overlay } from './overlay.js';
+import { describeFault, isCallable } from './program-rules.js';
+
+/** Pays for runs inside the machine; belongs to nobody and appears in no transaction. */
+export const RUN_PAYER: Address = addressFromBytes(Buffer.from('flywheel pays for runs inside it'));
+/** Programs on the stack at most, the first instruction's counted (agave, `MAX_INSTRUCTION_STACK_DEPTH`). */
+const MAX_DEPTH = 5;
+/** What a builtin program charges for a call (agave, `DEFAULT_COMPUTE_UNITS` of the system program). */
+const BUILTIN_CALL_UNITS = 150;
+/** Lent to an account for the moment in which LiteSVM looks at its rent; above the minimum of the largest account. */
+const RENT_LOAN_LAMPORTS = 1_000_000_000_000n;
+/** Lines that a builtin program's call leaves in the log: one as it begins, one as it ends. */
+const LINES_A_BUILTIN_CALL = 2;
+
+/** The first instruction of a list that failed, and why. */
+export interface Stop {
+  readonly position: number;
+  readonly fault: InstructionFault;
+}
+
+export interface MachineParts {
+  readonly vm: Vm;
+  readonly overlay: Overlay;
+  readonly clock: RuntimeClock;
+  readonly budget: TransactionBudget;
+  readonly programs: ReadonlyMap<Address, NativeProgram>;
+}
+
+/** One transaction's execution; made anew for each. */
+export class Machine {
+  readonly logs = new LogCollector();
+  readonly #parts: MachineParts;
+  #trace = 0;
+  #units = 0;
+
+  constructor(parts: MachineParts) {
+    this.#parts = parts;
+  }
+
+  /** Compute units that programs in LiteSVM used; native programs are not metered. */
+  get computeUnits(): bigint {
+    return BigInt(this.#units);
+  }
+
+  /** Runs instructions in order, `depth` 1 for those of the transaction itself. @returns where it stopped, or `null` */
+  run(calls: readonly Instruction[], depth: number): Stop | null {
+    for (let at = 0; at < calls.length; ) {
+      const call = calls[at];
+      if (call === undefined) break;
+      if (depth > MAX_DEPTH) return { position: at, fault: { error: 'CallDepth' } };
+      const length = this.#runsHere(call.program) ? 1 : this.#groupLength(calls, at);
+      const stop = this.#runsHere(call.program)
+        ? this.#runHere(call, depth)
+        : this.#runGroup(calls.slice(at, at + length), depth);
+      if (stop !== null) return { position: at + stop.position, fault: stop.fault };
+      at += length;
+    }
+    return null;
+  }
+
+  #runsHere(program: Address): boolean {
+    return program === COMPUTE_BUDGET_PROGRAM || this.#parts.programs.has(program);
+  }
+
+  /** Calls from `start` on that LiteSVM can run in one go: callable programs that agree on the rights of their accounts. */
+  #groupLength(calls: readonly Instruction[], start: number): number {
+    let end = start + 1;
+    while (end < calls.length) {
+      const program = calls[end]?.program;
+      if (program === undefined || this.#runsHere(program) || !this.#isCallable(program)) break;
+      end += 1;
+    }
+    return groupLength(calls.slice(start, end), 0);
+  }
+
+  #isCallable(program: Address): boolean {
+    this.#parts.vm.load([program], this.#parts.overlay);
+    return isCallable(this.#parts.vm.peek(program));
+  }
+
+  /** Counts a call against the limit on all calls of a transaction. */
+  #count(calls: number): boolean {
+    this.#trace += calls;
+    return this.#trace <= MAX_INSTRUCTION_TRACE;
+  }
+
+  #runHere(call: Instruction, depth: number): Stop | null {
+    if (!this.#count(1)) return { position: 0, fault: { error: 'MaxInstructionTraceLengthExceeded' } };
+    this.logs.begin(call.program, depth);
+    const fault = this.#faultOf(call, depth);
+    this.logs.end(call.program, fault === null ? null : describeFault(fault));
+    return fault === null ? null : { position: 0, fault };
+  }
+
+  #faultOf(call: Instruction, depth: number): InstructionFault | null {
+    const program = this.#parts.programs.get(call.program);
+    if (program === undefined) {
+      this.#units += BUILTIN_CALL_UNITS;
+      return null;
+    }
+    try {
+      program(this.#invocation(call, depth));
+      return null;
+    } catch (error) {
+      if (error instanceof InstructionFailure) return error.fault;
+      throw error;
+    }
+  }
+
+  #invocation(call: Instruction, depth: number): Invocation {
+    const { overlay, clock } = this.#parts;
+    return {
+      accounts: call.accounts,
+      data: call.data,
+      unixTimestamp: clock.unixTimestamp,
+      get: (address) => overlay.get(address) ?? EMPTY_ACCOUNT,
+      set: (address, state) => overlay.set(address, state),
+      log: (text) => this.logs.add(`Program log: ${text}`),
+      invoke: (calls, derivedSigners) => this.#invoke(call.accounts, calls, derivedSigners, depth + 1),
+    };
+  }
+
+  /** A call may give away only rights that its caller has, and signatures of addresses that the caller derived. */
+  #invoke(
+    own: readonly AccountMeta[],
+    calls: readonly Instruction[],
+    derivedSigners: readonly Address[],
+    depth: number,
+  ): void {
+    const writable = new Set(own.filter((meta) => meta.writable).map((meta) => meta.address));
+    const signers = new Set(own.filter((meta) => meta.signer).map((meta) => meta.address));
+    for (const address of derivedSigners) signers.add(address);
+    const escalates = ({ address, ...asked }: AccountMeta): boolean =>
+      (asked.writable && !writable.has(address)) || (asked.signer && !signers.has(address));
+    const first = calls.findIndex(({ accounts }) => accounts.some(escalates));
+    const stop = this.run(first < 0 ? calls : calls.slice(0, first), depth);
+    if (stop !== null) throw new InstructionFailure(stop.fault);
+    if (first < 0) return;
+    const culprit = calls[first]?.accounts.find(escalates);
+    const right = culprit?.writable === true && !writable.has(culprit.address) ? 'writable' : 'signer';
+    this.logs.add(`${culprit?.address}'s ${right} privilege escalated`);
+    throw new InstructionFailure({ error: 'PrivilegeEscalation' });
+  }
+
+  #runGroup(calls: readonly Instruction[], depth: number): Stop | null {
+    const program = calls[0]?.program;
+    if (program !== undefined && !this.#isCallable(program)) {
+      return { position: 0, fault: { error: 'UnsupportedProgramId' } };
+    }
+    const { overlay, budget } = this.#parts;
+    const computeUnits = budget.computeUnits - this.#units;
+    if (computeUnits <= 0) return { position: 0, fault: { error: 'ComputationalBudgetExceeded' } };
+    const outcome = this.#runWithRentLoans(calls, { ...budget, computeUnits });
+    const { run, compiled, leading, loans } = outcome;
+    const own = run.logs.slice(leading * LINES_A_BUILTIN_CALL, run.logs.length - this.#loanLines(run, loans));
+    const stop = this.#account(own, run, leading + loans.size, depth);
+    if (stop !== null) return stop;
+    if (run.error === null) {
+      for (const address of compiled.writable) this.#keep(address, loans.has(address), overlay);
+      return null;
+    }
+    const { error } = run;
+    if (error.kind === 'transaction') return { position: 0, fault: { error: error.error } };
+    return {
+      position: error.index - leading,
+      fault: 'custom' in error ? { custom: error.custom } : { error: error.error },
+    };
+  }
+
+  #loanLines(run: VmRun, loans: ReadonlySet<Address>): number {
+    return run.error === null ? loans.size * LINES_A_BUILTIN_CALL : 0;
+  }
+
+  /** Books the log lines, the calls and the compute units of a run. */
+  #account(lines: readonly string[], run: VmRun, extraCalls: number, depth: number): Stop | null {
+    this.logs.addAll(nestLines(lines, depth - 1));
+    this.#units += Math.max(0, Number(run.computeUnits) - extraCalls * BUILTIN_CALL_UNITS);
+    const depths = lines.flatMap((line) => invokeDepth(line) ?? []);
+    if (!this.#count(depths.length))
+      return { position: 0, fault: { error: 'MaxInstructionTraceLengthExceeded' } };
+    if (depths.some((inner) => inner + depth - 1 > MAX_DEPTH))
+      return { position: 0, fault: { error: 'CallDepth' } };
+    return null;
+  }
+
+  #keep(address: Address, lent: boolean, overlay: Overlay): void {
+    const before = overlay.get(address);
+    const after = this.#parts.vm.read(address);
+    if (after === before) return;
+    overlay.set(
+      address,
+      lent && after !== null ? { ...after, lamports: after.lamports - RENT_LOAN_LAMPORTS } : after,
+    );
+  }
+
+  /**
+   * LiteSVM looks at rent after every run, the chain only once, after the whole transaction. An account that is low in
+   * between is lent lamports at the very end of the run, which are taken off again when it is read back.
+   */
+  #runWithRentLoans(calls: readonly Instruction[], budget: TransactionBudget) {
+    const { vm, overlay } = this.#parts;
+    const loans = new Set<Address>();
+    for (;;) {
+      const computeUnits = budget.computeUnits + (2 + loans.size) * BUILTIN_CALL_UNITS;
+      const lead = budgetInstructions({ ...budget, computeUnits });
+      const trail = [...loans].map((to) => transfer({ from: RUN_PAYER, to, lamports: RENT_LOAN_LAMPORTS }));
+      const compiled: CompiledRun = compileRun(RUN_PAYER, [...lead, ...calls, ...trail]);
+      vm.load(compiled.keys.slice(1), overlay);
+      const run = vm.send(compiled.bytes, { verifySignatures: false, limitLogs: false });
+      const low = run.error !== null && 'accountIndex' in run.error ? run.error : undefined;
+      const address =
+        low?.error === 'InsufficientFundsForRent' ? compiled.keys[low.accountIndex ?? 0] : undefined;
+      if (address === undefined || loans.has(address)) return { run, compiled, loans, leading: lead.length };
+      loans.add(address);
+    }
+  }
+}

@@ -1,0 +1,97 @@
+/** Which accounts a transaction names, lookup tables expanded, and with what rights; whether it may run at all LiteSVM decides. */
+import { ADDRESS_LENGTH_BYTES, type Address, addressFromBytes } from '../../../values/address.js';
+import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../../programs.js';
+import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
+import { isSigner, isWritable, type WireLookup, type WireMessage } from '../../transaction/wire.js';
+import type { AccountSource } from '../vm/vm.js';
+
+/** Bytes before the addresses of a lookup table (solana-address-lookup-table-interface, `LOOKUP_TABLE_META_SIZE`). */
+export const LOOKUP_TABLE_META_BYTES = 56;
+
+const UPGRADEABLE_LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111';
+
+/** Programs and sysvars that are never writable (agave, `ReservedAccountKeys`). */
+const RESERVED: ReadonlySet<string> = new Set([
+  '11111111111111111111111111111111',
+  'AddressLookupTab1e1111111111111111111111111',
+  'BPFLoader1111111111111111111111111111111111',
+  'BPFLoader2111111111111111111111111111111111',
+  UPGRADEABLE_LOADER,
+  'ComputeBudget111111111111111111111111111111',
+  'Config1111111111111111111111111111111111111',
+  'Ed25519SigVerify111111111111111111111111111',
+  'Feature111111111111111111111111111111111111',
+  'KeccakSecp256k11111111111111111111111111111',
+  'LoaderV411111111111111111111111111111111111',
+  'NativeLoader1111111111111111111111111111111',
+  'Secp256r1SigVerify1111111111111111111111111',
+  'Stake11111111111111111111111111111111111111',
+  'StakeConfig11111111111111111111111111111111',
+  'Sysvar1111111111111111111111111111111111111',
+  'SysvarC1ock11111111111111111111111111111111',
+  'SysvarEpochRewards1111111111111111111111111',
+  'SysvarEpochSchedu1e111111111111111111111111',
+  'SysvarFees111111111111111111111111111111111',
+  'Sysvar1nstructions1111111111111111111111111',
+  'SysvarLastRestartS1ot1111111111111111111111',
+  'SysvarRecentB1ockHashes11111111111111111111',
+  'SysvarRent111111111111111111111111111111111',
+  'SysvarRewards111111111111111111111111111111',
+  'SysvarS1otHashes111111111111111111111111111',
+  'SysvarS1otHistory11111111111111111111111111',
+  'SysvarStakeHistory1111111111111111111111111',
+  'Vote111111111111111111111111111111111111111',
+  'ZkE1Gama1Proof11111111111111111111111111111',
+  'ZkTokenProof1111111111111111111111111111111',
+]);
+
+/** Entry `index` of a table's data, or `undefined` behind its end. */
+export function tableEntry(data: Uint8Array, index: number): Address | undefined {
+  const start = LOOKUP_TABLE_META_BYTES + index * ADDRESS_LENGTH_BYTES;
+  const bytes = data.subarray(start, start + ADDRESS_LENGTH_BYTES);
+  return bytes.length === ADDRESS_LENGTH_BYTES ? addressFromBytes(bytes) : undefined;
+}
+
+function lookUp(lookup: WireLookup, indexes: Uint8Array, source: AccountSource): Address[] {
+  const table = source.get(lookup.table);
+  if (table?.owner !== ADDRESS_LOOKUP_TABLE_PROGRAM) return [];
+  return [...indexes].flatMap((index) => tableEntry(table.data, index) ?? []);
+}
+
+/**
+ * The accounts of a message in index order: static keys, writable looked-up, readonly looked-up. What a table does not have
+ * is left out, as such a transaction cannot run.
+ */
+export function resolveAccounts(message: WireMessage, source: AccountSource): readonly AccountMeta[] {
+  const { staticKeys, instructions, lookups } = message;
+  const writable = lookups.flatMap((lookup) => lookUp(lookup, lookup.writableIndexes, source));
+  const readonly = lookups.flatMap((lookup) => lookUp(lookup, lookup.readonlyIndexes, source));
+  const addresses = [...staticKeys, ...writable, ...readonly];
+  const called = new Set(instructions.map(({ programIndex }) => addresses[programIndex]));
+  // A called program is readonly unless a loader that could change it takes part.
+  if (addresses.some((address) => address === UPGRADEABLE_LOADER)) called.clear();
+  return addresses.map((address, index) => {
+    const asked =
+      index < staticKeys.length ? isWritable(message, index) : index < staticKeys.length + writable.length;
+    return {
+      address,
+      signer: isSigner(message, index),
+      writable: asked && !called.has(address) && !RESERVED.has(address),
+    };
+  });
+}
+
+/** The instructions of a message with accounts in the place of indexes; `undefined` when an index points nowhere. */
+export function resolveInstructions(
+  message: WireMessage,
+  accounts: readonly AccountMeta[],
+): readonly Instruction[] | undefined {
+  const resolved: Instruction[] = [];
+  for (const { programIndex, accountIndexes, data } of message.instructions) {
+    const program = accounts[programIndex];
+    const metas = [...accountIndexes].flatMap((index) => accounts[index] ?? []);
+    if (program === undefined || metas.length !== accountIndexes.length) return undefined;
+    resolved.push({ program: program.address, accounts: metas, data });
+  }
+  return resolved;
+}

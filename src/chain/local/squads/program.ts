@@ -1,0 +1,55 @@
+/** The Squads v4 program, native: finds the instruction and runs it (squads-v4.md, section 4, steps 1 and 2). */
+import {
+  decodeArguments,
+  IDENTIFIER_BYTES,
+  INSTRUCTIONS,
+  instructionName,
+} from '../../squads/layouts/instructions.js';
+import type { Invocation } from '../runtime/invocation.js';
+import { batchAddTransaction } from './batch-add-transaction.js';
+import { batchCreate } from './batch-create.js';
+import { batchExecuteTransaction } from './batch-execute-transaction.js';
+import { batchAccountsClose, vaultTransactionAccountsClose } from './close-accounts.js';
+import { vaultBatchTransactionAccountClose } from './close-batch-transaction.js';
+import type { AnyDefinition } from './definition.js';
+import { fail } from './errors.js';
+import { multisigCreate, multisigCreateV2 } from './multisig-create.js';
+import { proposalActivate } from './proposal-activate.js';
+import { proposalCreate } from './proposal-create.js';
+import { proposalApprove, proposalCancel, proposalCancelV2, proposalReject } from './proposal-vote.js';
+import { runInstruction } from './run-instruction.js';
+import { vaultTransactionCreate, vaultTransactionExecute } from './vault-transaction.js';
+
+/** In the order of section 7. */
+const DEFINITIONS: ReadonlyMap<string, AnyDefinition> = new Map(
+  [
+    multisigCreate,
+    multisigCreateV2,
+    batchCreate,
+    proposalCreate,
+    batchAddTransaction,
+    proposalActivate,
+    proposalApprove,
+    proposalReject,
+    proposalCancel,
+    proposalCancelV2,
+    batchExecuteTransaction,
+    vaultTransactionCreate,
+    vaultTransactionExecute,
+    vaultBatchTransactionAccountClose,
+    batchAccountsClose,
+    vaultTransactionAccountsClose,
+  ].map((definition) => [definition.name, definition]),
+);
+
+/** Runs one instruction of the program. @throws InstructionFailure */
+export function runSquads(invocation: Invocation): void {
+  if (invocation.data.length < IDENTIFIER_BYTES) fail(invocation, 'InstructionMissing');
+  const name = instructionName(invocation.data);
+  const definition = name === undefined ? undefined : DEFINITIONS.get(name);
+  if (name === undefined || definition === undefined) fail(invocation, 'InstructionFallbackNotFound');
+  invocation.log(`Instruction: ${INSTRUCTIONS[name].logName}`);
+  const args = decodeArguments(name, invocation.data);
+  if (args === undefined) fail(invocation, 'InstructionDidNotDeserialize');
+  runInstruction(definition, args, invocation);
+}

@@ -1,0 +1,106 @@
+/** Runs any instruction as section 4 of squads-v4.md lays down; what is special to one stands in its definition. */
+import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
+import { encodeAccount, hasTypeMark, TYPE_MARK_BYTES } from '../../squads/layouts/accounts.js';
+import { derive } from '../../squads/layouts/addresses.js';
+import { tryDecode } from '../../squads/layouts/codec.js';
+import type { AccountMeta } from '../../transaction/instruction.js';
+import type { Invocation } from '../runtime/invocation.js';
+import { makeAccount } from './create-account.js';
+import type { AccountRule, AnyDefinition, AnyScope, Creation, Loaded, Rule } from './definition.js';
+import { fail } from './errors.js';
+
+type AnyRule = AccountRule<unknown, AnyScope>;
+
+/** Step 3, kind *state*. */
+function loadState(invocation: Invocation, name: string, rule: AnyRule, meta: AccountMeta): unknown {
+  const { owner, lamports, data } = invocation.get(meta.address);
+  if (owner === SYSTEM_PROGRAM && lamports === 0n) fail(invocation, 'AccountNotInitialized', name);
+  if (owner !== SQUADS_PROGRAM) fail(invocation, 'AccountOwnedByWrongProgram', name);
+  if (data.length < TYPE_MARK_BYTES) fail(invocation, 'AccountDiscriminatorNotFound', name);
+  const { layout } = rule;
+  if (layout === undefined || !hasTypeMark(layout, data)) {
+    fail(invocation, 'AccountDiscriminatorMismatch', name);
+  }
+  const value = tryDecode(layout.fields, data, TYPE_MARK_BYTES);
+  if (value === undefined) fail(invocation, 'AccountDidNotDeserialize', name);
+  return value;
+}
+
+/** Step 3 for one account. */
+function load(
+  invocation: Invocation,
+  name: string,
+  rule: AnyRule,
+  meta: AccountMeta | undefined,
+): Loaded<unknown> {
+  if (meta === undefined) fail(invocation, 'AccountNotEnoughKeys', name);
+  if (rule.kind === 'signer' && !meta.signer) fail(invocation, 'AccountNotSigner', name);
+  if (rule.kind === 'systemProgram' && meta.address !== SYSTEM_PROGRAM)
+    fail(invocation, 'InvalidProgramId', name);
+  return { ...meta, value: rule.kind === 'state' ? loadState(invocation, name, rule, meta) : undefined };
+}
+
+function requireAll<Subject>(
+  invocation: Invocation,
+  rules: readonly Rule<Subject>[],
+  subject: Subject,
+  account?: string,
+): void {
+  const broken = rules.find(({ holds }) => !holds(subject));
+  if (broken !== undefined) fail(invocation, broken.error, account);
+}
+
+/** Holds rules against a value, in order. @throws InstructionFailure with the first that is broken. */
+export const requireRules = <Subject>(
+  invocation: Invocation,
+  rules: readonly Rule<Subject>[],
+  subject: Subject,
+): void => requireAll(invocation, rules, subject);
+
+/** Step 4 for the new account: address, size, creation. */
+function create(scope: AnyScope, name: string, account: Loaded<unknown>, creation: Creation<AnyScope>): void {
+  const { address } = derive(creation.seeds(scope));
+  if (account.address !== address) fail(scope.invocation, 'ConstraintSeeds', name);
+  const sizeBytes = creation.size(scope);
+  makeAccount(scope.invocation, { address, sizeBytes, payer: creation.payer(scope) });
+}
+
+/** Step 7 for one account: the value from byte 0, whatever lies behind it stays. */
+function writeBack(
+  invocation: Invocation,
+  name: string,
+  rule: AnyRule,
+  { address, value }: Loaded<unknown>,
+): void {
+  if (rule.layout === undefined) return;
+  const state = invocation.get(address);
+  const bytes = encodeAccount(rule.layout, value as object);
+  if (bytes.length > state.data.length) fail(invocation, 'AccountDidNotSerialize', name);
+  const data = state.data.slice();
+  data.set(bytes);
+  invocation.set(address, { ...state, data });
+}
+
+/** Runs one instruction whose arguments have been decoded: steps 3 to 7. */
+export function runInstruction(definition: AnyDefinition, args: unknown, invocation: Invocation): void {
+  const rules = Object.entries(definition.accounts);
+  const accounts: Record<string, Loaded<unknown>> = {};
+  rules.forEach(([name, rule], position) => {
+    accounts[name] = load(invocation, name, rule, invocation.accounts[position]);
+  });
+  const scope: AnyScope = { accounts, args, invocation, remaining: invocation.accounts.slice(rules.length) };
+  const each = Object.entries(accounts).map(([name, account]) => ({
+    name,
+    account,
+    rule: definition.accounts[name] as AnyRule,
+  }));
+  for (const { name, account, rule } of each) {
+    if (rule.creation !== undefined) create(scope, name, account, rule.creation);
+  }
+  for (const { name, rule } of each) requireAll(invocation, rule.constraints, scope, name);
+  requireAll(invocation, definition.checks, scope);
+  definition.effect(scope);
+  for (const { name, account, rule } of each) {
+    if (rule.writtenBack) writeBack(invocation, name, rule, account);
+  }
+}

@@ -1,0 +1,125 @@
+/** Runs the message of a vault or batch transaction with the vault as signer (squads-v4.md, section 8). */
+import type { Address } from '../../../values/address.js';
+import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../../programs.js';
+import { deriveWithBump, SEEDS } from '../../squads/layouts/addresses.js';
+import {
+  type InnerMessage,
+  isSignerIndex,
+  isWritableIndex,
+  lookedUpCount,
+} from '../../squads/layouts/message.js';
+import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
+import type { Invocation } from '../runtime/invocation.js';
+import { fail, panic } from './errors.js';
+import { readLookupTable } from './lookup-table.js';
+
+/** A message, and what it may sign for and must leave alone. */
+export interface MessageRun {
+  readonly message: InnerMessage;
+  readonly multisig: Address;
+  readonly vaultIndex: number;
+  readonly vaultBump: number;
+  /** From which the ephemeral signers derive: the vault transaction, or the batch. */
+  readonly parent: Address;
+  readonly ephemeralSignerBumps: Uint8Array;
+  readonly protectedAccounts: readonly Address[];
+}
+
+/** The addresses that sign by their seeds: the vault, then the declared ephemeral signers. */
+function derivedSigners(run: MessageRun): readonly Address[] {
+  const vault = deriveWithBump(SEEDS.vault(run.multisig, run.vaultIndex), run.vaultBump);
+  const ephemeral = [...run.ephemeralSignerBumps].map((bump, index) =>
+    deriveWithBump(SEEDS.ephemeralSigner(run.parent, index), bump),
+  );
+  return [vault, ...ephemeral].map((address) => address ?? panic());
+}
+
+/** Check 4: the static keys stand in their order, with the rights that the message asks for. */
+function checkStaticKeys(
+  invocation: Invocation,
+  message: InnerMessage,
+  given: readonly AccountMeta[],
+  signing: readonly Address[],
+): void {
+  message.keys.forEach((key, index) => {
+    const account = given[index];
+    if (account?.address !== key) fail(invocation, 'InvalidAccount');
+    const mustSign = isSignerIndex(message, index) && !signing.includes(key);
+    if (mustSign && !account.signer) fail(invocation, 'InvalidAccount');
+    if (isWritableIndex(message, index) && !account.writable) fail(invocation, 'InvalidAccount');
+  });
+}
+
+/** Check 5: the looked-up accounts are those of the tables, and writable where the message says so. */
+function checkLookups(invocation: Invocation, message: InnerMessage, given: readonly AccountMeta[]): void {
+  let position = message.keys.length;
+  for (const { table, writableIndexes, readonlyIndexes } of message.lookups) {
+    const entries = readLookupTable(invocation.get(table).data);
+    if (entries === undefined) fail(invocation, 'InvalidAccount');
+    const places = [...writableIndexes, ...readonlyIndexes];
+    places.forEach((index, place) => {
+      const account = given[position + place];
+      const mustBeWritable = place < writableIndexes.length;
+      if (mustBeWritable && account?.writable !== true) fail(invocation, 'InvalidAccount');
+      if (entries[index] === undefined || entries[index] !== account?.address)
+        fail(invocation, 'InvalidAccount');
+    });
+    position += places.length;
+  }
+}
+
+/** All keys in index order with the rights that the message gives: static, writable looked-up, readonly looked-up. */
+function messageAccounts(message: InnerMessage, given: readonly AccountMeta[]): readonly AccountMeta[] {
+  const statics = message.keys.map((address, index) => ({
+    address,
+    signer: isSignerIndex(message, index),
+    writable: isWritableIndex(message, index),
+  }));
+  const writable: AccountMeta[] = [];
+  const readonly: AccountMeta[] = [];
+  let position = message.keys.length;
+  for (const lookup of message.lookups) {
+    const take = (count: number, canWrite: boolean): AccountMeta[] => {
+      const taken = given.slice(position, position + count);
+      position += count;
+      return taken.map(({ address }) => ({ address, signer: false, writable: canWrite }));
+    };
+    writable.push(...take(lookup.writableIndexes.length, true));
+    readonly.push(...take(lookup.readonlyIndexes.length, false));
+  }
+  return [...statics, ...writable, ...readonly];
+}
+
+function instructionsOf(message: InnerMessage, accounts: readonly AccountMeta[]): readonly Instruction[] {
+  return message.instructions.map(({ programIndex, accountIndexes, data }) => ({
+    program: accounts[programIndex]?.address ?? panic(),
+    accounts: [...accountIndexes].map((index) => accounts[index] ?? panic()),
+    data,
+  }));
+}
+
+/** Checks the accounts behind the listed ones against the message, then runs its instructions in order. */
+export function runMessage(invocation: Invocation, remaining: readonly AccountMeta[], run: MessageRun): void {
+  const { message } = run;
+  const signing = derivedSigners(run);
+  const { lookups } = message;
+  if (remaining.length < lookups.length) fail(invocation, 'InvalidNumberOfAccounts');
+  const tables = remaining.slice(0, lookups.length);
+  const given = remaining.slice(lookups.length);
+  tables.forEach(({ address }, at) => {
+    const { owner } = invocation.get(address);
+    if (owner !== ADDRESS_LOOKUP_TABLE_PROGRAM) fail(invocation, 'InvalidAccount');
+    if (lookups[at]?.table !== address) fail(invocation, 'InvalidAccount');
+  });
+  if (given.length !== message.keys.length + lookedUpCount(message)) {
+    fail(invocation, 'InvalidNumberOfAccounts');
+  }
+  checkStaticKeys(invocation, message, given, signing);
+  checkLookups(invocation, message, given);
+  const instructions = instructionsOf(message, messageAccounts(message, given));
+  const forbidden = instructions.findIndex(({ accounts }) =>
+    accounts.some(({ address, writable }) => writable && run.protectedAccounts.includes(address)),
+  );
+  invocation.invoke(forbidden < 0 ? instructions : instructions.slice(0, forbidden), signing);
+  if (forbidden >= 0) fail(invocation, 'ProtectedAccount');
+}

@@ -1,0 +1,103 @@
+/** Finds and loads the LiteSVM build for this machine, and names the part of it that is used; nothing else of the package is needed. */
+import { createRequire } from 'node:module';
+import { FlywheelError } from '../../../errors/flywheel-error.js';
+
+export interface NativeAccount {
+  lamports(): bigint;
+  data(): Uint8Array;
+  owner(): Uint8Array;
+  executable(): boolean;
+  rentEpoch(): bigint;
+}
+
+/** An error without fields is its number in the tables of `errors.ts`. */
+export type NativeInstructionError = number | { readonly code?: number; readonly msg?: string };
+
+export type NativeTransactionError =
+  | number
+  | { readonly index?: number; readonly accountIndex?: number; err?(): NativeInstructionError };
+
+export interface NativeMetadata {
+  logs(): string[];
+  computeUnitsConsumed(): bigint;
+}
+
+export interface NativeFailure {
+  err(): NativeTransactionError;
+  meta(): NativeMetadata;
+}
+
+/** What has to be known of the machine itself. */
+export interface NativeSvm {
+  setSigverify(verify: boolean): void;
+  setBlockhashCheck(check: boolean): void;
+  setTransactionHistory(capacity: bigint): void;
+  setLogBytesLimit(limit?: bigint): void;
+  setClock(clock: object): void;
+  setAccount(address: Uint8Array, account: NativeAccount): void;
+  getAccount(address: Uint8Array): NativeAccount | null;
+  addProgram(address: Uint8Array, program: Uint8Array): void;
+  /** Takes legacy and versioned bytes alike. Ends the process on bytes that are no transaction. */
+  sendVersionedTransaction(transaction: Uint8Array): NativeMetadata | NativeFailure;
+}
+
+export interface NativeModule {
+  LiteSvm: new () => NativeSvm;
+  Account: new (
+    lamports: bigint,
+    data: Uint8Array,
+    owner: Uint8Array,
+    executable: boolean,
+    rentEpoch: bigint,
+  ) => NativeAccount;
+  Clock: new (
+    slot: bigint,
+    epochStartTimestamp: bigint,
+    epoch: bigint,
+    leaderScheduleEpoch: bigint,
+    unixTimestamp: bigint,
+  ) => object;
+  FailedTransactionMetadata: new () => NativeFailure;
+}
+
+/** What of a machine decides which build fits it. */
+export interface Platform {
+  readonly os: string;
+  readonly cpu: string;
+  /** C library is musl; matters on Linux only. */
+  readonly musl: boolean;
+}
+
+/** The name of the package with the build for a machine, whether there is one or not. */
+export function nativePackageName({ os, cpu, musl }: Platform): string {
+  if (os !== 'linux') return `litesvm-${os}-${cpu}`;
+  return `litesvm-linux-${cpu}-${musl ? 'musl' : 'gnu'}`;
+}
+
+/** Node's own report names the version of glibc it runs on, and none where the library is musl. */
+function hostPlatform(): Platform {
+  const { report, platform: os, arch: cpu } = process;
+  const { header } = os === 'linux' ? (report.getReport() as { header?: object }) : {};
+  return { os, cpu, musl: header !== undefined && !('glibcVersionRuntime' in header) };
+}
+
+/**
+ * Loads LiteSVM.
+ * @param platform - of another machine, under test.
+ * @throws `ERR_INTERNAL` when there is no build for the machine, or it is not installed.
+ */
+export function loadNative(platform: Platform = hostPlatform()): NativeModule {
+  const name = nativePackageName(platform);
+  try {
+    return createRequire(import.meta.url)(name) as NativeModule;
+  } catch (cause) {
+    throw new FlywheelError(
+      'ERR_INTERNAL',
+      `The embedded chain needs the package ${name}, which is not installed or does not run on this machine.`,
+      {
+        cause,
+        hint: 'Install again without --omit=optional, on Linux or macOS (arm64 or x64), or use the API with --api-url.',
+      },
+    );
+  }
+}

@@ -1,0 +1,179 @@
+/** One LiteSVM instance that holds whatever accounts the next run needs; where they come from and what becomes of them is the caller's. */
+import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
+import type { AccountState } from '../../account.js';
+import type { TransactionError } from '../../chain.js';
+import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
+import { transactionError } from './errors.js';
+import type { NativeAccount, NativeModule, NativeSvm } from './native.js';
+
+/** A synchronous reading of accounts as they stand; `null` where there is none. */
+export interface AccountSource {
+  get(address: Address): AccountState | null;
+}
+
+/** The clock a transaction sees. */
+export interface RuntimeClock {
+  readonly slot: bigint;
+  readonly epoch: bigint;
+  /** Seconds. */
+  readonly unixTimestamp: bigint;
+}
+
+/** How a run ended. */
+export interface VmRun {
+  readonly error: TransactionError | null;
+  readonly logs: readonly string[];
+  readonly computeUnits: bigint;
+}
+
+/** Accounts the instance keeps at most before it forgets them all: bounds the memory of a long session. */
+const MAX_HELD_ACCOUNTS = 4_096;
+/** As on a cluster; a program writing more gets "Log truncated". */
+export const LOG_BYTES_LIMIT = 10_000n;
+
+const sameBytes = (left: Uint8Array, right: Uint8Array): boolean =>
+  left.length === right.length && Buffer.compare(left, right) === 0;
+
+/** LiteSVM with a memory of which version of each account it holds; a state object is a version, as it is never changed in place. */
+export class Vm {
+  readonly #native: NativeModule;
+  readonly #svm: NativeSvm;
+  readonly #gone: NativeAccount;
+  /** What the instance holds, for every address ever loaded. */
+  readonly #held = new Map<Address, AccountState | null>();
+  /** Programs and sysvars the instance came with: where the source has nothing, they stay. */
+  readonly #builtIn = new Map<Address, AccountState>();
+  #clock: RuntimeClock | null = null;
+
+  constructor(native: NativeModule) {
+    this.#native = native;
+    this.#svm = new native.LiteSvm();
+    this.#svm.setTransactionHistory(0n);
+    this.#svm.setBlockhashCheck(false);
+    this.#gone = new native.Account(0n, new Uint8Array(0), addressBytes(SYSTEM_PROGRAM), false, 0n);
+  }
+
+  /** Puts a program there for good. @throws what LiteSVM throws for bytes that are no program. */
+  addProgram(address: Address, program: Uint8Array): void {
+    this.#svm.addProgram(addressBytes(address), program);
+  }
+
+  /** Puts an account there for good; it is not looked up in any source afterwards unless loaded. */
+  setFixture(address: Address, state: AccountState): void {
+    this.#set(address, state);
+  }
+
+  setClock(clock: RuntimeClock): void {
+    const now = this.#clock;
+    if (now?.slot === clock.slot && now.epoch === clock.epoch && now.unixTimestamp === clock.unixTimestamp) {
+      return;
+    }
+    this.#svm.setClock(new this.#native.Clock(clock.slot, 0n, clock.epoch, clock.epoch, clock.unixTimestamp));
+    this.#clock = { slot: clock.slot, epoch: clock.epoch, unixTimestamp: clock.unixTimestamp };
+  }
+
+  /** Makes the instance hold these accounts as the source has them; what it holds already is left alone. */
+  load(addresses: readonly Address[], source: AccountSource): void {
+    if (this.#held.size > MAX_HELD_ACCOUNTS) this.#forget();
+    for (const address of addresses) {
+      // The Squads program is this project's own: what lies there is decided when the runtime is made.
+      if (address !== SQUADS_PROGRAM) this.#hold(address, source.get(address));
+    }
+  }
+
+  /** The account as the instance knows it, programs and sysvars it came with included. */
+  peek(address: Address): AccountState | null {
+    const held = this.#held.get(address);
+    if (held !== undefined) return held;
+    const native = this.#svm.getAccount(addressBytes(address));
+    return native === null ? null : fromNative(native);
+  }
+
+  /** Reads an account back after a run; the very object that was loaded if nothing changed. */
+  read(address: Address): AccountState | null {
+    const before = this.#held.get(address) ?? null;
+    const native = this.#svm.getAccount(addressBytes(address));
+    const after = native === null || native.lamports() === 0n ? null : this.#version(native, before);
+    if (after !== before) this.#held.set(address, after);
+    return after;
+  }
+
+  /** Runs a transaction that has been found well-formed; accounts are committed inside the instance only. */
+  send(
+    transaction: Uint8Array,
+    options: { readonly verifySignatures: boolean; readonly limitLogs: boolean },
+  ): VmRun {
+    this.#svm.setSigverify(options.verifySignatures);
+    this.#svm.setLogBytesLimit(options.limitLogs ? LOG_BYTES_LIMIT : undefined);
+    const outcome = this.#svm.sendVersionedTransaction(transaction);
+    const failed = outcome instanceof this.#native.FailedTransactionMetadata;
+    const meta = failed ? outcome.meta() : outcome;
+    return {
+      error: failed ? transactionError(outcome.err()) : null,
+      logs: meta.logs(),
+      computeUnits: meta.computeUnitsConsumed(),
+    };
+  }
+
+  #version(native: NativeAccount, before: AccountState | null): AccountState {
+    const state = fromNative(native);
+    const same =
+      before !== null &&
+      before.lamports === state.lamports &&
+      before.owner === state.owner &&
+      before.executable === state.executable &&
+      sameBytes(before.data, state.data);
+    return same ? before : state;
+  }
+
+  #hold(address: Address, state: AccountState | null): void {
+    const held = this.#held.get(address);
+    if (held === undefined) this.#meet(address);
+    const wanted = state ?? this.#builtIn.get(address) ?? null;
+    if (wanted === (this.#held.get(address) ?? null)) return;
+    this.#set(address, wanted);
+    this.#held.set(address, wanted);
+  }
+
+  /** Notes what the instance itself has at an address that is loaded for the first time. */
+  #meet(address: Address): void {
+    const native = this.#svm.getAccount(addressBytes(address));
+    const state = native === null ? null : fromNative(native);
+    if (state !== null) this.#builtIn.set(address, state);
+    this.#held.set(address, state);
+  }
+
+  #set(address: Address, state: AccountState | null): void {
+    const { Account } = this.#native;
+    const account =
+      state === null
+        ? this.#gone
+        : new Account(
+            state.lamports,
+            state.data,
+            addressBytes(state.owner),
+            state.executable,
+            state.rentEpoch,
+          );
+    this.#svm.setAccount(addressBytes(address), account);
+  }
+
+  #forget(): void {
+    for (const [address, held] of this.#held) {
+      const builtIn = this.#builtIn.get(address) ?? null;
+      if (held !== builtIn) this.#set(address, builtIn);
+    }
+    this.#held.clear();
+    this.#builtIn.clear();
+  }
+}
+
+function fromNative(native: NativeAccount): AccountState {
+  return {
+    lamports: native.lamports(),
+    owner: addressFromBytes(native.owner()),
+    data: native.data(),
+    executable: native.executable(),
+    rentEpoch: native.rentEpoch(),
+  };
+}

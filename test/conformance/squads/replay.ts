@@ -1,0 +1,85 @@
+/** Runs one vector on a runtime and says, field by field, what differs from what was recorded. */
+import type { AccountState } from '../../../src/chain/account.js';
+import type { ExecutionResult, Runtime } from '../../../src/chain/local/runtime/runtime.js';
+import type { Address } from '../../../src/values/address.js';
+import { toResult, toState, type Vector, type VectorResult } from './vector.js';
+
+/** A line that counts compute units, which only the real program's metering gives. */
+const METERED_LINE = /^Program \S+ consumed \d+ of \d+ compute units$/;
+const SHOWN_BYTES = 16;
+
+const withoutName = (result: VectorResult): string =>
+  JSON.stringify(result, (field, value) => (field === 'name' ? undefined : value));
+
+function differingBytes(expected: Uint8Array, actual: Uint8Array): string | undefined {
+  if (expected.length !== actual.length) return `length: expected ${expected.length}, got ${actual.length}`;
+  const at = expected.findIndex((byte, index) => byte !== actual[index]);
+  if (at < 0) return undefined;
+  const show = (bytes: Uint8Array) => Buffer.from(bytes.subarray(at, at + SHOWN_BYTES)).toString('hex');
+  return `data from byte ${at}: expected ${show(expected)}…, got ${show(actual)}…`;
+}
+
+function accountDifferences(expected: AccountState | null, actual: AccountState | null): string[] {
+  if (expected === null || actual === null) {
+    if (expected === actual) return [];
+    return [expected === null ? 'expected to be gone, is there' : 'expected to be there, is gone'];
+  }
+  const differences: string[] = [];
+  for (const field of ['lamports', 'owner', 'executable', 'rentEpoch'] as const) {
+    if (expected[field] !== actual[field]) {
+      differences.push(`${field}: expected ${expected[field]}, got ${actual[field]}`);
+    }
+  }
+  const bytes = differingBytes(expected.data, actual.data);
+  return bytes === undefined ? differences : [...differences, bytes];
+}
+
+function logDifferences(expected: readonly string[], actual: readonly string[]): string[] {
+  const length = Math.max(expected.length, actual.length);
+  for (let line = 0; line < length; line += 1) {
+    if (expected[line] !== actual[line]) {
+      return [
+        `log line ${line}: expected ${JSON.stringify(expected[line])}, got ${JSON.stringify(actual[line])}`,
+      ];
+    }
+  }
+  return [];
+}
+
+/** The accounts of a vector, as a source. */
+export function sourceOf(vector: Vector): { get(address: Address): AccountState | null } {
+  const states = new Map(Object.entries(vector.pre).map(([key, account]) => [key, toState(account)]));
+  return { get: (address) => states.get(address) ?? null };
+}
+
+export const execute = (runtime: Runtime, vector: Vector): ExecutionResult =>
+  runtime.execute(Uint8Array.from(Buffer.from(vector.transaction, 'base64')), sourceOf(vector), {
+    slot: BigInt(vector.clock.slot),
+    epoch: BigInt(vector.clock.epoch),
+    unixTimestamp: BigInt(vector.clock.unixTimestamp),
+  });
+
+/**
+ * Replays a vector.
+ * @param metered - the real program runs, so that every log line counts, of failures too.
+ * @returns one line a difference; none when all is as recorded.
+ */
+export function differences(runtime: Runtime, vector: Vector, metered: boolean): readonly string[] {
+  const { error, changes, logs } = execute(runtime, vector);
+  const found: string[] = [];
+  const [expected, actual] = [withoutName(vector.result), withoutName(toResult(error))];
+  if (expected !== actual) found.push(`result: expected ${expected}, got ${actual}`);
+  for (const key of new Set([...Object.keys(vector.post), ...changes.keys()])) {
+    const before = toState(vector.pre[key] ?? null);
+    const after = key in vector.post ? toState(vector.post[key] ?? null) : before;
+    const changed = changes.get(key as Address);
+    const differing = accountDifferences(after, changed === undefined ? before : changed);
+    found.push(...differing.map((difference) => `account ${key}: ${difference}`));
+  }
+  if (metered) found.push(...logDifferences(vector.logs, logs));
+  else if (vector.result === 'ok') {
+    const counted = (line: string) => !METERED_LINE.test(line);
+    found.push(...logDifferences(vector.logs.filter(counted), logs.filter(counted)));
+  }
+  return found;
+}
