@@ -174,7 +174,7 @@ function checkProposalApprove(actual: Instruction, expected: ExpectedApproval): 
   );
 }
 
-/** No account beyond those needed, and none writable that need not be. */
+/** No account beyond those needed, each writable exactly if it must be. */
 function checkAccounts(
   message: WireMessage,
   feePayer: Address,
@@ -193,9 +193,10 @@ function checkAccounts(
   ]);
   message.staticKeys.forEach((key, index) => {
     ensure(allowed.has(key), () => `The approval names the account ${key}, which it does not need`);
-    ensure(
-      !isWritable(message, index) || writable.has(key),
-      () => `The approval could write to ${key}, which it need not`,
+    ensure(isWritable(message, index) === writable.has(key), () =>
+      writable.has(key)
+        ? `The approval cannot write to ${key}, which it must`
+        : `The approval could write to ${key}, which it need not`,
     );
   });
 }

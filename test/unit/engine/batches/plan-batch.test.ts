@@ -202,7 +202,7 @@ const anAction: fc.Arbitrary<SupportedAction> = fc.oneof(
   fc.tuple(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 1 })).map(([to, n]) => airdrop(`r${to}`, n)),
   fc
     .string({ minLength: 1, maxLength: 120, unit: 'grapheme' })
-    .map((message) => ({ action: 'MEMO', message })),
+    .map((message): SupportedAction => ({ action: 'MEMO', message })),
 );
 
 describe('planBatch, for any pipelines', () => {

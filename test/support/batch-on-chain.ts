@@ -1,0 +1,170 @@
+/** A batch as it stands on chain, built byte by byte, so that tests can change any part of it. */
+import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
+import {
+  pipelineContent,
+  pipelineInstructions,
+  type SourcePipeline,
+  type VaultToken,
+} from '../../src/chain/approval/pipelines.js';
+import type { ChainReader } from '../../src/chain/chain.js';
+import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { vaultInnerMessage } from '../../src/chain/squads/instructions/vault-message.js';
+import {
+  BATCH,
+  type Batch,
+  encodeAccount,
+  MULTISIG,
+  type Multisig,
+  NO_AUTHORITY,
+  PROPOSAL,
+  type Proposal,
+  VAULT_BATCH_TRANSACTION,
+  type VaultBatchTransaction,
+} from '../../src/chain/squads/layouts/accounts.js';
+import {
+  batchTransactionAddress,
+  multisigAddress,
+  proposalAddress,
+  transactionAddress,
+  vaultAddress,
+} from '../../src/chain/squads/layouts/addresses.js';
+import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
+import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { Address } from '../../src/values/address.js';
+import { sha256 } from '../../src/values/digest.js';
+import { namedAddress } from './oracle.js';
+
+const createKey = namedAddress('create key');
+export const multisigAt = multisigAddress(createKey);
+export const multisig = multisigAt.address;
+export const vaultAt = vaultAddress(multisig, 0);
+export const owner = namedAddress('owner');
+export const operator = namedAddress('operator');
+export const batchIndex = 7n;
+const mint = namedAddress('mint');
+
+export const vaultToken: VaultToken = {
+  mint,
+  decimals: 6,
+  tokenProgram: TOKEN_PROGRAM,
+  vault: vaultAt.address,
+  vaultTokenAccount: associatedTokenAddress(vaultAt.address, mint, TOKEN_PROGRAM),
+};
+
+/** Three pipelines with every kind of action. */
+export const pipelines: readonly SourcePipeline[] = [
+  { type: 'PRODUCT_BUY', proofHash: sha256('1'), actions: [{ action: 'BURN', amount: 1.5 }] },
+  {
+    type: 'WATCH_AD',
+    proofHash: sha256('2'),
+    actions: [
+      { action: 'AIRDROP', toAddress: namedAddress('alice'), amount: 2 },
+      { action: 'MEMO', message: 'thank you' },
+      { action: 'AIRDROP', toAddress: namedAddress('bob'), amount: 0.000001 },
+    ],
+  },
+  { type: 'PRODUCT_BUY', proofHash: sha256('3'), actions: [{ action: 'BURN', amount: 12_345_678 }] },
+];
+
+/** The parts of a batch's accounts that a test may change before they are written. */
+export interface BatchState {
+  multisig: Multisig;
+  batch: Batch;
+  proposal: Proposal;
+  transactions: VaultBatchTransaction[];
+}
+
+const transactionState = (number: number, instructions: readonly Instruction[]): VaultBatchTransaction => ({
+  bump: batchTransactionAddress(multisig, batchIndex, number).bump,
+  ephemeralSignerBumps: new Uint8Array(),
+  message: vaultInnerMessage(vaultToken.vault, instructions),
+});
+
+/** The inner instructions of each pipeline, as they should be. */
+export const goodInstructions = (): Instruction[][] =>
+  pipelines.map((pipeline) => [...pipelineInstructions(pipelineContent(pipeline, 6), vaultToken)]);
+
+/** An active batch with these inner instructions, ready to be approved. */
+export const batchState = (
+  instructions: readonly (readonly Instruction[])[] = goodInstructions(),
+): BatchState => ({
+  multisig: {
+    createKey,
+    configAuthority: NO_AUTHORITY,
+    threshold: 2,
+    timeLockSeconds: 0,
+    transactionIndex: batchIndex,
+    staleTransactionIndex: 0n,
+    rentCollector: operator,
+    bump: multisigAt.bump,
+    members: [
+      { key: owner, permissions: 7 },
+      { key: operator, permissions: 7 },
+    ],
+  },
+  batch: {
+    multisig,
+    creator: operator,
+    index: batchIndex,
+    bump: transactionAddress(multisig, batchIndex).bump,
+    vaultIndex: 0,
+    vaultBump: vaultAt.bump,
+    size: instructions.length,
+    executedTransactionIndex: 0,
+  },
+  proposal: {
+    multisig,
+    transactionIndex: batchIndex,
+    status: { kind: 'Active', timestamp: 1_700_000_000n },
+    bump: proposalAddress(multisig, batchIndex).bump,
+    approved: [],
+    rejected: [],
+    cancelled: [],
+  },
+  transactions: instructions.map((inner, index) => transactionState(index + 1, inner)),
+});
+
+/** Accounts by address; a test may change or remove them. */
+export type Accounts = Map<Address, AccountState>;
+
+const account = (data: Uint8Array): AccountState => ({
+  lamports: 2_000_000n,
+  owner: SQUADS_PROGRAM,
+  data,
+  executable: false,
+  rentEpoch: RENT_EPOCH_EXEMPT,
+});
+
+/** Writes the state into accounts. */
+export const accountsOf = (state: BatchState): Accounts =>
+  new Map([
+    [multisig, account(encodeAccount(MULTISIG, state.multisig))],
+    [transactionAddress(multisig, batchIndex).address, account(encodeAccount(BATCH, state.batch))],
+    [proposalAddress(multisig, batchIndex).address, account(encodeAccount(PROPOSAL, state.proposal))],
+    ...state.transactions.map(
+      (transaction, index) =>
+        [
+          batchTransactionAddress(multisig, batchIndex, index + 1).address,
+          account(encodeAccount(VAULT_BATCH_TRANSACTION, transaction)),
+        ] as const,
+    ),
+  ]);
+
+const unplanned = (): never => {
+  throw new TypeError('not planned in this test');
+};
+
+/** Reads accounts from a map and counts the calls; anything else is not planned. */
+export function readerOf(accounts: Accounts): ChainReader & { calls: number } {
+  return {
+    calls: 0,
+    async getAccounts(addresses) {
+      this.calls += 1;
+      return addresses.map((address) => accounts.get(address) ?? null);
+    },
+    latestBlockhash: unplanned,
+    blockHeight: unplanned,
+    lookUp: unplanned,
+    getTransaction: unplanned,
+  };
+}
