@@ -11,9 +11,10 @@ import {
   type SubmitReceipt,
   type TransactionRecord,
 } from '../chain.js';
-import { Admission, type Execution, type Executor } from './ledger/admission.js';
+import { Admission, type Execution } from './ledger/admission.js';
 import { readEnvelope } from './ledger/envelope.js';
 import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
+import type { Runtime } from './runtime/local-runtime.js';
 
 export interface LocalChainOptions extends LedgerOptions {
   /** The Squads program itself; without it the built-in one runs. */
@@ -27,12 +28,12 @@ export interface LocalChain extends Chain {
 
 class LedgerChain implements LocalChain {
   readonly #ledger: Ledger;
-  readonly #loadExecutor: () => Promise<Executor>;
-  #executor: Promise<Executor> | undefined;
+  readonly #loadRuntime: () => Promise<Runtime>;
+  #runtime: Promise<Runtime> | undefined;
 
-  constructor(ledger: Ledger, loadExecutor: () => Promise<Executor>) {
+  constructor(ledger: Ledger, loadRuntime: () => Promise<Runtime>) {
     this.#ledger = ledger;
-    this.#loadExecutor = loadExecutor;
+    this.#loadRuntime = loadRuntime;
   }
 
   async getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]> {
@@ -59,10 +60,10 @@ class LedgerChain implements LocalChain {
 
   async submit(transactions: readonly Uint8Array[]): Promise<SubmitReceipt> {
     if (transactions.length === 0) return [];
-    const executor = await this.#loaded();
+    const runtime = await this.#loaded();
     const envelopes = transactions.map(readEnvelope);
     return this.#ledger.write((draft) => {
-      const admission = new Admission(draft, executor, envelopes);
+      const admission = new Admission(draft, runtime, envelopes);
       return envelopes.map((envelope, index) => admission.admit(envelope, index));
     });
   }
@@ -75,10 +76,10 @@ class LedgerChain implements LocalChain {
       );
     }
     if (bundles.length === 0) return [];
-    const executor = await this.#loaded();
+    const runtime = await this.#loaded();
     const envelopes = bundles.map((bundle) => bundle.map(readEnvelope));
     return this.#ledger.write((draft) => {
-      const admission = new Admission(draft, executor, envelopes.flat());
+      const admission = new Admission(draft, runtime, envelopes.flat());
       const receipt: (Rejection | null)[] = [];
       for (const bundle of envelopes) {
         const rejected = admission.admitBundle(bundle);
@@ -90,24 +91,20 @@ class LedgerChain implements LocalChain {
   }
 
   async simulate(transaction: Uint8Array): Promise<Execution> {
-    const executor = await this.#loaded();
+    const runtime = await this.#loaded();
     const envelope = readEnvelope(transaction);
-    return this.#ledger.rehearse((draft) => new Admission(draft, executor, [envelope]).tryOut(envelope));
+    return this.#ledger.rehearse((draft) => new Admission(draft, runtime, [envelope]).tryOut(envelope));
   }
 
   async close(): Promise<void> {
     this.#ledger.close();
   }
 
-  #loaded(): Promise<Executor> {
-    this.#executor ??= this.#loadExecutor();
-    return this.#executor;
+  #loaded(): Promise<Runtime> {
+    this.#runtime ??= this.#loadRuntime();
+    return this.#runtime;
   }
 }
-
-/** A chain on a ledger that is open, with a VM that is loaded when the first transaction comes. */
-export const createLocalChain = (ledger: Ledger, loadExecutor: () => Promise<Executor>): LocalChain =>
-  new LedgerChain(ledger, loadExecutor);
 
 /**
  * Opens the local chain, making its ledger when there is none. The VM is loaded when the first transaction comes.
@@ -116,9 +113,9 @@ export const createLocalChain = (ledger: Ledger, loadExecutor: () => Promise<Exe
  */
 export async function openLocalChain(options: LocalChainOptions): Promise<LocalChain> {
   const ledger = await openLedger(options);
-  return createLocalChain(ledger, async () => {
-    const { createRuntimeWith } = await import('./runtime/runtime.js');
-    const { squadsProgram } = options;
-    return createRuntimeWith({ nativePrograms: new Map(), ...(squadsProgram && { squadsProgram }) });
+  const { squadsProgram } = options;
+  return new LedgerChain(ledger, async () => {
+    const { createRuntime } = await import('./runtime/runtime.js');
+    return createRuntime(squadsProgram === undefined ? {} : { squadsProgram });
   });
 }

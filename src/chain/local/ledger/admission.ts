@@ -1,29 +1,14 @@
 /** Which transactions land, and together with which others; what each does to accounts is the runtime's to say. */
 import { invariant } from '../../../errors/flywheel-error.js';
-import type { Address } from '../../../values/address.js';
-import type { AccountState } from '../../account.js';
-import type { Rejection, TransactionError } from '../../chain.js';
+import type { Rejection } from '../../chain.js';
+import type { AccountSource, ExecutionResult, Runtime } from '../runtime/local-runtime.js';
 import { Overlay } from '../runtime/overlay.js';
-import type { AccountSource, RuntimeClock } from '../vm/vm.js';
 import type { LedgerDraft } from './draft.js';
 import type { Envelope } from './envelope.js';
 import type { Landing, SignatureSet } from './transaction-table.js';
 
 /** What running a transaction does. */
-export interface Execution {
-  readonly error: TransactionError | null;
-  /** False when it could not even start: nothing is charged and nothing is kept. */
-  readonly landed: boolean;
-  readonly changes: ReadonlyMap<Address, AccountState | null>;
-  readonly logs: readonly string[];
-  readonly computeUnits: bigint;
-  readonly feeLamports: bigint;
-}
-
-/** Runs a transaction on whatever accounts it is shown. */
-export interface Executor {
-  execute(transaction: Uint8Array, source: AccountSource, clock: RuntimeClock): Execution;
-}
+export type Execution = Omit<ExecutionResult, 'signature'>;
 
 const refused = (error: string, logs: readonly string[] = []): Execution => ({
   error: { kind: 'transaction', error },
@@ -47,13 +32,13 @@ const toLanding = ({ wire, signature }: Envelope, execution: Execution): Landing
 /** Takes the transactions of one call into one draft. */
 export class Admission {
   readonly #draft: LedgerDraft;
-  readonly #executor: Executor;
+  readonly #runtime: Runtime;
   readonly #landedBefore: SignatureSet;
 
   /** @param envelopes - all that the call brings; which of them landed before is looked up in one go. */
-  constructor(draft: LedgerDraft, executor: Executor, envelopes: readonly Envelope[]) {
+  constructor(draft: LedgerDraft, runtime: Runtime, envelopes: readonly Envelope[]) {
     this.#draft = draft;
-    this.#executor = executor;
+    this.#runtime = runtime;
     this.#landedBefore = draft.landedBefore(envelopes.map(({ signature }) => signature));
   }
 
@@ -98,7 +83,7 @@ export class Admission {
   #execute(envelope: Envelope, source: AccountSource): Execution {
     if (envelope.flaw !== null) return refused('SanitizeFailure', [envelope.flaw]);
     if (!this.#draft.isGoodBlockhash(envelope.blockhash)) return refused('BlockhashNotFound');
-    return this.#executor.execute(envelope.wire, source, this.#draft.clock());
+    return this.#runtime.execute(envelope.wire, source, this.#draft.clock());
   }
 }
 

@@ -2,7 +2,8 @@
 import { hash } from 'node:crypto';
 import { base58Encode } from '../../../values/base58.js';
 import { BLOCKHASH_LIFETIME_BLOCKS, type RecentBlockhash } from '../../chain.js';
-import type { LedgerDatabase, SqlValue, Statement } from './database.js';
+import type { LedgerDatabase, SqlValue } from './database.js';
+import { RowWriter } from './row-writer.js';
 
 /** A block; heights stay far below 2^53. */
 export interface Block {
@@ -44,11 +45,12 @@ export function nextBlock(previous: Block, signatures: readonly Uint8Array[], ti
 export class BlockTable {
   readonly #database: LedgerDatabase;
   readonly #recent = new Map<string, number>();
+  readonly #writer: RowWriter;
   #tip: Block | undefined;
-  #insert: Statement | undefined;
 
   constructor(database: LedgerDatabase) {
     this.#database = database;
+    this.#writer = new RowWriter(database, 'blocks', ['height', 'hash', 'time_ms']);
   }
 
   get tip(): Block {
@@ -72,15 +74,21 @@ export class BlockTable {
     return height !== undefined && this.tip.height + 1 - height <= LIFETIME;
   }
 
-  /** Writes the next block. Memory follows at once: {@link forget} it when the commit fails. */
+  /** Adds the next block, in memory: it lasts only if {@link flush} and the commit follow, else {@link forget} it. */
   append(block: Block): void {
-    this.#insert ??= this.#database.prepare('INSERT INTO blocks VALUES (?, ?, ?)');
-    this.#insert.run([block.height, block.hash, block.timeMs]);
+    this.#writer.add([block.height, block.hash, block.timeMs]);
     this.#tip = block;
     if (this.#recent.size > 0) this.#slide(block);
   }
 
+  /** Writes the added blocks. */
+  flush(): void {
+    this.#writer.flush();
+  }
+
+  /** Drops all that is in memory. */
   forget(): void {
+    this.#writer.discard();
     this.#tip = undefined;
     this.#recent.clear();
   }

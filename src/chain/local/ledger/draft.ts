@@ -2,8 +2,8 @@
 import { invariant } from '../../../errors/flywheel-error.js';
 import type { Address } from '../../../values/address.js';
 import type { AccountState } from '../../account.js';
+import type { AccountSource, RuntimeClock } from '../runtime/local-runtime.js';
 import { Overlay } from '../runtime/overlay.js';
-import type { AccountSource, RuntimeClock } from '../vm/vm.js';
 import type { AccountChanges, AccountTable } from './account-table.js';
 import { type BlockTable, nextBlock } from './block-table.js';
 import { type Landing, SignatureSet, type TransactionTable } from './transaction-table.js';
@@ -30,11 +30,6 @@ export class LedgerDraft implements AccountSource {
     this.#tables = tables;
     this.#nowMs = nowMs;
     this.#overlay = new Overlay(tables.accounts);
-  }
-
-  /** What the whole draft changed, each account once. */
-  changes(): AccountChanges {
-    return this.#overlay.changes();
   }
 
   get(address: Address): AccountState | null {
@@ -74,10 +69,19 @@ export class LedgerDraft implements AccountSource {
     const block = nextBlock(blocks.tip, signatures, this.#timeMs());
     blocks.append(block);
     for (const [position, landing] of landings.entries()) {
-      transactions.insert(block.height, position, landing);
+      transactions.append(block.height, position, landing);
       for (const [address, state] of landing.changes) this.#overlay.set(address, state);
       this.#landedHere.add(landing.signature);
     }
+  }
+
+  /** Writes all of it, each changed account once. @returns the changes. */
+  flush(): AccountChanges {
+    const changes = this.#overlay.changes();
+    this.#tables.blocks.flush();
+    this.#tables.transactions.flush();
+    this.#tables.accounts.put(changes);
+    return changes;
   }
 
   /** The wall clock, unless it went backwards. */

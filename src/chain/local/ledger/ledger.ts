@@ -69,9 +69,7 @@ export class Ledger {
         this.#refresh();
         const draft = new LedgerDraft(this.#tables, this.#clock.nowMs());
         const result = work(draft);
-        const changes = draft.changes();
-        this.#tables.accounts.put(changes);
-        return [result, changes] as const;
+        return [result, draft.flush()] as const;
       });
       this.#tables.accounts.adopt(changes);
       return result;
@@ -97,6 +95,7 @@ export class Ledger {
     this.#seenVersion = undefined;
     this.#tables.accounts.forget();
     this.#tables.blocks.forget();
+    this.#tables.transactions.forget();
   }
 }
 
@@ -110,7 +109,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     prepareSchema(database, () => {
       const { accounts, seed = randomBytes(GENESIS_SEED_BYTES) } = options.genesis;
       const genesis = genesisBlock(seed, options.clock.nowMs());
-      new BlockTable(database).append(genesis);
+      const blocks = new BlockTable(database);
+      blocks.append(genesis);
+      blocks.flush();
       new AccountTable(database).put(new Map(accounts));
       database.prepare('INSERT INTO meta VALUES (?, ?)').run(['genesis_hash', genesis.hash]);
     });

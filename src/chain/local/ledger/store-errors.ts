@@ -60,6 +60,9 @@ const REASONS: ReadonlyMap<string, Reason> = new Map([
   ],
 ]);
 
+/** Codes that say this program is wrong, not the file. */
+const OWN_FAULTS: ReadonlySet<string> = new Set(['CONSTRAINT', 'ERROR', 'MISUSE', 'RANGE', 'MISMATCH']);
+
 /** The primary result code: `SQLITE_IOERR_WRITE` is `IOERR`. */
 function resultCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -89,7 +92,7 @@ export const ledgerDamaged = (path: string, cause: unknown): FlywheelError =>
 export function translateStoreError(path: string, error: unknown): unknown {
   if (isFlywheelError(error)) return error;
   const code = resultCode(error);
-  if (code === undefined) return error;
+  if (code === undefined || OWN_FAULTS.has(code)) return error;
   const { what, hint } = REASONS.get(code === 'LOCKED' ? 'BUSY' : code) ?? {
     what: `cannot be used (SQLite ${code})`,
     hint: 'Set FLYWHEEL_DEBUG=1 to see the cause.',

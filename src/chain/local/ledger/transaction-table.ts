@@ -5,6 +5,7 @@ import type { AccountState } from '../../account.js';
 import type { Signature, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 import type { LedgerDatabase, SqlValue, Statement } from './database.js';
+import { RowWriter } from './row-writer.js';
 
 /** What a transaction did that lands now. */
 export interface Landing {
@@ -18,6 +19,7 @@ export interface Landing {
   readonly computeUnits: bigint;
 }
 
+const COLUMNS = ['signature', 'slot', 'position', 'wire', 'error', 'logs', 'fee_lamports', 'compute_units'];
 /** Signatures looked up by one statement. */
 const LOOK_UP_CHUNK = 32;
 
@@ -40,20 +42,18 @@ export class SignatureSet {
 /** The table `transactions`. */
 export class TransactionTable {
   readonly #database: LedgerDatabase;
-  #insert: Statement | undefined;
+  readonly #writer: RowWriter;
   #among: Statement | undefined;
   #record: Statement | undefined;
 
   constructor(database: LedgerDatabase) {
     this.#database = database;
+    this.#writer = new RowWriter(database, 'transactions', COLUMNS);
   }
 
-  insert(slot: number, position: number, landing: Landing): void {
-    this.#insert ??= this.#database.prepare(
-      'INSERT INTO transactions (signature, slot, position, wire, error, logs, fee_lamports, compute_units) ' +
-        'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    );
-    this.#insert.run([
+  /** Adds a row, in memory: {@link flush} writes it. */
+  append(slot: number, position: number, landing: Landing): void {
+    this.#writer.add([
       landing.signature,
       slot,
       position,
@@ -63,6 +63,16 @@ export class TransactionTable {
       landing.feeLamports.toString(),
       Number(landing.computeUnits),
     ]);
+  }
+
+  /** Writes the added rows. */
+  flush(): void {
+    this.#writer.flush();
+  }
+
+  /** Drops the added rows. */
+  forget(): void {
+    this.#writer.discard();
   }
 
   /** Which of these have landed. */

@@ -1,0 +1,371 @@
+/** The ledger by itself: what lasts, who sees what when, and what is left when a write goes wrong. */
+import { createHash } from 'node:crypto';
+import { chmodSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
+import { AccountTable } from '../../../../../src/chain/local/ledger/account-table.js';
+import { BlockTable } from '../../../../../src/chain/local/ledger/block-table.js';
+import { type LedgerDatabase, openDatabase } from '../../../../../src/chain/local/ledger/database.js';
+import { Ledger, type LedgerOptions, openLedger } from '../../../../../src/chain/local/ledger/ledger.js';
+import { SCHEMA_VERSION } from '../../../../../src/chain/local/ledger/schema.js';
+import { type Landing, TransactionTable } from '../../../../../src/chain/local/ledger/transaction-table.js';
+import { SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
+import { type FlywheelError, isFlywheelError } from '../../../../../src/errors/flywheel-error.js';
+import { base58Encode } from '../../../../../src/values/base58.js';
+import {
+  chainOptions,
+  HandClock,
+  namedSigner,
+  removeDirectories,
+  temporaryDirectory,
+  treasury,
+} from '../../../../support/chain.js';
+
+const alice = namedSigner('alice').address;
+
+const account = (lamports: bigint, data = new Uint8Array(0)): AccountState => ({
+  lamports,
+  owner: SYSTEM_PROGRAM,
+  data,
+  executable: false,
+  rentEpoch: RENT_EPOCH_EXEMPT,
+});
+
+const signatureOf = (name: string): Uint8Array => createHash('sha512').update(name).digest();
+
+const landing = (name: string, lamports: bigint, sizeBytes = 0): Landing => ({
+  signature: signatureOf(name),
+  wire: Buffer.from(`wire of ${name}`),
+  error: null,
+  changes: new Map([[alice, account(lamports, new Uint8Array(sizeBytes))]]),
+  logs: [`log of ${name}`],
+  feeLamports: 5_000n,
+  computeUnits: 150n,
+});
+
+/** A ledger together with its connection, to bring about what the operating system otherwise would. */
+async function ledgerWithConnection(options: LedgerOptions): Promise<[Ledger, LedgerDatabase]> {
+  (await openLedger(options)).close();
+  const database = await openDatabase({ path: options.path, readOnly: false });
+  const tables = {
+    accounts: new AccountTable(database),
+    blocks: new BlockTable(database),
+    transactions: new TransactionTable(database),
+  };
+  return [new Ledger(database, tables, options.clock), database];
+}
+
+const lamportsOf = (ledger: Ledger): bigint | undefined =>
+  ledger.read(({ accounts }) => accounts.get(alice)?.lamports);
+const heightOf = (ledger: Ledger): number => ledger.read(({ blocks }) => blocks.tip.height);
+
+async function unavailable(work: () => unknown): Promise<FlywheelError> {
+  try {
+    await work();
+  } catch (error) {
+    if (isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) return error;
+    throw error;
+  }
+  return expect.unreachable('It should have been refused.');
+}
+
+afterAll(removeDirectories);
+
+let options: LedgerOptions;
+beforeEach(() => {
+  options = chainOptions(temporaryDirectory());
+});
+
+describe('openLedger', () => {
+  it('begins with the accounts of the genesis, in a file that only its owner reads', async () => {
+    const ledger = await openLedger(options);
+    expect(ledger.read(({ accounts }) => accounts.get(treasury.address)?.lamports)).toBe(
+      500_000_000_000_000_000n,
+    );
+    expect(heightOf(ledger)).toBe(0);
+    ledger.write((draft) => draft.append([landing('one', 1n)]));
+    for (const suffix of ['', '-wal', '-shm'])
+      expect(statSync(options.path + suffix).mode & 0o777).toBe(0o600);
+    ledger.close();
+  });
+
+  it('leaves the mode of a file that is there', async () => {
+    (await openLedger(options)).close();
+    chmodSync(options.path, 0o640);
+    (await openLedger(options)).close();
+    expect(statSync(options.path).mode & 0o777).toBe(0o640);
+  });
+
+  it('makes the same blocks from the same seed, others without', async () => {
+    const hashes = async (given: LedgerOptions) => {
+      const ledger = await openLedger(given);
+      ledger.write((draft) => draft.append([landing('one', 1n), landing('two', 2n)]));
+      const { blockhash } = ledger.read(({ blocks }) => blocks.latest());
+      ledger.close();
+      return blockhash;
+    };
+    const seeded = await hashes(options);
+    expect(await hashes(chainOptions(temporaryDirectory()))).toBe(seeded);
+    const { accounts } = options.genesis;
+    const random = { ...chainOptions(temporaryDirectory()), genesis: { accounts } };
+    expect(await hashes(random)).not.toBe(seeded);
+  });
+
+  it('finds everything again, and ignores another genesis', async () => {
+    const first = await openLedger(options);
+    const state = { ...account(2n ** 64n - 1n, Uint8Array.of(1, 2, 3)), executable: true, rentEpoch: 7n };
+    const error = { kind: 'instruction', index: 1, custom: 6000 } as const;
+    first.write((draft) =>
+      draft.append([{ ...landing('one', 0n), error, changes: new Map([[alice, state]]) }]),
+    );
+    const latest = first.read(({ blocks }) => blocks.latest());
+    first.close();
+
+    const again = await openLedger({ ...options, genesis: { accounts: [] } });
+    expect(again.read(({ accounts }) => accounts.get(alice))).toEqual({
+      ...state,
+      data: Buffer.from([1, 2, 3]),
+    });
+    expect(again.read(({ blocks }) => blocks.latest())).toEqual(latest);
+    expect(again.read(({ transactions }) => transactions.record(base58Encode(signatureOf('one'))))).toEqual({
+      signature: base58Encode(signatureOf('one')),
+      slot: 1n,
+      blockTimeMs: options.clock.nowMs(),
+      error,
+      logs: ['log of one'],
+      feeLamports: 5_000n,
+      computeUnits: 150n,
+    });
+    again.close();
+  });
+
+  it('refuses a ledger of a newer schema and leaves it as it is', async () => {
+    const [ledger, database] = await ledgerWithConnection(options);
+    database.exec(`PRAGMA user_version = ${SCHEMA_VERSION + 1}; PRAGMA wal_checkpoint(TRUNCATE)`);
+    ledger.close();
+    const before = readFileSync(options.path);
+    const { message } = await unavailable(() => openLedger(options));
+    expect(message).toBe(
+      `The ledger ${options.path} was written by a newer flywheel (schema 2, this one knows 1).`,
+    );
+    expect(readFileSync(options.path)).toEqual(before);
+  });
+
+  it.each([
+    ['text', 'hello, I am not a database. '.repeat(100), 'is damaged or is not a ledger'],
+    ['half a page', 'SQLite format 3\0', 'is damaged or is not a ledger'],
+  ])('refuses a file of %s and leaves it as it is', async (_, content, reason) => {
+    writeFileSync(options.path, content);
+    const { message } = await unavailable(() => openLedger(options));
+    expect(message).toBe(`The ledger ${options.path} ${reason}.`);
+    expect(readFileSync(options.path, 'utf8')).toBe(content);
+  });
+
+  it('refuses a database of something else', async () => {
+    const other = await openDatabase({ path: options.path, readOnly: false });
+    other.exec('CREATE TABLE theirs (id INTEGER)');
+    other.close();
+    expect((await unavailable(() => openLedger(options))).message).toBe(
+      `The ledger ${options.path} is not a ledger.`,
+    );
+  });
+
+  it('says when a directory is in its place or none is around it', async () => {
+    const directory = temporaryDirectory();
+    expect((await unavailable(() => openLedger({ ...options, path: directory }))).message).toBe(
+      `The ledger ${directory} cannot be opened.`,
+    );
+    const path = join(directory, 'missing', 'ledger.db');
+    expect((await unavailable(() => openLedger({ ...options, path }))).message).toBe(
+      `The ledger ${path} cannot be opened.`,
+    );
+  });
+
+  it('notices that pages are missing when it reads them', async () => {
+    const [ledger, database] = await ledgerWithConnection(options);
+    for (let block = 0; block < 200; block += 1) {
+      ledger.write((draft) => draft.append([landing(`block ${block}`, 1n, 200)]));
+    }
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    ledger.close();
+    truncateSync(options.path, 8_192);
+    const { message } = await unavailable(async () => {
+      const broken = await openLedger(options);
+      broken.write((draft) => draft.append([landing('more', 2n)]));
+    });
+    expect(message).toBe(`The ledger ${options.path} is damaged.`);
+  });
+});
+
+describe('a ledger opened to read only', () => {
+  it('reads, refuses to write, and does not make a file', async () => {
+    const readOnly = { ...options, readOnly: true };
+    expect((await unavailable(() => openLedger(readOnly))).message).toBe(
+      `The ledger ${options.path} does not exist.`,
+    );
+    const writer = await openLedger(options);
+    writer.write((draft) => draft.append([landing('one', 1n)]));
+    const reader = await openLedger(readOnly);
+    expect(lamportsOf(reader)).toBe(1n);
+    const { message } = await unavailable(() => reader.write((draft) => draft.append([landing('two', 2n)])));
+    expect(message).toBe(`The ledger ${options.path} is read-only.`);
+    writer.write((draft) => draft.append([landing('two', 2n)]));
+    expect(lamportsOf(reader)).toBe(2n);
+    expect(heightOf(reader)).toBe(2);
+    reader.close();
+    writer.close();
+  });
+});
+
+describe('Ledger.write', () => {
+  it('keeps nothing when the work fails', async () => {
+    const ledger = await openLedger(options);
+    ledger.write((draft) => draft.append([landing('one', 1n)]));
+    const latest = ledger.read(({ blocks }) => blocks.latest());
+    expect(() =>
+      ledger.write((draft) => {
+        draft.append([landing('two', 2n)]);
+        expect(draft.get(alice)?.lamports).toBe(2n);
+        throw new RangeError('stop');
+      }),
+    ).toThrow(RangeError);
+    expect(lamportsOf(ledger)).toBe(1n);
+    expect(ledger.read(({ blocks }) => blocks.latest())).toEqual(latest);
+    expect(ledger.read(({ transactions }) => transactions.wire(base58Encode(signatureOf('two'))))).toBeNull();
+    ledger.write((draft) => draft.append([landing('three', 3n)]));
+    expect(heightOf(ledger)).toBe(2);
+    ledger.close();
+  });
+
+  it('believes nothing that a full disk kept from being written', async () => {
+    const [ledger, database] = await ledgerWithConnection(options);
+    ledger.write((draft) => draft.append([landing('one', 1n)]));
+    const latest = ledger.read(({ blocks }) => blocks.latest());
+    database.exec(`PRAGMA max_page_count = ${database.number('PRAGMA page_count') + 2}`);
+
+    const error = await unavailable(() =>
+      ledger.write((draft) => draft.append([landing('two', 2n, 100_000)])),
+    );
+    expect(error.message).toBe(`The ledger ${options.path} cannot grow: the disk or the quota is full.`);
+    expect(lamportsOf(ledger)).toBe(1n);
+    expect(ledger.read(({ blocks }) => blocks.latest())).toEqual(latest);
+
+    database.exec('PRAGMA max_page_count = 1000000');
+    ledger.write((draft) => draft.append([landing('two', 2n, 100_000)]));
+    expect(lamportsOf(ledger)).toBe(2n);
+    ledger.close();
+  });
+
+  it('says when another process keeps the ledger locked, and goes on afterwards', async () => {
+    const [ledger, database] = await ledgerWithConnection(options);
+    database.exec('PRAGMA busy_timeout = 0');
+    const other = await openDatabase({ path: options.path, readOnly: false });
+    other.exec('BEGIN IMMEDIATE');
+    const { message } = await unavailable(() => ledger.write((draft) => draft.append([landing('one', 1n)])));
+    expect(message).toBe(`The ledger ${options.path} is locked by another process.`);
+    expect(lamportsOf(ledger)).toBeUndefined();
+    other.exec('ROLLBACK');
+    ledger.write((draft) => draft.append([landing('one', 1n)]));
+    expect(lamportsOf(ledger)).toBe(1n);
+    other.close();
+    ledger.close();
+  });
+
+  it('does not let one signature land twice', async () => {
+    const ledger = await openLedger(options);
+    ledger.write((draft) => draft.append([landing('one', 1n)]));
+    expect(() => ledger.write((draft) => draft.append([landing('one', 2n)]))).toThrow(/UNIQUE constraint/);
+    expect(lamportsOf(ledger)).toBe(1n);
+    expect(heightOf(ledger)).toBe(1);
+    ledger.close();
+  });
+
+  it('removes an account that is gone', async () => {
+    const ledger = await openLedger(options);
+    ledger.write((draft) => draft.append([landing('one', 1n)]));
+    ledger.write((draft) => draft.append([{ ...landing('two', 0n), changes: new Map([[alice, null]]) }]));
+    expect(ledger.read(({ accounts }) => accounts.get(alice))).toBeNull();
+    ledger.close();
+    const again = await openLedger(options);
+    expect(again.read(({ accounts }) => accounts.get(alice))).toBeNull();
+    again.close();
+  });
+
+  it('gives the block the time of the clock, and never an earlier one than before', async () => {
+    const clock = new HandClock(1_000_999);
+    const ledger = await openLedger({ ...options, clock });
+    expect(ledger.rehearse((draft) => draft.clock())).toEqual({ slot: 1n, epoch: 0n, unixTimestamp: 1_000n });
+    clock.timeMs = 5;
+    ledger.write((draft) => draft.append([landing('one', 1n)]));
+    expect(ledger.read(({ blocks }) => blocks.tip.timeMs)).toBe(1_000_999);
+    clock.timeMs = 2_000_000.7;
+    ledger.write((draft) => draft.append([landing('two', 1n)]));
+    expect(ledger.read(({ blocks }) => blocks.tip.timeMs)).toBe(2_000_000);
+    ledger.close();
+  });
+});
+
+describe('two connections to one ledger', () => {
+  it('see what the other has committed, accounts and blocks alike', async () => {
+    const one = await openLedger(options);
+    const two = await openLedger(options);
+    for (let round = 1; round <= 20; round += 1) {
+      const [writer, reader] = round % 2 === 0 ? [one, two] : [two, one];
+      expect(lamportsOf(reader)).toBe(round === 1 ? undefined : BigInt(round - 1));
+      writer.write((draft) => {
+        expect(draft.get(alice)?.lamports).toBe(round === 1 ? undefined : BigInt(round - 1));
+        draft.append([landing(`round ${round}`, BigInt(round))]);
+      });
+      expect(lamportsOf(reader)).toBe(BigInt(round));
+      expect(reader.read(({ blocks }) => blocks.latest())).toEqual(
+        writer.read(({ blocks }) => blocks.latest()),
+      );
+    }
+    one.close();
+    two.close();
+  });
+
+  it('give the same object for an account as long as nobody changes it', async () => {
+    const one = await openLedger(options);
+    const two = await openLedger(options);
+    const change = landing('one', 1n);
+    one.write((draft) => draft.append([change]));
+    const get = (ledger: Ledger) => ledger.read(({ accounts }) => accounts.get(alice));
+    expect(get(one)).toBe(change.changes.get(alice));
+    expect(get(two)).toBe(get(two));
+    two.write((draft) => draft.append([landing('two', 2n)]));
+    expect(get(one)?.lamports).toBe(2n);
+    one.close();
+    two.close();
+  });
+
+  it('let a reader read while the other writes', async () => {
+    const one = await openLedger(options);
+    const two = await openLedger(options);
+    one.write((draft) => {
+      draft.append([landing('one', 1n)]);
+      expect(lamportsOf(two)).toBeUndefined();
+    });
+    expect(lamportsOf(two)).toBe(1n);
+    one.close();
+    two.close();
+  });
+});
+
+describe('blockhashes of a ledger that was opened anew', () => {
+  it('are good for the last 150 blocks and no others', async () => {
+    const first = await openLedger(options);
+    const hashes: Uint8Array[] = [first.read(({ blocks }) => blocks.tip.hash)];
+    for (let block = 0; block < 160; block += 1) {
+      first.write((draft) => draft.append([landing(`block ${block}`, 1n)]));
+      hashes.push(first.read(({ blocks }) => blocks.tip.hash));
+    }
+    const again = await openLedger(options);
+    for (const ledger of [first, again]) {
+      const good = ledger.read(({ blocks }) => hashes.map((hash) => blocks.isGood(hash)));
+      expect(good).toEqual(hashes.map((_, height) => height >= 160 - 149));
+      ledger.close();
+    }
+  });
+});
