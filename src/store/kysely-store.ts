@@ -31,15 +31,32 @@ const repositories = (session: Session): StoreTransaction => ({
   bundles: bundleRepository(session),
 });
 
+/** The store over two ways to the same data. Closing waits for the transactions that were begun before. */
 export function createKyselyStore({ writer, reader, close }: KyselyStoreSources): Store {
   const compiled = new Map<string, CompiledQuery>();
+  const running = new Set<Promise<unknown>>();
+
+  const run = async <Result>(transaction: Promise<Result>): Promise<Result> => {
+    running.add(transaction);
+    try {
+      return await transaction;
+    } finally {
+      running.delete(transaction);
+    }
+  };
+
   return {
-    transaction: (work) => writer.transaction().execute((db) => work(repositories({ db, compiled }))),
+    transaction: (work) => run(writer.transaction().execute((db) => work(repositories({ db, compiled })))),
     read: async (work) =>
-      reader()
-        .transaction()
-        .setAccessMode('read only')
-        .execute((db) => work(repositories({ db, compiled }))),
-    close,
+      run(
+        reader()
+          .transaction()
+          .setAccessMode('read only')
+          .execute((db) => work(repositories({ db, compiled }))),
+      ),
+    close: async () => {
+      await Promise.allSettled(running);
+      await close();
+    },
   };
 }

@@ -122,7 +122,6 @@ const batches = (integer: string): readonly string[] => [
     rent_reclaimed_lamports text not null ${isU64('rent_reclaimed_lamports')},
     date_created text not null,
     date_updated text not null,
-    unique (flywheel_id, batch_index),
     check (status in ('AVAILABLE_TO_QUEUE', 'FINALIZED') or execute_result is not null))`,
   `create index batches_open on batches (token_id, ordinal) where status in ('AVAILABLE_TO_QUEUE', 'FINALIZED')`,
   'create index batches_status on batches (status)',

@@ -25,8 +25,7 @@ export const MIGRATIONS: readonly Migration[] = [initialSchema];
 /** The version of the store that this build writes. */
 export const STORE_VERSION = MIGRATIONS.length;
 
-/** The version of a store that has the table of migrations. */
-export async function readStoreVersion(db: Kysely<Tables>): Promise<number> {
+async function readStoreVersion(db: Kysely<Tables>): Promise<number> {
   const row = await db
     .selectFrom('store_migrations')
     .select(({ fn }) => fn.max('version').as('version'))

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult, TransactionSettings } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { isBusy, lockedTooLong, storeClosed, toStoreError } from './errors.js';
+import { isBusy, isReadOnly, lockedTooLong, storeClosed, toStoreError } from './errors.js';
 import { createTurns, type Turns } from './turns.js';
 
 /** What is needed of a prepared statement. */
@@ -29,6 +29,8 @@ export interface SqliteDriverOptions {
   readonly file: string;
   /** For how long to wait for a lock, here or in another process. */
   readonly busyTimeoutMs: number;
+  /** Is the connection for snapshots only? Errors then tell a write in the wrong place from a read-only file. */
+  readonly readOnly?: boolean;
 }
 
 /** Prepared statements that are kept; the house has fewer, so this only bounds a mistake. */
@@ -63,8 +65,7 @@ export class SqliteDriver implements Driver {
     return new SqliteConnection((sql, parameters) => this.#execute(sql, parameters), this.#options.database);
   }
 
-  async releaseConnection(connection: SqliteConnection): Promise<void> {
-    connection.end();
+  async releaseConnection(): Promise<void> {
     this.#turns.give();
   }
 
@@ -79,7 +80,7 @@ export class SqliteDriver implements Driver {
     for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS)) {
       try {
         this.#prepare(begin).run([]);
-        connection.beginTransaction();
+        connection.begin();
         return;
       } catch (error) {
         if (!isBusy(error)) throw toStoreError(error, file);
@@ -91,20 +92,18 @@ export class SqliteDriver implements Driver {
   }
 
   async commitTransaction(connection: SqliteConnection): Promise<void> {
-    connection.endTransaction();
+    connection.check();
     this.#execute('commit', []);
   }
 
   async rollbackTransaction(): Promise<void> {
-    // After some failures, a full disk among them, SQLite has rolled back by itself.
     if (this.#options.database.inTransaction) this.#execute('rollback', []);
   }
 
-  /** Waits for the transaction that runs; those that wait are refused. */
+  /** Closes when it is its turn; whoever comes later is refused. */
   async destroy(beforeClosing?: () => void): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
     await this.#turns.take();
+    this.#closed = true;
     try {
       beforeClosing?.();
     } finally {
@@ -120,6 +119,8 @@ export class SqliteDriver implements Driver {
       if (statement.reader) return { rows: statement.all(parameters).map(toRow) };
       return { numAffectedRows: BigInt(statement.run(parameters).changes), rows: [] };
     } catch (error) {
+      if (this.#options.readOnly && isReadOnly(error))
+        throw new FlywheelError('ERR_INTERNAL', 'A read of the store tried to write.', { cause: error });
       throw toStoreError(error, this.#options.file);
     }
   }
@@ -145,11 +146,11 @@ function toRow(value: unknown): Row {
   return row;
 }
 
-/** The connection for the time of one turn; of no use afterwards, so that nothing slips into the next one's transaction. */
+/** The connection for the time of one turn. */
 class SqliteConnection implements DatabaseConnection {
   readonly #execute: (sql: string, parameters: readonly unknown[]) => QueryResult<Row>;
   readonly #database: SqliteDatabase;
-  #state: 'idle' | 'in transaction' | 'ended' = 'idle';
+  #hasBegun = false;
 
   constructor(
     execute: (sql: string, parameters: readonly unknown[]) => QueryResult<Row>,
@@ -159,36 +160,30 @@ class SqliteConnection implements DatabaseConnection {
     this.#database = database;
   }
 
-  beginTransaction(): void {
-    this.#state = 'in transaction';
+  begin(): void {
+    this.#hasBegun = true;
   }
 
-  endTransaction(): void {
-    this.#check();
-    this.#state = 'idle';
-  }
-
-  end(): void {
-    this.#state = 'ended';
+  /**
+   * After some failures, a full disk among them, SQLite rolls back by itself; a statement that came then would be lasting at
+   * once, outside of any transaction.
+   * @throws `ERR_STORE_UNAVAILABLE`
+   */
+  check(): void {
+    if (this.#hasBegun && !this.#database.inTransaction) {
+      throw new FlywheelError(
+        'ERR_STORE_UNAVAILABLE',
+        'The store rolled the transaction back after an earlier failure.',
+      );
+    }
   }
 
   async executeQuery<Result>(query: CompiledQuery): Promise<QueryResult<Result>> {
-    this.#check();
+    this.check();
     return this.#execute(query.sql, query.parameters) as QueryResult<Result>;
   }
 
   streamQuery(): AsyncIterableIterator<never> {
     throw new FlywheelError('ERR_INTERNAL', 'The store does not stream.');
-  }
-
-  /** A statement outside of its transaction would be lasting at once: refused. */
-  #check(): void {
-    if (this.#state === 'ended')
-      throw new FlywheelError('ERR_INTERNAL', 'The store was used after the end of its transaction.');
-    if (this.#state === 'in transaction' && !this.#database.inTransaction)
-      throw new FlywheelError(
-        'ERR_STORE_UNAVAILABLE',
-        'The transaction was rolled back after an earlier failure.',
-      );
   }
 }

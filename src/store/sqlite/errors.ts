@@ -76,6 +76,8 @@ const firstWords = (code: string): string => code.split('_', 2).join('_');
 /** Is the lock held by someone else at this moment? */
 export const isBusy = (error: unknown): boolean => firstWords(codeOf(error)) === 'SQLITE_BUSY';
 
+export const isReadOnly = (error: unknown): boolean => firstWords(codeOf(error)) === 'SQLITE_READONLY';
+
 const unavailable = (file: string, reason: Reason, cause?: unknown): FlywheelError =>
   new FlywheelError('ERR_STORE_UNAVAILABLE', `The store ${file} ${reason.is}.`, { hint: reason.hint, cause });
 

@@ -3,8 +3,9 @@ import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import { createKyselyStore } from '../kysely-store.js';
-import { migrate, readStoreVersion, refuseNewerStore, STORE_VERSION } from '../migrations/index.js';
+import { migrate, refuseNewerStore, STORE_VERSION } from '../migrations/index.js';
 import type { Store } from '../store.js';
 import type { Tables } from '../tables.js';
 import { type SqliteDatabase, SqliteDriver } from './driver.js';
@@ -37,7 +38,13 @@ interface Place {
 }
 
 async function loadConnect(path: string): Promise<Connect> {
-  const { default: Database } = await import('libsql');
+  const { default: Database } = await import('libsql').catch((cause: unknown) => {
+    throw new FlywheelError(
+      'ERR_STORE_UNAVAILABLE',
+      `The store ${path} cannot be opened: the SQLite driver for ${process.platform} ${process.arch} is not installed.`,
+      { hint: 'Install again without omitting optional dependencies.', cause },
+    );
+  });
   return (timeoutMs, settings) => {
     const database: SqliteDatabase = new Database(path, { timeout: timeoutMs });
     try {
@@ -88,11 +95,17 @@ async function openWriter(connect: Connect, { path, busyTimeoutMs }: Place): Pro
   }
 }
 
-/** One read of the version when the store is up to date. */
+/** The version as it stands in the file, or 0; read without kysely, whose first statement costs more than all of opening. */
+function readVersion(database: SqliteDatabase): number {
+  const tables = database.prepare("select 1 from sqlite_master where name = 'store_migrations'").all([]);
+  if (tables.length === 0) return 0;
+  const [row] = database.prepare('select max(version) as version from store_migrations').all([]);
+  return Number((row as { version: number | null } | undefined)?.version ?? 0);
+}
+
+/** One small read when the store is up to date. */
 async function bringUpToDate(db: Kysely<Tables>, database: SqliteDatabase, path: string): Promise<void> {
-  const hasVersion =
-    database.prepare("select 1 from sqlite_master where name = 'store_migrations'").all([]).length > 0;
-  const version = hasVersion ? await readStoreVersion(db) : 0;
+  const version = readVersion(database);
   refuseNewerStore(version, path);
   if (version < STORE_VERSION) await migrate(db, SQLITE_SCHEMA, path);
 }
@@ -119,6 +132,7 @@ function storeOver(
         database: connect(busyTimeoutMs, READER_SETTINGS),
         file: path,
         busyTimeoutMs,
+        readOnly: true,
       });
       return { driver, db: kyselyOver(driver) };
     } catch (error) {

@@ -1,0 +1,206 @@
+/** Stores to test, and records to put into them. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'libsql';
+import type {
+  ApiKeyRecord,
+  BatchRecord,
+  BundleRecord,
+  BurnIntent,
+  FlywheelRecord,
+  RequestRecord,
+  TokenRecord,
+} from '../../src/store/records.js';
+import { openSqliteStore } from '../../src/store/sqlite/open.js';
+import type { Store } from '../../src/store/store.js';
+import type { Address } from '../../src/values/address.js';
+import { sha256 } from '../../src/values/digest.js';
+import type { UtcDay } from '../../src/values/time.js';
+
+/** A store with a way around its repositories. */
+export interface StoreUnderTest {
+  readonly store: Store;
+  /** Another store on the same data, as another process would open it. */
+  openAgain(options?: { readonly busyTimeoutMs?: number }): Promise<Store>;
+  /** Runs one statement on a connection of its own; rows when it has any. */
+  raw(statement: string): Record<string, unknown>[];
+  dispose(): Promise<void>;
+}
+
+export type OpenStore = () => Promise<StoreUnderTest>;
+
+/** A directory of its own for one test. */
+export const temporaryDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-store-'));
+
+/** Runs one statement on a connection of its own, without the rules of the repositories. */
+export function rawSqlite(path: string, statement: string): Record<string, unknown>[] {
+  const database = new Database(path, { timeout: 5_000 });
+  try {
+    database.exec('pragma foreign_keys = ON');
+    const prepared = database.prepare(statement);
+    if (prepared.reader) return prepared.all() as Record<string, unknown>[];
+    prepared.run();
+    return [];
+  } finally {
+    database.close();
+  }
+}
+
+export const openTemporarySqliteStore: OpenStore = async () => {
+  const directory = temporaryDirectory();
+  const path = join(directory, 'store.db');
+  const opened: Store[] = [];
+  const open = async (options: { readonly busyTimeoutMs?: number } = {}) => {
+    const store = await openSqliteStore({ path, ...options });
+    opened.push(store);
+    return store;
+  };
+  return {
+    store: await open(),
+    openAgain: open,
+    raw: (statement) => rawSqlite(path, statement),
+    async dispose() {
+      for (const store of opened) await store.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+};
+
+export const DAY = '2026-01-31' as UtcDay;
+export const CREATED = '2026-01-31T12:00:00.000Z';
+export const LATER = '2026-01-31T12:00:05.000Z';
+
+export const aToken = (more: Partial<TokenRecord> = {}): TokenRecord => ({
+  id: 'token-1',
+  name: 'Flywheel',
+  symbol: 'FLY',
+  mintAddress: 'Mint1' as Address,
+  decimals: 6,
+  tokenProgram: 'token',
+  generation: 'v1',
+  supply: 18_446_744_073_709_551_615n,
+  burnWallet: 'BurnWallet1' as Address,
+  burnTokenAccount: 'BurnAccount1' as Address,
+  dateCreated: CREATED,
+  ...more,
+});
+
+export const aFlywheel = (more: Partial<FlywheelRecord> = {}): FlywheelRecord => ({
+  id: 'flywheel-1',
+  tokenId: 'token-1',
+  multisig: 'Multisig1' as Address,
+  vaultIndex: 0,
+  vaultAddress: 'Vault1' as Address,
+  vaultTokenAccount: 'VaultAccount1' as Address,
+  owner: 'Owner1' as Address,
+  operator: 'Operator1' as Address,
+  proofTypes: ['PRODUCT_BUY', 'WATCH_AD'],
+  dailyBurnCap: 1_000_000n,
+  dailyAirdropCap: null,
+  ...more,
+});
+
+export const anApiKey = (more: Partial<ApiKeyRecord> = {}): ApiKeyRecord => ({
+  id: 'key-1',
+  tokenId: 'token-1',
+  hash: sha256('key-1'),
+  scopes: ['burn', 'airdrop'],
+  proofTypes: null,
+  dateCreated: CREATED,
+  dateRevoked: null,
+  ...more,
+});
+
+export const aRequest = (more: Partial<RequestRecord> = {}): RequestRecord => ({
+  id: 'request-1',
+  keyId: 'key-1',
+  operation: 'burn',
+  value: 'idempotency-1',
+  fingerprint: sha256('body'),
+  status: 'running',
+  instance: 'instance-1',
+  leaseUntilMs: 1_769_860_860_000,
+  reply: null,
+  batchId: null,
+  dateCreated: CREATED,
+  ...more,
+});
+
+export const aBurn = (sequence: number, more: Partial<BurnIntent> = {}): BurnIntent => ({
+  sequence,
+  requestId: 'request-1',
+  index: sequence - 1,
+  tokenId: 'token-1',
+  keyId: 'key-1',
+  proofType: 'PRODUCT_BUY',
+  proofHash: sha256(`proof ${sequence}`),
+  amount: 1_500_000n,
+  persistOnchain: true,
+  day: DAY,
+  signature: `signature ${sequence}`,
+  transaction: new Uint8Array([sequence % 256, 0, 255]),
+  lastValidBlockHeight: 150n,
+  dateCreated: CREATED,
+  ...more,
+});
+
+export const aBatch = (more: Partial<BatchRecord> = {}): BatchRecord => ({
+  id: 'batch-1',
+  flywheelId: 'flywheel-1',
+  tokenId: 'token-1',
+  keyId: 'key-1',
+  requestId: 'request-1',
+  status: 'AVAILABLE_TO_QUEUE',
+  batchIndex: null,
+  pipelines: [
+    {
+      type: 'PRODUCT_BUY',
+      payload: '{"order":1}',
+      actions: [{ action: 'BURN', amount: 1.5 }],
+      proofHash: sha256('{"order":1}'),
+      message: 'AQID',
+      burn: 18_446_744_073_709_551_615n,
+      airdrop: 0n,
+    },
+  ],
+  day: DAY,
+  initResult: null,
+  executeResult: null,
+  approvalTx: null,
+  approvalLastValidBlockHeight: null,
+  instance: null,
+  leaseUntilMs: 0,
+  cost: { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports: 0n },
+  dateCreated: CREATED,
+  dateUpdated: CREATED,
+  ...more,
+});
+
+export const aBundle = (id: string, more: Partial<BundleRecord> = {}): BundleRecord => ({
+  id,
+  batchId: 'batch-1',
+  phase: 'SETUP',
+  ordinal: 0,
+  firstTransaction: 0,
+  bundleId: sha256(id),
+  transactions: [
+    { signature: `${id}/0`, bytes: new Uint8Array([1, 2, 3]) },
+    { signature: `${id}/1`, bytes: new Uint8Array([4]) },
+  ],
+  lastValidBlockHeight: 300n,
+  status: 'PENDING',
+  errorMessage: null,
+  failedTransaction: null,
+  ...more,
+});
+
+/** A token with its flywheel, a key and a running request: what every other record refers to. */
+export async function register(store: Store): Promise<void> {
+  await store.transaction(async (tx) => {
+    await tx.tokens.insert(aToken());
+    await tx.flywheels.insert(aFlywheel());
+    await tx.apiKeys.insert(anApiKey());
+    await tx.requests.insert(aRequest());
+  });
+}
