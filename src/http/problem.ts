@@ -45,6 +45,9 @@ export function servedError(error: unknown, operation: OperationId | undefined):
   if (isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) {
     return new FlywheelError('ERR_UNAVAILABLE', 'The store is out of reach.', { cause: error });
   }
+  if (isFlywheelError(error, 'ERR_INTERRUPTED')) {
+    return new FlywheelError('ERR_UNAVAILABLE', 'The service is shutting down.', { cause: error });
+  }
   if (isFlywheelError(error) && error.status !== undefined) return error;
   const framework = isFlywheelError(error) ? undefined : fromFramework(error);
   if (framework !== undefined) return framework;

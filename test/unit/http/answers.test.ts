@@ -23,7 +23,10 @@ describe('createHttpServer', () => {
 
   const ask = async (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(server.url + path, init);
-  const burn = (body: RequestInit['body'], headers: Record<string, string> = {}): Promise<Response> =>
+  const burn = (
+    body: NonNullable<RequestInit['body']>,
+    headers: Record<string, string> = {},
+  ): Promise<Response> =>
     ask('/v1/tokenomics/burn', { method: 'POST', body, headers: { ...JSON_TYPE, ...KEY, ...headers } });
   const problem = async (response: Response): Promise<[number, string]> => {
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');

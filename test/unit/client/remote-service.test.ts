@@ -1,0 +1,295 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
+import type { Call } from '../../../src/contract/call.js';
+import { EXAMPLES } from '../../../src/contract/examples.js';
+import type { BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';
+import type { Service } from '../../../src/contract/service.js';
+import type { FlywheelError } from '../../../src/errors/flywheel-error.js';
+import { proofHash } from '../../../src/values/digest.js';
+import { Secret } from '../../../src/values/secret.js';
+import { remoteClient } from '../../support/http.js';
+import { inTurn, json, type Stub, type StubAnswer, startStub } from '../../support/http-stub.js';
+
+const KEY = 'secret-api-key-1234567890';
+const call: Call = { credential: new Secret(KEY), idempotencyKey: '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12' };
+const burn = EXAMPLES.burn.request as BurnRequest;
+const burned = EXAMPLES.burn.response;
+
+const html: StubAnswer = (_request, response) =>
+  void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>hello</html>');
+const cutOff: StubAnswer = (_request, response) => void response.socket?.destroy();
+const half: StubAnswer = (_request, response) =>
+  void response.writeHead(200, { 'content-type': 'application/json' }).end('{"result":"SUC');
+const shorterThanSaid: StubAnswer = (_request, response) => {
+  response.writeHead(200, { 'content-length': '1000' }).write('{"result"');
+  setImmediate(() => response.socket?.destroy());
+};
+const nothing: StubAnswer = (_request, response) => void response.writeHead(200).end();
+const silence: StubAnswer = () => undefined;
+
+describe('createRemoteService', () => {
+  const open: { stub?: Stub; service?: Service } = {};
+  afterEach(async () => {
+    await open.service?.close();
+    await open.stub?.close();
+  });
+
+  const serve = async (answer: StubAnswer, deps: Partial<RemoteServiceDeps> = {}) => {
+    const stub = await startStub(answer);
+    const client = remoteClient(stub.url, deps);
+    Object.assign(open, { stub, service: client.service });
+    return { stub, ...client };
+  };
+  const failure = async (promise: Promise<unknown>): Promise<FlywheelError> => {
+    const error = await promise.then(
+      () => undefined,
+      (thrown: FlywheelError) => thrown,
+    );
+    expect(error?.name).toBe('FlywheelError');
+    return error as FlywheelError;
+  };
+
+  it('sends the same key and body with every try', async () => {
+    const { stub, service } = await serve(inTurn(cutOff, json(503, {}), json(200, burned)));
+    expect((await service.burn(burn, call)).value).toEqual(burned);
+    expect(stub.requests).toHaveLength(3);
+    expect(new Set(stub.requests.map(({ headers }) => headers['x-idempotency-key']))).toEqual(
+      new Set([call.idempotencyKey]),
+    );
+    expect(new Set(stub.requests.map(({ body }) => body)).size).toBe(1);
+  });
+
+  it.each([
+    ['cut off', cutOff],
+    ['half a JSON', half],
+    ['shorter than said', shorterThanSaid],
+    ['nothing', nothing],
+    ['an HTML page', html],
+    ['502 from a gateway', json(502, 'bad gateway')],
+    ['504 from a gateway', (_q, response) => void response.writeHead(504).end('<html>')],
+    ['JSON of another shape', json(200, { result: 1 })],
+  ] as [string, StubAnswer][])(
+    'tells of an unknown outcome when a POST only gets: %s',
+    async (_name, answer) => {
+      const { stub, service } = await serve(answer);
+      const error = await failure(service.burn(burn, call));
+      expect([error.code, error.exitCode, error.options.idempotencyKey]).toEqual([
+        'ERR_OUTCOME_UNKNOWN',
+        7,
+        call.idempotencyKey,
+      ]);
+      expect(error.hint).toContain(call.idempotencyKey);
+      expect(stub.requests).toHaveLength(3);
+    },
+  );
+
+  it.each([
+    ['cut off', cutOff, 'ERR_UNAVAILABLE', 6, /broke/],
+    ['half a JSON', half, 'ERR_RESPONSE_INVALID', 1, /incomplete or broken JSON/],
+    ['nothing', nothing, 'ERR_RESPONSE_INVALID', 1, /with nothing/],
+    ['an HTML page', html, 'ERR_RESPONSE_INVALID', 1, /an HTML page/],
+    ['a gateway error', json(502, 'x'), 'ERR_RESPONSE_INVALID', 6, /502/],
+    ['JSON of another shape', json(200, { id: 7 }), 'ERR_RESPONSE_INVALID', 1, /id: /],
+  ] as [string, StubAnswer, string, number, RegExp][])(
+    'names what a GET got: %s',
+    async (_name, answer, code, exit, message) => {
+      const { service } = await serve(answer);
+      const error = await failure(service.currentBatch(call));
+      expect([error.code, error.exitCode]).toEqual([code, exit]);
+      expect(error.message).toMatch(message);
+    },
+  );
+
+  it('does not wait for an answer longer than the time-out', async () => {
+    const { service } = await serve(silence, { requestTimeoutMs: 60 });
+    expect(await failure(service.burn(burn, call))).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
+    const slowly: StubAnswer = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const drip = setInterval(() => response.write(' '), 10);
+      response.on('close', () => clearInterval(drip));
+    };
+    await open.stub?.close();
+    const slow = await serve(slowly, { requestTimeoutMs: 100 });
+    expect(await failure(slow.service.currentBatch(call))).toMatchObject({ code: 'ERR_UNAVAILABLE' });
+  });
+
+  it('knows that nothing happened when the connection is refused', async () => {
+    const { stub, service } = await serve(silence);
+    await stub.close();
+    const error = await failure(service.burn(burn, call));
+    expect([error.code, error.exitCode, error.options.idempotencyKey]).toEqual([
+      'ERR_UNAVAILABLE',
+      6,
+      call.idempotencyKey,
+    ]);
+  });
+
+  it('believes a refusal of the request itself, also after a try without answer', async () => {
+    const refused = json(400, { error: 'ERR_INVALID_PROOF', message: 'No.' }, { 'x-request-id': 'r-7' });
+    const { stub, service } = await serve(inTurn(cutOff, refused));
+    expect(await failure(service.burn(burn, call))).toMatchObject({
+      code: 'ERR_INVALID_PROOF',
+      message: 'No.',
+      options: { status: 400, requestId: 'r-7', idempotencyKey: call.idempotencyKey },
+    });
+    expect(stub.requests).toHaveLength(2);
+  });
+
+  it('does not take a refusal at the door for an answer to an earlier try', async () => {
+    for (const [status, code] of [
+      [401, 'ERR_UNAUTHORIZED'],
+      [429, 'ERR_RATE_LIMIT_EXCEEDED'],
+      [409, 'ERR_DUPLICATE_IDEMPOTENCY_KEY'],
+      [409, 'ERR_BATCH_IN_PROGRESS'],
+      [503, 'ERR_UNAVAILABLE'],
+    ] as const) {
+      const { service } = await serve(inTurn(cutOff, json(status, { error: code, message: 'no' })));
+      expect(await failure(service.burn(burn, call))).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
+      await open.stub?.close();
+    }
+  });
+
+  it('tries again only what the contract says may be', async () => {
+    const tries = async (status: number, code: string | number): Promise<number> => {
+      const { stub, service } = await serve(json(status, { error: code, message: 'no' }));
+      await failure(service.burn(burn, call));
+      await stub.close();
+      return stub.requests.length;
+    };
+    expect(await tries(400, 'ERR_INVALID_REQUEST')).toBe(1);
+    expect(await tries(401, 'ERR_UNAUTHORIZED')).toBe(1);
+    expect(await tries(403, 'ERR_KEY_SCOPES_UNAUTHORIZED')).toBe(1);
+    expect(await tries(409, 'ERR_DUPLICATE_IDEMPOTENCY_KEY')).toBe(3);
+    expect(await tries(422, 'ERR_IDEMPOTENCY_KEY_REUSED')).toBe(1);
+    expect(await tries(429, 'ERR_RATE_LIMIT_EXCEEDED')).toBe(3);
+    expect(await tries(500, 'ERR_INTERNAL')).toBe(3);
+    expect(await tries(503, 'ERR_UNAVAILABLE')).toBe(3);
+    expect(await tries(400, 17)).toBe(1);
+    expect(await tries(503, 17)).toBe(3);
+  });
+
+  it('waits as long as the service says, else at random and longer each time', async () => {
+    const limited = (headers: Record<string, string>) =>
+      json(429, { error: 'ERR_RATE_LIMIT_EXCEEDED', message: 'no' }, headers);
+    const { service, waits } = await serve(
+      inTurn(limited({ 'retry-after': '7' }), limited({}), json(200, burned)),
+    );
+    await service.burn(burn, call);
+    expect(waits).toEqual([7_000, 500]);
+    const dated = await serve(
+      inTurn(limited({ 'retry-after': new Date(90_000).toUTCString() }), json(200, burned)),
+      {
+        clock: { nowMs: () => 60_000 },
+      },
+    );
+    await dated.service.burn(burn, call);
+    expect(dated.waits).toEqual([30_000]);
+  });
+
+  it('gives up at once when the service asks for more time than there is', async () => {
+    const { stub, service, waits } = await serve(
+      json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }, { 'retry-after': '61' }),
+    );
+    expect(await failure(service.burn(burn, call))).toMatchObject({
+      code: 'ERR_UNAVAILABLE',
+      exitCode: 6,
+      options: { retryAfterSeconds: 61 },
+    });
+    expect([stub.requests.length, waits]).toEqual([1, []]);
+  });
+
+  it('counts all waits of a call against the longest wait', async () => {
+    const { stub, service, waits } = await serve(
+      json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }, { 'retry-after': '40' }),
+    );
+    await failure(service.burn(burn, call));
+    expect([stub.requests.length, waits]).toEqual([2, [40_000]]);
+  });
+
+  it('waits ahead of a limit that it was told of, per operation', async () => {
+    let nowMs = 0;
+    const { stub, service, waits } = await serve(json(200, null, { ratelimit: '"x";r=0;t=3' }), {
+      clock: { nowMs: () => nowMs },
+      sleep: async (ms) => {
+        waits.push(ms);
+        nowMs += ms;
+      },
+    });
+    await service.currentBatch(call);
+    await service.currentBatch(call);
+    await failure(service.getBatch({ batchId: call.idempotencyKey as string }, call));
+    expect(waits.slice(0, 1)).toEqual([3_000]);
+    expect(stub.requests.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it('understands errors with a number, an unknown code, or without a message', async () => {
+    const cases = [
+      [400, { error: 400, message: 'Bad.' }, '400', 5],
+      [401, { error: 17, message: 'Who?' }, '17', 4],
+      [403, { error: 'ERR_BRAND_NEW', message: 'x' }, 'ERR_BRAND_NEW', 4],
+      [404, { error: 'ERR_BATCH_NOT_FOUND', message: 'x', more: 1 }, 'ERR_BATCH_NOT_FOUND', 5],
+      [404, { error: 'ERR_BRAND_NEW' }, 'ERR_BRAND_NEW', 5],
+      [429, { error: 1, message: 'x' }, '1', 6],
+      [500, { error: 500, message: 'x' }, '500', 1],
+      [400, { error: 'ERR_PARTIAL', message: 'x' }, 'ERR_PARTIAL', 5],
+    ] as const;
+    for (const [status, body, code, exit] of cases) {
+      const { service } = await serve(json(status, body));
+      const error = await failure(service.currentBatch(call));
+      expect([error.wireCode, error.exitCode, error.status]).toEqual([code, exit, status]);
+      await open.stub?.close();
+    }
+    for (const [status, exit] of [
+      [401, 4],
+      [404, 5],
+    ] as const) {
+      const { service } = await serve((_q, response) => void response.writeHead(status).end('<html>'));
+      expect((await failure(service.currentBatch(call))).exitCode).toBe(exit);
+      await open.stub?.close();
+    }
+  });
+
+  it('ignores unknown fields wherever they are', async () => {
+    const batch = EXAMPLES.initBatch.response as { batch: { pipelines: { actions: object[] }[] } };
+    const answer = structuredClone(batch);
+    Object.assign(answer, { extra: 1 });
+    Object.assign(answer.batch, { extra: { deep: true } });
+    Object.assign(answer.batch.pipelines[0]?.actions[0] ?? {}, { extra: 'x', toAddress: 1 });
+    const { service } = await serve(json(200, answer));
+    expect((await service.initBatch({ pipelines: [] }, call)).value).toEqual(batch);
+  });
+
+  it('tells of each element of a burn-batch, in the order sent', async () => {
+    const second = { ...burn, proof: { n: 2 } };
+    const third = { ...burn, proof: { n: 3 } };
+    const answer = {
+      success: [{ ...(burned as BurnResult), hash: proofHash(third.proof) }],
+      errors: [{ message: 'no', type: 'ERR_INVALID_PROOF', proof: second.proof, proofType: burn.type }],
+    };
+    const { service } = await serve(json(200, answer));
+    const seen: unknown[] = [];
+    await service.burnBatch([second, third], { ...call, onElement: (element) => seen.push(element) });
+    expect(seen).toMatchObject([
+      { index: 0, status: 'error', type: 'ERR_INVALID_PROOF' },
+      { index: 1, status: 'success', hash: proofHash(third.proof) },
+    ]);
+  });
+
+  it('stops when interrupted, and still tells the idempotency key', async () => {
+    const controller = new AbortController();
+    const { service } = await serve(() => controller.abort());
+    const error = await failure(service.burn(burn, { ...call, signal: controller.signal }));
+    expect([error.code, error.options.idempotencyKey]).toEqual(['ERR_INTERRUPTED', call.idempotencyKey]);
+  });
+
+  it('shows what it does without key, body or proof', async () => {
+    const { service, lines } = await serve(inTurn(json(503, {}), json(200, burned)));
+    await service.burn(burn, call);
+    const log = lines.join('\n');
+    expect(log).toContain('x-service-api-key: ***');
+    expect(log).toContain(`x-idempotency-key: ${call.idempotencyKey}`);
+    expect(log).toMatch(/waiting 0\.3 s/);
+    expect(log).not.toContain(KEY);
+    expect(log).not.toContain('A-1001');
+  });
+});
