@@ -1,11 +1,21 @@
-/** Opens services for the command line. */
-import type { Openers } from '../cli/context.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+/** Opens services for the command line: the embedded engine or the remote API, whichever the settings name. */
+import type { OpenedService, Openers } from '../cli/context.js';
 
-const unavailable = async (): Promise<never> => {
-  throw new FlywheelError('ERR_UNAVAILABLE', 'This build holds no service.');
+export const openService: Openers['openService'] = async (ambient, settings): Promise<OpenedService> => {
+  if (settings.apiUrl.value === null) {
+    const { openEmbeddedService } = await import('./embedded-service.js');
+    return openEmbeddedService(ambient, settings);
+  }
+  const { openRemoteService } = await import('./remote-service.js');
+  return openRemoteService(ambient, settings, settings.apiUrl.value);
 };
 
-export const openService: Openers['openService'] = unavailable;
-export const openLocal: Openers['openLocal'] = unavailable;
-export const startServer: Openers['startServer'] = unavailable;
+export const openLocal: Openers['openLocal'] = async (ambient, settings) => {
+  const { createLocalDesk } = await import('./local-desk.js');
+  return createLocalDesk({ dataDir: settings.dataDir.value, cwd: ambient.cwd, clock: ambient.clock });
+};
+
+export const startServer: Openers['startServer'] = async (ambient, settings, options) => {
+  const { startServerOverEngine } = await import('./server.js');
+  return startServerOverEngine(ambient, settings, options);
+};

@@ -16,11 +16,15 @@ import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
 import { signBurn } from './burn-transaction.js';
 import { isRefusal, type PreparedBurn, type Refusal } from './prepare-burns.js';
 
-/** Where and for whom burns are made. */
-export interface BurnContext {
+/** Where burns are made. */
+export interface BurnScene {
   readonly deps: EngineDeps;
-  readonly principal: Principal;
   readonly token: TokenRecord;
+}
+
+/** Where and for whom burns are made. */
+export interface BurnContext extends BurnScene {
+  readonly principal: Principal;
 }
 
 /** An element on its way: what was asked, or why it was refused. */
@@ -114,7 +118,7 @@ export async function writeIntents(
  * @throws `ERR_UNAVAILABLE` when the outcome of some burn is not known yet; running the request again finds it.
  */
 export async function settleBurns(
-  context: BurnContext,
+  context: BurnScene,
   burns: readonly OpenBurn[],
   submitted: boolean,
 ): Promise<readonly SettledBurn[]> {
@@ -143,7 +147,7 @@ export interface SettledBurn {
 }
 
 async function takeLanded(
-  { deps, token }: BurnContext,
+  { deps, token }: BurnScene,
   burns: readonly OpenBurn[],
   settled: SettledBurn[],
 ): Promise<readonly OpenBurn[]> {
@@ -185,7 +189,7 @@ const failure = (
 });
 
 async function takeRejected(
-  { deps, token }: BurnContext,
+  { deps, token }: BurnScene,
   burns: readonly OpenBurn[],
   receipt: readonly (Rejection | null)[],
   settled: SettledBurn[],
@@ -210,7 +214,7 @@ export const isExpiry = (rejection: Rejection): boolean =>
 
 /** Takes what has landed and signs anew what is proven never to. */
 async function resolve(
-  context: BurnContext,
+  context: BurnScene,
   burns: readonly OpenBurn[],
   settled: SettledBurn[],
 ): Promise<readonly OpenBurn[]> {
@@ -222,7 +226,7 @@ async function resolve(
 }
 
 async function signAnew(
-  { deps, token }: BurnContext,
+  { deps, token }: BurnScene,
   burns: readonly OpenBurn[],
   expired: ReadonlySet<OpenBurn>,
 ): Promise<readonly OpenBurn[]> {

@@ -1,0 +1,50 @@
+/** The embedded engine as a command sees it: the service, its key, its chain, and the flywheel to trust. */
+import { join } from 'node:path';
+import { tokenProgramAddress } from '../chain/programs.js';
+import type { Settings } from '../cli/config/settings.js';
+import type { Ambient, OpenedService, TrustedFlywheel } from '../cli/context.js';
+import { createFileJournal } from '../cli/journal/file-journal.js';
+import type { Store } from '../store/store.js';
+import { openEngine } from './engine.js';
+import { readApiKey, requireHome } from './home.js';
+
+/** @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
+export async function openEmbeddedService(ambient: Ambient, settings: Settings): Promise<OpenedService> {
+  const dataDir = settings.dataDir.value;
+  const home = requireHome(dataDir);
+  const { engine, chain, store, close } = await openEngine(dataDir, home, { clock: ambient.clock });
+  return {
+    kind: 'embedded',
+    service: engine,
+    credential: settings.apiKey.value ?? readApiKey(dataDir),
+    chain,
+    trusted: await readTrusted(store),
+    journal: createFileJournal({
+      directory: join(dataDir, 'journal'),
+      target: dataDir,
+      pid: ambient.pid,
+      clock: ambient.clock,
+    }),
+    close,
+  };
+}
+
+/** The flywheel of the data directory: whoever holds the directory holds its keys, so there is none to doubt. */
+async function readTrusted(store: Store): Promise<TrustedFlywheel | null> {
+  return store.read(async (tx) => {
+    const [token] = await tx.tokens.list();
+    const flywheel = token === undefined ? undefined : await tx.flywheels.ofToken(token.id);
+    if (token === undefined || flywheel === undefined) return null;
+    return {
+      multisig: flywheel.multisig,
+      owner: flywheel.owner,
+      operator: flywheel.operator,
+      vault: flywheel.vaultAddress,
+      vaultIndex: flywheel.vaultIndex,
+      vaultTokenAccount: flywheel.vaultTokenAccount,
+      mint: token.mintAddress,
+      decimals: token.decimals,
+      tokenProgram: tokenProgramAddress(token.tokenProgram),
+    };
+  });
+}

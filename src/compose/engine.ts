@@ -1,0 +1,96 @@
+/** Puts the embedded engine together: store, ledger and keys of one data directory. */
+import { readFileSync } from 'node:fs';
+import { localGenesis } from '../chain/local/ledger/genesis.js';
+import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
+import { fileProblem } from '../cli/files/read-input.js';
+import { IDEMPOTENCY_RETENTION_DAYS, MAX_PROOF_BYTES } from '../contract/limits.js';
+import { MAX_PIPELINES } from '../contract/schemas/batch.js';
+import { MAX_BURN_BATCH_ELEMENTS } from '../contract/schemas/burn.js';
+import type { EngineLimits } from '../engine/deps.js';
+import { createEngine, type Engine } from '../engine/engine.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { openSqliteStore } from '../store/sqlite/open.js';
+import type { Store } from '../store/store.js';
+import { sha256 } from '../values/digest.js';
+import { randomIds } from '../values/ids.js';
+import type { Clock } from '../values/time.js';
+import { createFileKeyring } from './file-keyring.js';
+import { type HomeConfig, homeFiles } from './home.js';
+import { createInstances } from './instances.js';
+
+export interface OpenedEngine {
+  readonly engine: Engine;
+  readonly chain: LocalChain;
+  readonly store: Store;
+  close(): Promise<void>;
+}
+
+export const DEFAULT_LIMITS: EngineLimits = {
+  maxBurnBatchElements: MAX_BURN_BATCH_ELEMENTS,
+  maxPipelines: MAX_PIPELINES,
+  maxProofBytes: MAX_PROOF_BYTES,
+  idempotencyRetentionDays: IDEMPOTENCY_RETENTION_DAYS,
+};
+
+/** SHA-256 of the Squads v4 program as it runs on mainnet. */
+export const SQUADS_PROGRAM_SHA256 = 'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6dd2bba4a47e0b29a01d34c';
+
+/**
+ * Opens store and ledger of a data directory that has a configuration, creating either when it is not there yet.
+ * @throws `ERR_STORE_UNAVAILABLE` when a file cannot be used.
+ */
+export async function openEngine(
+  dataDir: string,
+  home: HomeConfig,
+  options: { readonly clock: Clock; readonly limits?: Partial<EngineLimits> },
+): Promise<OpenedEngine> {
+  const files = homeFiles(dataDir);
+  const squadsProgram = home.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
+  const store = await openSqliteStore({ path: files.store });
+  const chain = await openLocalChain({
+    path: files.ledger,
+    clock: options.clock,
+    genesis: { accounts: localGenesis(home.treasury) },
+    ...squadsProgram,
+  }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+  const instances = createInstances();
+  const engine = createEngine({
+    store,
+    chain,
+    keyring: createFileKeyring(files.keys),
+    treasury: home.treasury,
+    clock: options.clock,
+    ids: randomIds,
+    instances,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+  });
+  const close = async (): Promise<void> => {
+    instances.release();
+    await engine.close();
+  };
+  return { engine, chain, store, close };
+}
+
+/**
+ * The bytes of the real Squads program.
+ * @throws `ERR_CONFIG_INVALID` when the file is not the program that runs on mainnet.
+ */
+export function readSquadsProgram(path: string): Uint8Array {
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: cannot be read: ${fileProblem(cause)}.`, {
+      cause,
+    });
+  }
+  const hash = sha256(bytes);
+  if (hash === SQUADS_PROGRAM_SHA256) return bytes;
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `${path}: not the Squads v4 program of mainnet: its SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
+  );
+}

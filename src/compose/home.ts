@@ -1,0 +1,120 @@
+/** The data directory of an embedded engine: which files it holds, and the little that must be known before any is opened. */
+import { readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileProblem } from '../cli/files/read-input.js';
+import { makePrivateDirectory, writeFileAtomic } from '../cli/files/write-file.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { type Address, isAddress } from '../values/address.js';
+import { Secret } from '../values/secret.js';
+
+/** What `local.json` says. */
+export interface HomeConfig {
+  /** Holds what `local fund` gives out. */
+  readonly treasury: Address;
+  /** Absolute path of the owner's keypair file. */
+  readonly ownerKeypair: string;
+  /** Does the real Squads program run in place of the native one? */
+  readonly squadsProgram: boolean;
+}
+
+/** Readable by the user only. */
+export const PRIVATE_FILE_MODE = 0o600;
+
+const FORMAT_VERSION = 1;
+
+/** Paths inside a data directory. */
+export const homeFiles = (dataDir: string) => ({
+  config: join(dataDir, 'local.json'),
+  store: join(dataDir, 'store.db'),
+  ledger: join(dataDir, 'ledger.db'),
+  keys: join(dataDir, 'keys'),
+  apiKey: join(dataDir, 'api-key'),
+  owner: join(dataDir, 'owner.json'),
+  squadsProgram: join(dataDir, 'squads-v4.so'),
+  rateCounts: join(dataDir, 'rate-counts.db'),
+});
+
+/** The configuration of a data directory, or `undefined` before `local init`. */
+export function readHome(dataDir: string): HomeConfig | undefined {
+  const path = homeFiles(dataDir).config;
+  const text = readIfThere(path);
+  if (text === undefined) return undefined;
+  try {
+    const { version, treasury, ownerKeypair, squadsProgram } = JSON.parse(text) as Record<string, unknown>;
+    if (
+      version === FORMAT_VERSION &&
+      typeof treasury === 'string' &&
+      isAddress(treasury) &&
+      typeof ownerKeypair === 'string'
+    ) {
+      return { treasury, ownerKeypair, squadsProgram: squadsProgram === true };
+    }
+  } catch {
+    // Told below, together with a file of another shape.
+  }
+  throw new FlywheelError(
+    'ERR_STORE_UNAVAILABLE',
+    `${path}: it is damaged, or was written by another version of flywheel.`,
+  );
+}
+
+/** @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
+export function requireHome(dataDir: string): HomeConfig {
+  const home = readHome(dataDir);
+  if (home !== undefined) return home;
+  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `There is no flywheel in ${dataDir}.`);
+}
+
+export function writeHome(dataDir: string, config: HomeConfig): void {
+  makePrivateDirectory(dataDir);
+  writePrivate(homeFiles(dataDir).config, `${JSON.stringify({ version: FORMAT_VERSION, ...config })}\n`);
+}
+
+/** The API key that `local init` made, or `null`. */
+export function readApiKey(dataDir: string): Secret | null {
+  const text = readIfThere(homeFiles(dataDir).apiKey)?.trim();
+  return text === undefined || text === '' ? null : new Secret(text);
+}
+
+/** Writes a file that only the user can read. @throws `ERR_STORE_UNAVAILABLE` naming the file and the reason. */
+export function writePrivate(path: string, text: string | Uint8Array): void {
+  try {
+    writeFileAtomic(path, text, { mode: PRIVATE_FILE_MODE });
+  } catch (cause) {
+    throw new FlywheelError('ERR_STORE_UNAVAILABLE', (cause as Error).message, { cause });
+  }
+}
+
+/** Removes what an engine keeps in its data directory, and nothing else that may lie there. */
+export function wipeHome(dataDir: string): void {
+  const { config, store, ledger, keys, apiKey, owner, squadsProgram, rateCounts } = homeFiles(dataDir);
+  // The configuration goes last: until then the directory can be wiped again.
+  const databases = [store, ledger, rateCounts].flatMap((file) => [file, `${file}-wal`, `${file}-shm`]);
+  for (const path of [...databases, keys, apiKey, owner, squadsProgram, config]) {
+    try {
+      rmSync(path, { recursive: true, force: true });
+    } catch (cause) {
+      throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: cannot be removed: ${fileProblem(cause)}.`, {
+        cause,
+      });
+    }
+  }
+}
+
+export const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    if (
+      (cause as NodeJS.ErrnoException).code === 'ENOENT' ||
+      (cause as NodeJS.ErrnoException).code === 'ENOTDIR'
+    ) {
+      return undefined;
+    }
+    throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: cannot be read: ${fileProblem(cause)}.`, {
+      cause,
+    });
+  }
+}

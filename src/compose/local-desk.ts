@@ -1,0 +1,184 @@
+/** `flywheel local …`: sets up a data directory in one step and looks after it. */
+import { copyFileSync } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
+import { generateKeypair } from '../chain/transaction/signer.js';
+import type { LocalDesk, LocalInitInput, LocalInitResult } from '../cli/context.js';
+import { fileProblem } from '../cli/files/read-input.js';
+import { makePrivateDirectory, writeFileAtomic } from '../cli/files/write-file.js';
+import type { ApiKeyCreated, Registration } from '../contract/admin.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import type { Address } from '../values/address.js';
+import type { Clock } from '../values/time.js';
+import { type OpenedEngine, openEngine, readSquadsProgram } from './engine.js';
+import { createFileKeyring, keypairText } from './file-keyring.js';
+import {
+  exists,
+  type HomeConfig,
+  homeFiles,
+  PRIVATE_FILE_MODE,
+  readApiKey,
+  readHome,
+  requireHome,
+  wipeHome,
+  writeHome,
+  writePrivate,
+} from './home.js';
+import { readOwnerKeypair } from './owner-keypair.js';
+
+export interface DeskPlace {
+  readonly dataDir: string;
+  readonly cwd: string;
+  readonly clock: Clock;
+}
+
+/** A desk over a data directory; the engine is opened when it is first needed. */
+export function createLocalDesk(place: DeskPlace): LocalDesk {
+  const { dataDir, clock } = place;
+  let opened: Promise<OpenedEngine> | undefined;
+  const open = (): Promise<OpenedEngine> => {
+    opened ??= openEngine(dataDir, requireHome(dataDir), { clock });
+    return opened;
+  };
+  const engine = async () => (await open()).engine;
+  const close = async (): Promise<void> => {
+    const closing = opened;
+    opened = undefined;
+    await closing?.then((it) => it.close());
+  };
+  return {
+    init: (input) => init(place, input, engine),
+    status: async () => {
+      const { name, symbol, ...status } = await (await engine()).status();
+      const { tokenGeneration: _generation, owner: address, ...rest } = status;
+      return { ...rest, name, symbol, owner: { address, keypair: requireHome(dataDir).ownerKeypair } };
+    },
+    fund: async (input) => (await engine()).fund(input),
+    reset: async () => {
+      await close();
+      requireHome(dataDir);
+      wipeHome(dataDir);
+    },
+    createKey: async (input) => (await engine()).createKey(input),
+    listKeys: async () => (await engine()).listKeys(),
+    revokeKey: async (id) => (await engine()).revokeKey(id),
+    exportOwner: async (outFile) => exportOwner(place, outFile),
+    close,
+  };
+}
+
+async function init(
+  place: DeskPlace,
+  input: LocalInitInput,
+  engine: () => Promise<OpenedEngine['engine']>,
+): Promise<LocalInitResult> {
+  const { dataDir } = place;
+  const home = await prepare(place, input, engine);
+  const keypair = home.ownerKeypair;
+  const owner = input.owner?.address ?? readOwnerKeypair(keypair).address;
+  const registered = await registerOrFinish(dataDir, { ...input, owner }, await engine());
+  return initResult(registered.registration, registered.apiKey, keypair);
+}
+
+/** Files that must be there before the engine opens. An interrupted set-up is carried on; a finished one is refused. */
+async function prepare(
+  { dataDir, cwd }: DeskPlace,
+  input: LocalInitInput,
+  engine: () => Promise<OpenedEngine['engine']>,
+): Promise<HomeConfig> {
+  const files = homeFiles(dataDir);
+  const earlier = readHome(dataDir);
+  if (earlier !== undefined) await refuseFinished(dataDir, await engine());
+  makeDataDirectory(dataDir);
+  if (input.squadsProgram !== null) copyProgram(resolve(cwd, input.squadsProgram), files.squadsProgram);
+  if (input.owner === null && !exists(files.owner)) writePrivate(files.owner, keypairText(generateKeypair()));
+  const home: HomeConfig = {
+    treasury: earlier?.treasury ?? createFileKeyring(files.keys).create().address,
+    ownerKeypair: input.owner === null ? files.owner : absolute(cwd, input.owner.keypair),
+    squadsProgram: input.squadsProgram !== null,
+  };
+  // Once its engine is open, an interrupted set-up goes on with the choices that it began with.
+  if (earlier === undefined) writeHome(dataDir, home);
+  return earlier ?? home;
+}
+
+/** @throws `ERR_LOCAL_ALREADY_EXISTS` unless the last step, handing out the key, is still missing. */
+async function refuseFinished(dataDir: string, engine: OpenedEngine['engine']): Promise<void> {
+  if (readApiKey(dataDir) === null) return;
+  const registration = await engine.registration().catch(notFound);
+  if (registration === undefined) return;
+  throw new FlywheelError(
+    'ERR_LOCAL_ALREADY_EXISTS',
+    `${dataDir} already holds the flywheel of ${registration.symbol} (${registration.mintAddress}); nothing was changed.`,
+  );
+}
+
+const notFound = (error: unknown): undefined => {
+  if (isFlywheelError(error, 'ERR_LOCAL_NOT_FOUND')) return undefined;
+  throw error;
+};
+
+/** Registers; or, when that was done and the key was lost in a crash, makes another key. */
+async function registerOrFinish(
+  dataDir: string,
+  input: Omit<LocalInitInput, 'owner'> & { readonly owner: string },
+  engine: OpenedEngine['engine'],
+): Promise<{ registration: Registration; apiKey: ApiKeyCreated }> {
+  const earlier = await engine.registration().catch(notFound);
+  const registered =
+    earlier === undefined
+      ? await engine.register(input)
+      : { registration: earlier, apiKey: await engine.createKey({ scopes: input.scopes, proofTypes: null }) };
+  writePrivate(homeFiles(dataDir).apiKey, `${registered.apiKey.key}\n`);
+  return registered;
+}
+
+function initResult(registration: Registration, apiKey: ApiKeyCreated, keypair: string): LocalInitResult {
+  const { tokenId, mintAddress, decimals, tokenProgram, flywheelId, multisig, vaultIndex, vaultAddress } =
+    registration;
+  const { burnWallet, operator, proofTypes, dailyLimits } = registration;
+  return {
+    tokenId,
+    mintAddress,
+    decimals,
+    tokenProgram,
+    flywheelId,
+    multisig,
+    vaultIndex,
+    vaultAddress,
+    burnWallet,
+    owner: { address: registration.owner, keypair },
+    operator,
+    apiKey,
+    proofTypes,
+    dailyLimits,
+  };
+}
+
+function makeDataDirectory(dataDir: string): void {
+  try {
+    makePrivateDirectory(dataDir);
+  } catch (cause) {
+    throw new FlywheelError('ERR_STORE_UNAVAILABLE', (cause as Error).message, { cause });
+  }
+}
+
+function copyProgram(from: string, to: string): void {
+  readSquadsProgram(from);
+  try {
+    copyFileSync(from, to);
+  } catch (cause) {
+    throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${to}: cannot be written: ${fileProblem(cause)}.`, {
+      cause,
+    });
+  }
+}
+
+const absolute = (cwd: string, path: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
+
+function exportOwner({ dataDir, cwd }: DeskPlace, outFile: string): { address: Address; keypair: string } {
+  const { bytes, address } = readOwnerKeypair(requireHome(dataDir).ownerKeypair);
+  const keypair = absolute(cwd, outFile);
+  writeFileAtomic(keypair, keypairText(bytes), { mode: PRIVATE_FILE_MODE, exclusive: true });
+  bytes.fill(0);
+  return { address, keypair };
+}

@@ -1,0 +1,102 @@
+/** A remote API as a command sees it: the client, the key, the user's own RPC, and the flywheel that the profile pins. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ChainReader } from '../chain/chain.js';
+import { createRpcReader } from '../chain/rpc/rpc-reader.js';
+import { vaultAddress } from '../chain/squads/layouts/addresses.js';
+import { decodeMint } from '../chain/tokens/accounts.js';
+import { associatedTokenAddress } from '../chain/tokens/addresses.js';
+import type { PinnedFlywheel, Settings } from '../cli/config/settings.js';
+import type { Ambient, OpenedService, TrustedFlywheel } from '../cli/context.js';
+import { fileProblem } from '../cli/files/read-input.js';
+import { createFileJournal } from '../cli/journal/file-journal.js';
+import { createRemoteService, type RemoteServiceDeps } from '../client/remote-service.js';
+import { REQUEST_TIMEOUT_MS } from '../contract/limits.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { address } from '../values/address.js';
+import { sha256 } from '../values/digest.js';
+import { randomIds } from '../values/ids.js';
+
+/** Builds the client for an API address; nothing is sent before the first call. */
+export async function openRemoteService(
+  ambient: Ambient,
+  settings: Settings,
+  baseUrl: string,
+): Promise<OpenedService> {
+  const timeoutMs = requestTimeoutMs(settings);
+  const chain =
+    settings.rpcUrl.value === null ? null : createRpcReader({ url: settings.rpcUrl.value, timeoutMs });
+  const service = createRemoteService({
+    baseUrl,
+    apiKeyHeader: settings.apiKeyHeader.value,
+    clock: ambient.clock,
+    random: Math.random,
+    ids: randomIds,
+    maxWaitMs: settings.maxWaitSeconds.value * 1_000,
+    requestTimeoutMs: timeoutMs,
+    userAgent: `flywheel/${ambient.version}`,
+    ...(settings.verbose ? { onHttpLog: (line: string) => ambient.io.stderr.write(`${line}\n`) } : {}),
+    ...environment(ambient),
+  });
+  const credential = settings.apiKey.value;
+  // Two keys are two clients: a key of one must not be taken over by the other.
+  const asker = credential === null ? '' : sha256(credential.reveal());
+  return {
+    kind: 'remote',
+    service,
+    credential,
+    chain,
+    trusted: settings.pinned === null ? null : await trust(settings.pinned, chain),
+    journal: createFileJournal({
+      directory: join(settings.configDir.value, 'journal'),
+      target: `${baseUrl} ${asker}`,
+      pid: ambient.pid,
+      clock: ambient.clock,
+    }),
+    close: () => service.close(),
+  };
+}
+
+const requestTimeoutMs = ({ timeoutSeconds }: Settings): number =>
+  timeoutSeconds.value === null ? REQUEST_TIMEOUT_MS : timeoutSeconds.value * 1_000;
+
+/** Proxy and certificates as the environment names them. */
+function environment({ env }: Ambient): Pick<RemoteServiceDeps, 'proxy' | 'extraCa'> {
+  const httpsProxy = env['HTTPS_PROXY'] ?? env['https_proxy'];
+  const noProxy = env['NO_PROXY'] ?? env['no_proxy'];
+  const caFile = env['NODE_EXTRA_CA_CERTS'];
+  return {
+    proxy: { ...(httpsProxy ? { httpsProxy } : {}), ...(noProxy ? { noProxy } : {}) },
+    ...(caFile ? { extraCa: readCa(caFile) } : {}),
+  };
+}
+
+function readCa(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new FlywheelError('ERR_CONFIG_INVALID', `NODE_EXTRA_CA_CERTS: ${path}: ${fileProblem(cause)}.`, {
+      cause,
+    });
+  }
+}
+
+/** Completes what the profile pins with what follows from it; decimals and token program are the mint's own, read from the chain. */
+async function trust(pinned: PinnedFlywheel, chain: ChainReader | null): Promise<TrustedFlywheel | null> {
+  const mintAddress = address(pinned.mint);
+  const [account] = chain === null ? [] : await chain.getAccounts([mintAddress]);
+  const mint = decodeMint(account ?? null);
+  if (mint === undefined) return null;
+  const vault = vaultAddress(address(pinned.multisig), pinned.vaultIndex).address;
+  return {
+    multisig: pinned.multisig,
+    owner: pinned.owner,
+    operator: pinned.operator,
+    vault,
+    vaultIndex: pinned.vaultIndex,
+    vaultTokenAccount: associatedTokenAddress(vault, mintAddress, mint.tokenProgram),
+    mint: pinned.mint,
+    decimals: mint.decimals,
+    tokenProgram: mint.tokenProgram,
+  };
+}

@@ -1,0 +1,97 @@
+/** Funding from the local treasury: SOL, and tokens of the registered mint. */
+import { tokenProgramAddress } from '../../chain/programs.js';
+import { transfer } from '../../chain/system.js';
+import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
+import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
+import { createAssociatedTokenAccountIdempotent, transferChecked } from '../../chain/tokens/instructions.js';
+import { compileLegacyMessage, signTransaction } from '../../chain/transaction/compile.js';
+import type { Instruction } from '../../chain/transaction/instruction.js';
+import { describeTransactionError } from '../../chain/transaction/program-errors.js';
+import type { FundInput, FundResult } from '../../contract/admin.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
+import { type Address, address } from '../../values/address.js';
+import { formatTokenAmount, parseTokenAmount } from '../../values/token-amount.js';
+import type { EngineDeps } from '../deps.js';
+import { requireTreasury } from './register.js';
+
+const SOL_DECIMALS = 9;
+
+/**
+ * Sends tokens, SOL or both in one transaction.
+ * @throws `ERR_INVALID_REQUEST` when neither is asked for; `ERR_INSUFFICIENT_FUNDS` when the treasury has not enough.
+ */
+export async function fund(
+  deps: EngineDeps,
+  token: TokenRecord,
+  flywheel: FlywheelRecord,
+  input: FundInput,
+): Promise<FundResult> {
+  const treasury = requireTreasury(deps);
+  const wallet = recipient(token, flywheel, input.to);
+  const amount = input.tokens === undefined ? 0n : parseTokenAmount(input.tokens, token.decimals);
+  const lamports = input.sol === undefined ? 0n : parseTokenAmount(input.sol, SOL_DECIMALS);
+  if (amount === 0n && lamports === 0n) {
+    throw new FlywheelError('ERR_INVALID_REQUEST', 'There is nothing to fund.', {
+      hint: 'Give --tokens, --sol or both.',
+    });
+  }
+  const instructions: Instruction[] = [];
+  if (lamports > 0n) instructions.push(transfer({ from: treasury.address, to: wallet, lamports }));
+  if (amount > 0n) instructions.push(...sendTokens(token, treasury.address, wallet, amount));
+  const { blockhash } = await deps.chain.latestBlockhash();
+  const message = compileLegacyMessage({ payer: treasury.address, instructions, blockhash });
+  const signed = signTransaction(message, [treasury]);
+  // As a bundle of one: it lands whole, or nothing is charged.
+  const [rejection] = await deps.chain.submitBundles([[signed.bytes]]);
+  if (rejection != null) {
+    const reason = describeTransactionError(rejection.error, rejection.logs);
+    throw new FlywheelError(
+      'ERR_INSUFFICIENT_FUNDS',
+      `The treasury ${treasury.address} cannot send this: ${reason}.`,
+    );
+  }
+  const program = tokenProgramAddress(token.tokenProgram);
+  const [account, holding] = await deps.chain.getAccounts([
+    wallet,
+    associatedTokenAddress(wallet, token.mintAddress, program),
+  ]);
+  return {
+    address: wallet,
+    tokens: formatTokenAmount(decodeTokenAccount(holding ?? null)?.amount ?? 0n, token.decimals),
+    lamports: (account?.lamports ?? 0n).toString(),
+    txHash: signed.signature,
+  };
+}
+
+function recipient(token: TokenRecord, flywheel: FlywheelRecord, to: FundInput['to']): Address {
+  const named: Readonly<Record<string, Address>> = {
+    vault: flywheel.vaultAddress,
+    'burn-wallet': token.burnWallet,
+    owner: flywheel.owner,
+    operator: flywheel.operator,
+  };
+  return named[to] ?? address(to);
+}
+
+function sendTokens(
+  token: TokenRecord,
+  treasury: Address,
+  wallet: Address,
+  amount: bigint,
+): readonly Instruction[] {
+  const { mintAddress: mint, decimals } = token;
+  const tokenProgram = tokenProgramAddress(token.tokenProgram);
+  return [
+    createAssociatedTokenAccountIdempotent({ payer: treasury, owner: wallet, mint, tokenProgram }),
+    transferChecked({
+      mint,
+      tokenProgram,
+      decimals,
+      amount,
+      from: associatedTokenAddress(treasury, mint, tokenProgram),
+      to: associatedTokenAddress(wallet, mint, tokenProgram),
+      owner: treasury,
+    }),
+  ];
+}

@@ -1,0 +1,69 @@
+/** API keys of a registration: make, list, revoke. */
+import type { ApiKeyCreated, ApiKeyInfo } from '../../contract/admin.js';
+import type { Scope } from '../../contract/schemas/scalars.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { ApiKeyRecord, FlywheelRecord } from '../../store/records.js';
+import type { StoreTransaction } from '../../store/store.js';
+import { isoTime } from '../../values/time.js';
+import { apiKeyHash, createApiKey } from '../auth/api-key.js';
+import type { EngineDeps } from '../deps.js';
+
+export interface KeyTerms {
+  readonly scopes: readonly Scope[];
+  readonly proofTypes: readonly string[] | null;
+}
+
+/** Stores the hash of a new key; the key itself is in the answer only. */
+export async function insertKey(
+  deps: EngineDeps,
+  tx: StoreTransaction,
+  tokenId: string,
+  terms: KeyTerms,
+): Promise<ApiKeyCreated> {
+  const key = createApiKey(deps.ids);
+  const id = deps.ids.uuid();
+  await tx.apiKeys.insert({
+    id,
+    tokenId,
+    hash: apiKeyHash(key),
+    scopes: terms.scopes,
+    proofTypes: terms.proofTypes,
+    dateCreated: isoTime(deps.clock.nowMs()),
+    dateRevoked: null,
+  });
+  return { id, key: key.reveal(), scopes: terms.scopes };
+}
+
+/** @throws `ERR_INVALID_REQUEST` for a proof type that the flywheel does not have. */
+export function checkKeyTerms(flywheel: FlywheelRecord, terms: KeyTerms): void {
+  const unknown = (terms.proofTypes ?? []).filter((type) => !flywheel.proofTypes.includes(type));
+  if (unknown.length === 0) return;
+  throw new FlywheelError(
+    'ERR_INVALID_REQUEST',
+    `The flywheel has no proof type ${unknown.join(', ')}; it has ${flywheel.proofTypes.join(', ')}.`,
+  );
+}
+
+export const keyInfo = (record: ApiKeyRecord): ApiKeyInfo => ({
+  id: record.id,
+  scopes: record.scopes,
+  proofTypes: record.proofTypes,
+  dateCreated: record.dateCreated,
+  dateRevoked: record.dateRevoked,
+});
+
+/** @throws `ERR_NOT_FOUND` */
+export async function revokeKey(deps: EngineDeps, tokenId: string, id: string): Promise<ApiKeyInfo> {
+  return deps.store.transaction(async (tx) => {
+    const record = await tx.apiKeys.get(id);
+    if (record === undefined || record.tokenId !== tokenId) {
+      throw new FlywheelError('ERR_NOT_FOUND', `There is no API key ${id}.`, {
+        hint: '`flywheel local keys list` shows them.',
+      });
+    }
+    if (record.dateRevoked !== null) return keyInfo(record);
+    const dateRevoked = isoTime(deps.clock.nowMs());
+    await tx.apiKeys.revoke(id, dateRevoked);
+    return keyInfo({ ...record, dateRevoked });
+  });
+}

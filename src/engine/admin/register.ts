@@ -1,0 +1,259 @@
+/** Registration in one step: mint, wallets, vault, multisig, caps and a first key (contract, section 2.7). */
+import { rentExemptLamports } from '../../chain/account.js';
+import { tokenProgramAddress } from '../../chain/programs.js';
+import { multisigCreateV2 } from '../../chain/squads/instructions/multisig.js';
+import { ALL_PERMISSIONS } from '../../chain/squads/layouts/accounts.js';
+import { multisigAddress, vaultAddress } from '../../chain/squads/layouts/addresses.js';
+import { createAccount, transfer } from '../../chain/system.js';
+import { MINT_SIZE_BYTES } from '../../chain/tokens/accounts.js';
+import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
+import {
+  createAssociatedTokenAccountIdempotent,
+  initializeMint2,
+  mintToChecked,
+  setAuthority,
+} from '../../chain/tokens/instructions.js';
+import { compileLegacyMessage, signTransaction } from '../../chain/transaction/compile.js';
+import type { Instruction } from '../../chain/transaction/instruction.js';
+import { describeTransactionError } from '../../chain/transaction/program-errors.js';
+import { createKeypairSigner, generateKeypair, type Signer } from '../../chain/transaction/signer.js';
+import type { ApiKeyCreated, RegisterInput, Registration } from '../../contract/admin.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
+import type { StoreTransaction } from '../../store/store.js';
+import { type Address, address } from '../../values/address.js';
+import { isoTime } from '../../values/time.js';
+import { parseTokenAmount } from '../../values/token-amount.js';
+import type { EngineDeps } from '../deps.js';
+import { insertKey } from './keys.js';
+import { registrationView } from './registration-view.js';
+
+const SOL_DECIMALS = 9;
+const VAULT_INDEX = 0;
+/** Owner and operator must both approve. */
+const THRESHOLD = 2;
+/** Rent and fees of some thousand pipelines; `local fund` gives more. */
+const OPERATOR_LAMPORTS = 20_000_000_000n;
+/** Lets the owner pay for an approval whose first blockhash has expired. */
+const OWNER_LAMPORTS = 1_000_000_000n;
+
+/** Amounts of a registration in base units and lamports. */
+interface Amounts {
+  readonly supply: bigint;
+  readonly vault: bigint;
+  readonly burnWallet: bigint;
+  readonly vaultLamports: bigint;
+  readonly burnWalletLamports: bigint;
+  readonly dailyBurnCap: bigint | null;
+  readonly dailyAirdropCap: bigint | null;
+}
+
+export interface Registered {
+  readonly registration: Registration;
+  readonly apiKey: ApiKeyCreated;
+}
+
+/**
+ * Registers a project: everything lands on the chain in one bundle, then in the store in one transaction.
+ * @throws `ERR_INVALID_REQUEST` for amounts that the token cannot express or that exceed its supply.
+ */
+export async function registerProject(deps: EngineDeps, input: RegisterInput): Promise<Registered> {
+  const amounts = checkAmounts(input);
+  const owner = address(input.owner);
+  const treasury = requireTreasury(deps);
+  const mint = createKeypairSigner(generateKeypair());
+  const createKey = createKeypairSigner(generateKeypair());
+  const burnWallet = deps.keyring.create();
+  const operator = deps.keyring.create();
+  const { token, flywheel } = records(deps, input, amounts, {
+    mint: mint.address,
+    multisig: multisigAddress(createKey.address).address,
+    burnWallet: burnWallet.address,
+    operator: operator.address,
+    owner,
+  });
+  const { blockhash } = await deps.chain.latestBlockhash();
+  const sign = (instructions: readonly Instruction[], signers: readonly Signer[]): Uint8Array =>
+    signTransaction(compileLegacyMessage({ payer: treasury.address, instructions, blockhash }), signers)
+      .bytes;
+  const bundle = [
+    sign(fundWallets(treasury.address, token, flywheel, amounts), [treasury]),
+    sign(createMint(treasury.address, token, flywheel, amounts), [treasury, mint]),
+    sign([createMultisig(treasury.address, createKey.address, flywheel)], [treasury, createKey]),
+  ];
+  const [rejection] = await deps.chain.submitBundles([bundle]);
+  if (rejection != null) {
+    const reason = describeTransactionError(rejection.error, rejection.logs);
+    throw new FlywheelError('ERR_INTERNAL', `The registration could not be made on chain: ${reason}.`);
+  }
+  return deps.store.transaction(async (tx) => {
+    await tx.tokens.insert(token);
+    await tx.flywheels.insert(flywheel);
+    const apiKey = await insertKey(deps, tx, token.id, { scopes: input.scopes, proofTypes: null });
+    return { registration: registrationView(token, flywheel), apiKey };
+  });
+}
+
+/** @throws `ERR_LOCAL_ALREADY_EXISTS` when the store holds a registration. */
+export async function refuseSecond(tx: StoreTransaction): Promise<void> {
+  const [first] = await tx.tokens.list();
+  if (first !== undefined) {
+    throw new FlywheelError(
+      'ERR_LOCAL_ALREADY_EXISTS',
+      `The token ${first.symbol} (${first.mintAddress}) is registered here already.`,
+    );
+  }
+}
+
+/** @throws `ERR_UNAVAILABLE` when the chain is not a local one. */
+export function requireTreasury(deps: EngineDeps): Signer {
+  if (deps.treasury !== null) return deps.keyring.get(deps.treasury);
+  throw new FlywheelError('ERR_UNAVAILABLE', 'Only a local chain has a treasury to fund from.');
+}
+
+function checkAmounts(input: RegisterInput): Amounts {
+  const tokens = (text: string): bigint => (isZero(text) ? 0n : parseTokenAmount(text, input.decimals));
+  const lamports = (text: string): bigint => (isZero(text) ? 0n : parseTokenAmount(text, SOL_DECIMALS));
+  const amounts: Amounts = {
+    supply: parseTokenAmount(input.supply, input.decimals),
+    vault: tokens(input.vaultTokens),
+    burnWallet: tokens(input.burnWalletTokens),
+    vaultLamports: lamports(input.vaultSol),
+    burnWalletLamports: lamports(input.burnWalletSol),
+    dailyBurnCap: input.dailyBurn === null ? null : tokens(input.dailyBurn),
+    dailyAirdropCap: input.dailyAirdrop === null ? null : tokens(input.dailyAirdrop),
+  };
+  if (amounts.vault + amounts.burnWallet > amounts.supply) {
+    throw new FlywheelError(
+      'ERR_INVALID_REQUEST',
+      `Vault and burn wallet together get more than the supply of ${input.supply} ${input.symbol}.`,
+    );
+  }
+  for (const [name, value] of [
+    ['vault', amounts.vaultLamports],
+    ['burn wallet', amounts.burnWalletLamports],
+  ] as const) {
+    if (value > 0n && value < rentExemptLamports(0)) {
+      throw new FlywheelError(
+        'ERR_INVALID_REQUEST',
+        `The ${name} needs at least 0.00089088 SOL, or none: a wallet with less cannot exist.`,
+      );
+    }
+  }
+  return amounts;
+}
+
+const isZero = (text: string): boolean => /^0+(\.0+)?$/.test(text);
+
+function records(
+  deps: EngineDeps,
+  input: RegisterInput,
+  amounts: Amounts,
+  addresses: Record<'mint' | 'multisig' | 'burnWallet' | 'operator' | 'owner', Address>,
+): { token: TokenRecord; flywheel: FlywheelRecord } {
+  const program = tokenProgramAddress(input.tokenProgram);
+  const vault = vaultAddress(addresses.multisig, VAULT_INDEX).address;
+  const token: TokenRecord = {
+    id: deps.ids.uuid(),
+    name: input.name,
+    symbol: input.symbol,
+    mintAddress: addresses.mint,
+    decimals: input.decimals,
+    tokenProgram: input.tokenProgram,
+    generation: input.tokenGeneration,
+    supply: amounts.supply,
+    burnWallet: addresses.burnWallet,
+    burnTokenAccount: associatedTokenAddress(addresses.burnWallet, addresses.mint, program),
+    dateCreated: isoTime(deps.clock.nowMs()),
+  };
+  const flywheel: FlywheelRecord = {
+    id: deps.ids.uuid(),
+    tokenId: token.id,
+    multisig: addresses.multisig,
+    vaultIndex: VAULT_INDEX,
+    vaultAddress: vault,
+    vaultTokenAccount: associatedTokenAddress(vault, addresses.mint, program),
+    owner: addresses.owner,
+    operator: addresses.operator,
+    proofTypes: input.proofTypes,
+    dailyBurnCap: amounts.dailyBurnCap,
+    dailyAirdropCap: amounts.dailyAirdropCap,
+  };
+  return { token, flywheel };
+}
+
+function fundWallets(
+  from: Address,
+  token: TokenRecord,
+  flywheel: FlywheelRecord,
+  amounts: Amounts,
+): readonly Instruction[] {
+  const shares: readonly (readonly [Address, bigint])[] = [
+    [token.burnWallet, amounts.burnWalletLamports],
+    [flywheel.vaultAddress, amounts.vaultLamports],
+    [flywheel.operator, OPERATOR_LAMPORTS],
+    [flywheel.owner, OWNER_LAMPORTS],
+  ];
+  return shares
+    .filter(([, lamports]) => lamports > 0n)
+    .map(([to, lamports]) => transfer({ from, to, lamports }));
+}
+
+/** Mints the whole supply: shares of vault and burn wallet, the rest to the treasury; then nobody can mint any more. */
+function createMint(
+  treasury: Address,
+  token: TokenRecord,
+  flywheel: FlywheelRecord,
+  amounts: Amounts,
+): readonly Instruction[] {
+  const { mintAddress: mint, decimals } = token;
+  const tokenProgram = tokenProgramAddress(token.tokenProgram);
+  const shares: readonly (readonly [Address, bigint])[] = [
+    [token.burnWallet, amounts.burnWallet],
+    [flywheel.vaultAddress, amounts.vault],
+    [treasury, amounts.supply - amounts.burnWallet - amounts.vault],
+  ];
+  const common = { mint, tokenProgram };
+  return [
+    createAccount({
+      from: treasury,
+      account: mint,
+      lamports: rentExemptLamports(MINT_SIZE_BYTES),
+      sizeBytes: MINT_SIZE_BYTES,
+      owner: tokenProgram,
+    }),
+    initializeMint2({ ...common, decimals, mintAuthority: treasury, freezeAuthority: null }),
+    ...shares.map(([owner]) => createAssociatedTokenAccountIdempotent({ ...common, payer: treasury, owner })),
+    ...shares
+      .filter(([, amount]) => amount > 0n)
+      .map(([owner, amount]) =>
+        mintToChecked({
+          ...common,
+          to: associatedTokenAddress(owner, mint, tokenProgram),
+          authority: treasury,
+          amount,
+          decimals,
+        }),
+      ),
+    setAuthority({
+      tokenProgram,
+      account: mint,
+      currentAuthority: treasury,
+      type: 'mintTokens',
+      newAuthority: null,
+    }),
+  ];
+}
+
+function createMultisig(treasury: Address, createKey: Address, flywheel: FlywheelRecord): Instruction {
+  return multisigCreateV2({
+    createKey,
+    creator: treasury,
+    treasury,
+    configAuthority: null,
+    threshold: THRESHOLD,
+    members: [flywheel.owner, flywheel.operator].map((key) => ({ key, permissions: ALL_PERMISSIONS })),
+    timeLockSeconds: 0,
+    rentCollector: flywheel.operator,
+  });
+}

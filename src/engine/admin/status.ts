@@ -1,0 +1,46 @@
+/** What a registration has and has used: balances from the chain, counters from the store. */
+import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
+import type { RegistrationStatus } from '../../contract/admin.js';
+import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
+import { utcDay } from '../../values/time.js';
+import { formatTokenAmount } from '../../values/token-amount.js';
+import type { EngineDeps } from '../deps.js';
+import { registrationView } from './registration-view.js';
+
+export async function registrationStatus(
+  deps: EngineDeps,
+  token: TokenRecord,
+  flywheel: FlywheelRecord,
+): Promise<RegistrationStatus> {
+  const [mint, vaultTokens, vault, burnTokens, burnWallet, owner, operator] = await deps.chain.getAccounts([
+    token.mintAddress,
+    flywheel.vaultTokenAccount,
+    flywheel.vaultAddress,
+    token.burnTokenAccount,
+    token.burnWallet,
+    flywheel.owner,
+    flywheel.operator,
+  ]);
+  const day = utcDay(deps.clock.nowMs());
+  const used = await deps.store.read(async (tx) => ({
+    burn: await tx.usage.used(token.id, day, 'burn'),
+    airdrop: await tx.usage.used(token.id, day, 'airdrop'),
+  }));
+  const supply = decodeMint(mint ?? null)?.supply ?? 0n;
+  const whole = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
+  const tokens = (account: typeof vaultTokens): string =>
+    whole(decodeTokenAccount(account ?? null)?.amount ?? 0n);
+  const lamports = (account: typeof vault): string => (account?.lamports ?? 0n).toString();
+  return {
+    ...registrationView(token, flywheel),
+    supply: whole(supply),
+    burned: whole(token.supply - supply),
+    balances: {
+      vault: { tokens: tokens(vaultTokens), lamports: lamports(vault) },
+      burnWallet: { tokens: tokens(burnTokens), lamports: lamports(burnWallet) },
+      owner: { lamports: lamports(owner) },
+      operator: { lamports: lamports(operator) },
+    },
+    usedToday: { burn: whole(used.burn), airdrop: whole(used.airdrop) },
+  };
+}

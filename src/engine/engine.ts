@@ -1,0 +1,113 @@
+/** The service itself: six operations and the administration, on a store and a chain that are handed in. */
+import type { Admin } from '../contract/admin.js';
+import type { BatchStatus } from '../contract/schemas/batch.js';
+import type { Service } from '../contract/service.js';
+import type { ErrorCode } from '../errors/codes.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import type { FlywheelRecord, TokenRecord } from '../store/records.js';
+import type { Secret } from '../values/secret.js';
+import { fund } from './admin/fund.js';
+import { checkKeyTerms, insertKey, keyInfo, revokeKey } from './admin/keys.js';
+import { refuseSecond, registerProject } from './admin/register.js';
+import { registrationView } from './admin/registration-view.js';
+import { registrationStatus } from './admin/status.js';
+import { authenticate } from './auth/authenticate.js';
+import { executeBatch } from './batches/execute-batch.js';
+import { currentBatch, getBatch } from './batches/get-batch.js';
+import { initBatch } from './batches/init-batch.js';
+import { burn, burnBatch } from './burns/burn.js';
+import type { EngineDeps } from './deps.js';
+import { type Reconciled, reconcile } from './reconcile.js';
+
+export interface Engine extends Service, Admin {
+  /** @throws `ERR_UNAUTHORIZED`; how long it takes tells nothing about the key. */
+  authenticate(credential: Secret | null): Promise<{ readonly keyId: string }>;
+  /** A further project in the same store, as a service for many has them. */
+  registerProject: (input: Parameters<Admin['register']>[0]) => ReturnType<Admin['register']>;
+  /** Finds out what became of the burns that a dead engine left pending, and settles them. */
+  reconcile(): Promise<Reconciled>;
+  /** Do store and chain answer? @throws `ERR_UNAVAILABLE` or `ERR_STORE_UNAVAILABLE` */
+  ready(): Promise<void>;
+  countBatches(): Promise<Readonly<Record<BatchStatus, number>>>;
+}
+
+/** Builds the engine; nothing is opened or read before the first call. */
+export function createEngine(deps: EngineDeps): Engine {
+  const registered = () => findRegistration(deps);
+  return {
+    burn: (input, call) => guard('ERR_INTERNAL', () => burn(deps, input, call)),
+    burnBatch: (input, call) => guard('ERR_INTERNAL', () => burnBatch(deps, input, call)),
+    getBatch: ({ batchId }, call) => guard('ERR_INTERNAL', () => getBatch(deps, batchId, call)),
+    currentBatch: (call) => guard('ERR_BATCH_CURRENT_FAILED', () => currentBatch(deps, call)),
+    initBatch: (input, call) => guard('ERR_BATCH_INIT_FAILED', () => initBatch(deps, input, call)),
+    executeBatch: (input, call) => guard('ERR_BATCH_EXECUTE_FAILED', () => executeBatch(deps, input, call)),
+
+    register: async (input) => {
+      await deps.store.read(refuseSecond);
+      return registerProject(deps, input);
+    },
+    registerProject: (input) => registerProject(deps, input),
+    registration: async () => {
+      const { token, flywheel } = await registered();
+      return registrationView(token, flywheel);
+    },
+    status: async () => {
+      const { token, flywheel } = await registered();
+      return registrationStatus(deps, token, flywheel);
+    },
+    fund: async (input) => {
+      const { token, flywheel } = await registered();
+      return fund(deps, token, flywheel, input);
+    },
+    createKey: async (terms) => {
+      const { token, flywheel } = await registered();
+      checkKeyTerms(flywheel, terms);
+      return deps.store.transaction((tx) => insertKey(deps, tx, token.id, terms));
+    },
+    listKeys: async () => {
+      const { token } = await registered();
+      return (await deps.store.read((tx) => tx.apiKeys.ofToken(token.id))).map(keyInfo);
+    },
+    revokeKey: async (id) => revokeKey(deps, (await registered()).token.id, id),
+
+    authenticate: async (credential) => ({ keyId: (await authenticate(deps.store, credential)).key.id }),
+    reconcile: () => reconcile(deps),
+    ready: async () => {
+      await Promise.all([deps.store.read((tx) => tx.tokens.list()), deps.chain.blockHeight()]);
+    },
+    countBatches: () => deps.store.read((tx) => tx.batches.countByStatus()),
+    close: async () => {
+      await deps.store.close();
+      await deps.chain.close();
+    },
+  };
+}
+
+/** Errors of the house pass; anything else becomes the operation's own internal error and keeps its cause. */
+async function guard<Result>(code: ErrorCode, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isFlywheelError(error)) throw error;
+    if (error instanceof Error && error.name === 'AbortError') {
+      throw new FlywheelError(
+        'ERR_INTERRUPTED',
+        'Interrupted; what was under way is stored and can be carried on.',
+        {
+          cause: error,
+        },
+      );
+    }
+    throw new FlywheelError(code, 'Something went wrong inside the service.', { cause: error });
+  }
+}
+
+async function findRegistration(deps: EngineDeps): Promise<{ token: TokenRecord; flywheel: FlywheelRecord }> {
+  const found = await deps.store.read(async (tx) => {
+    const [token] = await tx.tokens.list();
+    const flywheel = token === undefined ? undefined : await tx.flywheels.ofToken(token.id);
+    return token === undefined || flywheel === undefined ? undefined : { token, flywheel };
+  });
+  if (found !== undefined) return found;
+  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'Nothing is registered here.');
+}

@@ -1,0 +1,49 @@
+/** What an engine that died left pending: looked up, and settled or carried to its end. */
+import type { RequestRecord } from '../store/records.js';
+import { settleBurns, writeOutcomes } from './burns/chunk.js';
+import { type EngineDeps, LEASE_MS } from './deps.js';
+import { abandonRequest, isWorkedOn } from './requests/requests.js';
+
+export interface Reconciled {
+  /** Burns that have an outcome now. */
+  readonly burns: number;
+  /** Requests that had some. */
+  readonly requests: number;
+}
+
+/**
+ * Settles the pending burns of requests that nobody works on. Their requests stay open: a client that brings one again
+ * gets its answer, with what was left of it done.
+ */
+export async function reconcile(deps: EngineDeps): Promise<Reconciled> {
+  const running = await deps.store.read((tx) => tx.requests.running());
+  let burns = 0;
+  let requests = 0;
+  for (const request of running) {
+    const settled = await settleRequest(deps, request);
+    burns += settled;
+    if (settled > 0) requests += 1;
+  }
+  return { burns, requests };
+}
+
+async function settleRequest(deps: EngineDeps, request: RequestRecord): Promise<number> {
+  const taken = await deps.store.transaction(async (tx) => {
+    const current = await tx.requests.get(request.id);
+    if (current?.status !== 'running' || isWorkedOn(deps, current)) return undefined;
+    const pending = (await tx.burns.ofRequest(request.id)).filter(({ status }) => status === 'PENDING');
+    const key = await tx.apiKeys.get(request.keyId);
+    const token = key === undefined ? undefined : await tx.tokens.get(key.tokenId);
+    if (pending.length === 0 || token === undefined) return undefined;
+    await tx.requests.claim(request.id, deps.instances.id, deps.clock.nowMs() + LEASE_MS);
+    return { pending, token };
+  });
+  if (taken === undefined) return 0;
+  try {
+    const settled = await settleBurns({ deps, token: taken.token }, taken.pending, true);
+    await deps.store.transaction((tx) => writeOutcomes(tx, taken.token.id, settled));
+    return settled.length;
+  } finally {
+    await abandonRequest(deps, request);
+  }
+}
