@@ -3,8 +3,19 @@
  * and whatever fails becomes an error of the house.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CompiledQuery, DatabaseConnection, Driver, QueryResult, TransactionSettings } from 'kysely';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type TransactionSettings,
+} from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Tables } from '../tables.js';
 import { isBusy, isReadOnly, lockedTooLong, storeClosed, toStoreError } from './errors.js';
 import { createTurns, type Turns } from './turns.js';
 
@@ -133,6 +144,18 @@ export class SqliteDriver implements Driver {
     this.#statements.set(sql, statement);
     return statement;
   }
+}
+
+/** kysely that speaks SQLite's SQL through a driver. */
+export function kyselyOver(driver: SqliteDriver): Kysely<Tables> {
+  return new Kysely({
+    dialect: {
+      createDriver: () => driver,
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createAdapter: () => new SqliteAdapter(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+    },
+  });
 }
 
 /** Blobs come as ArrayBuffer; `_metadata` is libsql's own and no column. */

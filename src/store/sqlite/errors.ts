@@ -1,4 +1,6 @@
 /** Whatever SQLite or the file system throws → an error of the house that names the file and the reason. */
+import { accessSync, constants } from 'node:fs';
+import { dirname } from 'node:path';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 
 interface Reason {
@@ -20,25 +22,37 @@ const DAMAGED: Reason = {
   hint: 'Stop all flywheel processes, keep a copy of the file, and restore it from a backup.',
 };
 
-/** By SQLite's result code (https://www.sqlite.org/rescode.html); an extended code falls back to its first two words. */
-const BY_RESULT: Readonly<Record<string, Reason>> = {
-  SQLITE_BUSY: {
+/** The primary result codes of SQLite that matter here (https://www.sqlite.org/rescode.html). */
+const RESULT = {
+  perm: 3,
+  busy: 5,
+  readonly: 8,
+  ioerr: 10,
+  corrupt: 11,
+  full: 13,
+  cantopen: 14,
+  constraint: 19,
+  notadb: 26,
+} as const;
+
+const BY_RESULT: Readonly<Record<number, Reason>> = {
+  [RESULT.busy]: {
     is: 'is locked by another process',
     hint: 'Wait until the other flywheel process is done, or stop it, then run again.',
   },
-  SQLITE_READONLY: READ_ONLY,
-  SQLITE_PERM: READ_ONLY,
-  SQLITE_FULL: FULL,
-  SQLITE_CORRUPT: DAMAGED,
-  SQLITE_NOTADB: {
+  [RESULT.readonly]: READ_ONLY,
+  [RESULT.perm]: READ_ONLY,
+  [RESULT.full]: FULL,
+  [RESULT.corrupt]: DAMAGED,
+  [RESULT.notadb]: {
     is: 'is not a database, or is damaged',
     hint: 'Check that --data-dir is right; restore the file from a backup, or move it away to begin anew.',
   },
-  SQLITE_IOERR: {
+  [RESULT.ioerr]: {
     is: 'cannot be read or written: the disk reports an error',
     hint: 'Check the disk and free space, then run again.',
   },
-  SQLITE_CANTOPEN: {
+  [RESULT.cantopen]: {
     is: 'cannot be opened',
     hint: 'Check that the path is a file, and that the user of this process may write to it and its directory.',
   },
@@ -63,23 +77,39 @@ const BY_SYSTEM_ERROR: Readonly<Record<string, Reason>> = {
 
 /** libsql tells why it could not open a file only by SQLite's number at the end of its text. */
 const OPEN_FAILURE = /Unable to open connection to local database .*: (\d+)/s;
-const CANNOT_OPEN = 14;
 
-const codeOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return '';
-  if ('code' in error && typeof error.code === 'string' && error.code !== '') return error.code;
-  return Number(OPEN_FAILURE.exec(error.message)?.[1]) === CANNOT_OPEN ? 'SQLITE_CANTOPEN' : '';
-};
-
-const firstWords = (code: string): string => code.split('_', 2).join('_');
+/** SQLite's primary result code, the low byte of what libsql calls the raw code; libsql has no names for some extended ones. */
+function resultOf(error: unknown): number | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const raw = 'rawCode' in error ? error.rawCode : OPEN_FAILURE.exec(error.message)?.[1];
+  return raw === undefined ? undefined : Number(raw) & 0xff;
+}
 
 /** Is the lock held by someone else at this moment? */
-export const isBusy = (error: unknown): boolean => firstWords(codeOf(error)) === 'SQLITE_BUSY';
+export const isBusy = (error: unknown): boolean => resultOf(error) === RESULT.busy;
 
-export const isReadOnly = (error: unknown): boolean => firstWords(codeOf(error)) === 'SQLITE_READONLY';
+export const isReadOnly = (error: unknown): boolean => resultOf(error) === RESULT.readonly;
 
 const unavailable = (file: string, reason: Reason, cause?: unknown): FlywheelError =>
   new FlywheelError('ERR_STORE_UNAVAILABLE', `The store ${file} ${reason.is}.`, { hint: reason.hint, cause });
+
+function reasonOf(error: unknown, file: string): Reason | undefined {
+  const result = resultOf(error);
+  if (result === RESULT.cantopen && !isWritable(file)) return READ_ONLY;
+  if (result !== undefined) return BY_RESULT[result];
+  return error instanceof Error && 'code' in error ? BY_SYSTEM_ERROR[String(error.code)] : undefined;
+}
+
+/** SQLite also writes beside the file, and does not say what it could not open. */
+function isWritable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+    accessSync(dirname(file), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /**
  * What was thrown, as `ERR_STORE_UNAVAILABLE` where the store is at fault and `ERR_INTERNAL` where a statement is; an error of
@@ -87,12 +117,12 @@ const unavailable = (file: string, reason: Reason, cause?: unknown): FlywheelErr
  */
 export function toStoreError(error: unknown, file: string): FlywheelError {
   if (isFlywheelError(error)) return error;
-  const code = codeOf(error);
-  const reason = BY_RESULT[firstWords(code)] ?? BY_SYSTEM_ERROR[code];
+  const reason = reasonOf(error, file);
   if (reason !== undefined) return unavailable(file, reason, error);
-  const sentence = code.startsWith('SQLITE_CONSTRAINT')
-    ? 'The store refused a record that breaks one of its rules.'
-    : 'The store could not run a statement.';
+  const sentence =
+    resultOf(error) === RESULT.constraint
+      ? 'The store refused a record that breaks one of its rules.'
+      : 'The store could not run a statement.';
   return new FlywheelError('ERR_INTERNAL', sentence, { cause: error });
 }
 

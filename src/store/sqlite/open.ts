@@ -2,13 +2,13 @@
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
+import type { Kysely } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { createKyselyStore } from '../kysely-store.js';
 import { migrate, refuseNewerStore, STORE_VERSION } from '../migrations/index.js';
 import type { Store } from '../store.js';
 import type { Tables } from '../tables.js';
-import { type SqliteDatabase, SqliteDriver } from './driver.js';
+import { kyselyOver, type SqliteDatabase, SqliteDriver } from './driver.js';
 import { isBusy, lockedTooLong, storeClosed, toStoreError } from './errors.js';
 import { SQLITE_SCHEMA } from './schema.js';
 
@@ -67,17 +67,6 @@ function prepareFile(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) closeSync(openSync(path, 'a', OWNER_ONLY_FILE));
   else if ((stats.mode & 0o077) !== 0) chmodSync(path, OWNER_ONLY_FILE);
-}
-
-function kyselyOver(driver: SqliteDriver): Kysely<Tables> {
-  return new Kysely({
-    dialect: {
-      createDriver: () => driver,
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-      createAdapter: () => new SqliteAdapter(),
-      createIntrospector: (db) => new SqliteIntrospector(db),
-    },
-  });
 }
 
 /** Setting the journal's mode fails at once when another process does the same; so it is tried until it works. */

@@ -1,0 +1,73 @@
+/** Transactions against a disk that fills up. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createKyselyStore } from '../../../../src/store/kysely-store.js';
+import { kyselyOver, SqliteDriver } from '../../../../src/store/sqlite/driver.js';
+import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
+import type { Store } from '../../../../src/store/store.js';
+import { aBurn, aRequest, rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
+
+let directory: string;
+let path: string;
+
+beforeEach(async () => {
+  directory = temporaryDirectory();
+  path = join(directory, 'store.db');
+  const store = await openSqliteStore({ path });
+  await register(store);
+  await store.close();
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+/** A store whose file may not grow by more than so many pages, as on a disk that is nearly full. */
+function storeWithRoomFor(pages: number): { readonly store: Store; readonly free: () => void } {
+  const database = new Database(path);
+  const [size] = database.prepare('pragma page_count').all() as { page_count: number }[];
+  database.prepare(`pragma max_page_count = ${(size?.page_count ?? 0) + pages}`).all();
+  const driver = new SqliteDriver({ database, file: path, busyTimeoutMs: 100 });
+  const db = kyselyOver(driver);
+  return {
+    store: createKyselyStore({ writer: db, reader: () => db, close: () => driver.destroy() }),
+    free: () => void database.prepare('pragma max_page_count = 1000000').all(),
+  };
+}
+
+const burns = Array.from({ length: 300 }, (_, index) =>
+  aBurn(index + 1, { requestId: 'many', transaction: new Uint8Array(400) }),
+);
+
+describe('SqliteDriver', () => {
+  it('changes nothing when the disk is full, says so, and works again when there is room', async () => {
+    const { store, free } = storeWithRoomFor(10);
+    const work = () =>
+      store.transaction(async (tx) => {
+        await tx.requests.insert(aRequest({ id: 'many', value: 'many' }));
+        await tx.burns.insertMany(burns);
+      });
+    await expect(work()).rejects.toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: `The store ${path} cannot grow: the disk is full.`,
+      hint: expect.stringContaining('Free space'),
+    });
+    expect(await store.read((tx) => tx.requests.get('many'))).toBeUndefined();
+    free();
+    await work();
+    expect(await store.read((tx) => tx.burns.ofRequest('many'))).toHaveLength(300);
+    await store.close();
+  });
+
+  it('lets nothing be written outside of a transaction that the database has rolled back', async () => {
+    const { store } = storeWithRoomFor(10);
+    const work = store.transaction(async (tx) => {
+      await tx.requests.insert(aRequest({ id: 'many', value: 'many' }));
+      const tooLarge = aRequest({ id: 'large', value: 'large', instance: 'x'.repeat(200_000) });
+      await tx.requests.insert(tooLarge).catch(() => undefined);
+      await tx.requests.insert(aRequest({ id: 'stray', value: 'stray' }));
+    });
+    await expect(work).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
+    await store.close();
+    expect(rawSqlite(path, 'select id from requests')).toStrictEqual([{ id: 'request-1' }]);
+  });
+});

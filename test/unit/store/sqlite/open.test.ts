@@ -1,0 +1,193 @@
+/** What the store in an SQLite file does when the file, the disk or the process is against it. */
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { FlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
+import type { Store } from '../../../../src/store/store.js';
+import { aBurn, aRequest, rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
+
+let directory: string;
+let path: string;
+
+beforeEach(() => {
+  directory = temporaryDirectory();
+  path = join(directory, 'store.db');
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** A registered store with some burns, closed and folded into its one file. */
+async function createStore(): Promise<void> {
+  const store = await openSqliteStore({ path });
+  await register(store);
+  const burns = Array.from({ length: 200 }, (_, index) => aBurn(index + 1));
+  await store.transaction((tx) => tx.burns.insertMany(burns));
+  await store.close();
+  rawSqlite(path, 'pragma wal_checkpoint(TRUNCATE)');
+}
+
+async function use(work: (store: Store) => Promise<unknown>): Promise<void> {
+  const store = await openSqliteStore({ path, busyTimeoutMs: 100 });
+  try {
+    await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const write = (store: Store) =>
+  store.transaction((tx) => tx.requests.insert(aRequest({ id: 'new', value: 'new' })));
+
+async function failureOf(promise: Promise<unknown>): Promise<FlywheelError> {
+  return promise.then(
+    () => expect.unreachable('it did not fail'),
+    (error: FlywheelError) => error,
+  );
+}
+
+/** As a user whom file modes bind, also where the tests run as root. */
+async function asOrdinaryUser<Result>(work: () => Promise<Result>): Promise<Result> {
+  const user = process.geteuid?.();
+  if (user !== 0) return work();
+  process.seteuid?.(65_534);
+  try {
+    return await work();
+  } finally {
+    process.seteuid?.(user);
+  }
+}
+
+const giveToOrdinaryUser = (file: string) => process.geteuid?.() === 0 && chownSync(file, 65_534, 65_534);
+
+describe('openSqliteStore', () => {
+  it('creates directory and file for this user only, and the files beside it', async () => {
+    path = join(directory, 'a', 'b', 'store.db');
+    const store = await openSqliteStore({ path });
+    await register(store);
+    await store.read((tx) => tx.requests.running());
+    const mode = (file: string) => (statSync(file).mode & 0o777).toString(8);
+    const files = readdirSync(join(directory, 'a', 'b')).map((name) => [
+      name,
+      mode(join(directory, 'a', 'b', name)),
+    ]);
+    expect(files).toStrictEqual([
+      ['store.db', '600'],
+      ['store.db-shm', '600'],
+      ['store.db-wal', '600'],
+    ]);
+    expect([mode(join(directory, 'a')), mode(join(directory, 'a', 'b'))]).toStrictEqual(['700', '700']);
+    await store.close();
+  });
+
+  it('takes rights of others away from a file that gives them', async () => {
+    await createStore();
+    chmodSync(path, 0o644);
+    await use(write);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('uses a journal that readers pass, full durability and foreign keys', async () => {
+    await createStore();
+    expect(rawSqlite(path, 'pragma journal_mode')).toStrictEqual([{ journal_mode: 'wal' }]);
+    const orphan = (store: Store) =>
+      store.transaction((tx) => tx.burns.insertMany([aBurn(900, { keyId: 'nobody' })]));
+    expect(await failureOf(use(orphan))).toMatchObject({ code: 'ERR_INTERNAL' });
+  });
+
+  it('writes nothing when the store is up to date', async () => {
+    await createStore();
+    const before = readFileSync(path);
+    await use((store) => store.read((tx) => tx.requests.running()));
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(statSync(`${path}-wal`).size).toBe(0);
+  });
+
+  it('folds a log that has grown into the file when it is closed', async () => {
+    await createStore();
+    await use(async (store) => {
+      const transaction = new Uint8Array(1_000_000);
+      await store.transaction((tx) => tx.burns.insertMany([aBurn(500, { transaction })]));
+      expect(statSync(`${path}-wal`).size).toBeGreaterThan(1_000_000);
+    });
+    expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0);
+    expect(statSync(path).size).toBeGreaterThan(1_000_000);
+  });
+
+  it('refuses a store of a newer build and leaves it alone', async () => {
+    await createStore();
+    rawSqlite(path, "insert into store_migrations values (2, 'of tomorrow')");
+    rawSqlite(path, 'pragma wal_checkpoint(TRUNCATE)');
+    const before = readFileSync(path);
+    expect(await failureOf(use(write))).toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: `The store ${path} has version 2; this build of flywheel knows versions up to 1.`,
+      hint: 'Use the version of flywheel that wrote it, or a newer one.',
+    });
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  it('refuses a file that is no database and leaves it alone', async () => {
+    writeFileSync(path, 'dear diary '.repeat(1_000), { mode: 0o600 });
+    expect(await failureOf(use(write))).toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: `The store ${path} is not a database, or is damaged.`,
+    });
+    expect(readFileSync(path, 'utf8')).toBe('dear diary '.repeat(1_000));
+  });
+
+  it('says that a damaged file is damaged, as soon as it meets the damage', async () => {
+    await createStore();
+    const bytes = readFileSync(path);
+    bytes.fill(0xff, 8_192);
+    writeFileSync(path, bytes);
+    const read = (store: Store) => store.read((tx) => tx.burns.ofRequest('request-1'));
+    expect(await failureOf(use(read))).toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: `The store ${path} is damaged.`,
+      hint: expect.stringContaining('restore it from a backup'),
+    });
+  });
+
+  it('says why a path cannot hold a store', async () => {
+    mkdirSync(path);
+    expect(await failureOf(use(write))).toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: `The store ${path} cannot be opened.`,
+    });
+    writeFileSync(join(directory, 'file'), '');
+    path = join(directory, 'file', 'store.db');
+    expect(await failureOf(use(write))).toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: `The store ${path} cannot be opened: a part of its path is not a directory.`,
+    });
+  });
+
+  it.each([
+    ['file', 0o400, 0o700],
+    ['directory', 0o600, 0o500],
+    ['file and directory', 0o400, 0o500],
+  ])('names a read-only %s as the reason', async (_, fileMode, directoryMode) => {
+    await createStore();
+    for (const name of readdirSync(directory)) if (name !== 'store.db') rmSync(join(directory, name));
+    chmodSync(path, fileMode);
+    chmodSync(directory, directoryMode);
+    giveToOrdinaryUser(path);
+    giveToOrdinaryUser(directory);
+    const failure = await asOrdinaryUser(() => failureOf(use(write)));
+    chmodSync(directory, 0o700);
+    expect(failure).toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: `The store ${path} is read-only for this user.`,
+      hint: expect.stringContaining('write access'),
+    });
+  });
+});
