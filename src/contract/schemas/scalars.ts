@@ -13,7 +13,7 @@ export const addressSchema = z
   .refine(isAddress, 'expected a base58 address of 32 bytes')
   .meta({
     description: 'Solana address, base58.',
-    examples: ['4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T'],
+    examples: ['FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF'],
   });
 
 /**
