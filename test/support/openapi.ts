@@ -1,0 +1,69 @@
+/** Judges answers by the OpenAPI document alone: is this status, body and header written there? */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { OpenApiDocument } from '../../src/contract/openapi.js';
+
+export interface SeenAnswer {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  readonly body: unknown;
+}
+
+export interface AnswerJudge {
+  /** What is not documented about an answer; empty when all is. */
+  judge(path: string, method: string, answer: SeenAnswer): readonly string[];
+  /** Is the value what the document says the request body must be? */
+  acceptsRequest(path: string, method: string, body: unknown): boolean;
+}
+
+interface DocumentedResponse {
+  readonly headers?: Readonly<Record<string, { readonly required?: boolean }>>;
+  readonly content?: Readonly<Record<string, unknown>>;
+}
+
+const pointer = (...steps: readonly string[]): string =>
+  steps.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
+
+/** Compiles the schemas of a document as any other JSON Schema library would. */
+export function answerJudge(document: OpenApiDocument): AnswerJudge {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  (addFormats as unknown as (instance: Ajv2020) => void)(ajv);
+  ajv.addFormat('base64', true);
+  ajv.addSchema(document, 'api');
+  const validate = (...steps: readonly string[]) => ajv.compile({ $ref: `api#/${pointer(...steps)}` });
+  const compiled = new Map<string, ReturnType<typeof validate>>();
+  const check = (value: unknown, ...steps: readonly string[]): readonly string[] => {
+    const key = steps.join(' ');
+    const validator = compiled.get(key) ?? validate(...steps);
+    compiled.set(key, validator);
+    return validator(value)
+      ? []
+      : (validator.errors ?? []).map((error) => `${error.instancePath} ${error.message}`);
+  };
+  return {
+    judge(path, method, answer) {
+      const operation = document.paths[path]?.[method];
+      const response = operation?.responses[String(answer.status)] as DocumentedResponse | undefined;
+      if (response === undefined) return [`status ${answer.status} is not documented`];
+      const missing = Object.entries(response.headers ?? {})
+        .filter(([name, header]) => header.required === true && answer.headers.get(name) === null)
+        .map(([name]) => `header ${name} is missing`);
+      const body = check(
+        answer.body,
+        ...[
+          'paths',
+          path,
+          method,
+          'responses',
+          String(answer.status),
+          'content',
+          'application/json',
+          'schema',
+        ],
+      );
+      return [...missing, ...body];
+    },
+    acceptsRequest: (path, method, body) =>
+      check(body, 'paths', path, method, 'requestBody', 'content', 'application/json', 'schema').length === 0,
+  };
+}

@@ -1,0 +1,162 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EXAMPLES } from '../../../src/contract/examples.js';
+import { openApiDocument } from '../../../src/contract/openapi.js';
+import { COMMON_ERRORS, OPERATIONS, type Operation } from '../../../src/contract/operations.js';
+import { parseInput } from '../../../src/contract/validate.js';
+import { ERRORS } from '../../../src/errors/codes.js';
+import { FlywheelError } from '../../../src/errors/flywheel-error.js';
+import { exampleReply, type FakeService, fakeService, GOOD_KEY } from '../../support/fake-service.js';
+import { type RunningServer, startServer } from '../../support/http.js';
+import { answerJudge } from '../../support/openapi.js';
+
+const OPTIONS = { apiKeyHeader: 'x-service-api-key', serverUrl: '/', version: '1.2.3' };
+const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
+const operations = Object.values<Operation>(OPERATIONS);
+
+describe('openApiDocument', () => {
+  it('is valid OpenAPI 3.1 in the eyes of another implementation', async () => {
+    const validator = new Validator();
+    const result = await validator.validate(JSON.parse(JSON.stringify(openApiDocument(OPTIONS))));
+    expect(result.errors).toBeUndefined();
+    expect([result.valid, validator.version]).toEqual([true, '3.1']);
+  });
+
+  it('names every operation with every error code it can answer', () => {
+    const document = openApiDocument(OPTIONS);
+    for (const operation of operations) {
+      const described = document.paths[operation.path]?.[operation.method.toLowerCase()];
+      expect(described?.operationId).toBe(operation.id);
+      const text = JSON.stringify(described?.responses);
+      for (const code of [...COMMON_ERRORS, ...operation.errors]) {
+        expect(JSON.stringify(described?.responses[String(ERRORS[code].status)])).toContain(`"${code}"`);
+      }
+      expect(text).not.toContain('ERR_USAGE');
+    }
+  });
+
+  it('shows examples that its own schemas accept', () => {
+    const judge = answerJudge(openApiDocument(OPTIONS));
+    for (const operation of operations) {
+      const { request, response } = EXAMPLES[operation.id];
+      const method = operation.method.toLowerCase();
+      const headers = { get: () => 'x' };
+      expect(judge.judge(operation.path, method, { status: 200, headers, body: response })).toEqual([]);
+      expect(() => parseInput(operation.response, response)).not.toThrow();
+      if (request !== undefined) {
+        expect(judge.acceptsRequest(operation.path, method, request)).toBe(true);
+        expect(() => parseInput(operation.request ?? operation.response, request)).not.toThrow();
+      }
+    }
+  });
+});
+
+describe('the server, judged by its own document', () => {
+  let fake: FakeService;
+  let server: RunningServer;
+  const judge = answerJudge(openApiDocument(OPTIONS));
+
+  beforeAll(async () => {
+    fake = fakeService();
+    for (const { id, request } of operations) {
+      fake.answer(id, ({ input }) => {
+        if (request !== null) parseInput(request, input);
+        return exampleReply(id);
+      });
+    }
+    server = await startServer({ service: fake.service }, { limits: { maxBodyBytes: 2_000 } });
+  });
+  afterAll(async () => {
+    await server.closeGracefully(1_000);
+  });
+
+  const ask = async (operation: Operation, init: RequestInit): Promise<readonly string[]> => {
+    const path = operation.path.replace('{batchId}', BATCH_ID);
+    const response = await fetch(server.url + path, { method: operation.method, ...init });
+    const body: unknown = await response.json();
+    return judge.judge(operation.path, operation.method.toLowerCase(), {
+      status: response.status,
+      headers: response.headers,
+      body,
+    });
+  };
+
+  it('gives no undocumented answer to whatever is sent', async () => {
+    const anyKey = fc.constantFrom(GOOD_KEY, GOOD_KEY, GOOD_KEY, 'unknown', undefined);
+    const anyType = fc.constantFrom(
+      'application/json',
+      'application/json',
+      'application/json',
+      'text/plain',
+      undefined,
+    );
+    const idempotency = fc.constantFrom(undefined, BATCH_ID, 'abc', 'a b');
+    const mutated = (operation: Operation) =>
+      fc
+        .tuple(
+          fc.constantFrom(
+            'type',
+            'proof',
+            'burnAmount',
+            'persistOnchain',
+            'pipelines',
+            'batchId',
+            'signedTx',
+          ),
+          fc.jsonValue(),
+        )
+        .map(([key, value]) => {
+          const example = EXAMPLES[operation.id].request;
+          return JSON.stringify(
+            Array.isArray(example)
+              ? [{ ...example[0], [key]: value }]
+              : { ...(example as object), [key]: value },
+          );
+        });
+    const bodies = (operation: Operation) =>
+      fc.oneof(
+        fc.constant(JSON.stringify(EXAMPLES[operation.id].request)),
+        mutated(operation),
+        fc.json(),
+        fc.string(),
+        fc.constant('x'.repeat(3_000)),
+      );
+    const request = fc.constantFrom(...operations).chain((operation) =>
+      fc.record({
+        operation: fc.constant(operation),
+        key: anyKey,
+        type: anyType,
+        idempotencyKey: idempotency,
+        body: operation.method === 'POST' ? bodies(operation) : fc.constant(undefined),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(request, async ({ operation, key, type, idempotencyKey, body }) => {
+        const headers = new Headers();
+        if (key !== undefined) headers.set('x-service-api-key', key);
+        if (type !== undefined) headers.set('content-type', type);
+        if (idempotencyKey !== undefined) headers.set('x-idempotency-key', idempotencyKey);
+        // Bytes rather than text, so that fetch adds no content type of its own.
+        const bytes = body === undefined ? {} : { body: new TextEncoder().encode(body) };
+        expect(await ask(operation, { headers, ...bytes })).toEqual([]);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it('documents each error that the service may throw', async () => {
+    for (const operation of operations) {
+      for (const code of new Set([...COMMON_ERRORS, ...operation.errors])) {
+        fake.answer(operation.id, () => Promise.reject(new FlywheelError(code, 'Because.')));
+        const headers = {
+          'x-service-api-key': GOOD_KEY,
+          'content-type': 'application/json',
+          'x-idempotency-key': BATCH_ID,
+        };
+        const init = operation.method === 'POST' ? { headers, body: '{}' } : { headers };
+        expect([operation.id, code, ...(await ask(operation, init))]).toEqual([operation.id, code]);
+      }
+    }
+  });
+});
