@@ -1,0 +1,307 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { RENT_EPOCH_EXEMPT } from '../../../../src/chain/account.js';
+import { readBatch } from '../../../../src/chain/approval/read-batch.js';
+import { memo } from '../../../../src/chain/memo.js';
+import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
+import { createRpcReader } from '../../../../src/chain/rpc/rpc-reader.js';
+import { readTransactionError } from '../../../../src/chain/rpc/transaction-error.js';
+import {
+  compileLegacyMessage,
+  compileV0Message,
+  signTransaction,
+} from '../../../../src/chain/transaction/compile.js';
+import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
+import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { base58Encode } from '../../../../src/values/base58.js';
+import { accountsOf, batchIndex, batchState, multisig } from '../../../support/batch-on-chain.js';
+import { namedAddress } from '../../../support/oracle.js';
+
+type Params = readonly unknown[];
+/** What the node answers to a method: a result from its parameters. */
+type Methods = Readonly<Record<string, (...params: Params) => unknown>>;
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+const listen = (server: Server): Promise<string> =>
+  new Promise((resolve) => {
+    servers.push(server);
+    server.listen(0, '127.0.0.1', () =>
+      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}/secret-key`),
+    );
+  });
+
+/** A node on loopback that knows only the given methods and keeps what it was asked. */
+async function node(methods: Methods) {
+  const calls: { method: string; params: Params }[] = [];
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      const { id, method, params } = JSON.parse(Buffer.concat(parts).toString());
+      calls.push({ method, params });
+      const answer = methods[method];
+      const body =
+        answer === undefined
+          ? { error: { code: -32601, message: 'Method not found' } }
+          : { result: answer(...params) };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...body }));
+    });
+  });
+  const url = await listen(server);
+  return { calls, url, reader: createRpcReader({ url, timeoutMs: 5_000 }) };
+}
+
+const inContext = (value: unknown, slot = 9) => ({ context: { slot }, value });
+const wireAccount = (data: Uint8Array, owner: string, lamports: number) => ({
+  lamports,
+  owner,
+  data: [Buffer.from(data).toString('base64'), 'base64'],
+  executable: false,
+  rentEpoch: 2 ** 64,
+  space: data.length,
+});
+
+describe('getAccounts', () => {
+  it('asks for 100 at a time, in order, each call no older than the one before', async () => {
+    const addresses = Array.from({ length: 230 }, (_, n) => namedAddress(`account ${n}`));
+    let slot = 100;
+    const { reader, calls } = await node({
+      getMultipleAccounts: (keys) =>
+        inContext(
+          (keys as string[]).map((key) => wireAccount(Buffer.from(key), SYSTEM_PROGRAM, 5)),
+          slot++,
+        ),
+    });
+    const states = await reader.getAccounts(addresses);
+    expect(states.map((state) => Buffer.from(state?.data ?? []).toString())).toEqual(addresses);
+    expect(calls.map(({ params }) => (params[0] as string[]).length)).toEqual([100, 100, 30]);
+    expect(calls.map(({ params }) => params[1])).toEqual([
+      { encoding: 'base64', commitment: 'confirmed' },
+      { encoding: 'base64', commitment: 'confirmed', minContextSlot: 100 },
+      { encoding: 'base64', commitment: 'confirmed', minContextSlot: 101 },
+    ]);
+  });
+
+  it('reads an account whole, and null where there is none', async () => {
+    const owner = namedAddress('owner program');
+    const { reader } = await node({
+      getMultipleAccounts: () => inContext([null, wireAccount(Uint8Array.of(1, 2), owner, 2_039_280)]),
+    });
+    const [none, some] = await reader.getAccounts([namedAddress('a'), namedAddress('b')]);
+    expect(none).toBeNull();
+    expect({ ...some, data: Array.from(some?.data ?? []) }).toEqual({
+      lamports: 2_039_280n,
+      owner,
+      data: [1, 2],
+      executable: false,
+      rentEpoch: RENT_EPOCH_EXEMPT,
+    });
+  });
+
+  it('lets a batch be read over it', async () => {
+    const accounts = new Map<string, ReturnType<typeof wireAccount>>(
+      [...accountsOf(batchState())].map(([at, { data, owner }]) => [at, wireAccount(data, owner, 1)]),
+    );
+    const { reader, calls } = await node({
+      getMultipleAccounts: (keys) => inContext((keys as string[]).map((key) => accounts.get(key) ?? null)),
+    });
+    const { transactions } = await readBatch(reader, { multisig, batchIndex });
+    expect(transactions).toHaveLength(3);
+    expect(calls).toHaveLength(2);
+  });
+});
+
+describe('blockhash and height', () => {
+  it('come at confirmed', async () => {
+    const blockhash = namedAddress('blockhash');
+    const { reader, calls } = await node({
+      getLatestBlockhash: () => inContext({ blockhash, lastValidBlockHeight: 350 }),
+      getBlockHeight: () => 200,
+    });
+    expect(await reader.latestBlockhash()).toEqual({ blockhash, lastValidBlockHeight: 350n });
+    expect(await reader.blockHeight()).toBe(200n);
+    expect(calls.map(({ params }) => params)).toEqual([
+      [{ commitment: 'confirmed' }],
+      [{ commitment: 'confirmed' }],
+    ]);
+  });
+});
+
+const signer = createKeypairSigner(generateKeypair());
+const blockhash = namedAddress('blockhash');
+
+/** A transaction as `getTransaction` returns it in JSON form. */
+function jsonTransaction(bytes: Uint8Array) {
+  const { signatures, message } = decodeTransaction(bytes);
+  return {
+    slot: 77,
+    blockTime: 1_700_000_000,
+    version: message.version,
+    meta: {
+      err: null,
+      fee: 5_000,
+      logMessages: ['a log'],
+      computeUnitsConsumed: 321,
+      preBalances: [],
+      postBalances: [],
+      innerInstructions: [],
+    },
+    transaction: {
+      signatures: signatures.map(base58Encode),
+      message: {
+        accountKeys: message.staticKeys,
+        header: {
+          numRequiredSignatures: message.requiredSignatures,
+          numReadonlySignedAccounts: message.readonlySigned,
+          numReadonlyUnsignedAccounts: message.readonlyUnsigned,
+        },
+        recentBlockhash: base58Encode(message.blockhash),
+        instructions: message.instructions.map(({ programIndex, accountIndexes, data }) => ({
+          programIdIndex: programIndex,
+          accounts: Array.from(accountIndexes),
+          data: base58Encode(data),
+        })),
+        ...(message.version === 0 ? { addressTableLookups: [] } : {}),
+      },
+    },
+  };
+}
+
+describe('getTransaction', () => {
+  it.each([
+    ['legacy', compileLegacyMessage],
+    ['version 0', compileV0Message],
+  ] as const)('gives the wire bytes back (%s)', async (_name, compile) => {
+    const message = compile({
+      payer: signer.address,
+      instructions: [memo('hi', [signer.address])],
+      blockhash,
+    });
+    const { bytes, signature } = signTransaction(message, [signer]);
+    const { reader } = await node({
+      getTransaction: (asked) => (asked === signature ? jsonTransaction(bytes) : null),
+    });
+    expect(Buffer.from((await reader.getTransaction(signature)) ?? [])).toEqual(Buffer.from(bytes));
+    expect(await reader.getTransaction('unknown')).toBeNull();
+  });
+});
+
+describe('lookUp', () => {
+  it('tells landed, failed, still processed and unknown apart, in order', async () => {
+    const message = compileLegacyMessage({ payer: signer.address, instructions: [], blockhash });
+    const { bytes, signature } = signTransaction(message, [signer]);
+    const status = (confirmationStatus: string, err: unknown = null) => ({
+      slot: 77,
+      confirmations: 1,
+      err,
+      confirmationStatus,
+    });
+    const statuses: Readonly<Record<string, unknown>> = {
+      [signature]: status('finalized'),
+      failed: status('confirmed', { InstructionError: [2, { Custom: 6008 }] }),
+      processed: status('processed'),
+    };
+    const { reader, calls } = await node({
+      getSignatureStatuses: (asked) => inContext((asked as string[]).map((one) => statuses[one] ?? null)),
+      getTransaction: (asked) => (asked === signature ? jsonTransaction(bytes) : null),
+    });
+    expect(await reader.lookUp(['unknown', signature, 'failed', 'processed'])).toEqual([
+      null,
+      {
+        signature,
+        slot: 77n,
+        blockTimeMs: 1_700_000_000_000,
+        error: null,
+        logs: ['a log'],
+        feeLamports: 5_000n,
+        computeUnits: 321n,
+      },
+      {
+        signature: 'failed',
+        slot: 77n,
+        blockTimeMs: 0,
+        error: { kind: 'instruction', index: 2, custom: 6008 },
+        logs: [],
+        feeLamports: 0n,
+        computeUnits: 0n,
+      },
+      null,
+    ]);
+    expect(calls[0]?.params[1]).toEqual({ searchTransactionHistory: true });
+  });
+});
+
+describe('readTransactionError', () => {
+  it('understands every form of the cluster and drops none', () => {
+    expect(readTransactionError(null)).toBeNull();
+    expect(readTransactionError('BlockhashNotFound')).toEqual({
+      kind: 'transaction',
+      error: 'BlockhashNotFound',
+    });
+    expect(readTransactionError({ InstructionError: [0, 'PrivilegeEscalation'] })).toEqual({
+      kind: 'instruction',
+      index: 0,
+      error: 'PrivilegeEscalation',
+    });
+    expect(readTransactionError({ InstructionError: [1, { BorshIoError: 'x' }] })).toEqual({
+      kind: 'instruction',
+      index: 1,
+      error: 'BorshIoError',
+    });
+    expect(readTransactionError({ InsufficientFundsForRent: { account_index: 3 } })).toEqual({
+      kind: 'transaction',
+      error: 'InsufficientFundsForRent',
+      accountIndex: 3,
+    });
+    expect(readTransactionError({ DuplicateInstruction: 4 })).toEqual({
+      kind: 'transaction',
+      error: 'DuplicateInstruction',
+    });
+    expect(readTransactionError({ InstructionError: 'odd' })).toEqual({
+      kind: 'transaction',
+      error: '{"InstructionError":"odd"}',
+    });
+    expect(readTransactionError([1])).toEqual({ kind: 'transaction', error: '[1]' });
+  });
+});
+
+describe('a node that does not answer', () => {
+  async function failure(url: string, timeoutMs = 5_000) {
+    try {
+      await createRpcReader({ url, timeoutMs }).blockHeight();
+    } catch (error) {
+      if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return error;
+      throw error;
+    }
+    throw new TypeError('it answered');
+  }
+
+  it('is unavailable: closed port, silence, server error, no JSON, an RPC error; the key in its address stays hidden', async () => {
+    const gone = await listen(createServer());
+    await new Promise((resolve) => servers.pop()?.close(resolve));
+    const silent = await listen(createServer(() => undefined));
+    const broken = await listen(createServer((_, response) => response.writeHead(500).end('oops')));
+    const limited = await listen(createServer((_, response) => response.writeHead(429).end('slow down')));
+    const garbage = await listen(createServer((_, response) => response.end('<html>')));
+    const { url: ignorant } = await node({});
+    for (const url of [gone, broken, limited, garbage, ignorant]) {
+      const error = await failure(url);
+      expect(error.message).toContain(new URL(url).host);
+      expect(error.message).not.toContain('secret-key');
+    }
+    expect((await failure(silent, 50)).message).toContain('did not answer within 50 ms');
+  });
+
+  it('is a mistake of the configuration when its address is none', () => {
+    for (const url of ['', 'node', 'ws://127.0.0.1:1', 'file:///x']) {
+      expect(() => createRpcReader({ url, timeoutMs: 1 })).toThrow('not an http or https URL');
+    }
+  });
+});
