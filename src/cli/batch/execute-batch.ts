@@ -1,27 +1,19 @@
 /** The step that lands an approval and executes; `batch execute` and `batch run` share it. */
-import type { ExecuteBatchResult, ExecuteResult } from '../../contract/schemas/batch.js';
+import type { ExecuteBatchRequest, ExecuteBatchResult, ExecuteResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { sendOnce } from '../send.js';
 
-/** What execute takes, and `batch approve` prints. */
-export interface SignedApproval {
-  readonly batchId: string;
-  readonly signedTx: string;
-}
-
 /** Sends the request of execute under its key. */
 export async function executeBatch(
   session: Session,
-  approval: SignedApproval,
+  approval: ExecuteBatchRequest,
   givenKey: string | undefined,
 ): Promise<ExecuteBatchResult> {
   session.output.progress.show('executing the batch …');
   const body = { operation: 'executeBatch', fingerprint: fingerprint({ ...approval }), givenKey };
-  const reply = await sendOnce(session, body, ({ service }, call) =>
-    service.executeBatch({ ...approval }, call),
-  );
+  const reply = await sendOnce(session, body, ({ service }, call) => service.executeBatch(approval, call));
   session.output.progress.clear();
   return reply.value;
 }

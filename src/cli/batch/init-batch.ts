@@ -1,5 +1,6 @@
 /** The step that makes a batch of a file of pipelines; `batch init` and `batch run` share it. */
 import type { InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
+import type { JsonObject } from '../../values/canonical-json.js';
 import { fingerprint } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { NamedText } from '../files/read-input.js';
@@ -23,18 +24,10 @@ export async function initBatch(
   givenKey: string | undefined,
 ): Promise<InitBatchResult> {
   session.output.progress.show(`setting up a batch of ${request.pipelines.length} pipelines …`);
-  const body = {
-    operation: 'initBatch',
-    fingerprint: fingerprint({
-      pipelines: request.pipelines.map(({ type, payload, actions }) => ({
-        type,
-        payload,
-        actions: actions.map((action) => ({ ...action }) as Record<string, never>),
-      })),
-    }),
-    givenKey,
-  };
-  const reply = await sendOnce(session, body, ({ service }, call) => service.initBatch(request, call));
+  // The schema's own types carry brands and loose actions; as JSON the request is just this text.
+  const body = JSON.parse(JSON.stringify(request)) as JsonObject;
+  const keyed = { operation: 'initBatch', fingerprint: fingerprint(body), givenKey };
+  const reply = await sendOnce(session, keyed, ({ service }, call) => service.initBatch(request, call));
   session.output.progress.clear();
   return reply.value;
 }

@@ -4,9 +4,8 @@
  * Until the last part has its outcome the key stays in the journal, so the same command run again repeats what is done
  * without burning it twice and goes on from there.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { ElementOutcome, Reply } from '../../contract/call.js';
-import type { BurnBatchResult, BurnError, BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
+import type { ElementOutcome } from '../../contract/call.js';
+import type { BurnError, BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
 import type { Session } from '../command.js';
@@ -57,8 +56,7 @@ export async function sendBurns(
   };
   const parts = splitBurns(burns);
   try {
-    for (const [at, part] of parts.entries())
-      await sendPart(gathering, part, partKey(key.key, at), at + 1 < parts.length);
+    for (const [at, part] of parts.entries()) await sendPart(gathering, part, partKey(key.key, at));
     key.settle();
     return { idempotencyKey: key.key };
   } catch (thrown) {
@@ -66,12 +64,7 @@ export async function sendBurns(
   }
 }
 
-async function sendPart(
-  gathering: Gathering,
-  part: BurnBatchPart,
-  idempotencyKey: string,
-  moreToCome: boolean,
-): Promise<void> {
+async function sendPart(gathering: Gathering, part: BurnBatchPart, idempotencyKey: string): Promise<void> {
   const { session, opened } = gathering;
   if (session.context.signal.aborted)
     throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted between two requests.');
@@ -94,7 +87,6 @@ async function sendPart(
     );
   }
   await session.context.io.stdout.drained();
-  if (moreToCome) await pace(session, reply);
 }
 
 function gather(gathering: Gathering, outcome: ElementOutcome): void {
@@ -106,14 +98,6 @@ function gather(gathering: Gathering, outcome: ElementOutcome): void {
   const elapsedMs = session.context.clock.nowMs() - startedMs;
   const leftSeconds = Math.ceil(((elapsedMs / done) * (total - done)) / 1_000);
   session.output.progress.show(`${done} of ${total} elements, ${failed} failed, about ${leftSeconds} s left`);
-}
-
-/** Waits until the service's rate limit lets the next request through. */
-async function pace(session: Session, { meta }: Reply<BurnBatchResult>): Promise<void> {
-  const limit = meta.rateLimit;
-  if (limit === undefined || limit.remaining > 0 || limit.resetSeconds <= 0) return;
-  session.output.detail(`waiting ${limit.resetSeconds} s for the rate limit`);
-  await sleep(limit.resetSeconds * 1_000, undefined, { signal: session.context.signal });
 }
 
 /** The error of an unfinished run: what is done stays known to the journal unless nothing was begun at all. */

@@ -1,12 +1,70 @@
-/** Placeholder. */
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { CommandSpec } from '../command.js';
+/** `flywheel serve`: the API over HTTP, until a signal ends it. */
+import { MAX_BODY_BYTES } from '../../contract/limits.js';
+import { Secret } from '../../values/secret.js';
+import type { CommandSpec, Invocation, Session } from '../command.js';
+import type { ServeOptions } from '../context.js';
+import { integerOption } from '../options/amounts.js';
+
+const LOG_LEVELS: readonly ServeOptions['logLevel'][] = [
+  'trace',
+  'debug',
+  'info',
+  'warn',
+  'error',
+  'fatal',
+  'silent',
+];
+const LOOPBACK = /^(localhost|127\.|::1$)/;
+const DEFAULT_PORT = 8_787;
+
+function parse(invocation: Invocation, { context }: Session): ServeOptions {
+  const token = context.env['FLYWHEEL_METRICS_TOKEN'];
+  return {
+    host: invocation.option('host') ?? '127.0.0.1',
+    port: integerOption(invocation, 'port', '--port', { least: 0, most: 65_535, fallback: DEFAULT_PORT }),
+    logLevel: LOG_LEVELS.find((level) => level === invocation.option('logLevel')) ?? 'info',
+    maxBodyBytes: integerOption(invocation, 'maxBody', '--max-body', {
+      least: 1_024,
+      most: 500_000_000,
+      fallback: MAX_BODY_BYTES,
+    }),
+    metricsToken: token === undefined || token === '' ? null : new Secret(token),
+  };
+}
+
+async function run(session: Session, invocation: Invocation): Promise<undefined> {
+  const options = parse(invocation, session);
+  const { signal } = session.context;
+  const server = await session.context.startServer(session.settings, options);
+  if (!LOOPBACK.test(options.host))
+    session.output.warn(
+      `The server listens on ${options.host} without TLS; put a proxy with TLS in front of it.`,
+    );
+  session.output.result({ url: server.url }, (style) => [style.good(`Serving on ${server.url}`)]);
+  if (!signal.aborted)
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  session.output.notice('Stopping; what runs is finished first.');
+  await server.close();
+  return undefined;
+}
 
 export const command: CommandSpec = {
-  output: [],
-  errors: [],
-  examples: [],
-  run: async () => {
-    throw new FlywheelError('ERR_UNAVAILABLE', 'This command is not there yet.');
-  },
+  options: [
+    { flags: '--host <host>', description: 'address to listen on (default: 127.0.0.1)' },
+    { flags: '--port <n>', description: `port; 0 takes a free one (default: ${DEFAULT_PORT})` },
+    {
+      flags: '--log-level <level>',
+      description: 'what is logged on stderr (default: info)',
+      choices: LOG_LEVELS,
+    },
+    { flags: '--max-body <bytes>', description: `largest request body (default: ${MAX_BODY_BYTES})` },
+  ],
+  details: [
+    'Serves the engine of the data directory. SIGTERM or Ctrl-C stops it after what runs is finished.',
+    'FLYWHEEL_METRICS_TOKEN opens /metrics to others than this machine, with that bearer token.',
+  ],
+  output: ['{ "url": address }, once it listens; logs are JSON lines on stderr'],
+  errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_STORE_UNAVAILABLE', 'ERR_INPUT_INVALID'],
+  examples: ['flywheel serve', 'flywheel serve --port 0 --log-level warn'],
+  run,
 };

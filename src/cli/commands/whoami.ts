@@ -1,12 +1,51 @@
-/** Placeholder. */
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { CommandSpec } from '../command.js';
+/** `flywheel whoami`: the settings in force and where each comes from; nothing is asked over the network. */
+import { type CommandSpec, inSteps, type Session } from '../command.js';
+import type { Setting } from '../config/settings.js';
+import { fieldLines } from '../output/table.js';
+
+interface Row {
+  readonly value: string | number | null;
+  readonly source: Setting<unknown>['source'];
+}
+
+/** Each setting with its source; of the key only that it is there. */
+function describe({ settings }: Session): Readonly<Record<string, Row>> {
+  const { apiKey, ...rest } = settings;
+  const plain = (setting: Setting<string | number | null>): Row => ({
+    value: setting.value,
+    source: setting.source,
+  });
+  return {
+    target: { value: settings.apiUrl.value === null ? 'embedded' : 'remote', source: settings.apiUrl.source },
+    profile: plain(rest.profile),
+    apiUrl: plain(rest.apiUrl),
+    apiKeyHeader: plain(rest.apiKeyHeader),
+    apiKey: { value: apiKey.value === null ? null : 'set', source: apiKey.source },
+    configDir: plain(rest.configDir),
+    dataDir: plain(rest.dataDir),
+    rpcUrl: plain(rest.rpcUrl),
+    keypair: plain(rest.keypair),
+    timeoutSeconds: plain(rest.timeoutSeconds),
+    maxWaitSeconds: plain(rest.maxWaitSeconds),
+  };
+}
 
 export const command: CommandSpec = {
-  output: [],
-  errors: [],
-  examples: [],
-  run: async () => {
-    throw new FlywheelError('ERR_UNAVAILABLE', 'This command is not there yet.');
-  },
+  details: ['The API key itself is never shown.'],
+  output: [
+    '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", … }',
+  ],
+  errors: ['ERR_CONFIG_INVALID'],
+  examples: ['flywheel whoami', 'flywheel whoami --profile staging --json'],
+  run: inSteps({
+    parse: (_invocation, session) => describe(session),
+    run: async (_session, rows) => rows,
+    view: (rows, style) =>
+      fieldLines(
+        Object.entries(rows).map(
+          ([name, { value, source }]) => [name, `${value ?? 'none'} (${source})`] as const,
+        ),
+        style.dim,
+      ),
+  }),
 };

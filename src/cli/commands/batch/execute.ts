@@ -1,12 +1,124 @@
-/** Placeholder. */
+/** `flywheel batch execute`: lands the approval and executes. */
+import type { ExecuteBatchRequest } from '../../../contract/schemas/batch.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import type { CommandSpec } from '../../command.js';
+import { isUuid, type Uuid } from '../../../values/ids.js';
+import { parseStrictJson } from '../../../values/strict-json.js';
+import type { CommandSpec, Invocation, Session } from '../../command.js';
+import { inInput, inputError, readOptionText } from '../../files/read-input.js';
+import { batchIdArgument } from '../../options/batch-id.js';
+import { IDEMPOTENCY_KEY_OPTION, parseIdempotencyKey } from '../../options/idempotency-key.js';
+import { ALLOW_UNVERIFIED_OPTION, EXPECT_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
+import { viewExecuteResult } from '../../views/batch.js';
+
+async function run(session: Session, invocation: Invocation): Promise<undefined> {
+  const batchId = batchIdArgument(invocation, 0);
+  const givenKey = parseIdempotencyKey(invocation);
+  const request = await signedRequest(session, invocation, batchId);
+  const { batchFailure, executeBatch } = await import('../../batch/execute-batch.js');
+  const value = await executeBatch(session, request, givenKey);
+  const failure = batchFailure(batchId, value.result);
+  session.output.result(value, (style) => [
+    failure === undefined
+      ? style.good(`Batch ${batchId} is executed.`)
+      : style.bad(`Batch ${batchId} failed.`),
+    ...viewExecuteResult(value.result, style),
+  ]);
+  if (failure !== undefined) throw failure;
+  return undefined;
+}
+
+async function signedRequest(
+  session: Session,
+  invocation: Invocation,
+  batchId: Uuid,
+): Promise<ExecuteBatchRequest> {
+  const signedTx = invocation.option('signedTx');
+  const approval = invocation.option('approval');
+  if ((signedTx === undefined) === (approval === undefined)) {
+    throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
+  }
+  return signedTx === undefined
+    ? approveFirst(session, invocation, batchId, approval ?? '')
+    : { batchId, signedTx: await readSignedTx(session, signedTx, batchId) };
+}
+
+/** Base64, or the JSON that `batch approve` prints. */
+async function readSignedTx(session: Session, option: string, batchId: Uuid): Promise<string> {
+  const { name, text } = await readOptionText(session.context, '--signed-tx', option);
+  const trimmed = text.trim();
+  const { decodeBase64 } = await import('../../batch/approval-source.js');
+  if (!trimmed.startsWith('{')) {
+    decodeBase64(name, trimmed);
+    return trimmed;
+  }
+  const value = inInput(name, () => parseStrictJson(trimmed)).value as Readonly<Record<string, unknown>>;
+  const { batchId: id, signedTx } = value;
+  if (typeof signedTx !== 'string' || typeof id !== 'string' || !isUuid(id))
+    throw inputError(name, 'expected what `batch approve` prints: { "batchId", "signedTx" }');
+  if (id.toLowerCase() !== batchId) throw inputError(name, `it is the approval of batch ${id}`);
+  decodeBase64(name, signedTx);
+  return signedTx;
+}
+
+async function approveFirst(
+  session: Session,
+  invocation: Invocation,
+  batchId: Uuid,
+  source: string,
+): Promise<ExecuteBatchRequest> {
+  const { context, settings } = session;
+  const [{ keypairLocation, loadKeypair }, { readApproval }, { readExpectation }, { approveBatch }] =
+    await Promise.all([
+      import('../../wallet/load-keypair.js'),
+      import('../../batch/approval-source.js'),
+      import('../../batch/expectation.js'),
+      import('../../batch/approve-batch.js'),
+    ]);
+  const signer = await loadKeypair(context, keypairLocation(context, settings, invocation.option('keypair')));
+  const approval = await readApproval(session, source);
+  if (approval.batch.id.toLowerCase() !== batchId)
+    throw inputError(source, `it is the approval of batch ${approval.batch.id}`);
+  const expect = invocation.option('expect');
+  return approveBatch(session, {
+    approval,
+    signer,
+    expectation: expect === undefined ? null : await readExpectation(session, expect),
+    allowUnverified: invocation.flag('allowUnverified'),
+  });
+}
 
 export const command: CommandSpec = {
-  output: [],
-  errors: [],
-  examples: [],
-  run: async () => {
-    throw new FlywheelError('ERR_UNAVAILABLE', 'This command is not there yet.');
-  },
+  arguments: [{ syntax: '<batchId>', description: 'id of the batch (UUID)' }],
+  options: [
+    {
+      flags: '--signed-tx <base64>',
+      description: 'the signed approval: base64, @file (also what approve prints), or -',
+    },
+    {
+      flags: '--approval <file>',
+      description: 'the file that `batch init --out` wrote; checked and signed here',
+    },
+    KEYPAIR_OPTION,
+    EXPECT_OPTION,
+    ALLOW_UNVERIFIED_OPTION,
+    IDEMPOTENCY_KEY_OPTION,
+  ],
+  output: [
+    '{ "batchId": uuid, "result": { "total", "totalSuccessful", "totalFailed", "successfulExecutions",',
+    '  "failedOnTransactionIndex"?, "failedStartTransactionIndex"?, "failedTxMsg"? } }',
+  ],
+  errors: [
+    'ERR_BATCH_NOT_FOUND',
+    'ERR_BATCH_NOT_FINALIZED',
+    'ERR_INVALID_SIGNED_TX',
+    'ERR_APPROVAL_EXPIRED',
+    'ERR_APPROVAL_REFUSED',
+    'ERR_BATCH_FAILED',
+    'ERR_OUTCOME_UNKNOWN',
+  ],
+  examples: [
+    'flywheel batch execute 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --signed-tx @signed.json',
+    'flywheel batch execute 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --approval approval.json --keypair owner.json',
+  ],
+  run,
 };

@@ -1,12 +1,51 @@
-/** Placeholder. */
+/** `flywheel batch inspect`: what the multisig will really do, decoded from chain. */
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import type { CommandSpec } from '../../command.js';
+import { isUuid } from '../../../values/ids.js';
+import type { CommandSpec, Invocation, Session } from '../../command.js';
+import { callWith } from '../../send.js';
+
+async function run(session: Session, invocation: Invocation): Promise<undefined> {
+  const [{ batchName, readApproval }, { inspectBatch }, { viewBatchContent }] = await Promise.all([
+    import('../../batch/approval-source.js'),
+    import('../../batch/inspect-batch.js'),
+    import('../../views/batch-content.js'),
+  ]);
+  const source = invocation.requiredArgument(0);
+  const opened = await session.service();
+  const { batch } = isUuid(source)
+    ? {
+        batch: batchName(
+          (await opened.service.getBatch({ batchId: source }, callWith(session, opened))).value,
+        ),
+      }
+    : await readApproval(session, source);
+  if (opened.chain === null) {
+    throw new FlywheelError('ERR_CONFIG_INVALID', 'No chain can be read, so there is nothing to inspect.', {
+      hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
+    });
+  }
+  const { description, decimals, value, problem } = await inspectBatch(opened.chain, opened.trusted, batch);
+  session.output.result(value, (style) => [
+    ...viewBatchContent(description, { decimals }, style),
+    problem === null
+      ? style.good('Everything in it is allowed.')
+      : style.bad(`Not to be approved: ${problem}`),
+  ]);
+  return undefined;
+}
 
 export const command: CommandSpec = {
-  output: [],
-  errors: [],
-  examples: [],
-  run: async () => {
-    throw new FlywheelError('ERR_UNAVAILABLE', 'This command is not there yet.');
-  },
+  arguments: [
+    { syntax: '<batch>', description: 'id of the batch, or the file that `batch init --out` wrote' },
+  ],
+  output: [
+    '{ "batchId", "multisig", "batchIndex", "vault", "proposal": { "address", "status", "approved" },',
+    '  "transactions": [ { "number", "address", "operations" } ], "pipelines", "totals", "digest", "problem" }',
+  ],
+  errors: ['ERR_INPUT_INVALID', 'ERR_BATCH_NOT_FOUND', 'ERR_APPROVAL_REFUSED', 'ERR_CONFIG_INVALID'],
+  examples: [
+    'flywheel batch inspect approval.json',
+    'flywheel batch inspect 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --json',
+  ],
+  run,
 };

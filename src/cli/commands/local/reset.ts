@@ -1,12 +1,17 @@
-/** Placeholder. */
-import { FlywheelError } from '../../../errors/flywheel-error.js';
+/** `flywheel local reset`: wipes the data directory, after asking. */
 import type { CommandSpec } from '../../command.js';
+import { requireConsent } from '../../consent.js';
 
 export const command: CommandSpec = {
-  output: [],
-  errors: [],
-  examples: [],
-  run: async () => {
-    throw new FlywheelError('ERR_UNAVAILABLE', 'This command is not there yet.');
+  details: ['Everything in it is lost: the ledger, the keys, the owner keypair that was made there.'],
+  output: ['{ "dataDir": path, "reset": true }'],
+  errors: ['ERR_USAGE', 'ERR_DECLINED', 'ERR_STORE_UNAVAILABLE'],
+  examples: ['flywheel local reset --yes'],
+  run: async (session) => {
+    const dataDir = session.settings.dataDir.value;
+    await requireConsent(session, `Wipe everything in ${dataDir}?`);
+    await (await session.desk()).reset();
+    session.output.result({ dataDir, reset: true }, (style) => [style.good(`Wiped ${dataDir}.`)]);
+    return undefined;
   },
 };

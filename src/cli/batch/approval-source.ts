@@ -1,0 +1,89 @@
+/** The approval that was issued, from wherever the user has it: the response of init, its bare base64, or the service. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Batch } from '../../contract/schemas/batch.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { isAddress } from '../../values/address.js';
+import { isUuid, type Uuid } from '../../values/ids.js';
+import { parseStrictJson } from '../../values/strict-json.js';
+import type { Session } from '../command.js';
+import { inInput, inputError, readInputText } from '../files/read-input.js';
+import { isJsonObject } from '../input/proof.js';
+import { callWith } from '../send.js';
+
+/** Which batch, as the service calls it and as the chain does. */
+export interface BatchName {
+  readonly id: Uuid;
+  /** As the service says; what is pinned wins over it. */
+  readonly multisig: string;
+  readonly batchIndex: bigint;
+}
+
+/** An approval as it was issued; nothing of it has been checked. */
+export interface IssuedApproval {
+  readonly wire: Uint8Array;
+  readonly batch: BatchName;
+}
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** Bytes of base64 text. @throws `ERR_INPUT_INVALID` */
+export function decodeBase64(name: string, text: string): Uint8Array {
+  if (text === '' || text.length % 4 !== 0 || !BASE64.test(text)) throw inputError(name, 'expected base64');
+  return Uint8Array.from(Buffer.from(text, 'base64'));
+}
+
+/** A batch of the service as a name. @throws `ERR_RESPONSE_INVALID` */
+export function batchName(batch: Pick<Batch, 'id' | 'multisig' | 'batchIndex'>): BatchName {
+  if (!/^[0-9]{1,20}$/.test(batch.batchIndex))
+    throw new FlywheelError('ERR_RESPONSE_INVALID', `The batch ${batch.id} has no batch index yet.`);
+  return { id: batch.id as Uuid, multisig: batch.multisig, batchIndex: BigInt(batch.batchIndex) };
+}
+
+/**
+ * Reads what `batch approve` is given: the approval file that init wrote, base64, or `-` for either on standard input.
+ * @throws `ERR_INPUT_INVALID` naming what is wrong.
+ */
+export async function readApproval(session: Session, source: string): Promise<IssuedApproval> {
+  const { context } = session;
+  const isText = source !== '-' && !existsSync(resolve(context.cwd, source)) && isBareBase64(source);
+  const { name, text } = isText
+    ? { name: 'the approval', text: source }
+    : await readInputText(context, source);
+  const trimmed = text.trim();
+  if (trimmed.startsWith('{')) return readApprovalFile(name, trimmed);
+  const wire = decodeBase64(name, trimmed);
+  return { wire, batch: await currentBatchName(session) };
+}
+
+/** Long enough for a transaction; a shorter word is the name of a file that is missing. */
+const isBareBase64 = (source: string): boolean => source.length > 200 && BASE64.test(source);
+
+function readApprovalFile(name: string, text: string): IssuedApproval {
+  const { value } = inInput(name, () => parseStrictJson(text));
+  const batch = isJsonObject(value) ? value['batch'] : undefined;
+  if (!isJsonObject(value) || !isJsonObject(batch))
+    throw inputError(name, 'expected the file that `batch init --out` writes');
+  const { id, multisig, batchIndex } = batch;
+  const approval = value['proposalApproveTx'];
+  if (typeof id !== 'string' || !isUuid(id)) throw inputError(name, 'batch.id: expected a UUID');
+  if (typeof multisig !== 'string' || !isAddress(multisig))
+    throw inputError(name, 'batch.multisig: expected an address');
+  if (typeof batchIndex !== 'string' || !/^[0-9]{1,20}$/.test(batchIndex))
+    throw inputError(name, 'batch.batchIndex: expected a whole number as text');
+  if (typeof approval !== 'string') throw inputError(name, 'proposalApproveTx: expected base64');
+  return {
+    wire: decodeBase64(`${name}: proposalApproveTx`, approval),
+    batch: { id, multisig, batchIndex: BigInt(batchIndex) },
+  };
+}
+
+/** Bare base64 does not say which batch it is of; the current one is asked for and the check holds it against that. */
+async function currentBatchName(session: Session): Promise<BatchName> {
+  const opened = await session.service();
+  const { value } = await opened.service.currentBatch(callWith(session, opened));
+  if (value !== null) return batchName(value);
+  throw new FlywheelError('ERR_INPUT_INVALID', 'No batch is waiting for an approval.', {
+    hint: 'Give the file that `batch init --out` wrote, which names its batch.',
+  });
+}

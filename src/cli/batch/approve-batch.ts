@@ -1,0 +1,160 @@
+/**
+ * The step that signs as the owner, and what must be true before (contract, section 2.6); `batch approve`, `execute
+ * --approval` and `run` share it. Nothing is signed that has not been decoded and understood.
+ */
+import { addSignature, buildApproval } from '../../chain/approval/build-approval.js';
+import { type CheckedApproval, checkApproval } from '../../chain/approval/check-approval.js';
+import { checkApprovable, checkBatchContent } from '../../chain/approval/check-content.js';
+import { type BatchDescription, readBatch } from '../../chain/approval/read-batch.js';
+import type { Signer } from '../../chain/transaction/signer.js';
+import { decodeTransaction } from '../../chain/transaction/wire.js';
+import type { ExecuteBatchRequest } from '../../contract/schemas/batch.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { type Address, address } from '../../values/address.js';
+import type { Session } from '../command.js';
+import { canAsk, requireConsent } from '../consent.js';
+import type { OpenedService, TrustedFlywheel } from '../context.js';
+import { viewBatchContent } from '../views/batch-content.js';
+import type { IssuedApproval } from './approval-source.js';
+import { checkExpectation, type Expectation } from './expectation.js';
+import { trustedToken } from './trusted-token.js';
+
+export interface ApproveInput {
+  readonly approval: IssuedApproval;
+  readonly signer: Signer;
+  readonly expectation: Expectation | null;
+  /** Sign although no chain can be read or nothing is pinned. */
+  readonly allowUnverified: boolean;
+}
+
+const refuse = (message: string, hint?: string): FlywheelError =>
+  new FlywheelError('ERR_APPROVAL_REFUSED', message, hint === undefined ? {} : { hint });
+
+/**
+ * Checks, shows, asks, signs.
+ * @returns the body of execute.
+ * @throws `ERR_APPROVAL_REFUSED` with the reason, `ERR_DECLINED`.
+ */
+export async function approveBatch(session: Session, input: ApproveInput): Promise<ExecuteBatchRequest> {
+  const opened = await session.service();
+  const { approval, signer, expectation } = input;
+  requireExpectationWithoutTerminal(session, expectation);
+  const pins = pinsFor(opened.trusted, input);
+  const checked = checkApproval(approval.wire, { ...pins, member: signer.address });
+  const description = await readContent(opened, input, pins.multisig);
+  showAndWarn(session, input, checked, description, opened.trusted);
+  await requireConsent(session, `Sign the approval of batch ${approval.batch.id} as ${signer.address}?`);
+  const wire = await currentWire(opened, input, checked, pins.multisig);
+  return {
+    batchId: approval.batch.id,
+    signedTx: Buffer.from(addSignature(wire, signer)).toString('base64'),
+  };
+}
+
+function requireExpectationWithoutTerminal(session: Session, expectation: Expectation | null): void {
+  if (canAsk(session) || (session.settings.yes && expectation !== null)) return;
+  throw new FlywheelError(
+    'ERR_USAGE',
+    'Without a terminal an approval needs --yes and --expect; nothing was signed.',
+    {
+      hint: 'Add --yes --expect pipelines.json, or --expect sha256:… .',
+    },
+  );
+}
+
+interface Pins {
+  readonly multisig: Address;
+  readonly batchIndex: bigint;
+  readonly feePayers: readonly Address[];
+}
+
+/** What the approval is held against: the pinned flywheel, or, if that is allowed, only what the approval says itself. */
+function pinsFor(trusted: TrustedFlywheel | null, { approval, signer, allowUnverified }: ApproveInput): Pins {
+  const { batchIndex, multisig } = approval.batch;
+  if (trusted === null) {
+    if (allowUnverified)
+      return { multisig: address(multisig), batchIndex, feePayers: payersOf(approval.wire, signer) };
+    throw refuse(
+      'Nothing is pinned for this flywheel, so its approvals cannot be told from others.',
+      'Pin it: `flywheel profile add NAME --multisig … --owner … --operator … --mint …`; or add --allow-unverified.',
+    );
+  }
+  if (signer.address !== trusted.owner)
+    throw refuse(`The keypair is that of ${signer.address}; the owner of the flywheel is ${trusted.owner}.`);
+  if (multisig !== trusted.multisig)
+    throw refuse(`The batch is of the multisig ${multisig}; the flywheel's is ${trusted.multisig}.`);
+  return {
+    multisig: address(trusted.multisig),
+    batchIndex,
+    feePayers: [address(trusted.operator), signer.address],
+  };
+}
+
+/** Who pays is not known beforehand then: whoever is in the payer's place. What cannot be decoded is refused by the check. */
+function payersOf(wire: Uint8Array, signer: Signer): readonly Address[] {
+  try {
+    const payer = decodeTransaction(wire).message.staticKeys[0];
+    return payer === undefined ? [signer.address] : [payer, signer.address];
+  } catch {
+    return [signer.address];
+  }
+}
+
+/** What the batch holds, from chain; `null` where no chain can be read and that is allowed. */
+async function readContent(
+  opened: OpenedService,
+  input: ApproveInput,
+  multisig: Address,
+): Promise<BatchDescription | null> {
+  const { chain, trusted } = opened;
+  if (chain === null || trusted === null) {
+    if (input.allowUnverified) return null;
+    throw refuse(
+      'No chain can be read, so what the batch does cannot be checked.',
+      'Set FLYWHEEL_RPC_URL to an RPC of your own, or add --allow-unverified.',
+    );
+  }
+  const description = await readBatch(chain, { multisig, batchIndex: input.approval.batch.batchIndex });
+  const token = trustedToken(trusted);
+  checkBatchContent(description, token);
+  if (input.expectation !== null) checkExpectation(description, input.expectation, token);
+  checkApprovable(description, input.signer.address);
+  return description;
+}
+
+function showAndWarn(
+  session: Session,
+  { approval, expectation }: ApproveInput,
+  checked: CheckedApproval,
+  description: BatchDescription | null,
+  trusted: TrustedFlywheel | null,
+): void {
+  const { output } = session;
+  if (description === null || trusted === null) {
+    output.warn(`What batch ${approval.batch.id} does was not checked: no chain was read.`);
+    if (expectation !== null) output.warn('The expected pipelines were not compared with anything.');
+    return;
+  }
+  const lines = viewBatchContent(description, trusted, output.noticeStyle);
+  output.notice(
+    [
+      ...lines,
+      `fee payer ${checked.feePayer}, priority fee at most ${checked.priorityFeeLamports} lamports`,
+    ].join('\n'),
+  );
+  if (expectation === null)
+    output.notice('The batch was not compared with a pipelines file; --expect does that.');
+}
+
+/** The approval as issued, or the same one anew when its blockhash has expired and the chain can be read. */
+async function currentWire(
+  { chain }: OpenedService,
+  { approval, signer }: ApproveInput,
+  checked: CheckedApproval,
+  multisig: Address,
+): Promise<Uint8Array> {
+  if (chain === null || ((await chain.isBlockhashValid?.(checked.blockhash)) ?? true)) return approval.wire;
+  const { blockhash } = await chain.latestBlockhash();
+  const { batchIndex } = approval.batch;
+  return buildApproval({ owner: signer.address, multisig, batchIndex, blockhash });
+}

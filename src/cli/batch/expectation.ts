@@ -1,0 +1,40 @@
+/** What the user expects a batch to hold: a pipelines file, or its digest. */
+import { compareWithPipelines } from '../../chain/approval/compare-pipelines.js';
+import { digestText, parseDigestText, type SourcePipeline } from '../../chain/approval/pipelines.js';
+import type { BatchDescription } from '../../chain/approval/read-batch.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Sha256 } from '../../values/digest.js';
+import type { Session } from '../command.js';
+import { readInputText } from '../files/read-input.js';
+import { readPipelinesFile } from '../input/pipelines-file.js';
+import { toSourcePipelines } from '../input/pipelines-plan.js';
+
+/** Pipelines in full, or only their digest. */
+export type Expectation = { readonly pipelines: readonly SourcePipeline[] } | { readonly digest: Sha256 };
+
+/** Reads `--expect`: `sha256:…` or a pipelines file. @throws `ERR_INPUT_INVALID` */
+export async function readExpectation(session: Session, text: string): Promise<Expectation> {
+  const digest = parseDigestText(text);
+  if (digest !== undefined) return { digest };
+  const { pipelines } = readPipelinesFile(await readInputText(session.context, text), null);
+  return { pipelines: toSourcePipelines(pipelines) };
+}
+
+/** Holds the chain against what is expected. @throws `ERR_APPROVAL_REFUSED` naming what differs. */
+export function checkExpectation(
+  description: BatchDescription,
+  expectation: Expectation,
+  token: { readonly decimals: number },
+): void {
+  if ('pipelines' in expectation) {
+    compareWithPipelines(description, expectation.pipelines, token);
+    return;
+  }
+  const { digest, pipelinesProblem } = description;
+  if (digest === expectation.digest) return;
+  const found = digest === null ? (pipelinesProblem ?? 'none') : digestText(digest);
+  throw new FlywheelError(
+    'ERR_APPROVAL_REFUSED',
+    `The digest of the batch is ${found}, expected ${digestText(expectation.digest)}.`,
+  );
+}

@@ -1,0 +1,62 @@
+/** Changes the profiles and their API keys on disk. Both files are for the user alone. */
+import { join } from 'node:path';
+import Conf from 'conf';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Secret } from '../../values/secret.js';
+import { makePrivateDirectory } from '../files/write-file.js';
+import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
+import { type Profile, type ProfileFile, readProfiles } from './profile-file.js';
+
+const MODE = 0o600;
+
+function open<Content extends Record<string, unknown>>(configDir: string, file: string): Conf<Content> {
+  makePrivateDirectory(configDir);
+  return new Conf<Content>({
+    cwd: configDir,
+    configName: file.replace(/\.json$/, ''),
+    projectSuffix: '',
+    configFileMode: MODE,
+    accessPropertiesByDotNotation: false,
+    clearInvalidConfig: false,
+  });
+}
+
+/** Adds a profile or changes the fields that are given; the first profile becomes the current one. */
+export function saveProfile(configDir: string, name: string, changes: Profile, key: Secret | null): Profile {
+  const { current, profiles } = readProfiles(configDir);
+  const profile = { ...(Object.hasOwn(profiles, name) ? profiles[name] : {}), ...changes };
+  write(configDir, { current: current ?? name, profiles: { ...profiles, [name]: profile } });
+  if (key !== null) open<Record<string, string>>(configDir, API_KEYS_FILE).set(name, key.reveal());
+  return profile;
+}
+
+function write(configDir: string, { current, profiles }: ProfileFile): void {
+  const store = open<{ current: string | null; profiles: Record<string, Profile> }>(configDir, PROFILES_FILE);
+  store.store = { current, profiles: { ...profiles } };
+}
+
+/** Makes a profile the current one. @throws `ERR_CONFIG_INVALID` when there is none of that name. */
+export function useProfile(configDir: string, name: string): void {
+  write(configDir, { current: name, profiles: requireProfile(configDir, name).profiles });
+}
+
+/** Removes a profile and its key. @throws `ERR_CONFIG_INVALID` when there is none of that name. */
+export function removeProfile(configDir: string, name: string): void {
+  const { current, profiles } = requireProfile(configDir, name);
+  const rest = Object.fromEntries(Object.entries(profiles).filter(([other]) => other !== name));
+  open<Record<string, string>>(configDir, API_KEYS_FILE).delete(name);
+  write(configDir, { current: current === name ? null : current, profiles: rest });
+}
+
+/** The profiles, with the one of this name among them. @throws `ERR_CONFIG_INVALID` */
+export function requireProfile(configDir: string, name: string): ProfileFile {
+  const file = readProfiles(configDir);
+  if (Object.hasOwn(file.profiles, name)) return file;
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `There is no profile ${JSON.stringify(name)} in ${join(configDir, PROFILES_FILE)}.`,
+    {
+      hint: '`flywheel profile list` shows those there are.',
+    },
+  );
+}

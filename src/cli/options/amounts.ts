@@ -1,0 +1,56 @@
+/** Options that take an amount or a proof type. */
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Invocation } from '../command.js';
+
+const DECIMAL = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
+
+/**
+ * Decimal text, zero allowed, or the fallback.
+ * @throws `ERR_INPUT_INVALID`
+ */
+export function decimalOption<Fallback>(
+  invocation: Invocation,
+  name: string,
+  flag: string,
+  fallback: Fallback,
+): string | Fallback {
+  const text = invocation.option(name);
+  if (text === undefined) return fallback;
+  if (DECIMAL.test(text) && text.length <= 60) return text;
+  throw new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `${flag}: expected a decimal number such as 12.5, got ${JSON.stringify(text.slice(0, 60))}.`,
+  );
+}
+
+/**
+ * A whole number in a range, or the fallback.
+ * @throws `ERR_INPUT_INVALID`
+ */
+export function integerOption(
+  invocation: Invocation,
+  name: string,
+  flag: string,
+  range: { readonly least: number; readonly most: number; readonly fallback: number },
+): number {
+  const text = invocation.option(name);
+  if (text === undefined) return range.fallback;
+  const value = Number(text);
+  if (/^[0-9]{1,9}$/.test(text) && value >= range.least && value <= range.most) return value;
+  throw new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `${flag}: expected a whole number from ${range.least} to ${range.most}, got ${JSON.stringify(text.slice(0, 60))}.`,
+  );
+}
+
+/**
+ * Proof types of a repeating option, each once.
+ * @throws `ERR_INPUT_INVALID`
+ */
+export function proofTypes(invocation: Invocation): readonly string[] {
+  const types = [...new Set(invocation.list('proofType'))];
+  const bad = types.find((type) => type === '' || type.length > 64);
+  if (bad !== undefined)
+    throw new FlywheelError('ERR_INPUT_INVALID', '--proof-type: a proof type has 1 to 64 characters.');
+  return types;
+}

@@ -1,0 +1,47 @@
+/** Profiles as people read them; a key is only said to be there. */
+import type { Profile } from '../config/profile-file.js';
+import type { Style } from '../output/color.js';
+import { type Field, fieldLines, tableLines } from '../output/table.js';
+
+/** A profile as it is printed. */
+export interface ProfileView extends Profile {
+  readonly name: string;
+  readonly current: boolean;
+  readonly hasApiKey: boolean;
+}
+
+/** One profile. */
+export const viewProfile = (profile: ProfileView, style: Style): readonly string[] => {
+  const pinned: readonly Field[] = Object.entries(profile.pinned ?? {}).map(([name, value]) => [
+    name,
+    String(value),
+  ]);
+  const fields: readonly Field[] = [
+    ['api', profile.apiUrl ?? 'none: the embedded engine'],
+    ...(profile.apiKeyHeader === undefined ? [] : [['key header', profile.apiKeyHeader] as const]),
+    ['api key', profile.hasApiKey ? 'stored' : 'none'],
+    ...(profile.dataDir === undefined ? [] : [['data dir', profile.dataDir] as const]),
+    ...(profile.rpcUrl === undefined ? [] : [['rpc', profile.rpcUrl] as const]),
+    ...(profile.keypair === undefined ? [] : [['keypair', profile.keypair] as const]),
+    ...pinned,
+  ];
+  return [
+    `${style.bold(profile.name)}${profile.current ? ' (current)' : ''}`,
+    ...fieldLines(fields, style.dim),
+  ];
+};
+
+/** All profiles. */
+export const viewProfiles = (profiles: readonly ProfileView[], style: Style): readonly string[] =>
+  profiles.length === 0
+    ? ['There is no profile; `flywheel profile add NAME --api-url URL --api-key-stdin` makes one.']
+    : tableLines(
+        [{ title: '' }, { title: 'name' }, { title: 'api' }, { title: 'key' }],
+        profiles.map((profile) => [
+          profile.current ? '*' : '',
+          profile.name,
+          profile.apiUrl ?? 'embedded',
+          profile.hasApiKey ? 'stored' : 'none',
+        ]),
+        style.width,
+      );
