@@ -1,10 +1,11 @@
 /** Answers to what is not HTTP: written to the socket by hand, in the shape of every other error. */
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { toProblem } from './problem.js';
+import { requestIdFrom } from './request-id.js';
 
 /** Node's names for what was wrong with the request, with the status that HTTP has for it. */
 const CAUSES: Readonly<Record<string, { readonly status: number; readonly message: string }>> = {
@@ -27,6 +28,23 @@ function answerText(error: FlywheelError, requestId: string): string {
     '',
     text,
   ].join('\r\n');
+}
+
+/** Answers an `expect` header that asks for more than 100-continue. */
+export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
+  const requestId = requestIdFrom(request.headers[REQUEST_ID_HEADER]);
+  const error = new FlywheelError('ERR_INVALID_REQUEST', 'The only expectation that is met is 100-continue.');
+  const { status, body } = toProblem(error, requestId);
+  const text = JSON.stringify(body);
+  response
+    .writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(text),
+      [REQUEST_ID_HEADER]: requestId,
+      'cache-control': 'no-store',
+      connection: 'close',
+    })
+    .end(text);
 }
 
 /** Answers, if the peer still listens, and closes. @returns the request id that was given. */

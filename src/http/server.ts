@@ -11,7 +11,7 @@ import fastify, {
 } from 'fastify';
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { answerBrokenConnection } from './broken-connection.js';
+import { answerBrokenConnection, answerExpectation } from './broken-connection.js';
 import { logAnswer, loggerOptions } from './log.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import { type HttpServerDeps, type HttpServerOptions, type HttpSettings, httpSettings } from './options.js';
@@ -74,6 +74,7 @@ function createApp(deps: HttpServerDeps, settings: HttpSettings): FastifyInstanc
     frameworkErrors: (error: FastifyError, request, reply) => answerProblem(error, request, reply),
   });
   app.server.maxConnections = limits.maxConnections;
+  app.server.on('checkExpectation', (request, response) => answerExpectation(request, response));
   for (const method of METHODS) {
     // CONNECT never reaches a request handler.
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
@@ -95,10 +96,7 @@ function addBookkeeping(
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
     });
-    if (gate.isClosing()) {
-      reply.header('connection', 'close');
-      throw new FlywheelError('ERR_UNAVAILABLE', 'The service is shutting down.');
-    }
+    if (gate.isClosing()) throw new FlywheelError('ERR_UNAVAILABLE', 'The service is shutting down.');
     if (request.is404) throw new FlywheelError('ERR_NOT_FOUND', 'There is nothing at this path.');
     if (running >= gate.maxRunning) {
       throw new FlywheelError('ERR_UNAVAILABLE', 'Too many requests are running.');
@@ -113,6 +111,11 @@ function addBookkeeping(
     running -= 1;
     gate.metrics.running(-1);
   };
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    // What was running when the shutdown began ends its connection too.
+    if (gate.isClosing()) reply.header('connection', 'close');
+    done();
+  });
   app.addHook('onRequestAbort', async (request) => release(request));
   app.addHook('onResponse', async (request, reply) => {
     release(request);
