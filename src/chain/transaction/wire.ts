@@ -147,27 +147,36 @@ export function decodeTransaction(bytes: Uint8Array): WireTransaction {
 
 /** Puts the pieces of a message into one run of bytes. */
 class WireWriter {
-  readonly #parts: Uint8Array[] = [];
+  #buffer = new Uint8Array(MAX_TRANSACTION_BYTES);
+  #length = 0;
 
-  bytes(...values: number[]): this {
-    this.#parts.push(Uint8Array.from(values));
+  #room(count: number): number {
+    const start = this.#length;
+    this.#length += count;
+    if (this.#length > this.#buffer.length) {
+      const larger = new Uint8Array(this.#length * 2);
+      larger.set(this.#buffer.subarray(0, start));
+      this.#buffer = larger;
+    }
+    return start;
+  }
+
+  byte(value: number): this {
+    const at = this.#room(1);
+    this.#buffer[at] = value;
     return this;
   }
 
   put(bytes: Uint8Array): this {
-    this.#parts.push(bytes);
+    const at = this.#room(bytes.length);
+    this.#buffer.set(bytes, at);
     return this;
   }
 
   length(value: number): this {
-    const bytes: number[] = [];
-    for (let rest = value; ; rest >>= 7) {
-      if (rest < 0x80) {
-        bytes.push(rest);
-        return this.bytes(...bytes);
-      }
-      bytes.push((rest & 0x7f) | 0x80);
-    }
+    let rest = value;
+    for (; rest >= 0x80; rest >>= 7) this.byte((rest & 0x7f) | 0x80);
+    return this.byte(rest);
   }
 
   indexes(bytes: Uint8Array): this {
@@ -175,27 +184,30 @@ class WireWriter {
   }
 
   finish(): Uint8Array {
-    return Buffer.concat(this.#parts);
+    return this.#buffer.slice(0, this.#length);
+  }
+}
+
+function writeMessage(writer: WireWriter, message: WireMessage): void {
+  if (message.version === 0) writer.byte(VERSION_FLAG);
+  writer.byte(message.requiredSignatures).byte(message.readonlySigned).byte(message.readonlyUnsigned);
+  writer.length(message.staticKeys.length);
+  for (const key of message.staticKeys) writer.put(addressBytes(key));
+  writer.put(message.blockhash).length(message.instructions.length);
+  for (const { programIndex, accountIndexes, data } of message.instructions) {
+    writer.byte(programIndex).indexes(accountIndexes).indexes(data);
+  }
+  if (message.version === 'legacy') return;
+  writer.length(message.lookups.length);
+  for (const { table, writableIndexes, readonlyIndexes } of message.lookups) {
+    writer.put(addressBytes(table)).indexes(writableIndexes).indexes(readonlyIndexes);
   }
 }
 
 /** The bytes of a message: what signers sign. */
 export function encodeMessage(message: WireMessage): Uint8Array {
   const writer = new WireWriter();
-  if (message.version === 0) writer.bytes(VERSION_FLAG);
-  writer.bytes(message.requiredSignatures, message.readonlySigned, message.readonlyUnsigned);
-  writer.length(message.staticKeys.length);
-  for (const key of message.staticKeys) writer.put(addressBytes(key));
-  writer.put(message.blockhash).length(message.instructions.length);
-  for (const { programIndex, accountIndexes, data } of message.instructions) {
-    writer.bytes(programIndex).indexes(accountIndexes).indexes(data);
-  }
-  if (message.version === 0) {
-    writer.length(message.lookups.length);
-    for (const { table, writableIndexes, readonlyIndexes } of message.lookups) {
-      writer.put(addressBytes(table)).indexes(writableIndexes).indexes(readonlyIndexes);
-    }
-  }
+  writeMessage(writer, message);
   return writer.finish();
 }
 
@@ -206,7 +218,9 @@ export function encodeTransaction(
 ): Uint8Array {
   const writer = new WireWriter().length(signatures.length);
   for (const signature of signatures) writer.put(signature);
-  return writer.put(message instanceof Uint8Array ? message : encodeMessage(message)).finish();
+  if (message instanceof Uint8Array) writer.put(message);
+  else writeMessage(writer, message);
+  return writer.finish();
 }
 
 /** Does static key `index` sign? */

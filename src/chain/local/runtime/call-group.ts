@@ -1,12 +1,13 @@
 /** Calls that can run as one LiteSVM transaction, and that transaction's bytes. */
 import type { Address } from '../../../values/address.js';
-import { compileLegacyMessage, partiallySign } from '../../transaction/compile.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
 import { orderMessageKeys } from '../../transaction/message-keys.js';
+import { encodeTransaction } from '../../transaction/wire.js';
 
 /** Accounts in one run at most: 64, less the payer and the compute-budget program. */
 const MAX_GROUP_ACCOUNTS = 62;
-const NO_BLOCKHASH = '11111111111111111111111111111111';
+const NO_BLOCKHASH = new Uint8Array(32);
+const NO_SIGNATURE = new Uint8Array(64);
 
 interface Rights {
   readonly signer: boolean;
@@ -60,14 +61,31 @@ export interface CompiledRun {
   readonly writable: readonly Address[];
 }
 
-/** Lays out instructions as an unsigned legacy transaction. */
+/** Lays out instructions as a legacy transaction whose signatures are all zero. */
 export function compileRun(payer: Address, instructions: readonly Instruction[]): CompiledRun {
-  const order = orderMessageKeys(payer, instructions);
-  const message = compileLegacyMessage({ payer, instructions, blockhash: NO_BLOCKHASH });
-  const afterSigners = order.keys.slice(order.signers, order.signers + order.writableNonSigners);
-  return {
-    bytes: partiallySign(message, []),
-    keys: order.keys,
-    writable: [...order.keys.slice(1, order.writableSigners), ...afterSigners],
-  };
+  const { keys, indexOf, signers, writableSigners, writableNonSigners } = orderMessageKeys(
+    payer,
+    instructions,
+  );
+  const indexes = (accounts: readonly AccountMeta[]) =>
+    Uint8Array.from(accounts, ({ address }) => indexOf.get(address) ?? 0);
+  const bytes = encodeTransaction(
+    Array.from({ length: signers }, () => NO_SIGNATURE),
+    {
+      version: 'legacy',
+      requiredSignatures: signers,
+      readonlySigned: signers - writableSigners,
+      readonlyUnsigned: keys.length - signers - writableNonSigners,
+      staticKeys: keys,
+      blockhash: NO_BLOCKHASH,
+      instructions: instructions.map(({ program, accounts, data }) => ({
+        programIndex: indexOf.get(program) ?? 0,
+        accountIndexes: indexes(accounts),
+        data,
+      })),
+      lookups: [],
+    },
+  );
+  const writable = [...keys.slice(1, writableSigners), ...keys.slice(signers, signers + writableNonSigners)];
+  return { bytes, keys, writable };
 }

@@ -12,7 +12,6 @@ import { decodeTransaction, type WireTransaction } from '../../transaction/wire.
 import { loadNative } from '../vm/native.js';
 import { type AccountSource, type RuntimeClock, Vm, type VmRun } from '../vm/vm.js';
 import { readBudget } from './budget.js';
-import type { InstructionFault } from './failure.js';
 import type { NativeProgram } from './invocation.js';
 import { Machine, RUN_PAYER, type Stop } from './machine.js';
 import { Overlay } from './overlay.js';
@@ -70,15 +69,56 @@ function tryDecode(transaction: Uint8Array): WireTransaction | undefined {
 
 /** What is the same for both ways of running a transaction. */
 interface Prepared {
-  readonly bytes: Uint8Array;
   readonly accounts: readonly AccountMeta[];
   readonly source: AccountSource;
   readonly clock: RuntimeClock;
-  readonly signature: string;
+  readonly signature: Uint8Array;
 }
 
-const sumOf = (addresses: readonly Address[], read: (address: Address) => AccountState | null): bigint =>
-  addresses.reduce((sum, address) => sum + (read(address)?.lamports ?? 0n), 0n);
+/** A fee payer who has paid; `after` is all that a failed transaction changes. */
+interface Charge {
+  readonly payer: Address;
+  readonly after: AccountState | null;
+  readonly feeLamports: bigint;
+}
+
+const sumOf = (states: readonly (AccountState | null)[]): bigint =>
+  states.reduce((sum, state) => sum + (state?.lamports ?? 0n), 0n);
+
+/** A result whose signature becomes text when it is asked for: that takes longer than many a transaction. */
+class Result implements ExecutionResult {
+  readonly error: TransactionError | null;
+  readonly landed: boolean;
+  readonly changes: ReadonlyMap<Address, AccountState | null>;
+  readonly logs: readonly string[];
+  readonly computeUnits: bigint;
+  readonly feeLamports: bigint;
+  readonly #signature: Uint8Array;
+
+  constructor(signature: Uint8Array, parts: Omit<ExecutionResult, 'signature'>) {
+    this.error = parts.error;
+    this.landed = parts.landed;
+    this.changes = parts.changes;
+    this.logs = parts.logs;
+    this.computeUnits = parts.computeUnits;
+    this.feeLamports = parts.feeLamports;
+    this.#signature = signature;
+  }
+
+  get signature(): string {
+    return base58Encode(this.#signature);
+  }
+}
+
+const refused = (error: TransactionError, signature: Uint8Array): ExecutionResult =>
+  new Result(signature, {
+    error,
+    landed: false,
+    changes: new Map(),
+    logs: [],
+    computeUnits: 0n,
+    feeLamports: 0n,
+  });
 
 /** A runtime with its own LiteSVM; one a process is enough. */
 export class LocalRuntime implements Runtime {
@@ -101,62 +141,76 @@ export class LocalRuntime implements Runtime {
     const wire = tryDecode(transaction);
     const signature = wire?.signatures[0];
     if (wire === undefined || signature === undefined) {
-      return refused({ kind: 'transaction', error: 'SanitizeFailure' }, '');
+      return refused({ kind: 'transaction', error: 'SanitizeFailure' }, new Uint8Array(0));
     }
     const accounts = resolveAccounts(wire.message, source);
-    const prepared = { bytes: transaction, accounts, source, clock, signature: base58Encode(signature) };
-    const instructions = resolveInstructions(wire.message, accounts);
+    const prepared: Prepared = { accounts, source, clock, signature };
     this.#vm.setClock(clock);
-    const tables = wire.message.lookups.map(({ table }) => table);
-    this.#vm.load([...accounts.map(({ address }) => address), ...tables], source);
-    const native = instructions?.some(({ program }) => this.#native.has(program)) === true;
+    const named = accounts.map(({ address }) => address);
+    for (const { table } of wire.message.lookups) named.push(table);
+    this.#vm.load(named, source);
     const run = this.#vm.send(transaction, { verifySignatures: true, limitLogs: true });
-    if (run.error === null) return this.#succeeded(prepared, run);
-    const failed = this.#failed(prepared, run, run.error);
-    return native && failed.landed ? this.#runNatively(prepared, instructions, failed) : failed;
+    return run.failed ? this.#failed(prepared, wire, run) : this.#succeeded(prepared, run);
   }
 
   #succeeded({ accounts, signature }: Prepared, run: VmRun): ExecutionResult {
     const writable = accounts.filter((meta) => meta.writable).map((meta) => meta.address);
+    const before = writable.map((address) => this.#vm.peek(address));
+    const after = writable.map((address) => this.#vm.read(address));
     const changes = new Map<Address, AccountState | null>();
-    // Lamports that the accounts have lost together are the fee: nothing else takes any away.
-    const before = sumOf(writable, (address) => this.#vm.peek(address));
-    for (const address of writable) {
-      const held = this.#vm.peek(address);
-      const after = this.#vm.read(address);
-      if (after !== held) changes.set(address, after);
-    }
-    const feeLamports = before - sumOf(writable, (address) => this.#vm.peek(address));
-    const { logs, computeUnits } = run;
-    return { error: null, landed: true, changes, logs, computeUnits, feeLamports, signature };
-  }
-
-  /** A failed transaction that has started has changed its fee payer, and nothing else. */
-  #failed({ accounts, source, signature }: Prepared, run: VmRun, error: TransactionError): ExecutionResult {
-    const payer = accounts[0]?.address;
-    if (payer === undefined) return refused(error, signature);
-    const before = source.get(payer);
-    const after = this.#vm.read(payer);
-    if (after === before) return refused(error, signature);
-    return {
-      error,
+    writable.forEach((address, at) => {
+      const state = after[at] ?? null;
+      if (state !== before[at]) changes.set(address, state);
+    });
+    return new Result(signature, {
+      error: null,
       landed: true,
-      changes: new Map([[payer, after]]),
+      changes,
       logs: run.logs,
       computeUnits: run.computeUnits,
-      feeLamports: (before?.lamports ?? 0n) - (after?.lamports ?? 0n),
-      signature,
-    };
+      // Lamports that the accounts have lost together are the fee: nothing else takes any away.
+      feeLamports: sumOf(before) - sumOf(after),
+    });
   }
 
-  /** Runs the instructions on an overlay that begins with the fee paid; `charged` is what remains if one fails. */
+  #failed(prepared: Prepared, wire: WireTransaction, run: VmRun): ExecutionResult {
+    const { accounts, signature } = prepared;
+    const charge = this.#charge(prepared);
+    const error = run.error ?? { kind: 'transaction', error: 'Unknown' };
+    if (charge === null) return refused(error, signature);
+    const instructions = resolveInstructions(wire.message, accounts) ?? [];
+    if (instructions.some(({ program }) => this.#native.has(program))) {
+      return this.#runNatively(prepared, instructions, charge);
+    }
+    return new Result(signature, {
+      error,
+      landed: true,
+      changes: new Map([[charge.payer, charge.after]]),
+      logs: run.logs,
+      computeUnits: run.computeUnits,
+      feeLamports: charge.feeLamports,
+    });
+  }
+
+  /** What a failed transaction cost its fee payer; `null` if it did not start. */
+  #charge({ accounts, source }: Prepared): Charge | null {
+    const payer = accounts[0]?.address;
+    if (payer === undefined) return null;
+    const before = source.get(payer);
+    const after = this.#vm.read(payer);
+    if (after === before) return null;
+    return { payer, after, feeLamports: sumOf([before]) - sumOf([after]) };
+  }
+
+  /** Runs the instructions on an overlay that begins with the fee paid; the charge is what remains if one fails. */
   #runNatively(
-    { accounts, source, clock }: Prepared,
+    { accounts, source, clock, signature }: Prepared,
     instructions: readonly Instruction[],
-    charged: ExecutionResult,
+    { payer, after, feeLamports }: Charge,
   ): ExecutionResult {
-    const overlay = new Overlay(source);
-    for (const [address, state] of charged.changes) overlay.set(address, state);
+    const paid = new Overlay(source);
+    paid.set(payer, after);
+    const overlay = new Overlay(paid);
     const machine = new Machine({
       vm: this.#vm,
       overlay,
@@ -165,42 +219,35 @@ export class LocalRuntime implements Runtime {
       programs: this.#native,
     });
     const stop = machine.run(instructions, 1);
-    const error =
-      stop === null ? this.#rentError(accounts, source, overlay, charged) : instructionError(stop);
-    const { logs, computeUnits } = machine;
-    const changes = error === null ? overlay.changes() : charged.changes;
-    return { ...charged, error, changes, logs: logs.lines, computeUnits };
-  }
-
-  #rentError(
-    accounts: readonly AccountMeta[],
-    source: AccountSource,
-    overlay: Overlay,
-    charged: ExecutionResult,
-  ): TransactionError | null {
-    const accountIndex = accounts.findIndex(({ address, writable }) => {
-      if (!writable) return false;
-      const paid = charged.changes.get(address);
-      const before = paid === undefined ? source.get(address) : paid;
-      return !mayStandAs(address, before, overlay.get(address));
+    const error = stop === null ? rentError(accounts, paid, overlay) : instructionError(stop);
+    const changes = new Map([[payer, after]]);
+    if (error === null) for (const [address, state] of overlay.changes()) changes.set(address, state);
+    return new Result(signature, {
+      error,
+      landed: true,
+      changes,
+      logs: machine.logs.lines,
+      computeUnits: machine.computeUnits,
+      feeLamports,
     });
-    if (accountIndex < 0) return null;
-    return { kind: 'transaction', error: 'InsufficientFundsForRent', accountIndex };
   }
+}
+
+/** The first writable account that may not stand as it was left; `before` is as of after the fee. */
+function rentError(
+  accounts: readonly AccountMeta[],
+  before: AccountSource,
+  after: AccountSource,
+): TransactionError | null {
+  const accountIndex = accounts.findIndex(
+    ({ address, writable }) => writable && !mayStandAs(address, before.get(address), after.get(address)),
+  );
+  if (accountIndex < 0) return null;
+  return { kind: 'transaction', error: 'InsufficientFundsForRent', accountIndex };
 }
 
 const instructionError = ({ position: index, fault }: Stop): TransactionError => ({
   kind: 'instruction',
   index,
-  ...(fault satisfies InstructionFault),
-});
-
-const refused = (error: TransactionError, signature: string): ExecutionResult => ({
-  error,
-  landed: false,
-  changes: new Map(),
-  logs: [],
-  computeUnits: 0n,
-  feeLamports: 0n,
-  signature,
+  ...fault,
 });

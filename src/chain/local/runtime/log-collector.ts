@@ -9,18 +9,16 @@ const UNWRITTEN_LINE_BYTES = 89;
 
 /** How deep a line says a program begins, or `undefined` for any other line. */
 export function invokeDepth(line: string): number | undefined {
+  if (!line.endsWith(']')) return undefined;
   const depth = INVOKE_LINE.exec(line)?.[2];
   return depth === undefined ? undefined : Number(depth);
 }
 
-/** Lines of a run as they read when its programs were called from `depth` levels further up. */
-export const nestLines = (lines: readonly string[], depth: number): string[] =>
-  depth === 0
-    ? [...lines]
-    : lines.map((line) => {
-        const match = INVOKE_LINE.exec(line);
-        return match === null ? line : `Program ${match[1]} invoke [${Number(match[2]) + depth}]`;
-      });
+/** A line of a run as it reads when its programs were called from `depth` levels further up. */
+export function nestLine(line: string, depth: number): string {
+  const own = invokeDepth(line);
+  return own === undefined ? line : line.replace(/\[\d+\]$/, `[${own + depth}]`);
+}
 
 export class LogCollector {
   readonly lines: string[] = [];
@@ -36,10 +34,6 @@ export class LogCollector {
       this.#truncated = true;
       this.lines.push('Log truncated');
     }
-  }
-
-  addAll(lines: readonly string[]): void {
-    for (const line of lines) this.add(line);
   }
 
   begin(program: Address, depth: number): void {

@@ -12,7 +12,7 @@ import { budgetInstructions, type TransactionBudget } from './budget.js';
 import { type CompiledRun, compileRun, groupLength } from './call-group.js';
 import { InstructionFailure, type InstructionFault } from './failure.js';
 import type { Invocation, NativeProgram } from './invocation.js';
-import { invokeDepth, LogCollector, nestLines } from './log-collector.js';
+import { invokeDepth, LogCollector, nestLine } from './log-collector.js';
 import { EMPTY_ACCOUNT, type Overlay } from './overlay.js';
 import { describeFault, isCallable } from './program-rules.js';
 
@@ -188,7 +188,7 @@ export class Machine {
 
   /** Books the log lines, the calls and the compute units of a run. */
   #account(lines: readonly string[], run: VmRun, extraCalls: number, depth: number): Stop | null {
-    this.logs.addAll(nestLines(lines, depth - 1));
+    for (const line of lines) this.logs.add(depth === 1 ? line : nestLine(line, depth - 1));
     this.#units += Math.max(0, Number(run.computeUnits) - extraCalls * BUILTIN_CALL_UNITS);
     const depths = lines.flatMap((line) => invokeDepth(line) ?? []);
     if (!this.#count(depths.length))

@@ -89,8 +89,13 @@ export function resolveInstructions(
   const resolved: Instruction[] = [];
   for (const { programIndex, accountIndexes, data } of message.instructions) {
     const program = accounts[programIndex];
-    const metas = [...accountIndexes].flatMap((index) => accounts[index] ?? []);
-    if (program === undefined || metas.length !== accountIndexes.length) return undefined;
+    if (program === undefined) return undefined;
+    const metas: AccountMeta[] = [];
+    for (const index of accountIndexes) {
+      const meta = accounts[index];
+      if (meta === undefined) return undefined;
+      metas.push(meta);
+    }
     resolved.push({ program: program.address, accounts: metas, data });
   }
   return resolved;

@@ -10,7 +10,7 @@ import {
   VAULT_BATCH_TRANSACTION,
   type VaultBatchTransaction,
 } from '../../squads/layouts/accounts.js';
-import { derive, SEEDS } from '../../squads/layouts/addresses.js';
+import { derive, SEEDS, type Seeds } from '../../squads/layouts/addresses.js';
 import type { ArgumentsByName } from '../../squads/layouts/instructions.js';
 import { storedMessageSize } from '../../squads/layouts/message.js';
 import { newState, readState, rentPayer, signer, systemProgram, writtenState } from './account-rules.js';
@@ -38,7 +38,7 @@ type Accounts = {
 };
 type AddScope = Scope<Accounts, ArgumentsByName['batchAddTransaction']>;
 
-const seedsOfNext = ({ accounts: { multisig, batch } }: AddScope): readonly Uint8Array[] =>
+const seedsOfNext = ({ accounts: { multisig, batch } }: AddScope): Seeds =>
   SEEDS.batchTransaction(multisig.address, batch.value.index, nextNumber(batch.value.size));
 
 export const batchAddTransaction = instruction<'batchAddTransaction', Accounts>({

@@ -1,6 +1,7 @@
 /** The form in which each instruction is written down: accounts, constraints, checks and effect, in the order in which they run. */
 import type { Address } from '../../../values/address.js';
 import type { AccountLayout } from '../../squads/layouts/accounts.js';
+import type { Seeds } from '../../squads/layouts/addresses.js';
 import type { ArgumentsByName, InstructionName } from '../../squads/layouts/instructions.js';
 import type { AccountMeta } from '../../transaction/instruction.js';
 import type { Invocation } from '../runtime/invocation.js';
@@ -31,13 +32,13 @@ export interface Rule<Subject> {
 
 /** Where an account has to lie: seeds, and the bump stored in it, or `canonical` for the highest that works. */
 export interface Derivation<Subject> {
-  readonly seeds: (subject: Subject) => readonly Uint8Array[];
+  readonly seeds: (subject: Subject) => Seeds;
   readonly bump: ((subject: Subject) => number) | 'canonical';
 }
 
 /** How a new account is made (squads-v4.md, section 4, step 4). */
 export interface Creation<Subject> {
-  readonly seeds: (subject: Subject) => readonly Uint8Array[];
+  readonly seeds: (subject: Subject) => Seeds;
   /** Bytes; a malformed message fails here. */
   readonly size: (subject: Subject) => number;
   readonly payer: (subject: Subject) => Address;

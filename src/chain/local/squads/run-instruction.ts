@@ -1,8 +1,8 @@
 /** Runs any instruction as section 4 of squads-v4.md lays down; what is special to one stands in its definition. */
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
-import { encodeAccount, hasTypeMark, TYPE_MARK_BYTES } from '../../squads/layouts/accounts.js';
+import { hasTypeMark, TYPE_MARK_BYTES } from '../../squads/layouts/accounts.js';
 import { derive } from '../../squads/layouts/addresses.js';
-import { tryDecode } from '../../squads/layouts/codec.js';
+import { tryDecode, tryEncodeInto } from '../../squads/layouts/codec.js';
 import type { AccountMeta } from '../../transaction/instruction.js';
 import type { Invocation } from '../runtime/invocation.js';
 import { makeAccount } from './create-account.js';
@@ -10,6 +10,9 @@ import type { AccountRule, AnyDefinition, AnyScope, Creation, Loaded, Rule } fro
 import { fail } from './errors.js';
 
 type AnyRule = AccountRule<unknown, AnyScope>;
+
+/** What data reads as, remembered with the data: an account's bytes are never changed in place. */
+const decoded = new WeakMap<Uint8Array, unknown>();
 
 /** Step 3, kind *state*. */
 function loadState(invocation: Invocation, name: string, rule: AnyRule, meta: AccountMeta): unknown {
@@ -21,8 +24,11 @@ function loadState(invocation: Invocation, name: string, rule: AnyRule, meta: Ac
   if (layout === undefined || !hasTypeMark(layout, data)) {
     fail(invocation, 'AccountDiscriminatorMismatch', name);
   }
+  const known = decoded.get(data);
+  if (known !== undefined) return known;
   const value = tryDecode(layout.fields, data, TYPE_MARK_BYTES);
   if (value === undefined) fail(invocation, 'AccountDidNotDeserialize', name);
+  decoded.set(data, value);
   return value;
 }
 
@@ -69,15 +75,18 @@ function create(scope: AnyScope, name: string, account: Loaded<unknown>, creatio
 function writeBack(
   invocation: Invocation,
   name: string,
-  rule: AnyRule,
+  { layout }: AnyRule,
   { address, value }: Loaded<unknown>,
 ): void {
-  if (rule.layout === undefined) return;
+  if (layout === undefined) return;
   const state = invocation.get(address);
-  const bytes = encodeAccount(rule.layout, value as object);
-  if (bytes.length > state.data.length) fail(invocation, 'AccountDidNotSerialize', name);
+  // What was read and not replaced reads the same as its bytes, so that writing it changes nothing.
+  if (decoded.get(state.data) === value) return;
   const data = state.data.slice();
-  data.set(bytes);
+  data.set(layout.typeMark);
+  const fits = tryEncodeInto(layout.fields, value as object, data, TYPE_MARK_BYTES);
+  if (!fits) fail(invocation, 'AccountDidNotSerialize', name);
+  decoded.set(data, value);
   invocation.set(address, { ...state, data });
 }
 

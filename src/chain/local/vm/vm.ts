@@ -4,7 +4,7 @@ import type { AccountState } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import { transactionError } from './errors.js';
-import type { NativeAccount, NativeModule, NativeSvm } from './native.js';
+import type { NativeAccount, NativeFailure, NativeMetadata, NativeModule, NativeSvm } from './native.js';
 
 /** A synchronous reading of accounts as they stand; `null` where there is none. */
 export interface AccountSource {
@@ -19,11 +19,32 @@ export interface RuntimeClock {
   readonly unixTimestamp: bigint;
 }
 
-/** How a run ended. */
-export interface VmRun {
-  readonly error: TransactionError | null;
-  readonly logs: readonly string[];
-  readonly computeUnits: bigint;
+/** How a run ended; its parts cross into JavaScript when they are asked for. */
+export class VmRun {
+  readonly #outcome: NativeMetadata | NativeFailure;
+
+  constructor(
+    outcome: NativeMetadata | NativeFailure,
+    readonly failed: boolean,
+  ) {
+    this.#outcome = outcome;
+  }
+
+  get #meta(): NativeMetadata {
+    return 'meta' in this.#outcome ? this.#outcome.meta() : this.#outcome;
+  }
+
+  get error(): TransactionError | null {
+    return 'err' in this.#outcome ? transactionError(this.#outcome.err()) : null;
+  }
+
+  get logs(): readonly string[] {
+    return this.#meta.logs();
+  }
+
+  get computeUnits(): bigint {
+    return this.#meta.computeUnitsConsumed();
+  }
 }
 
 /** Accounts the instance keeps at most before it forgets them all: bounds the memory of a long session. */
@@ -106,24 +127,24 @@ export class Vm {
     this.#svm.setSigverify(options.verifySignatures);
     this.#svm.setLogBytesLimit(options.limitLogs ? LOG_BYTES_LIMIT : undefined);
     const outcome = this.#svm.sendVersionedTransaction(transaction);
-    const failed = outcome instanceof this.#native.FailedTransactionMetadata;
-    const meta = failed ? outcome.meta() : outcome;
-    return {
-      error: failed ? transactionError(outcome.err()) : null,
-      logs: meta.logs(),
-      computeUnits: meta.computeUnitsConsumed(),
-    };
+    return new VmRun(outcome, outcome instanceof this.#native.FailedTransactionMetadata);
   }
 
   #version(native: NativeAccount, before: AccountState | null): AccountState {
-    const state = fromNative(native);
-    const same =
-      before !== null &&
-      before.lamports === state.lamports &&
-      before.owner === state.owner &&
-      before.executable === state.executable &&
-      sameBytes(before.data, state.data);
-    return same ? before : state;
+    if (before === null) return fromNative(native);
+    const lamports = native.lamports();
+    const data = native.data();
+    const owner = native.owner();
+    const sameOwner = sameBytes(owner, addressBytes(before.owner));
+    const sameData = sameBytes(data, before.data);
+    if (sameOwner && sameData && lamports === before.lamports) return before;
+    return {
+      lamports,
+      owner: sameOwner ? before.owner : addressFromBytes(owner),
+      data: sameData ? before.data : data,
+      executable: native.executable(),
+      rentEpoch: before.rentEpoch,
+    };
   }
 
   #hold(address: Address, state: AccountState | null): void {

@@ -14,6 +14,13 @@ const MAX_BUMP = 255;
 const CACHE_LIMIT = 8_192;
 const MARKER = Buffer.from('ProgramDerivedAddress', 'ascii');
 
+/** What an address derives from: the seeds, and a name for them by which results are remembered. */
+export interface Seeds {
+  /** Different for different seeds. */
+  readonly name: string;
+  readonly parts: () => readonly Uint8Array[];
+}
+
 const canonical = new Map<string, DerivedAddress>();
 const withBump = new Map<string, Address | null>();
 
@@ -23,91 +30,92 @@ function remember<Value>(cache: Map<string, Value>, name: string, value: Value):
   return value;
 }
 
-const cacheKey = (seeds: readonly Uint8Array[], program: Address): string =>
-  `${program}${seeds.map((seed) => `${seed.length}:${Buffer.from(seed).toString('latin1')}`).join('')}`;
-
-function hashSeeds(seeds: readonly Uint8Array[], bump: number, program: Address): Uint8Array {
+function hashSeeds(parts: readonly Uint8Array[], bump: number, program: Address): Uint8Array {
   const hash = createHash('sha256');
-  for (const seed of seeds) hash.update(seed);
+  for (const part of parts) hash.update(part);
   return hash.update(Uint8Array.of(bump)).update(addressBytes(program)).update(MARKER).digest();
 }
 
 /** The address of these seeds with a given bump, or `null` when it lies on the curve and so is none. */
 export function deriveWithBump(
-  seeds: readonly Uint8Array[],
+  seeds: Seeds,
   bump: number,
   program: Address = SQUADS_PROGRAM,
 ): Address | null {
-  const name = `${bump}:${cacheKey(seeds, program)}`;
+  const name = `${seeds.name}#${bump}@${program}`;
   const known = withBump.get(name);
   if (known !== undefined) return known;
-  const bytes = hashSeeds(seeds, bump, program);
+  const bytes = hashSeeds(seeds.parts(), bump, program);
   return remember(withBump, name, isOnCurve(bytes) ? null : addressFromBytes(bytes));
 }
 
 /** The address of these seeds with the highest bump that works: the canonical one. */
-export function derive(seeds: readonly Uint8Array[], program: Address = SQUADS_PROGRAM): DerivedAddress {
-  const name = cacheKey(seeds, program);
+export function derive(seeds: Seeds, program: Address = SQUADS_PROGRAM): DerivedAddress {
+  const name = `${seeds.name}@${program}`;
   const known = canonical.get(name);
   if (known !== undefined) return known;
+  const parts = seeds.parts();
   let bump = MAX_BUMP;
-  let bytes = hashSeeds(seeds, bump, program);
+  let bytes = hashSeeds(parts, bump, program);
   // Half of all hashes are off the curve, so that none of 256 is cannot happen.
   while (isOnCurve(bytes)) {
     bump -= 1;
-    bytes = hashSeeds(seeds, bump, program);
+    bytes = hashSeeds(parts, bump, program);
   }
   return remember(canonical, name, { address: addressFromBytes(bytes), bump });
 }
 
-const seed = (text: string): Uint8Array => Buffer.from(text, 'ascii');
+const text = (value: string): Uint8Array => Buffer.from(value, 'ascii');
 
-function u32Seed(value: number): Uint8Array {
+function u32(value: number): Uint8Array {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value);
   return bytes;
 }
 
-function u64Seed(value: bigint): Uint8Array {
+function u64(value: bigint): Uint8Array {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64LE(value);
   return bytes;
 }
 
-const PREFIX = seed('multisig');
-const TRANSACTION = seed('transaction');
+const PREFIX = text('multisig');
 
-const transactionSeeds = (multisig: Address, index: bigint): readonly Uint8Array[] => [
+const transactionParts = (multisig: Address, index: bigint): readonly Uint8Array[] => [
   PREFIX,
   addressBytes(multisig),
-  TRANSACTION,
-  u64Seed(index),
+  text('transaction'),
+  u64(index),
 ];
 
 /** The seeds of each kind of address, in the order of the table in section 1. */
 export const SEEDS = {
-  programConfig: () => [PREFIX, seed('program_config')],
-  multisig: (createKey: Address) => [PREFIX, seed('multisig'), addressBytes(createKey)],
-  vault: (multisig: Address, vaultIndex: number) => [
-    PREFIX,
-    addressBytes(multisig),
-    seed('vault'),
-    Uint8Array.of(vaultIndex),
-  ],
-  transaction: transactionSeeds,
-  proposal: (multisig: Address, index: bigint) => [...transactionSeeds(multisig, index), seed('proposal')],
-  batchTransaction: (multisig: Address, batchIndex: bigint, number: number) => [
-    ...transactionSeeds(multisig, batchIndex),
-    seed('batch_transaction'),
-    u32Seed(number),
-  ],
-  ephemeralSigner: (parent: Address, index: number) => [
-    PREFIX,
-    addressBytes(parent),
-    seed('ephemeral_signer'),
-    Uint8Array.of(index),
-  ],
-} satisfies Record<string, (...parts: never[]) => readonly Uint8Array[]>;
+  programConfig: (): Seeds => ({ name: 'config', parts: () => [PREFIX, text('program_config')] }),
+  multisig: (createKey: Address): Seeds => ({
+    name: `multisig ${createKey}`,
+    parts: () => [PREFIX, text('multisig'), addressBytes(createKey)],
+  }),
+  vault: (multisig: Address, vaultIndex: number): Seeds => ({
+    name: `vault ${multisig} ${vaultIndex}`,
+    parts: () => [PREFIX, addressBytes(multisig), text('vault'), Uint8Array.of(vaultIndex)],
+  }),
+  transaction: (multisig: Address, index: bigint): Seeds => ({
+    name: `transaction ${multisig} ${index}`,
+    parts: () => transactionParts(multisig, index),
+  }),
+  proposal: (multisig: Address, index: bigint): Seeds => ({
+    name: `proposal ${multisig} ${index}`,
+    parts: () => [...transactionParts(multisig, index), text('proposal')],
+  }),
+  batchTransaction: (multisig: Address, batchIndex: bigint, number: number): Seeds => ({
+    name: `batch transaction ${multisig} ${batchIndex} ${number}`,
+    parts: () => [...transactionParts(multisig, batchIndex), text('batch_transaction'), u32(number)],
+  }),
+  ephemeralSigner: (parent: Address, index: number): Seeds => ({
+    name: `ephemeral signer ${parent} ${index}`,
+    parts: () => [PREFIX, addressBytes(parent), text('ephemeral_signer'), Uint8Array.of(index)],
+  }),
+} as const;
 
 /** Where the program's configuration lies. */
 export const programConfigAddress = (): DerivedAddress => derive(SEEDS.programConfig());
@@ -140,5 +148,10 @@ export const ephemeralSignerAddress = (parent: Address, index: number): DerivedA
 
 /** The associated token account of a wallet, for the token program that owns the mint. */
 export const associatedTokenAddress = (wallet: Address, mint: Address, tokenProgram: Address): Address =>
-  derive([addressBytes(wallet), addressBytes(tokenProgram), addressBytes(mint)], ASSOCIATED_TOKEN_PROGRAM)
-    .address;
+  derive(
+    {
+      name: `token account ${wallet} ${mint} ${tokenProgram}`,
+      parts: () => [addressBytes(wallet), addressBytes(tokenProgram), addressBytes(mint)],
+    },
+    ASSOCIATED_TOKEN_PROGRAM,
+  ).address;

@@ -67,16 +67,26 @@ export class ByteReader {
   }
 }
 
-/** Collects bytes; grows as needed. */
+/** Collects bytes; grows as needed, or fills given bytes and no more. */
 export class ByteWriter {
-  #buffer = new Uint8Array(256);
-  #view = new DataView(this.#buffer.buffer);
-  #length = 0;
+  #buffer: Uint8Array;
+  #view: DataView;
+  #length: number;
+  readonly #fixed: boolean;
+
+  /** @param target - filled from `offset`; writing beyond its end is a {@link LayoutError}. */
+  constructor(target?: Uint8Array, offset = 0) {
+    this.#buffer = target ?? new Uint8Array(256);
+    this.#view = new DataView(this.#buffer.buffer, this.#buffer.byteOffset, this.#buffer.byteLength);
+    this.#length = offset;
+    this.#fixed = target !== undefined;
+  }
 
   #grow(count: number): number {
     const start = this.#length;
     this.#length += count;
     if (this.#length > this.#buffer.length) {
+      if (this.#fixed) throw new LayoutError(`no room for ${count} bytes at ${start}`);
       const larger = new Uint8Array(Math.max(this.#length, this.#buffer.length * 2));
       larger.set(this.#buffer.subarray(0, start));
       this.#buffer = larger;
@@ -226,6 +236,22 @@ export function encode<Value>(codec: Codec<Value>, value: Value): Uint8Array {
   const writer = new ByteWriter();
   codec.write(writer, value);
   return writer.finish();
+}
+
+/** Writes one value over `bytes` from `offset`, leaving what lies behind it. @returns `false` if it does not fit. */
+export function tryEncodeInto<Value>(
+  codec: Codec<Value>,
+  value: Value,
+  bytes: Uint8Array,
+  offset: number,
+): boolean {
+  try {
+    codec.write(new ByteWriter(bytes, offset), value);
+    return true;
+  } catch (error) {
+    if (error instanceof LayoutError) return false;
+    throw error;
+  }
 }
 
 /** The value at the start of `bytes`, or `undefined` when they are not of this layout; bytes behind it are ignored. */

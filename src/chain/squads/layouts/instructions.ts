@@ -124,13 +124,18 @@ export const INSTRUCTIONS: { readonly [Name in InstructionName]: InstructionLayo
     vaultTransactionAccountsClose: layout('VaultTransactionAccountsClose', 'c447bbb00223aaa5', none),
   };
 
-const NAMES = Object.keys(INSTRUCTIONS) as InstructionName[];
-const startsWith = (data: Uint8Array, mark: Uint8Array): boolean =>
-  data.length >= mark.length && mark.every((byte, at) => data[at] === byte);
+const asText = (identifier: Uint8Array): string => Buffer.from(identifier).toString('latin1');
+
+const NAMES: ReadonlyMap<string, InstructionName> = new Map(
+  (Object.keys(INSTRUCTIONS) as InstructionName[]).map((name) => [
+    asText(INSTRUCTIONS[name].identifier),
+    name,
+  ]),
+);
 
 /** Which instruction the data begins with, or `undefined` when none of these. */
 export const instructionName = (data: Uint8Array): InstructionName | undefined =>
-  NAMES.find((name) => startsWith(data, INSTRUCTIONS[name].identifier));
+  NAMES.get(asText(data.subarray(0, IDENTIFIER_BYTES)));
 
 /** The data of an instruction. */
 export function encodeInstruction<Name extends InstructionName>(

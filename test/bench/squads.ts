@@ -1,0 +1,168 @@
+/** How much the native Squads program costs beside bare LiteSVM: ratios within one run, with the bound each must keep. */
+import { readFileSync } from 'node:fs';
+import type { AccountState } from '../../src/chain/account.js';
+import { createRuntime, type ExecutionResult, type Runtime } from '../../src/chain/local/runtime/runtime.js';
+import { loadNative, type NativeSvm } from '../../src/chain/local/vm/native.js';
+import { SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { MINT_SIZE_BYTES } from '../../src/chain/tokens/accounts.js';
+import { burnChecked } from '../../src/chain/tokens/instructions.js';
+import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
+import { createKeypairSigner, generateKeypair } from '../../src/chain/transaction/signer.js';
+import { type Address, addressBytes } from '../../src/values/address.js';
+import { execute } from '../conformance/squads/replay.js';
+import { readVectors, toState, type Vector } from '../conformance/squads/vector.js';
+
+/** One measured ratio and its bound. */
+export interface BenchRatio {
+  readonly name: string;
+  readonly ratio: number;
+  readonly target: number;
+}
+
+const VECTORS = new URL('../conformance/vectors/squads/', import.meta.url).pathname;
+const ROUNDS = 5;
+const RUNS_A_ROUND = 1_000;
+const SEQUENCE_RUNS_A_ROUND = 10;
+const NO_BLOCKHASH = '11111111111111111111111111111111';
+const MANY_TOKENS = 1n << 60n;
+const SUPPLY_OFFSET = 36;
+const AMOUNT_OFFSET = 64;
+const OWNER_OFFSET = 32;
+const DECIMALS_OFFSET = 44;
+
+/** Milliseconds of the fastest of some rounds, after one to warm up: the least disturbed by what else the machine does. */
+function fastest(runs: number, work: () => void): number {
+  const times: number[] = [];
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    const start = performance.now();
+    for (let run = 0; run < runs; run += 1) work();
+    times.push(performance.now() - start);
+  }
+  return Math.min(...times.slice(1)) / runs;
+}
+
+const findVector = (name: string, folder = VECTORS): readonly Vector[] =>
+  readVectors(folder, { metered: false }).filter((vector) => vector.name.startsWith(name));
+
+function burnVector(): Vector {
+  const [vector] = findVector('batch-execute-transaction/ok-burn-checked');
+  if (vector === undefined) throw new Error('The vector to measure with is not there.');
+  return vector;
+}
+
+/** A mint or token account with more tokens than any measurement burns. */
+function withTokens(state: AccountState | null): AccountState | null {
+  if (state?.owner !== TOKEN_PROGRAM) return state;
+  const data = Buffer.from(state.data);
+  data.writeBigUInt64LE(MANY_TOKENS, data.length === MINT_SIZE_BYTES ? SUPPLY_OFFSET : AMOUNT_OFFSET);
+  return { ...state, data };
+}
+
+/** Keeps what transactions change, as a ledger would. */
+class Accounts {
+  readonly #states = new Map<Address, AccountState | null>();
+
+  constructor(readonly vector: Vector) {
+    for (const [address, account] of Object.entries(vector.pre)) {
+      this.#states.set(address as Address, withTokens(toState(account)));
+    }
+  }
+
+  get(address: Address): AccountState | null {
+    return this.#states.get(address) ?? null;
+  }
+
+  /** Commits a burn but leaves proposal and batch as they were, so that it can run again. */
+  commit({ changes, error }: ExecutionResult): void {
+    if (error !== null) throw new Error(`The measured transaction failed: ${JSON.stringify(error)}`);
+    for (const [address, state] of changes) {
+      if (state?.owner === TOKEN_PROGRAM || state?.owner === SYSTEM_PROGRAM) this.#states.set(address, state);
+    }
+  }
+}
+
+/** One burn of the vector's vault by batchExecuteTransaction, over and over. */
+function nativeExecuteMs(runtime: Runtime): number {
+  const vector = burnVector();
+  const accounts = new Accounts(vector);
+  const bytes = Uint8Array.from(Buffer.from(vector.transaction, 'base64'));
+  const clock = {
+    slot: BigInt(vector.clock.slot),
+    epoch: BigInt(vector.clock.epoch),
+    unixTimestamp: BigInt(vector.clock.unixTimestamp),
+  };
+  return fastest(RUNS_A_ROUND, () => accounts.commit(runtime.execute(bytes, accounts, clock)));
+}
+
+/** The accounts of a signer who burns: a wallet, and the vector's mint and token account made over to it. */
+function plainBurn(svm: NativeSvm): Uint8Array {
+  const { Account } = loadNative();
+  const signer = createKeypairSigner(generateKeypair());
+  const put = (address: Address, data: Uint8Array, owner: Address, lamports: bigint) =>
+    svm.setAccount(addressBytes(address), new Account(lamports, data, addressBytes(owner), false, 0n));
+  put(signer.address, new Uint8Array(0), SYSTEM_PROGRAM, 1_000_000_000_000n);
+  const tokens = Object.entries(burnVector().pre).flatMap(([address, account]) => {
+    const state = withTokens(toState(account));
+    return state?.owner === TOKEN_PROGRAM ? [{ address: address as Address, ...state }] : [];
+  });
+  const mint = tokens.find(({ data }) => data.length === MINT_SIZE_BYTES);
+  const account = tokens.find(({ data }) => data.length !== MINT_SIZE_BYTES);
+  if (account === undefined || mint === undefined) throw new Error('The vector has no token account.');
+  account.data.set(addressBytes(signer.address), OWNER_OFFSET);
+  for (const { address, data, owner, lamports } of [mint, account]) put(address, data, owner, lamports);
+  const burn = burnChecked({
+    tokenProgram: TOKEN_PROGRAM,
+    account: account.address,
+    mint: mint.address,
+    owner: signer.address,
+    amount: 1n,
+    decimals: mint.data[DECIMALS_OFFSET] ?? 0,
+  });
+  const message = compileLegacyMessage({
+    payer: signer.address,
+    blockhash: NO_BLOCKHASH,
+    instructions: [burn],
+  });
+  return signTransaction(message, [signer]).bytes;
+}
+
+function plainBurnMs(): number {
+  const { LiteSvm, FailedTransactionMetadata } = loadNative();
+  const svm = new LiteSvm();
+  svm.setBlockhashCheck(false);
+  svm.setTransactionHistory(0n);
+  const burn = plainBurn(svm);
+  return fastest(RUNS_A_ROUND, () => {
+    const outcome = svm.sendVersionedTransaction(burn);
+    if (outcome instanceof FailedTransactionMetadata) throw new Error('The plain burn failed.');
+  });
+}
+
+const sequenceMs = (runtime: Runtime, steps: readonly Vector[]): number =>
+  fastest(SEQUENCE_RUNS_A_ROUND, () => {
+    for (const step of steps) execute(runtime, step);
+  });
+
+/** Measures; with SQUADS_PROGRAM, the real program too. */
+export async function benchSquads(): Promise<BenchRatio[]> {
+  const plain = plainBurnMs();
+  const native = createRuntime();
+  const ratios = [
+    {
+      name: 'native batchExecuteTransaction with one burn : the same burn in LiteSVM',
+      ratio: nativeExecuteMs(native) / plain,
+      target: 2.5,
+    },
+  ];
+  const file = process.env['SQUADS_PROGRAM'];
+  if (file !== undefined && file !== '') {
+    const steps = findVector('sequences/nine-airdrops');
+    const real = createRuntime({ squadsProgram: readFileSync(file) });
+    ratios.push({
+      name: 'sequence of nine transactions: native : the real program',
+      ratio: sequenceMs(native, steps) / sequenceMs(real, steps),
+      target: 1.5,
+    });
+  }
+  return ratios;
+}
