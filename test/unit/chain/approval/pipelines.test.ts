@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import {
+  digestText,
+  parseDigestText,
+  pipelinesDigest,
+  type SourcePipeline,
+} from '../../../../src/chain/approval/pipelines.js';
+import { memo } from '../../../../src/chain/memo.js';
+import { sha256 } from '../../../../src/values/digest.js';
+import { describeAccounts, stranger } from '../../../support/batch-checks.js';
+import { accountsOf, batchState, pipelines, vaultToken } from '../../../support/batch-on-chain.js';
+
+const { vault } = vaultToken;
+
+describe('digest', () => {
+  it('of the file equals that of the chain, and has a text form', async () => {
+    const { digest } = await describeAccounts(accountsOf(batchState()));
+    expect(digest).toBe(pipelinesDigest(pipelines));
+    const text = digestText(pipelinesDigest(pipelines));
+    expect(text).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(parseDigestText(text)).toBe(digest);
+    expect(parseDigestText(text.slice(0, -1))).toBeUndefined();
+    expect(parseDigestText(`md5${text}`)).toBeUndefined();
+  });
+
+  it('is that of a known text', () => {
+    const canonical = `[{"actions":[{"action":"BURN","amount":"0.0000001"},{"action":"MEMO","message":"hi"}],"hash":"${sha256('p')}","type":"T"}]`;
+    const file: SourcePipeline = {
+      type: 'T',
+      proofHash: sha256('p'),
+      actions: [
+        { action: 'BURN', amount: 1e-7 },
+        { action: 'MEMO', message: 'hi' },
+      ],
+    };
+    expect(pipelinesDigest([file])).toBe(sha256(canonical));
+  });
+
+  it('changes with order, type, hash, kind, amount, recipient and message', () => {
+    const [first, second, third] = pipelines as [SourcePipeline, SourcePipeline, SourcePipeline];
+    const [airdrop, text, last] = second.actions as [never, never, never];
+    const variants: readonly (readonly SourcePipeline[])[] = [
+      pipelines,
+      [second, first, third],
+      [first, second],
+      [{ ...first, type: 'OTHER' }, second, third],
+      [{ ...first, proofHash: sha256('x') }, second, third],
+      [{ ...first, actions: [{ action: 'BURN', amount: 1.6 }] }, second, third],
+      [{ ...first, actions: [{ action: 'MEMO', message: '1.5' }] }, second, third],
+      [first, { ...second, actions: [airdrop, last, text] }, third],
+      [
+        first,
+        { ...second, actions: [{ ...(airdrop as object), toAddress: stranger } as never, text, last] },
+        third,
+      ],
+      [first, { ...second, actions: [airdrop, { action: 'MEMO', message: 'thank you!' }, last] }, third],
+    ];
+    expect(new Set(variants.map((variant) => pipelinesDigest(variant))).size).toBe(variants.length);
+  });
+
+  it('is missing where the content is not that of pipelines', async () => {
+    const description = await describeAccounts(accountsOf(batchState([[memo('no proof', [vault])]])));
+    expect(description).toMatchObject({ digest: null, pipelines: null });
+    expect(description.pipelinesProblem).toContain('Transaction 1 is no pipeline');
+  });
+});
