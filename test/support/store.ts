@@ -8,6 +8,8 @@ import type {
   BatchRecord,
   BundleRecord,
   BurnIntent,
+  BurnOutcome,
+  BurnRecord,
   FlywheelRecord,
   RequestRecord,
   TokenRecord,
@@ -204,3 +206,36 @@ export async function register(store: Store): Promise<void> {
     await tx.requests.insert(aRequest());
   });
 }
+
+/** What executing a batch of one transaction comes to. */
+export const RESULT = { total: 1, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [] };
+
+/** What setting up a batch of one transaction comes to. */
+export const INIT_RESULT = { ...RESULT, batchIndex: 7 };
+
+/** The burn with this number went well. */
+export const success = (sequence: number): BurnOutcome => ({
+  sequence,
+  status: 'SUCCESS',
+  errorCode: null,
+  errorMessage: null,
+  dateSettled: LATER,
+});
+
+/** {@link aBurn} after {@link success}. */
+export const settled = (sequence: number): BurnRecord => ({
+  ...aBurn(sequence),
+  status: 'SUCCESS',
+  errorCode: null,
+  errorMessage: null,
+  dateSettled: LATER,
+});
+
+/** {@link aBurn} as it is read before it is settled. */
+export const pending = (sequence: number): BurnRecord => ({
+  ...aBurn(sequence),
+  status: 'PENDING',
+  errorCode: null,
+  errorMessage: null,
+  dateSettled: null,
+});

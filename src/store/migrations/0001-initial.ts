@@ -63,6 +63,8 @@ const requests = (integer: string): readonly string[] => [
     unique (key_id, operation, value),
     check ((status = 'done') = (reply is not null)))`,
   "create index requests_running on requests (date_created, id) where status = 'running'",
+  // Serves the foreign key: the request may be linked before its batch is inserted.
+  'create index requests_of_batch on requests (batch_id) where batch_id is not null',
   "create index requests_done on requests (date_created) where status = 'done'",
 ];
 

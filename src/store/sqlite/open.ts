@@ -99,9 +99,14 @@ async function bringUpToDate(db: Kysely<Tables>, database: SqliteDatabase, path:
   if (version < STORE_VERSION) await migrate(db, SQLITE_SCHEMA, path);
 }
 
+/** Only tidies up: where it fails, the log stays and loses nothing. */
 function foldLog(database: SqliteDatabase, path: string): void {
-  const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  if (size > MAX_LOG_LEFT_BYTES) database.prepare('pragma wal_checkpoint(TRUNCATE)').all([]);
+  try {
+    const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    if (size > MAX_LOG_LEFT_BYTES) database.prepare('pragma wal_checkpoint(TRUNCATE)').all([]);
+  } catch (error) {
+    if (toStoreError(error, path).code !== 'ERR_STORE_UNAVAILABLE') throw error;
+  }
 }
 
 /** The store over an open writer; its reader is opened at the first read, and reads beside the writer's transactions. */

@@ -1,0 +1,130 @@
+/** Batches and their bundles. */
+import { describe, expect, it } from 'vitest';
+import type { Store } from '../../../src/store/store.js';
+import { aBatch, aBundle, INIT_RESULT, LATER, RESULT } from '../../support/store.js';
+
+/** Batches and their bundles. */
+export function batches(store: () => Store): void {
+  describe('batches', () => {
+    it('keeps everything that is set on the way from init to execution', async () => {
+      const cost = {
+        feeLamports: 5_000n,
+        rentPaidLamports: 18_446_744_073_709_551_615n,
+        rentReclaimedLamports: 1n,
+      };
+      await store().transaction(async (tx) => {
+        await tx.batches.insert(aBatch());
+        expect(await tx.batches.get('batch-1')).toStrictEqual(aBatch());
+        await tx.batches.setBatchIndex('batch-1', 7n, LATER);
+        await tx.batches.setInitResult('batch-1', { ...INIT_RESULT, failedTxMsg: 'slow' }, LATER);
+        await tx.batches.setApproval('batch-1', 'AQ==', 150n, LATER);
+        await tx.batches.addCost('batch-1', cost);
+        await tx.batches.addCost('batch-1', {
+          feeLamports: 1n,
+          rentPaidLamports: 0n,
+          rentReclaimedLamports: 2n,
+        });
+        await tx.batches.transition('batch-1', 'FINALIZED', { initResult: INIT_RESULT }, LATER);
+        await tx.batches.claim('batch-1', 'instance-1', 99);
+      });
+      const finalized = aBatch({
+        status: 'FINALIZED',
+        batchIndex: 7n,
+        initResult: INIT_RESULT,
+        approvalTx: 'AQ==',
+        approvalLastValidBlockHeight: 150n,
+        instance: 'instance-1',
+        leaseUntilMs: 99,
+        cost: { ...cost, feeLamports: 5_001n, rentReclaimedLamports: 3n },
+        dateUpdated: LATER,
+      });
+      expect(await store().read((tx) => tx.batches.get('batch-1'))).toStrictEqual(finalized);
+      await store().transaction(async (tx) => {
+        await tx.batches.unclaim('batch-1');
+        await tx.batches.transition('batch-1', 'EXECUTED', { executeResult: RESULT }, LATER);
+      });
+      expect(await store().read((tx) => tx.batches.get('batch-1'))).toStrictEqual({
+        ...finalized,
+        status: 'EXECUTED',
+        executeResult: RESULT,
+        instance: null,
+        leaseUntilMs: 0,
+      });
+    });
+
+    it('knows the newest batch that is not final, the open ones and how many there are', async () => {
+      await store().transaction(async (tx) => {
+        for (const id of ['b', 'a', 'c']) await tx.batches.insert(aBatch({ id }));
+        await tx.batches.transition('c', 'FINALIZED', {}, LATER);
+        await tx.batches.transition('c', 'FAILED', { executeResult: RESULT }, LATER);
+      });
+      const read = await store().read(async (tx) => ({
+        current: (await tx.batches.current('token-1'))?.id,
+        ofOther: await tx.batches.current('token-2'),
+        open: (await tx.batches.open()).map(({ id }) => id),
+        counts: await tx.batches.countByStatus(),
+        unknown: await tx.batches.get('d'),
+      }));
+      expect(read).toStrictEqual({
+        current: 'a',
+        ofOther: undefined,
+        open: ['b', 'a'],
+        counts: { AVAILABLE_TO_QUEUE: 2, FINALIZED: 0, EXECUTED: 0, FAILED: 1 },
+        unknown: undefined,
+      });
+    });
+
+    it('refuses to change a batch that is not there', async () => {
+      for (const work of [
+        (s: Store) => s.transaction((tx) => tx.batches.claim('x', 'instance', 1)),
+        (s: Store) => s.transaction((tx) => tx.batches.addCost('x', aBatch().cost)),
+        (s: Store) => s.transaction((tx) => tx.batches.transition('x', 'FINALIZED', {}, LATER)),
+      ]) {
+        await expect(work(store())).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
+      }
+    });
+  });
+}
+
+/** Batches and their bundles. */
+export function bundles(store: () => Store): void {
+  describe('bundles', () => {
+    it('lists the bundles of a batch by phase and ordinal, without expired ones', async () => {
+      const inOrder = [
+        aBundle('setup-0'),
+        aBundle('setup-1', { ordinal: 1, firstTransaction: 4 }),
+        aBundle('owner', { phase: 'OWNER_APPROVAL' }),
+        aBundle('operator', { phase: 'OPERATOR_APPROVAL' }),
+        aBundle('execute-0', { phase: 'EXECUTE' }),
+        aBundle('execute-1', { phase: 'EXECUTE', ordinal: 1 }),
+        aBundle('close', { phase: 'CLOSE' }),
+      ];
+      const expired = aBundle('expired', { phase: 'EXECUTE', ordinal: 1 });
+      await store().transaction(async (tx) => {
+        await tx.batches.insert(aBatch());
+        await tx.bundles.insertMany([expired]);
+        await tx.bundles.settle('expired', { status: 'EXPIRED' });
+        await tx.bundles.insertMany([...inOrder].reverse());
+        await tx.bundles.insertMany([]);
+      });
+      expect(await store().read((tx) => tx.bundles.ofBatch('batch-1'))).toStrictEqual(inOrder);
+      expect(await store().read((tx) => tx.bundles.ofBatch('batch-2'))).toStrictEqual([]);
+    });
+
+    it('settles a pending bundle once', async () => {
+      await store().transaction(async (tx) => {
+        await tx.batches.insert(aBatch());
+        await tx.bundles.insertMany([aBundle('one'), aBundle('two', { ordinal: 1 })]);
+        await tx.bundles.settle('one', { status: 'LANDED' });
+        await tx.bundles.settle('two', { status: 'FAILED', errorMessage: 'poor', failedTransaction: 1 });
+      });
+      await expect(
+        store().transaction((tx) => tx.bundles.settle('one', { status: 'EXPIRED' })),
+      ).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
+      expect(await store().read((tx) => tx.bundles.ofBatch('batch-1'))).toStrictEqual([
+        aBundle('one', { status: 'LANDED' }),
+        aBundle('two', { ordinal: 1, status: 'FAILED', errorMessage: 'poor', failedTransaction: 1 }),
+      ]);
+    });
+  });
+}

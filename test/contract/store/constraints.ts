@@ -1,0 +1,121 @@
+/** What the database refuses, whoever asks. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { BatchStatus } from '../../../src/contract/schemas/batch.js';
+import { BATCH_TRANSITIONS } from '../../../src/store/store.js';
+import { sha256 } from '../../../src/values/digest.js';
+import {
+  aBatch,
+  aBundle,
+  aBurn,
+  anApiKey,
+  aRequest,
+  DAY,
+  LATER,
+  RESULT,
+  type StoreUnderTest,
+  success,
+} from '../../support/store.js';
+
+const STATUSES: readonly BatchStatus[] = ['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED'];
+
+/** What the database refuses, whoever asks. */
+export function constraints(under: () => StoreUnderTest): void {
+  describe('the database itself', () => {
+    beforeEach(async () => {
+      await under().store.transaction(async (tx) => {
+        await tx.burns.insertMany([aBurn(1), aBurn(2), aBurn(3)]);
+        await tx.burns.settleMany([success(2)]);
+        await tx.usage.reserve({ tokenId: 'token-1', day: DAY, kind: 'burn', amount: 5n, cap: 10n });
+        await tx.batches.insert(aBatch());
+        await tx.bundles.insertMany([aBundle('one'), aBundle('two', { ordinal: 1 })]);
+        await tx.bundles.settle('one', { status: 'LANDED' });
+        await tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') }));
+        await tx.requests.insert(aRequest({ id: 'request-2', value: 'idempotency-2' }));
+      });
+    });
+
+    const digits = (text: string) => text.padStart(20, '0');
+
+    it.each([
+      ['a used idempotency key', "update requests set value = 'idempotency-1' where id = 'request-2'"],
+      ['a used API key hash', `update api_keys set hash = '${sha256('key-1')}' where id = 'key-2'`],
+      ['a used burn signature', "update burns set signature = 'signature 1' where sequence = 3"],
+      ['a second outcome', "update burns set status = 'FAILED', error_code = 'E' where sequence = 2"],
+      [
+        'an outcome taken back',
+        "update burns set status = 'PENDING', date_settled = null where sequence = 2",
+      ],
+      ['an outcome without its time', "update burns set status = 'SUCCESS' where sequence = 1"],
+      ['two burns at one index', 'update burns set position = 0 where sequence = 3'],
+      ['a used bundle id', `update bundles set bundle_id = '${sha256('one')}' where id = 'two'`],
+      [
+        'a used signature in a bundle',
+        "update bundle_transactions set signature = 'one/0' where signature = 'two/0'",
+      ],
+      ['a second live bundle of a step', "update bundles set ordinal = 0 where id = 'two'"],
+      ['a landed bundle that changes', "update bundles set status = 'FAILED' where id = 'one'"],
+      ['more used than the cap', `update daily_usage set used = '${digits('11')}'`],
+      ['a cap below what is used', `update daily_usage set cap = '${digits('4')}'`],
+      ['an amount of other width', "update daily_usage set used = '5'"],
+      ['an amount that is no number', `update daily_usage set used = '${digits('5x')}'`],
+      ['an amount above u64', "update daily_usage set used = '18446744073709551616', cap = null"],
+      ['a burn of nothing', `update burns set amount = '${digits('0')}' where sequence = 1`],
+      ['a status that does not exist', "update requests set status = 'asleep' where id = 'request-2'"],
+      ['an answer that is missing', "update requests set status = 'done' where id = 'request-2'"],
+      ['a token that does not exist', "update burns set token_id = 'token-9' where sequence = 1"],
+      ['a request forgotten with pending burns', "delete from requests where id = 'request-1'"],
+      [
+        'a second flywheel of a token',
+        "insert into flywheels select 'flywheel-2', token_id, 'Multisig2', 0, vault_address, vault_token_account, owner, operator, proof_types, null, null from flywheels",
+      ],
+    ])('refuses %s', (_, statement) => {
+      expect(() => under().raw(statement)).toThrow(/constraint|settled already|is kept/);
+    });
+
+    it('takes what these statements change when the rule is kept', () => {
+      under().raw("update requests set value = 'idempotency-3' where id = 'request-2'");
+      under().raw("update burns set signature = 'signature 9' where sequence = 3");
+      under().raw(`update daily_usage set used = '${digits('10')}'`);
+      under().raw("update bundles set ordinal = 2 where id = 'two'");
+      under().raw("delete from requests where id = 'request-2'");
+      expect(under().raw('select used from daily_usage')).toStrictEqual([{ used: digits('10') }]);
+    });
+
+    it('refuses a batch that begins elsewhere', async () => {
+      await expect(
+        under().store.transaction((tx) => tx.batches.insert(aBatch({ id: 'late', status: 'FINALIZED' }))),
+      ).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
+    });
+
+    const allowed = new Set(BATCH_TRANSITIONS.map(([from, to]) => `${from} → ${to}`));
+    const pairs = STATUSES.flatMap((from) =>
+      STATUSES.filter((to) => to !== from).map((to) => [from, to] as const),
+    );
+    it.each(pairs)('decides on %s → %s as the table of transitions does', async (from, to) => {
+      const { store, raw } = under();
+      if (from !== 'AVAILABLE_TO_QUEUE')
+        raw("update batches set status = 'FINALIZED', execute_result = '{}' where id = 'batch-1'");
+      if (from === 'EXECUTED' || from === 'FAILED') raw(`update batches set status = '${from}'`);
+      const isAllowed = allowed.has(`${from} → ${to}`);
+      const change = () => raw(`update batches set status = '${to}', execute_result = '{}'`);
+      const transition = store.transaction((tx) =>
+        tx.batches.transition('batch-1', to, { executeResult: RESULT }, LATER),
+      );
+      if (isAllowed) {
+        await transition;
+      } else {
+        await expect(transition).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
+        expect(change).toThrow('no such transition of a batch');
+      }
+      expect(raw('select status from batches')).toStrictEqual([{ status: isAllowed ? to : from }]);
+    });
+
+    it('reports a record that breaks a rule without a word of SQL', async () => {
+      const insert = under().store.transaction((tx) => tx.apiKeys.insert(anApiKey({ id: 'key-3' })));
+      await expect(insert).rejects.toMatchObject({
+        code: 'ERR_INTERNAL',
+        message: 'The store refused a record that breaks one of its rules.',
+      });
+    });
+  });
+}

@@ -1,0 +1,80 @@
+/** Requests and their idempotency. */
+import { describe, expect, it } from 'vitest';
+import type { Store } from '../../../src/store/store.js';
+import { aBatch, aBurn, aRequest, LATER, success } from '../../support/store.js';
+
+/** Requests and their idempotency. */
+export function requests(store: () => Store): void {
+  describe('requests', () => {
+    it('refuses a second request with the same key, operation and value, and takes any other', async () => {
+      await expect(
+        store().transaction((tx) => tx.requests.insert(aRequest({ id: 'request-2' }))),
+      ).rejects.toMatchObject({ code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY' });
+      await store().transaction(async (tx) => {
+        await tx.requests.insert(aRequest({ id: 'request-2', operation: 'burnBatch' }));
+        await tx.requests.insert(aRequest({ id: 'request-3', value: 'idempotency-2' }));
+      });
+      const found = await store().read((tx) => tx.requests.find('key-1', 'burnBatch', 'idempotency-1'));
+      expect(found).toStrictEqual(aRequest({ id: 'request-2', operation: 'burnBatch' }));
+    });
+
+    it('goes from running to done once, and is claimed only while it runs', async () => {
+      await store().transaction(async (tx) => {
+        await tx.requests.claim('request-1', 'instance-2', 5);
+        await tx.requests.complete('request-1', '{"ok":true}');
+      });
+      expect(await store().read((tx) => tx.requests.get('request-1'))).toStrictEqual(
+        aRequest({ status: 'done', instance: 'instance-2', leaseUntilMs: 5, reply: '{"ok":true}' }),
+      );
+      expect(await store().read((tx) => tx.requests.running())).toStrictEqual([]);
+      for (const work of [
+        (s: Store) => s.transaction((tx) => tx.requests.complete('request-1', '{}')),
+        (s: Store) => s.transaction((tx) => tx.requests.claim('request-1', 'instance-3', 6)),
+        (s: Store) => s.transaction((tx) => tx.requests.linkBatch('request-9', 'batch-1')),
+      ]) {
+        await expect(work(store())).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
+      }
+    });
+
+    it('lists the running ones, oldest first, and forgets a removed one', async () => {
+      const older = aRequest({ id: 'request-0', value: 'older', dateCreated: '2026-01-01T00:00:00.000Z' });
+      await store().transaction((tx) => tx.requests.insert(older));
+      expect(await store().read((tx) => tx.requests.running())).toStrictEqual([older, aRequest()]);
+      await store().transaction((tx) => tx.requests.remove('request-0'));
+      expect(await store().read((tx) => tx.requests.running())).toStrictEqual([aRequest()]);
+      await store().transaction((tx) => tx.requests.insert(older));
+    });
+
+    it('links a batch', async () => {
+      await store().transaction(async (tx) => {
+        await tx.requests.linkBatch('request-1', 'batch-1');
+        await tx.batches.insert(aBatch());
+      });
+      expect(await store().read((tx) => tx.requests.get('request-1'))).toStrictEqual(
+        aRequest({ batchId: 'batch-1' }),
+      );
+    });
+
+    it('removes old answers, but no running request and none with pending burns', async () => {
+      await store().transaction(async (tx) => {
+        await tx.requests.insert(aRequest({ id: 'done', value: 'done', status: 'done', reply: '1' }));
+        await tx.requests.insert(aRequest({ id: 'owing', value: 'owing', status: 'done', reply: '2' }));
+        await tx.requests.insert(
+          aRequest({ id: 'young', value: 'young', status: 'done', reply: '3', dateCreated: LATER }),
+        );
+        await tx.burns.insertMany([aBurn(1, { requestId: 'owing' })]);
+        await tx.burns.insertMany([aBurn(2, { requestId: 'done' })]);
+        await tx.burns.settleMany([success(2)]);
+      });
+      expect(await store().transaction((tx) => tx.requests.removeDoneBefore(LATER))).toBe(1);
+      const left = await store().read(async (tx) => [
+        await tx.requests.get('request-1'),
+        await tx.requests.get('done'),
+        await tx.requests.get('owing'),
+        await tx.requests.get('young'),
+      ]);
+      expect(left.map((request) => request?.id)).toStrictEqual(['request-1', undefined, 'owing', 'young']);
+      expect(await store().read((tx) => tx.burns.ofRequest('done'))).toHaveLength(1);
+    });
+  });
+}

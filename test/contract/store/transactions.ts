@@ -1,0 +1,137 @@
+/** Who sees what, when, and who waits for whom. */
+import { describe, expect, it } from 'vitest';
+import { aBurn, aRequest, type StoreUnderTest } from '../../support/store.js';
+
+/** Who sees what, when, and who waits for whom. */
+export function transactions(under: () => StoreUnderTest): void {
+  describe('transactions', () => {
+    const request = (id: string) => aRequest({ id, value: id });
+
+    it('rolls back everything when the work throws, and throws the same', async () => {
+      const { store } = under();
+      const reason = new RangeError('no');
+      const work = store.transaction(async (tx) => {
+        await tx.requests.insert(request('gone'));
+        await tx.burns.insertMany([aBurn(1)]);
+        throw reason;
+      });
+      await expect(work).rejects.toBe(reason);
+      expect(await store.read((tx) => tx.requests.get('gone'))).toBeUndefined();
+      expect(await store.read((tx) => tx.burns.ofRequest('request-1'))).toStrictEqual([]);
+    });
+
+    it('runs one after the other, in the order of asking', async () => {
+      const { store } = under();
+      const events: string[] = [];
+      const run = (name: string) =>
+        store.transaction(async (tx) => {
+          events.push(`${name} begins`);
+          await tx.requests.insert(request(name));
+          await new Promise(setImmediate);
+          await tx.requests.get(name);
+          events.push(`${name} ends`);
+        });
+      await Promise.all(['a', 'b', 'c'].map(run));
+      expect(events).toStrictEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
+    });
+
+    it('reads a consistent state while another writes, without waiting for it', async () => {
+      const { store } = under();
+      await store.transaction(async (tx) => {
+        await tx.requests.insert(request('new'));
+        expect(await store.read((other) => other.requests.get('new'))).toBeUndefined();
+        expect(await tx.requests.get('new')).toBeDefined();
+      });
+      const seen = await store.read(async (tx) => {
+        const before = await tx.requests.get('newer');
+        await store.transaction((other) => other.requests.insert(request('newer')));
+        return [before, await tx.requests.get('newer')];
+      });
+      expect(seen).toStrictEqual([undefined, undefined]);
+      expect(await store.read((tx) => tx.requests.get('newer'))).toStrictEqual(request('newer'));
+    });
+
+    it('refuses to write in a read', async () => {
+      const { store } = under();
+      await expect(store.read((tx) => tx.requests.insert(request('x')))).rejects.toMatchObject({
+        code: 'ERR_INTERNAL',
+        message: 'A read of the store tried to write.',
+      });
+    });
+
+    it('refuses use after the end, so that nothing slips into the next transaction', async () => {
+      const { store } = under();
+      const kept = await store.transaction(async (tx) => tx);
+      await store.transaction(async () => {
+        await expect(kept.requests.insert(request('late'))).rejects.toThrow('already committed');
+      });
+      expect(await store.read((tx) => tx.requests.get('late'))).toBeUndefined();
+    });
+
+    it('shares its data with another store: numbers, caps and keys are given out once', async () => {
+      const { store, openAgain } = under();
+      const other = await openAgain();
+      const firsts = await Promise.all(
+        [store, other, store, other, store, other].map((each) =>
+          each.transaction(async (tx) => {
+            const first = await tx.burns.reserveSequences(10);
+            await new Promise(setImmediate);
+            await tx.burns.insertMany([aBurn(first)]);
+            return first;
+          }),
+        ),
+      );
+      expect(firsts.toSorted((a, b) => a - b)).toStrictEqual([1, 11, 21, 31, 41, 51]);
+      const inserts = await Promise.allSettled(
+        [store, other].map((each, index) =>
+          each.transaction((tx) => tx.requests.insert(aRequest({ id: `twin-${index}`, value: 'twin' }))),
+        ),
+      );
+      expect(inserts.map(({ status }) => status).toSorted()).toStrictEqual(['fulfilled', 'rejected']);
+    });
+
+    it('gives up when another store holds the lock too long, and works again afterwards', async () => {
+      const { store, openAgain } = under();
+      const hasty = await openAgain({ busyTimeoutMs: 50 });
+      await store.transaction(async (tx) => {
+        await tx.requests.insert(request('slow'));
+        await expect(hasty.transaction((other) => other.requests.get('slow'))).rejects.toMatchObject({
+          code: 'ERR_STORE_UNAVAILABLE',
+          message: expect.stringMatching(/ is locked by another process; gave up after 0\.05 s\.$/),
+        });
+        expect(await hasty.read((other) => other.requests.get('slow'))).toBeUndefined();
+      });
+      expect(await hasty.transaction((tx) => tx.requests.get('slow'))).toStrictEqual(request('slow'));
+    });
+
+    it('gives up waiting for a transaction of its own that does not end', async () => {
+      const { openAgain } = under();
+      const hasty = await openAgain({ busyTimeoutMs: 50 });
+      await hasty.transaction(async () => {
+        await expect(hasty.transaction((tx) => tx.requests.running())).rejects.toMatchObject({
+          code: 'ERR_STORE_UNAVAILABLE',
+          message: expect.stringMatching(/ is locked by another transaction of this process; /),
+        });
+      });
+      expect(await hasty.transaction((tx) => tx.requests.running())).toHaveLength(1);
+    });
+
+    it('waits for the running transaction when it is closed, and is of no use afterwards', async () => {
+      const store = await under().openAgain();
+      const running = store.transaction(async (tx) => {
+        await new Promise(setImmediate);
+        await tx.requests.insert(request('last'));
+      });
+      await store.close();
+      await store.close();
+      await running;
+      for (const use of [store.transaction, store.read]) {
+        await expect(use((tx) => tx.requests.running())).rejects.toMatchObject({
+          code: 'ERR_STORE_UNAVAILABLE',
+          message: expect.stringMatching(/ is closed\.$/),
+        });
+      }
+      expect(await under().store.read((tx) => tx.requests.get('last'))).toStrictEqual(request('last'));
+    });
+  });
+}

@@ -1,0 +1,123 @@
+/** Every statement that the store sends is served by an index, so that none grows slower with what was stored before. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { expect, it } from 'vitest';
+import { createKyselyStore } from '../../../../src/store/kysely-store.js';
+import type { BurnOutcome } from '../../../../src/store/records.js';
+import { kyselyOver, SqliteDriver } from '../../../../src/store/sqlite/driver.js';
+import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
+import type { StoreTransaction } from '../../../../src/store/store.js';
+import { sha256 } from '../../../../src/values/digest.js';
+import {
+  aBatch,
+  aBundle,
+  aBurn,
+  aRequest,
+  DAY,
+  LATER,
+  register,
+  temporaryDirectory,
+} from '../../../support/store.js';
+
+/** Steps that look at more than they return, each for a reason. */
+const ALLOWED = [
+  'SCAN tokens', // A store holds a handful.
+  'SCAN settled', // The outcomes that were handed in.
+  /^SCAN \d+ CONSTANT ROWS$/,
+  'SCAN burns USING INDEX burns_pending', // Only what is pending.
+  'SCAN requests USING INDEX requests_running', // Only what runs.
+  'SCAN batches USING COVERING INDEX batches_status', // Counts them.
+];
+
+/** Calls every method of every repository once. */
+async function callEverything(tx: StoreTransaction): Promise<void> {
+  const usage = { tokenId: 'token-1', day: DAY, kind: 'burn', amount: 2n } as const;
+  const outcome = (sequence: number): BurnOutcome => ({
+    sequence,
+    status: 'SUCCESS',
+    errorCode: null,
+    errorMessage: null,
+    dateSettled: LATER,
+  });
+  const signed = { signature: 's', transaction: new Uint8Array(1), lastValidBlockHeight: 1n };
+  const calls: readonly (() => Promise<unknown>)[] = [
+    () => tx.tokens.get('token-1'),
+    () => tx.tokens.list(),
+    () => tx.flywheels.ofToken('token-1'),
+    () => tx.apiKeys.byHash(sha256('key-1')),
+    () => tx.apiKeys.get('key-1'),
+    () => tx.apiKeys.ofToken('token-1'),
+    () => tx.apiKeys.revoke('key-1', LATER),
+    () => tx.requests.insert(aRequest({ id: 'plan', value: 'plan' })),
+    () => tx.requests.find('key-1', 'burn', 'plan'),
+    () => tx.requests.get('plan'),
+    () => tx.requests.claim('plan', 'instance', 1),
+    () => tx.requests.running(),
+    () => tx.burns.reserveSequences(2),
+    () => tx.burns.insertMany([aBurn(1), aBurn(2)]),
+    () => tx.burns.resign(1, signed),
+    () => tx.burns.ofRequest('request-1', 0, 2),
+    () => tx.burns.pending(10, 0),
+    () => tx.burns.settleMany([outcome(1), outcome(2)]),
+    () => tx.usage.reserve({ ...usage, cap: null }),
+    () => tx.usage.reserve({ ...usage, cap: null }),
+    () => tx.usage.release(usage),
+    () => tx.batches.insert(aBatch()),
+    () => tx.requests.linkBatch('plan', 'batch-1'),
+    () => tx.requests.complete('plan', '{}'),
+    () => tx.requests.removeDoneBefore('2026'),
+    () => tx.batches.get('batch-1'),
+    () => tx.batches.current('token-1'),
+    () => tx.batches.open(),
+    () => tx.batches.countByStatus(),
+    () => tx.batches.setBatchIndex('batch-1', 1n, LATER),
+    () => tx.batches.addCost('batch-1', aBatch().cost),
+    () => tx.batches.transition('batch-1', 'FINALIZED', {}, LATER),
+    () => tx.batches.unclaim('batch-1'),
+    () => tx.bundles.insertMany([aBundle('one')]),
+    () => tx.bundles.ofBatch('batch-1'),
+    () => tx.bundles.settle('one', { status: 'LANDED' }),
+    () => tx.requests.remove('plan'),
+  ];
+  for (const call of calls) await call();
+}
+
+it('reads no table from end to end', async () => {
+  const directory = temporaryDirectory();
+  const path = join(directory, 'store.db');
+  const created = await openSqliteStore({ path });
+  await register(created);
+  await created.close();
+
+  const database = new Database(path);
+  const statements = new Set<string>();
+  const recording = {
+    prepare(sql: string) {
+      statements.add(sql);
+      return database.prepare(sql);
+    },
+    get inTransaction() {
+      return database.inTransaction;
+    },
+    close: () => void database.close(),
+  };
+  const driver = new SqliteDriver({ database: recording, file: path, busyTimeoutMs: 100 });
+  const db = kyselyOver(driver);
+  const store = createKyselyStore({ writer: db, reader: () => db, close: () => driver.destroy() });
+  await store.transaction(callEverything);
+
+  const scans = [...statements]
+    .filter((sql) => /^(select|insert|update|delete|with)/.test(sql))
+    .flatMap((sql) => {
+      const parameters = Array.from(sql.matchAll(/\?/g), () => null);
+      const steps = database.prepare(`explain query plan ${sql}`).all(parameters) as { detail: string }[];
+      return steps.map(({ detail }) => ({ sql, detail }));
+    })
+    .filter(({ detail }) => detail.startsWith('SCAN'))
+    .filter(({ detail }) => !ALLOWED.some((allowed) => detail.match(allowed)?.[0] === detail));
+  expect(statements.size).toBeGreaterThan(35);
+  expect(scans).toStrictEqual([]);
+  await store.close();
+  rmSync(directory, { recursive: true });
+});
