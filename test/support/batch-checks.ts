@@ -1,3 +1,4 @@
+/** All checks of `approve --expect` at once, and instructions to attack them with. */
 import { checkApprovable, checkBatchContent } from '../../src/chain/approval/check-content.js';
 import { compareWithPipelines } from '../../src/chain/approval/compare-pipelines.js';
 import type { SourcePipeline } from '../../src/chain/approval/pipelines.js';
