@@ -1,0 +1,179 @@
+/** Burns: one as a whole process, ten thousand beside the bare machine, one on a ledger that holds a million. */
+import { randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
+import type { AccountState } from '../../src/chain/account.js';
+import { loadNative } from '../../src/chain/local/vm/native.js';
+import { createFileKeyring } from '../../src/compose/file-keyring.js';
+import { homeFiles, writePrivate } from '../../src/compose/home.js';
+import { signBurn } from '../../src/engine/burns/burn-transaction.js';
+import type { Address } from '../../src/values/address.js';
+import { addressBytes } from '../../src/values/address.js';
+import { sha256 } from '../../src/values/digest.js';
+import { openTestEngine, type TestEngine } from '../support/engine.js';
+import { besideBareNode, runNode } from './processes.js';
+import { type BenchRatio, median } from './ratio.js';
+
+const ELEMENTS = 10_000;
+const PER_REQUEST = 1_000;
+const EARLIER_BURNS = 1_000_000;
+
+const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"A-1"}', '--amount', '1', '--json'];
+
+/** A data directory that the command line can use. */
+async function openCommandLineEngine(): Promise<TestEngine> {
+  const opened = await openTestEngine();
+  writePrivate(homeFiles(opened.dataDir).apiKey, opened.project.key.reveal());
+  return opened;
+}
+
+const environment = (env: NodeJS.ProcessEnv, { dataDir }: TestEngine): NodeJS.ProcessEnv => ({
+  ...env,
+  FLYWHEEL_DATA_DIR: dataDir,
+});
+
+export async function benchOneBurn(bin: string, env: NodeJS.ProcessEnv): Promise<BenchRatio[]> {
+  const opened = await openCommandLineEngine();
+  try {
+    const ratio = await besideBareNode([bin, ...BURN], environment(env, opened));
+    const peaks: number[] = [];
+    for (let run = 0; run < 5; run += 1) {
+      peaks.push((await runNode([bin, ...BURN], environment(env, opened), true)).peakMib);
+    }
+    return [
+      { name: 'one local burn : node -e 0', ratio, target: 3.5 },
+      { name: 'one local burn, peak memory', ratio: median(peaks), target: 110, unit: 'MiB' },
+    ];
+  } finally {
+    await opened.destroy();
+  }
+}
+
+const element = (index: number) => ({
+  type: 'PRODUCT_BUY',
+  proof: { index },
+  burnAmount: 0.000001,
+  persistOnchain: false,
+});
+
+export async function benchManyBurns(): Promise<BenchRatio[]> {
+  const opened = await openTestEngine();
+  try {
+    const bareMs = await bareBurnsMs(opened);
+    const memory: number[] = [];
+    const start = performance.now();
+    for (let from = 0; from < ELEMENTS; from += PER_REQUEST) {
+      const elements = Array.from({ length: PER_REQUEST }, (_, index) => element(from + index));
+      const { value } = await opened.engine.burnBatch(
+        elements,
+        opened.project.call({ idempotencyKey: randomUUID() }),
+      );
+      if (value.success.length !== PER_REQUEST) throw new Error('A burn of the measurement failed.');
+      memory.push(process.memoryUsage().rss);
+    }
+    const engineMs = performance.now() - start;
+    const [first = 1, ...rest] = memory;
+    return [
+      {
+        name: `burn-batch of ${ELEMENTS}: rate : the bare limit`,
+        ratio: bareMs / engineMs,
+        target: 0.5,
+        atLeast: true,
+      },
+      {
+        name: `burn-batch of ${ELEMENTS}: memory at the end : after ${PER_REQUEST}`,
+        ratio: Math.max(...rest) / first,
+        target: 1.5,
+      },
+    ];
+  } finally {
+    await opened.destroy();
+  }
+}
+
+/** Building, signing with node's own Ed25519 and running the same burns in LiteSVM, without any store. */
+async function bareBurnsMs({ chain, store, dataDir }: TestEngine): Promise<number> {
+  const { LiteSvm, Account, FailedTransactionMetadata } = loadNative();
+  const [token] = await store.read((tx) => tx.tokens.list());
+  if (token === undefined) throw new Error('There is no token to burn.');
+  const svm = new LiteSvm();
+  svm.setBlockhashCheck(false);
+  svm.setTransactionHistory(0n);
+  const addresses: Address[] = [token.burnWallet, token.burnTokenAccount, token.mintAddress];
+  const states = await chain.getAccounts(addresses);
+  for (const [index, state] of states.entries()) {
+    const { lamports, data, owner, executable, rentEpoch } = state as AccountState;
+    const account = new Account(lamports, data, addressBytes(owner), executable, rentEpoch);
+    svm.setAccount(addressBytes(addresses[index] as Address), account);
+  }
+  const wallet = createFileKeyring(homeFiles(dataDir).keys).get(token.burnWallet);
+  const recent = await chain.latestBlockhash();
+  const proofHash = sha256('bare');
+  const start = performance.now();
+  for (let sequence = 0; sequence < ELEMENTS; sequence += 1) {
+    const terms = { sequence, amount: 1n, proofType: 'PRODUCT_BUY', proofHash, persistOnchain: false };
+    const outcome = svm.sendVersionedTransaction(signBurn(token, wallet, terms, recent).transaction);
+    if (outcome instanceof FailedTransactionMetadata) throw new Error('A bare burn failed.');
+  }
+  return performance.now() - start;
+}
+
+export async function benchLargeLedger(bin: string, env: NodeJS.ProcessEnv): Promise<BenchRatio[]> {
+  const empty = await openCommandLineEngine();
+  const full = await openCommandLineEngine();
+  try {
+    await fillWithBurns(full);
+    const own: number[] = [];
+    const other: number[] = [];
+    for (let pair = 0; pair <= 15; pair += 1) {
+      const a = await runNode([bin, ...BURN], environment(env, full));
+      const b = await runNode([bin, ...BURN], environment(env, empty));
+      if (pair === 0) continue;
+      own.push(a.ms);
+      other.push(b.ms);
+    }
+    return [
+      {
+        name: `one burn on a ledger of ${EARLIER_BURNS} : on an empty one`,
+        ratio: median(own) / median(other),
+        target: 1.2,
+      },
+    ];
+  } finally {
+    await empty.destroy();
+    await full.destroy();
+  }
+}
+
+/** Writes rows of a million burns into ledger and store, copies of a real one but for what must differ. */
+async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): Promise<void> {
+  await engine.burn(element(0), project.call());
+  await close();
+  const Database = createRequire(import.meta.url)('libsql') as new (
+    path: string,
+  ) => { exec(sql: string): void; close(): void };
+  const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${EARLIER_BURNS})`;
+  const ledger = new Database(homeFiles(dataDir).ledger);
+  ledger.exec(`
+    pragma synchronous = off;
+    begin;
+    create temp table tip as select height, time_ms from blocks order by height desc limit 1;
+    create temp table one as select * from transactions order by id desc limit 1;
+    ${numbers} insert into blocks (height, hash, time_ms) select tip.height + i, randomblob(32), tip.time_ms from n, tip;
+    ${numbers} insert into transactions (signature, slot, position, wire, error, logs, fee_lamports, compute_units)
+      select randomblob(64), tip.height + i, 0, one.wire, null, one.logs, one.fee_lamports, one.compute_units from n, tip, one;
+    commit;`);
+  ledger.close();
+  const store = new Database(homeFiles(dataDir).store);
+  store.exec(`
+    pragma synchronous = off;
+    begin;
+    create temp table one as select * from burns limit 1;
+    ${numbers} insert into burns (sequence, request_id, position, token_id, key_id, proof_type, proof_hash, amount, persist_onchain,
+        day, status, signature, signed_transaction, last_valid_block_height, date_created)
+      select one.sequence + i, 'earlier', i, one.token_id, one.key_id, one.proof_type, one.proof_hash, one.amount, 0,
+        one.day, 'PENDING', hex(randomblob(44)), one.signed_transaction, one.last_valid_block_height, one.date_created from n, one;
+    update burns set status = 'SUCCESS', date_settled = date_created where status = 'PENDING';
+    update counters set value = value + ${EARLIER_BURNS} where name = 'burn';
+    commit;`);
+  store.close();
+}

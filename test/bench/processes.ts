@@ -1,0 +1,72 @@
+/** Whole processes: the built command line beside a node that does nothing, in pairs, by their medians. */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { type BenchRatio, median } from './ratio.js';
+
+const PAIRS = 15;
+const POLL_MS = 2;
+
+export interface ProcessRun {
+  readonly ms: number;
+  /** Highest resident memory seen; 0 where /proc does not tell. */
+  readonly peakMib: number;
+}
+
+function peakMib(pid: number): number {
+  try {
+    const found = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return Number(found?.[1] ?? 0) / 1_024;
+  } catch {
+    return 0;
+  }
+}
+
+/** Runs node with arguments to its end. */
+export function runNode(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  watchMemory = false,
+): Promise<ProcessRun> {
+  return new Promise((resolve, reject) => {
+    const start = performance.now();
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    let peak = 0;
+    let told = '';
+    const watch = watchMemory
+      ? setInterval(() => (peak = Math.max(peak, peakMib(child.pid ?? 0))), POLL_MS)
+      : undefined;
+    child.stderr.on('data', (chunk) => (told += String(chunk)));
+    child.on('error', reject);
+    child.on('close', (code) => {
+      clearInterval(watch);
+      if (code === 0) resolve({ ms: performance.now() - start, peakMib: peak });
+      else reject(new Error(`node ${args.join(' ')} ended with ${code}: ${told}`));
+    });
+  });
+}
+
+/** Median time of a command over that of `node -e 0`, taken in turns. */
+export async function besideBareNode(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const own: number[] = [];
+  const bare: number[] = [];
+  for (let pair = 0; pair <= PAIRS; pair += 1) {
+    const a = await runNode(args, env);
+    const b = await runNode(['-e', '0'], env);
+    // The first pair only warms the file cache.
+    if (pair === 0) continue;
+    own.push(a.ms);
+    bare.push(b.ms);
+  }
+  return median(own) / median(bare);
+}
+
+export async function benchStart(bin: string, env: NodeJS.ProcessEnv): Promise<BenchRatio[]> {
+  return [
+    {
+      name: 'flywheel --version : node -e 0',
+      ratio: await besideBareNode([bin, '--version'], env),
+      target: 1.3,
+    },
+    { name: 'flywheel --help : node -e 0', ratio: await besideBareNode([bin, '--help'], env), target: 1.3 },
+  ];
+}

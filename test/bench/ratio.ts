@@ -1,0 +1,18 @@
+/** What a measurement says: a ratio of two times, or one number, with the bound that it must keep. */
+
+export interface BenchRatio {
+  readonly name: string;
+  readonly ratio: number;
+  /** The ratio must not pass this; with `atLeast` it must not stay below it. */
+  readonly target: number;
+  readonly atLeast?: boolean;
+  readonly unit?: string;
+}
+
+export const keeps = ({ ratio, target, atLeast }: BenchRatio): boolean =>
+  atLeast === true ? ratio >= target : ratio <= target;
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}

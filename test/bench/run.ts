@@ -1,0 +1,46 @@
+/** `npm run bench [part …]`: every measurement as a ratio within this run; ends with 1 when one misses its target. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { benchBatch } from './batches.js';
+import { benchLargeLedger, benchManyBurns, benchOneBurn } from './burns.js';
+import { benchStart } from './processes.js';
+import { type BenchRatio, keeps } from './ratio.js';
+import { benchSquads } from './squads.js';
+
+const bin = resolve('bin/flywheel.js');
+const home = mkdtempSync(join(tmpdir(), 'flywheel-bench-'));
+const env = { PATH: process.env['PATH'], HOME: home };
+
+const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
+  start: () => benchStart(bin, env),
+  burn: () => benchOneBurn(bin, env),
+  burns: benchManyBurns,
+  batch: benchBatch,
+  ledger: () => benchLargeLedger(bin, env),
+  squads: benchSquads,
+};
+
+function print(measured: BenchRatio): void {
+  const { name, ratio, target, atLeast, unit } = measured;
+  const bound = `${atLeast === true ? 'at least' : 'at most'} ${target.toFixed(2)}`;
+  const mark = keeps(measured) ? 'ok  ' : 'MISS';
+  process.stdout.write(
+    `${mark} ${ratio.toFixed(2).padStart(7)}${unit === undefined ? '' : ` ${unit}`} (${bound})  ${name}\n`,
+  );
+}
+
+const wanted = process.argv.slice(2);
+let missed = 0;
+try {
+  for (const [name, measure] of Object.entries(PARTS)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    for (const measured of await measure()) {
+      print(measured);
+      if (!keeps(measured)) missed += 1;
+    }
+  }
+} finally {
+  rmSync(home, { recursive: true, force: true });
+}
+process.exitCode = missed === 0 ? 0 : 1;
