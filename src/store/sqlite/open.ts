@@ -1,5 +1,6 @@
 /** Opens the store in an SQLite file: its directory, its mode, its settings, its version. */
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { arch, platform } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
@@ -41,7 +42,7 @@ async function loadConnect(path: string): Promise<Connect> {
   const { default: Database } = await import('libsql').catch((cause: unknown) => {
     throw new FlywheelError(
       'ERR_STORE_UNAVAILABLE',
-      `The store ${path} cannot be opened: the SQLite driver for ${process.platform} ${process.arch} is not installed.`,
+      `The store ${path} cannot be opened: the SQLite driver for ${platform()} ${arch()} is not installed.`,
       { hint: 'Install again without omitting optional dependencies.', cause },
     );
   });
