@@ -3,8 +3,9 @@ import { type Address, addressFromBytes } from '../../values/address.js';
 import type { AccountState } from '../account.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.js';
 
-/** Sizes without extensions (spl-token-interface, `Mint::LEN`, `Account::LEN`, `Multisig::LEN`). */
+/** Size without extensions (spl-token-interface, `Mint::LEN`). */
 export const MINT_SIZE_BYTES = 82;
+/** Size without extensions (spl-token-interface, `Account::LEN`). */
 export const TOKEN_ACCOUNT_SIZE_BYTES = 165;
 const MULTISIG_SIZE_BYTES = 355;
 
@@ -32,6 +33,7 @@ export interface TokenExtension {
   readonly data: Uint8Array;
 }
 
+/** State of a mint. */
 export interface Mint {
   readonly tokenProgram: Address;
   /** `null`: no more can ever be minted. */
@@ -43,6 +45,7 @@ export interface Mint {
   readonly extensions: readonly TokenExtension[];
 }
 
+/** State of a token account. */
 export interface TokenAccount {
   readonly tokenProgram: Address;
   readonly mint: Address;

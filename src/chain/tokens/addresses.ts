@@ -2,6 +2,7 @@
 import { type Address, addressBytes } from '../../values/address.js';
 import { isOnCurve as isCurvePoint } from '../squads/layouts/curve.js';
 
+/** The associated token account of a wallet, for the token program that owns the mint. */
 export { associatedTokenAddress } from '../squads/layouts/addresses.js';
 
 /** Can somebody hold a key to this address? Those of programs, vaults and token accounts made by derivation lie off the curve. */

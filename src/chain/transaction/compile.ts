@@ -15,6 +15,7 @@ export interface MessageInput {
   readonly blockhash: string;
 }
 
+/** A transaction with all its signatures. */
 export interface SignedTransaction {
   /** Wire bytes, ready to submit. */
   readonly bytes: Uint8Array;

@@ -11,6 +11,7 @@ const NOT_SIGNER = 2;
 const NOT_WRITABLE = 1;
 const READONLY = NOT_SIGNER | NOT_WRITABLE;
 
+/** The accounts of a message, and the numbers that its header is made of. */
 export interface MessageKeys {
   readonly keys: readonly Address[];
   readonly indexOf: ReadonlyMap<Address, number>;

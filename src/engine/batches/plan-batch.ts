@@ -42,12 +42,14 @@ export interface PlanFlywheel {
   readonly operator: Address;
 }
 
+/** The token that a batch burns and airdrops. */
 export interface PlanToken {
   readonly mintAddress: Address;
   readonly decimals: number;
   readonly tokenProgram: Address;
 }
 
+/** What {@link planBatch} lays out. */
 export interface PlanInput {
   readonly pipelines: readonly SourcePipeline[];
   readonly token: PlanToken;
