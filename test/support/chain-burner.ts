@@ -19,15 +19,18 @@ const chain = await openLocalChain(chainOptions(order.directory, systemClock));
 const token = new TestToken();
 process.stdout.write('ready\n');
 for (let list = 0; list < order.lists; list += 1) {
-  const burns = await Promise.all(
-    Array.from({ length: order.listLength }, (_, position) => {
-      // A limit of compute units that nobody else has makes the signature one of its own; every burn is of 1.
-      const units = 100_000 + order.lane * 200_000 + list * order.listLength + position;
-      return signed(chain, [treasury], [setComputeUnitLimit(units), token.burn(1n)]);
-    }),
-  );
-  const receipt = await chain.submit(burns.map(({ bytes }) => bytes));
-  const taken = burns.filter((_, index) => receipt[index] === null).map(({ signature }) => signature);
-  process.stdout.write(`${taken.join(' ')}\n`);
+  // A limit of compute units that nobody else has makes each signature one of its own; every burn is of 1.
+  const first = 100_000 + order.lane * 200_000 + list * order.listLength;
+  let pending = Array.from({ length: order.listLength }, (_, position) => first + position);
+  while (pending.length > 0) {
+    const burns = await Promise.all(
+      pending.map((units) => signed(chain, [treasury], [setComputeUnitLimit(units), token.burn(1n)])),
+    );
+    const receipt = await chain.submit(burns.map(({ bytes }) => bytes));
+    const taken = burns.filter((_, index) => receipt[index] === null).map(({ signature }) => signature);
+    process.stdout.write(`${taken.join(' ')}\n`);
+    // The other process may have made so many blocks meanwhile that a blockhash is too old: signed anew.
+    pending = pending.filter((_, index) => receipt[index] !== null);
+  }
 }
 await chain.close();

@@ -1,4 +1,5 @@
 /** The chain on this machine: every transaction runs in the VM and is kept in a durable ledger; no network, no other node. */
+import { setImmediate } from 'node:timers/promises';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { AccountState } from '../account.js';
@@ -60,7 +61,7 @@ class LedgerChain implements LocalChain {
 
   async submit(transactions: readonly Uint8Array[]): Promise<SubmitReceipt> {
     if (transactions.length === 0) return [];
-    const runtime = await this.#loaded();
+    const runtime = await this.#ready();
     const envelopes = transactions.map(readEnvelope);
     return this.#ledger.write((draft) => {
       const admission = new Admission(draft, runtime, envelopes);
@@ -76,7 +77,7 @@ class LedgerChain implements LocalChain {
       );
     }
     if (bundles.length === 0) return [];
-    const runtime = await this.#loaded();
+    const runtime = await this.#ready();
     const envelopes = bundles.map((bundle) => bundle.map(readEnvelope));
     return this.#ledger.write((draft) => {
       const admission = new Admission(draft, runtime, envelopes.flat());
@@ -91,7 +92,7 @@ class LedgerChain implements LocalChain {
   }
 
   async simulate(transaction: Uint8Array): Promise<Execution> {
-    const runtime = await this.#loaded();
+    const runtime = await this.#ready();
     const envelope = readEnvelope(transaction);
     return this.#ledger.rehearse((draft) => new Admission(draft, runtime, [envelope]).tryOut(envelope));
   }
@@ -100,7 +101,9 @@ class LedgerChain implements LocalChain {
     this.#ledger.close();
   }
 
-  #loaded(): Promise<Runtime> {
+  /** The VM, after a turn of the event loop: only then is what earlier calls left in native memory freed. */
+  async #ready(): Promise<Runtime> {
+    await setImmediate();
     this.#runtime ??= this.#loadRuntime();
     return this.#runtime;
   }

@@ -9,50 +9,63 @@ interface Reason {
 
 const DAMAGED_HINT = 'Restore the data directory from a copy, or start anew with another one.';
 
+/** Primary result codes of SQLite that a file or its surroundings can bring about. */
+const CODE = {
+  permission: 3,
+  busy: 5,
+  locked: 6,
+  readOnly: 8,
+  inputOutput: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  noDatabase: 26,
+} as const;
+
+const LOCKED: Reason = {
+  what: 'is locked by another process',
+  hint: 'Wait until the other command is done, then run this one again.',
+};
+
 /** By primary result code (https://sqlite.org/rescode.html). */
-const REASONS: ReadonlyMap<string, Reason> = new Map([
+const REASONS: ReadonlyMap<number, Reason> = new Map<number, Reason>([
+  [CODE.busy, LOCKED],
+  [CODE.locked, LOCKED],
   [
-    'BUSY',
-    {
-      what: 'is locked by another process',
-      hint: 'Wait until the other command is done, then run this one again.',
-    },
-  ],
-  [
-    'READONLY',
+    CODE.readOnly,
     { what: 'is read-only', hint: 'Make the file and its directory writable, or give another --data-dir.' },
   ],
   [
-    'PERM',
+    CODE.permission,
     {
       what: 'may not be opened by this user',
       hint: 'Check the owner and the permissions of the file and its directory.',
     },
   ],
   [
-    'CANTOPEN',
+    CODE.cannotOpen,
     {
       what: 'cannot be opened',
       hint: 'Check that its directory exists and that this user may read and write it.',
     },
   ],
   [
-    'FULL',
+    CODE.full,
     {
       what: 'cannot grow: the disk or the quota is full',
       hint: 'Free some space, then run the command again.',
     },
   ],
   [
-    'IOERR',
+    CODE.inputOutput,
     {
       what: 'could not be read or written by the operating system',
       hint: 'Check the disk and its free space, then run the command again.',
     },
   ],
-  ['CORRUPT', { what: 'is damaged', hint: DAMAGED_HINT }],
+  [CODE.corrupt, { what: 'is damaged', hint: DAMAGED_HINT }],
   [
-    'NOTADB',
+    CODE.noDatabase,
     {
       what: 'is damaged or is not a ledger',
       hint: 'Restore the data directory from a copy, or give another --data-dir.',
@@ -60,21 +73,31 @@ const REASONS: ReadonlyMap<string, Reason> = new Map([
   ],
 ]);
 
-/** Codes that say this program is wrong, not the file. */
-const OWN_FAULTS: ReadonlySet<string> = new Set(['CONSTRAINT', 'ERROR', 'MISUSE', 'RANGE', 'MISMATCH']);
+/** What the operating system says when the file cannot even be made. */
+const SYSTEM_CODES: Readonly<Record<string, number>> = {
+  EACCES: CODE.permission,
+  EPERM: CODE.permission,
+  EROFS: CODE.readOnly,
+  ENOSPC: CODE.full,
+  EDQUOT: CODE.full,
+  ENOENT: CODE.cannotOpen,
+  ENOTDIR: CODE.cannotOpen,
+  ELOOP: CODE.cannotOpen,
+  EMFILE: CODE.cannotOpen,
+};
 
-/** The primary result code: `SQLITE_IOERR_WRITE` is `IOERR`. */
-function resultCode(error: unknown): string | undefined {
+/** The low byte of an extended result code is the primary one. */
+const PRIMARY_MASK = 0xff;
+/** The driver states only in its text which code it got when it opened the file, or a code that it has no name for. */
+const CODE_IN_TEXT = /^(?:UNKNOWN_SQLITE_ERROR_|ConnectionFailed\(.*: )(\d+)/s;
+
+function primaryCode(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;
-  // The driver states only in the text that it could not open the file (SQLITE_CANTOPEN is 14).
-  if (error.message.startsWith('ConnectionFailed')) return 'CANTOPEN';
-  const code = (error as Error & { code?: unknown }).code;
-  if (typeof code !== 'string') return undefined;
-  if (code === 'EACCES' || code === 'EPERM') return 'PERM';
-  if (code === 'EROFS') return 'READONLY';
-  if (code === 'ENOSPC' || code === 'EDQUOT') return 'FULL';
-  if (/^E[A-Z]+$/.test(code)) return 'CANTOPEN';
-  return /^SQLITE_([A-Z]+)/.exec(code)?.[1];
+  const { code, rawCode } = error as Error & { code?: unknown; rawCode?: unknown };
+  if (typeof rawCode === 'number') return rawCode & PRIMARY_MASK;
+  const named = typeof code === 'string' ? code : '';
+  const number = CODE_IN_TEXT.exec(named)?.[1] ?? CODE_IN_TEXT.exec(error.message)?.[1];
+  return number === undefined ? SYSTEM_CODES[named] : Number(number) & PRIMARY_MASK;
 }
 
 /** Builds the error for a ledger file that cannot be used, saying which and why. */
@@ -88,14 +111,10 @@ export const ledgerUnavailable = (
 export const ledgerDamaged = (path: string, cause: unknown): FlywheelError =>
   ledgerUnavailable(path, 'is damaged', { hint: DAMAGED_HINT, cause });
 
-/** A failure of the file or of SQLite as `ERR_STORE_UNAVAILABLE`; any other error as it came. */
+/** A failure of the file as `ERR_STORE_UNAVAILABLE`; any other error, a wrong statement among them, as it came. */
 export function translateStoreError(path: string, error: unknown): unknown {
   if (isFlywheelError(error)) return error;
-  const code = resultCode(error);
-  if (code === undefined || OWN_FAULTS.has(code)) return error;
-  const { what, hint } = REASONS.get(code === 'LOCKED' ? 'BUSY' : code) ?? {
-    what: `cannot be used (SQLite ${code})`,
-    hint: 'Set FLYWHEEL_DEBUG=1 to see the cause.',
-  };
-  return ledgerUnavailable(path, what, { hint, cause: error });
+  const reason = REASONS.get(primaryCode(error) ?? -1);
+  if (reason === undefined) return error;
+  return ledgerUnavailable(path, reason.what, { hint: reason.hint, cause: error });
 }

@@ -69,7 +69,7 @@ function burn(
   const promised: string[] = [];
   let lines = 0;
   createInterface({ input: child.stdout }).on('line', (line) => {
-    if (lines > 0) promised.push(...line.split(' '));
+    if (lines > 0 && line !== '') promised.push(...line.split(' '));
     onList?.(lines);
     lines += 1;
   });

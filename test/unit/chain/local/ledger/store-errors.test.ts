@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { translateStoreError } from '../../../../../src/chain/local/ledger/store-errors.js';
+import { FlywheelError } from '../../../../../src/errors/flywheel-error.js';
+
+const failure = (message: string, fields: object): Error => Object.assign(new Error(message), fields);
+
+describe('translateStoreError', () => {
+  it.each([
+    ['a file system that is read-only', failure('', { code: 'EROFS' }), 'is read-only'],
+    [
+      'a directory that is closed to this user',
+      failure('', { code: 'EACCES' }),
+      'may not be opened by this user',
+    ],
+    [
+      'a full disk',
+      failure('', { code: 'SQLITE_FULL', rawCode: 13 }),
+      'cannot grow: the disk or the quota is full',
+    ],
+    [
+      'a failed write',
+      failure('disk I/O error', { code: 'SQLITE_IOERR_WRITE', rawCode: 778 }),
+      'could not be read or written by the operating system',
+    ],
+    [
+      'a directory without write permission, which the driver has no name for',
+      failure('attempt to write a readonly database', { code: 'UNKNOWN_SQLITE_ERROR_1544' }),
+      'is read-only',
+    ],
+    [
+      'a connection that could not be made',
+      failure('ConnectionFailed("Unable to open connection to local database /a: 3/l.db: 14")', { code: '' }),
+      'cannot be opened',
+    ],
+    ['a table lock', failure('', { code: 'SQLITE_LOCKED', rawCode: 6 }), 'is locked by another process'],
+  ])('names the file and the reason of %s', (_, error, reason) => {
+    const translated = translateStoreError('/data/ledger.db', error);
+    expect(translated).toBeInstanceOf(FlywheelError);
+    expect(translated).toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: `The ledger /data/ledger.db ${reason}.`,
+      cause: error,
+    });
+    expect((translated as FlywheelError).hint).toMatch(/\.$/);
+  });
+
+  it.each([
+    [
+      'a broken rule of the schema',
+      failure('UNIQUE constraint failed', { code: 'SQLITE_CONSTRAINT', rawCode: 19 }),
+    ],
+    ['an error of the house', new FlywheelError('ERR_INTERNAL', 'No.')],
+    ['anything else', new RangeError('No.')],
+    ['what is no error', 'No.'],
+  ])('leaves %s as it is', (_, error) => {
+    expect(translateStoreError('/data/ledger.db', error)).toBe(error);
+  });
+});
