@@ -154,7 +154,9 @@ function plan(source: SourcePipeline, index: number, input: PlanInput): Pipeline
   const { instructions, message, obstacle: reason } = layOut(content, input);
   if (reason !== undefined) {
     const fits = fittingActions(content, input);
-    return `pipelines[${index}]: ${reason}; the first ${fits} of its ${source.actions.length} actions would fit`;
+    const part =
+      actions.length < source.actions.length ? `with only its first ${actions.length} actions, ` : '';
+    return `pipelines[${index}]: ${part}${reason}; the first ${fits} of its ${source.actions.length} actions would fit`;
   }
   const { mintAddress, tokenProgram } = input.token;
   const recipients = content.actions.flatMap((one) => (one.action === 'AIRDROP' ? [one.toAddress] : []));
