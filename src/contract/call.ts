@@ -40,6 +40,8 @@ export interface ReplyMeta {
   readonly replayed: boolean;
   readonly requestId?: string;
   readonly rateLimit?: RateLimitState;
+  /** The service's clock when it answered, in milliseconds since the Unix epoch, where it tells. */
+  readonly serverTimeMs?: number;
   readonly cost?: BatchCost;
 }
 

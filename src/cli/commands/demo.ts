@@ -1,12 +1,64 @@
-/** Placeholder. */
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { CommandSpec } from '../command.js';
+/** `flywheel demo`: the whole story on the embedded engine, with commands that can be run again. */
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CommandSpec, Session } from '../command.js';
+
+/** Where the demo works: a folder of its own, or beside the data directory that was given. */
+function places({ settings }: Session): { folder: string; dataDir: string } {
+  if (settings.dataDir.source !== 'flag') {
+    const folder = mkdtempSync(join(tmpdir(), 'flywheel-demo-'));
+    return { folder, dataDir: join(folder, 'data') };
+  }
+  const dataDir = settings.dataDir.value;
+  const folder = `${dataDir}-files`;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return { folder, dataDir };
+}
+
+async function run(session: Session): Promise<undefined> {
+  const [{ tellStory }, { writeDemoFiles }] = await Promise.all([
+    import('../demo/tell-story.js'),
+    import('../demo/files.js'),
+  ]);
+  const { output } = session;
+  const isHuman = output.mode === 'human';
+  const { style } = output;
+  const tell = (text: string): void => (isHuman ? output.text(`${text}\n`) : output.notice(text));
+  const { folder, dataDir } = places(session);
+  let step = 0;
+  tell(`Everything happens on this machine, in ${folder}. No network, no account.`);
+  const report = await tellStory({
+    context: session.context,
+    folder,
+    dataDir,
+    files: writeDemoFiles(folder),
+    say: (text, kind) => {
+      if (kind === 'step') {
+        step += 1;
+        tell(`\n${style.bold(`${step}. ${text}`)}`);
+      } else tell(kind === 'command' ? style.good(`   $ ${text}`) : `   ${text}`);
+    },
+  });
+  const { before, after } = report;
+  tell(
+    `\nBurned ${before.burned} before, ${after.burned} after; vault ${before.vault} before, ${after.vault} after.`,
+  );
+  tell(
+    `The batch ${report.batch.id} is ${style.good(report.batch.status)}. The files are in ${folder}; the commands above work on.`,
+  );
+  if (!isHuman) output.result(report, () => []);
+  return undefined;
+}
 
 export const command: CommandSpec = {
-  output: [],
-  errors: [],
-  examples: [],
-  run: async () => {
-    throw new FlywheelError('ERR_UNAVAILABLE', 'This command is not there yet.');
-  },
+  details: [
+    'It works in a temporary directory, or in --data-dir DIR with its files in DIR-files, and leaves everything there.',
+  ],
+  output: [
+    '{ "folder", "dataDir", "commands", "before", "after", "batch", "result" }; the story is on stderr then',
+  ],
+  errors: ['ERR_LOCAL_ALREADY_EXISTS', 'ERR_STORE_UNAVAILABLE', 'ERR_INTERNAL'],
+  examples: ['flywheel demo', 'flywheel demo --data-dir ./demo --json'],
+  run,
 };

@@ -1,12 +1,22 @@
-/** Placeholder. */
-import { FlywheelError } from '../../errors/flywheel-error.js';
+/** `flywheel doctor`: looks whether everything that a command needs is in order. */
+import { EXIT } from '../../errors/exit-codes.js';
 import type { CommandSpec } from '../command.js';
 
 export const command: CommandSpec = {
-  output: [],
-  errors: [],
-  examples: [],
-  run: async () => {
-    throw new FlywheelError('ERR_UNAVAILABLE', 'This command is not there yet.');
+  details: ['Exits with the number of the first thing that is not in order, else 0. Nothing is changed.'],
+  output: ['{ "ok": true|false, "checks": [ { "name", "ok", "detail", "hint"?, "error"? } ] }'],
+  errors: ['ERR_CONFIG_INVALID', 'ERR_LOCAL_NOT_FOUND', 'ERR_UNAUTHORIZED', 'ERR_UNAVAILABLE'],
+  examples: ['flywheel doctor', 'flywheel doctor --profile staging --json'],
+  run: async (session) => {
+    const { runChecks } = await import('../doctor/checks.js');
+    const findings = await runChecks(session);
+    const checks = findings.map(({ exit: _exit, ...finding }) => finding);
+    session.output.result({ ok: checks.every(({ ok }) => ok), checks }, (style) =>
+      checks.flatMap(({ name, ok, detail, hint }) => [
+        `${ok ? style.good('ok  ') : style.bad('fail')} ${name}: ${detail}`,
+        ...(hint === undefined ? [] : [`     ${hint}`]),
+      ]),
+    );
+    return findings.find(({ ok }) => !ok)?.exit ?? EXIT.done;
   },
 };

@@ -1,0 +1,122 @@
+/** What `flywheel doctor` looks at. A check never changes anything. */
+import { accessSync, constants, statSync } from 'node:fs';
+import { ERRORS } from '../../errors/codes.js';
+import { EXIT, type ExitCode } from '../../errors/exit-codes.js';
+import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
+import type { Session } from '../command.js';
+import type { OpenedService } from '../context.js';
+import { fileProblem } from '../files/read-input.js';
+import { callWith } from '../send.js';
+
+/** One thing that was looked at. */
+export interface Finding {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly hint?: string;
+  /** Code of the error, where it is not ok. */
+  readonly error?: string;
+  readonly exit: ExitCode;
+}
+
+/** Clocks that differ by more than this make dates and daily caps surprising. */
+const MAX_CLOCK_SKEW_MS = 30_000;
+const OTHERS = 0o077;
+
+async function check(name: string, look: () => string | Promise<string>): Promise<Finding> {
+  try {
+    return { name, ok: true, detail: await look(), exit: EXIT.done };
+  } catch (thrown) {
+    const error = wrapUnknown(thrown);
+    return {
+      name,
+      ok: false,
+      detail: error.message,
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      error: error.wireCode,
+      exit: ERRORS[error.code].exit,
+    };
+  }
+}
+
+/** A directory that only the user can use; one that is missing is fine when something makes it later. */
+function checkDirectory(path: string, platform: string): string {
+  try {
+    const { mode } = statSync(path);
+    if (platform !== 'win32' && (mode & OTHERS) !== 0) {
+      throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: others can use this directory.`, {
+        hint: `Run: chmod 700 ${path}`,
+      });
+    }
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    return path;
+  } catch (error) {
+    if (error instanceof FlywheelError) throw error;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return `${path} (not made yet)`;
+    throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: ${fileProblem(error)}.`, { cause: error });
+  }
+}
+
+function checkKey(opened: OpenedService, session: Session): string {
+  if (opened.credential === null) throw new FlywheelError('ERR_UNAUTHORIZED', 'There is no API key.');
+  const { source } = session.settings.apiKey;
+  return source === 'default' ? 'the one that `local init` made' : `from the ${source}`;
+}
+
+/** Asks for the current batch, which any good key may, and compares clocks on the way. */
+async function checkService(session: Session, opened: OpenedService): Promise<readonly Finding[]> {
+  let serverTimeMs: number | undefined;
+  const service = await check('service', async () => {
+    const reply = await opened.service.currentBatch(callWith(session, opened));
+    serverTimeMs = reply.meta.serverTimeMs;
+    return reply.value === null
+      ? 'answers; no batch is waiting'
+      : `answers; batch ${reply.value.id} is ${reply.value.status}`;
+  });
+  const seen = serverTimeMs;
+  if (seen === undefined) return [service];
+  const clock = await check('clock', () => {
+    const skewMs = session.context.clock.nowMs() - seen;
+    if (Math.abs(skewMs) <= MAX_CLOCK_SKEW_MS) return 'agrees with the service';
+    throw new FlywheelError(
+      'ERR_CONFIG_INVALID',
+      `This clock differs from the service's by ${Math.round(skewMs / 1_000)} s.`,
+      {
+        hint: 'Set the clock of this machine.',
+      },
+    );
+  });
+  return [service, clock];
+}
+
+/** Runs all checks that apply to the settings. */
+export async function runChecks(session: Session): Promise<readonly Finding[]> {
+  const { context, settings } = session;
+  const findings: Finding[] = [
+    await check('version', () => context.version),
+    await check('target', () => settings.apiUrl.value ?? 'the embedded engine'),
+    await check('config directory', () => checkDirectory(settings.configDir.value, context.platform)),
+  ];
+  if (settings.apiUrl.value === null)
+    findings.push(
+      await check('data directory', () => checkDirectory(settings.dataDir.value, context.platform)),
+    );
+  if (settings.keypair.value !== null) findings.push(await checkKeypair(session, settings.keypair.value));
+  const opening = session.service();
+  const opened = await opening.catch(() => undefined);
+  if (opened === undefined) return [...findings, await check('service', async () => (await opening).kind)];
+  findings.push(
+    await check('api key', () => checkKey(opened, session)),
+    ...(await checkService(session, opened)),
+  );
+  const { chain } = opened;
+  if (chain !== null)
+    findings.push(await check('chain', async () => `readable, block height ${await chain.blockHeight()}`));
+  return findings;
+}
+
+const checkKeypair = (session: Session, location: string): Promise<Finding> =>
+  check('keypair', async () => {
+    const { loadKeypair } = await import('../wallet/load-keypair.js');
+    return (await loadKeypair(session.context, location)).address;
+  });

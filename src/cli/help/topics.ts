@@ -1,0 +1,72 @@
+/** The topics of `flywheel help`: what is not about one command. */
+import { ERRORS, type ErrorCode } from '../../errors/codes.js';
+import { EXIT_CODE_MEANINGS } from '../../errors/exit-codes.js';
+import { fieldLines } from '../output/table.js';
+
+/** Variables that are read, with what they do. */
+export const ENVIRONMENT: readonly (readonly [string, string])[] = [
+  ['FLYWHEEL_API_KEY', 'the API key; wins over the profile and over the key of the data directory'],
+  ['FLYWHEEL_API_URL', 'address of a remote API; without it the embedded engine is used'],
+  ['FLYWHEEL_PROFILE', 'name of the profile to use'],
+  ['FLYWHEEL_KEYPAIR', "the owner's keypair file"],
+  ['FLYWHEEL_CONFIG_DIR', 'where profiles and their keys are kept'],
+  ['FLYWHEEL_DATA_DIR', 'where the embedded engine keeps its state'],
+  ['FLYWHEEL_RPC_URL', 'RPC of your own, with which approvals are checked in remote use'],
+  ['FLYWHEEL_METRICS_TOKEN', 'bearer token that opens /metrics of `serve` to others than this machine'],
+  ['FLYWHEEL_DEBUG', '1 prints stack traces with errors'],
+  ['NO_COLOR', 'no colour, whatever else is set'],
+  ['FORCE_COLOR, CLICOLOR_FORCE', 'colour although it is not a terminal'],
+  ['HTTPS_PROXY, NO_PROXY', 'proxy for the remote API'],
+];
+
+function environment(): readonly string[] {
+  return [
+    'A setting is taken from the flag, else the environment, else the profile, else the default.',
+    '`flywheel whoami` shows each value and where it came from.',
+    '',
+    ...fieldLines(ENVIRONMENT),
+  ];
+}
+
+function exitCodes(): readonly string[] {
+  const codes = Object.entries(ERRORS) as [ErrorCode, (typeof ERRORS)[ErrorCode]][];
+  return [
+    ...fieldLines(EXIT_CODE_MEANINGS.map(([code, meaning]) => [String(code), meaning] as const)),
+    '',
+    'Error codes, with the exit number of each:',
+    ...fieldLines(codes.map(([code, rule]) => [code, `${String(rule.exit).padEnd(4)}${rule.when}`] as const)),
+  ];
+}
+
+const FILES: readonly string[] = [
+  'Burns (`burn-batch`): a JSON array, or NDJSON with one object a line.',
+  '  [{ "type": "PRODUCT_BUY", "proof": { "orderId": "A-1001" }, "burnAmount": 12.5, "persistOnchain": true }]',
+  '',
+  'Pipelines (`batch init`, `batch run`): { "pipelines": [ … ] } or the bare list. A payload is the proof, as JSON text or',
+  'as an object, which is sent as its canonical text.',
+  '  { "pipelines": [ { "type": "WATCH_AD", "payload": { "viewId": 7 }, "actions": [',
+  '      { "action": "BURN", "amount": 5 },',
+  '      { "action": "AIRDROP", "toAddress": "4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T", "amount": "2.5" },',
+  '      { "action": "MEMO", "message": "thank you" } ] } ] }',
+  '',
+  'In both, an amount is a number or a decimal string, in whole tokens. A number that would not be read back as the same',
+  'decimal is refused, as are duplicate and unknown keys. All problems of a file are reported at once; nothing is sent.',
+  '',
+  'Approval file: what `batch init --out` writes. Signed approval: what `batch approve` prints, { "batchId", "signedTx" }.',
+  'Keypair file: the 64 bytes as a JSON array (Solana CLI) or base58; refused when others can read it.',
+  'Configuration directory: profiles.json and api-keys.json, for you alone. Data directory: the ledger, the keys, and the',
+  'idempotency keys of requests whose outcome is not known yet.',
+];
+
+/** A topic's text by its name. */
+export const TOPICS: Readonly<Record<string, () => readonly string[]>> = {
+  environment,
+  'exit-codes': exitCodes,
+  files: () => FILES,
+};
+
+/** The text of a topic, or `undefined`. */
+export function topicText(name: string): string | undefined {
+  const topic = Object.hasOwn(TOPICS, name) ? TOPICS[name] : undefined;
+  return topic === undefined ? undefined : `${topic().join('\n')}\n`;
+}
