@@ -1,23 +1,5 @@
 /** All commands by the words one types, each with its summary and the module that has the rest; nothing is loaded here. */
-import type { CommandSpec } from './command.js';
-
-/** One command, or a word that leads to others. */
-export type CatalogueEntry = CommandEntry | GroupEntry;
-
-export interface CommandEntry {
-  readonly name: string;
-  readonly summary: string;
-  load(): Promise<{ readonly command: CommandSpec }>;
-}
-
-export interface GroupEntry {
-  readonly name: string;
-  readonly summary: string;
-  readonly entries: readonly CatalogueEntry[];
-}
-
-/** Does the word lead to other commands? */
-export const isGroup = (entry: CatalogueEntry): entry is GroupEntry => 'entries' in entry;
+import type { CatalogueEntry, CommandEntry, GroupEntry } from './command.js';
 
 const command = (name: string, summary: string, load: CommandEntry['load']): CommandEntry => ({
   name,

@@ -96,6 +96,33 @@ export class Invocation {
 
 const kebab = (name: string): string => name.replace(/[A-Z]/g, (char) => `-${char.toLowerCase()}`);
 
+/** One command, or a word that leads to others. */
+export type CatalogueEntry = CommandEntry | GroupEntry;
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  load(): Promise<{ readonly command: CommandSpec }>;
+}
+
+export interface GroupEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly entries: readonly CatalogueEntry[];
+}
+
+/** Does the word lead to other commands? */
+export const isGroup = (entry: CatalogueEntry): entry is GroupEntry => 'entries' in entry;
+
+/** The command line itself, for the commands that are about it. */
+export interface CommandLine {
+  readonly catalogue: readonly CatalogueEntry[];
+  /** Runs words in a context to their end, as the shell would. */
+  run(context: CliContext, words: readonly string[]): Promise<ExitCode>;
+  /** The help of the command that the words name. @throws `ERR_USAGE` for words that lead nowhere. */
+  help(words: readonly string[], width: number): Promise<string>;
+}
+
 /** What a running command works with. */
 export interface Session {
   readonly context: CliContext;
@@ -103,6 +130,7 @@ export interface Session {
   readonly output: Output;
   /** The words of the command line, to print a command that resumes. */
   readonly commandLine: readonly string[];
+  readonly cli: CommandLine;
   /** The one service of this run, opened at the first call. */
   service(): Promise<OpenedService>;
   /** The one desk of this run, opened at the first call. */

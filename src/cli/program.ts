@@ -5,8 +5,15 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { CATALOGUE, type CatalogueEntry, type CommandEntry, isGroup } from './catalogue.js';
-import { type CommandSpec, Invocation, type OptionSpec } from './command.js';
+import { CATALOGUE } from './catalogue.js';
+import {
+  type CatalogueEntry,
+  type CommandEntry,
+  type CommandSpec,
+  Invocation,
+  isGroup,
+  type OptionSpec,
+} from './command.js';
 import { GLOBAL_OPTIONS } from './config/global-options.js';
 import type { GlobalFlags } from './config/resolve.js';
 import { helpSections } from './help/sections.js';

@@ -1,6 +1,8 @@
 /** One run of the command line: words in, exit number out. The one place that turns an error into a number. */
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError, wrapUnknown } from '../errors/flywheel-error.js';
+import { CATALOGUE } from './catalogue.js';
+import type { CommandLine } from './command.js';
 import { outputMode, resolveSettings } from './config/resolve.js';
 import type { OutputMode } from './config/settings.js';
 import type { CliContext } from './context.js';
@@ -45,7 +47,12 @@ async function execute(
   noColor: boolean,
 ): Promise<ExitCode | undefined> {
   const settings = resolveSettings(context, globals);
-  const session = await createSession(context, settings, words, noColor);
+  const session = await createSession(
+    context,
+    settings,
+    { commandLine: words, cli: commandLine(context) },
+    noColor,
+  );
   try {
     const exit = await spec.run(session, invocation);
     session.output.progress.clear();
@@ -55,6 +62,16 @@ async function execute(
     await session.close();
   }
 }
+
+/** What commands about the command line get to know of it. */
+const commandLine = (context: CliContext): CommandLine => ({
+  catalogue: CATALOGUE,
+  run: runCli,
+  help: async (words, width) => {
+    const { helpPage } = await import('./help/pages.js');
+    return helpPage(words, context.version, width);
+  },
+});
 
 /** The mode in which an error is told even when the words could not be parsed. */
 function modeOf(words: readonly string[], stdoutIsTTY: boolean): OutputMode {

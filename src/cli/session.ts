@@ -1,5 +1,5 @@
 /** What a running command works with, made from the context and the settings; services are opened at their first use. */
-import type { Session } from './command.js';
+import type { CommandLine, Session } from './command.js';
 import type { Settings } from './config/settings.js';
 import type { CliContext, LocalDesk, OpenedService } from './context.js';
 import { colorLevel, createStyle } from './output/color.js';
@@ -14,7 +14,7 @@ export interface ClosableSession extends Session {
 export async function createSession(
   context: CliContext,
   settings: Settings,
-  commandLine: readonly string[],
+  words: { readonly commandLine: readonly string[]; readonly cli: CommandLine },
   noColor: boolean,
 ): Promise<ClosableSession> {
   const { io, env } = context;
@@ -31,7 +31,7 @@ export async function createSession(
     context,
     settings,
     output,
-    commandLine,
+    ...words,
     service: () => {
       service ??= context.openService(settings);
       return service;

@@ -18,7 +18,7 @@ export const command: CommandSpec = {
       import('../help/command-tree.js'),
     ]);
     const shell = SHELLS.find((name) => name === invocation.argument(0)) ?? 'bash';
-    session.output.text(completionScript(shell, await commandTree()));
+    session.output.text(completionScript(shell, await commandTree(session.cli.catalogue)));
     return undefined;
   },
 };

@@ -29,7 +29,7 @@ async function run(session: Session): Promise<undefined> {
   let step = 0;
   tell(`Everything happens on this machine, in ${folder}. No network, no account.`);
   const report = await tellStory({
-    context: session.context,
+    session,
     folder,
     dataDir,
     files: writeDemoFiles(folder),

@@ -17,9 +17,8 @@ export const command: CommandSpec = {
     const topic = words.length === 1 ? topicText(words[0] ?? '') : undefined;
     if (topic !== undefined) session.output.text(topic);
     else {
-      const { helpPage } = await import('../help/pages.js');
       const width = Math.min(session.context.io.stdout.columns, MAX_WIDTH);
-      session.output.text(await helpPage(words, session.context.version, width));
+      session.output.text(await session.cli.help(words, width));
     }
     return undefined;
   },

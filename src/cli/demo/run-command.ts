@@ -1,5 +1,6 @@
 /** Runs a command of the demo just as it would run from a shell, and gives back what it printed. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Session } from '../command.js';
 import type { CliContext, OutputStream } from '../context.js';
 import { safeText } from '../output/safe-text.js';
 import { shellLine } from '../resume-command.js';
@@ -31,12 +32,14 @@ const neutral = (env: CliContext['env']): CliContext['env'] =>
  * Runs words and reads the JSON that they print.
  * @throws `ERR_INTERNAL` with what the command said when it does not exit with 0.
  */
-export async function runCommand<Value>(context: CliContext, words: readonly string[]): Promise<Value> {
-  const { runCli } = await import('../run.js');
+export async function runCommand<Value>(
+  { context, cli }: Pick<Session, 'context' | 'cli'>,
+  words: readonly string[],
+): Promise<Value> {
   const stdout = buffer();
   const stderr = buffer();
   const io = { ...context.io, stdout, stderr };
-  const exit = await runCli({ ...context, io, env: neutral(context.env) }, words);
+  const exit = await cli.run({ ...context, io, env: neutral(context.env) }, words);
   if (exit === 0) return JSON.parse(stdout.text()) as Value;
   throw new FlywheelError(
     'ERR_INTERNAL',

@@ -8,7 +8,8 @@ import type {
 import type { BurnBatchResult, BurnResult } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { formatTokenAmount, parseTokenAmount, tokenAmountFromNumber } from '../../values/token-amount.js';
-import type { CliContext, LocalInitResult, LocalStatusResult } from '../context.js';
+import type { Session } from '../command.js';
+import type { LocalInitResult, LocalStatusResult } from '../context.js';
 import { shellLine } from '../resume-command.js';
 import type { DemoFiles } from './files.js';
 import { runCommand } from './run-command.js';
@@ -34,7 +35,7 @@ export interface Balances {
 }
 
 export interface Stage {
-  readonly context: CliContext;
+  readonly session: Pick<Session, 'context' | 'cli'>;
   readonly folder: string;
   readonly dataDir: string;
   readonly files: DemoFiles;
@@ -61,7 +62,7 @@ export async function tellStory(stage: Stage): Promise<DemoReport> {
     say(step, 'step');
     say(shellLine(['flywheel', ...line]), 'command');
     commands.push(shellLine(['flywheel', ...line]));
-    return runCommand<Value>(stage.context, line);
+    return runCommand<Value>(stage.session, line);
   };
   const local = await run<LocalInitResult>(
     'Set up a token, a funded vault, a multisig of owner and operator, and an API key.',

@@ -1,6 +1,5 @@
 /** Every command with the words that lead to it, for completion and for the pages of help. */
-import { CATALOGUE, type CatalogueEntry, isGroup } from '../catalogue.js';
-import type { OptionSpec } from '../command.js';
+import { type CatalogueEntry, isGroup, type OptionSpec } from '../command.js';
 import { GLOBAL_OPTIONS } from '../config/global-options.js';
 
 /** One node: what may follow these words. */
@@ -18,10 +17,7 @@ const longFlag = ({ flags }: OptionSpec): string => /--[a-z-]+/.exec(flags)?.[0]
 const GLOBAL_FLAGS = [...GLOBAL_OPTIONS.map(longFlag), '--help'];
 
 /** The paths of all commands, groups included, in the order of help. */
-export function commandPaths(
-  entries: readonly CatalogueEntry[] = CATALOGUE,
-  prefix: readonly string[] = [],
-): string[][] {
+export function commandPaths(entries: readonly CatalogueEntry[], prefix: readonly string[] = []): string[][] {
   return entries.flatMap((entry) => {
     const path = [...prefix, entry.name];
     return isGroup(entry) ? [path, ...commandPaths(entry.entries, path)] : [path];
@@ -48,4 +44,5 @@ async function nodes(entries: readonly CatalogueEntry[], path: readonly string[]
 }
 
 /** The whole tree, the top first. */
-export const commandTree = (): Promise<TreeNode[]> => nodes(CATALOGUE, []);
+export const commandTree = (catalogue: readonly CatalogueEntry[]): Promise<TreeNode[]> =>
+  nodes(catalogue, []);

@@ -1,5 +1,8 @@
 /** The help of commands as text, exactly as `--help` prints it. */
 import { EXIT } from '../../errors/exit-codes.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { CATALOGUE } from '../catalogue.js';
+import { type CatalogueEntry, isGroup } from '../command.js';
 import { runProgram } from '../program.js';
 import { commandPaths } from './command-tree.js';
 import { TOPICS, topicText } from './topics.js';
@@ -12,6 +15,7 @@ export interface HelpPage {
 
 /** The help of a path of words; empty for the top. @throws `ERR_USAGE` for words that lead nowhere. */
 export async function helpPage(path: readonly string[], version: string, width: number): Promise<string> {
+  checkWords(path);
   let text = '';
   const write = (part: string): void => {
     text += part;
@@ -20,10 +24,24 @@ export async function helpPage(path: readonly string[], version: string, width: 
   return text;
 }
 
+/** Commander shows the nearest page for words that it does not know; here they are an error. */
+function checkWords(path: readonly string[]): void {
+  let entries: readonly CatalogueEntry[] = CATALOGUE;
+  for (const word of path) {
+    const entry = entries.find(({ name }) => name === word);
+    if (entry === undefined) {
+      throw new FlywheelError('ERR_USAGE', `There is no help for ${JSON.stringify(path.join(' '))}.`, {
+        hint: `Commands: ${entries.map(({ name }) => name).join(', ')}. Topics: ${Object.keys(TOPICS).join(', ')}.`,
+      });
+    }
+    entries = isGroup(entry) ? entry.entries : [];
+  }
+}
+
 /** Every page: the top, all commands in the order of help, and the topics. */
 export async function helpPages(version: string, width: number): Promise<readonly HelpPage[]> {
   const pages: HelpPage[] = [];
-  for (const path of [[], ...commandPaths()]) {
+  for (const path of [[], ...commandPaths(CATALOGUE)]) {
     pages.push({
       command: ['flywheel', ...path, '--help'].join(' '),
       text: await helpPage(path, version, width),
