@@ -1,0 +1,109 @@
+/** Who may do what (service specification, section 5). */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import type { Call } from '../../../src/contract/call.js';
+import type { Service } from '../../../src/contract/service.js';
+import type { Uuid } from '../../../src/values/ids.js';
+import { Secret } from '../../../src/values/secret.js';
+import { failureOf, type ServiceUnderTest, signApproval } from '../../support/service.js';
+import { aBurn, aPipeline } from './examples.js';
+
+const someBatch = randomUUID() as Uuid;
+
+const everyOperation = (service: Service, call: Call): readonly (() => Promise<unknown>)[] => [
+  () => service.burn(aBurn(), call),
+  () => service.burnBatch([aBurn()], { ...call, idempotencyKey: randomUUID() }),
+  () => service.getBatch({ batchId: someBatch }, call),
+  () => service.currentBatch(call),
+  () => service.initBatch({ pipelines: [aPipeline()] }, call),
+  () => service.executeBatch({ batchId: someBatch, signedTx: 'AAAA' }, call),
+];
+
+export function access(under: () => ServiceUnderTest): void {
+  it('refuses a missing, unknown or revoked key alike, in every operation', async () => {
+    const { service, test } = under();
+    const extra = await test.engine.createKey({ scopes: ['burn', 'airdrop'], proofTypes: null });
+    await test.engine.revokeKey(extra.id);
+    const messages = new Set<string>();
+    for (const credential of [null, new Secret('fwk_unknown'), new Secret(extra.key)]) {
+      for (const operation of everyOperation(service, { credential })) {
+        const error = await failureOf(operation());
+        expect([error.code, error.exitCode]).toEqual(['ERR_UNAUTHORIZED', 4]);
+        messages.add(error.message);
+      }
+    }
+    expect(messages.size).toBe(1);
+  });
+
+  it('refuses a revoked key from then on', async () => {
+    const { service, test } = under();
+    const created = await test.engine.createKey({ scopes: ['burn'], proofTypes: null });
+    const call = { credential: new Secret(created.key) };
+    await service.currentBatch(call);
+    await test.engine.revokeKey(created.id);
+    expect((await failureOf(service.currentBatch(call))).code).toBe('ERR_UNAUTHORIZED');
+  });
+
+  it('names the scope that a key lacks', async () => {
+    const { service, test } = under();
+    const key = async (scope: 'burn' | 'airdrop'): Promise<Call> => {
+      const created = await test.engine.createKey({ scopes: [scope], proofTypes: null });
+      return { credential: new Secret(created.key) };
+    };
+    const airdrop = await key('airdrop');
+    for (const call of [
+      service.burn(aBurn(), airdrop),
+      service.burnBatch([aBurn()], { ...airdrop, idempotencyKey: randomUUID() }),
+    ]) {
+      const error = await failureOf(call);
+      expect([error.code, error.exitCode]).toEqual(['ERR_KEY_SCOPES_UNAUTHORIZED', 4]);
+      expect(error.message).toContain('burn');
+    }
+    expect((await service.currentBatch(airdrop)).value).toBeNull();
+    const burnOnly = await key('burn');
+    const refused = await failureOf(
+      service.initBatch(
+        {
+          pipelines: [
+            aPipeline(),
+            aPipeline({ actions: [{ action: 'AIRDROP', toAddress: test.project.owner.address, amount: 1 }] }),
+          ],
+        },
+        burnOnly,
+      ),
+    );
+    expect(refused.code).toBe('ERR_KEY_SCOPES_UNAUTHORIZED');
+    expect(refused.message).toMatch(/pipelines\[1\]\.actions\[0\].*airdrop/);
+    expect((await service.currentBatch(burnOnly)).value).toBeNull();
+  });
+
+  it('permits a key only its own proof types', async () => {
+    const { service, test } = under();
+    const created = await test.engine.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] });
+    const call = { credential: new Secret(created.key) };
+    expect((await failureOf(service.burn(aBurn(), call))).code).toBe('ERR_INVALID_PROOF');
+    expect((await service.burn(aBurn({ type: 'WATCH_AD' }), call)).value.type).toBe('WATCH_AD');
+    const init = service.initBatch({ pipelines: [aPipeline()] }, call);
+    expect((await failureOf(init)).code).toBe('ERR_INVALID_PROOF');
+  });
+
+  it("does not find another project's batch, and says the same as for no batch", async () => {
+    const { service, register } = under();
+    const [mine, other] = [await register(), await register()];
+    const { value } = await service.initBatch({ pipelines: [aPipeline()] }, other.call());
+    const batchId = value.batch.id;
+    const signedTx = signApproval(value.proposalApproveTx, other.owner);
+    for (const [theirs, none] of [
+      [service.getBatch({ batchId }, mine.call()), service.getBatch({ batchId: someBatch }, mine.call())],
+      [
+        service.executeBatch({ batchId, signedTx }, mine.call()),
+        service.executeBatch({ batchId: someBatch, signedTx }, mine.call()),
+      ],
+    ] as const) {
+      const [first, second] = [await failureOf(theirs), await failureOf(none)];
+      expect([first.code, first.status, first.exitCode]).toEqual(['ERR_BATCH_NOT_FOUND', 404, 5]);
+      expect(first.message.replaceAll(batchId, 'ID')).toBe(second.message.replaceAll(someBatch, 'ID'));
+    }
+    expect((await service.currentBatch(mine.call())).value).toBeNull();
+  });
+}

@@ -1,0 +1,94 @@
+/** The service as a caller reaches it, in process or over a socket, with what a test needs to look behind it. */
+import { PublicKey, VersionedTransaction } from '@solana/web3.js';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
+import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
+import type { Signer } from '../../src/chain/transaction/signer.js';
+import type { RegisterInput } from '../../src/contract/admin.js';
+import type { Service } from '../../src/contract/service.js';
+import { type FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
+import { type Address, address } from '../../src/values/address.js';
+import { openTestEngine, type TestEngine, type TestProject } from './engine.js';
+import { remoteClient, startServer } from './http.js';
+
+export interface ServiceUnderTest {
+  readonly service: Service;
+  readonly test: TestEngine;
+  register(input?: Partial<RegisterInput>): Promise<TestProject>;
+  dispose(): Promise<void>;
+}
+
+export type OpenService = () => Promise<ServiceUnderTest>;
+
+/** The engine itself. */
+export const openInProcess: OpenService = async () => {
+  const test = await openTestEngine();
+  return {
+    service: test.engine,
+    test,
+    register: (input) => test.register(input),
+    dispose: () => test.destroy(),
+  };
+};
+
+/** The engine behind the HTTP server, reached by the client over a socket of loopback. */
+export const openOverHttp: OpenService = async () => {
+  const test = await openTestEngine();
+  const server = await startServer(
+    { service: test.engine, authenticate: (credential) => test.engine.authenticate(credential) },
+    { basePath: '/api' },
+  );
+  const { service } = remoteClient(server.url);
+  return {
+    service,
+    test,
+    register: (input) => test.register(input),
+    async dispose() {
+      await service.close();
+      await server.closeGracefully(5_000);
+      await test.destroy();
+    },
+  };
+};
+
+const programOf = (project: TestProject): Address =>
+  project.registration.tokenProgram === 'token' ? TOKEN_PROGRAM : TOKEN_2022_PROGRAM;
+
+/** Base units of the project's mint that exist. */
+export async function supplyOf({ test }: ServiceUnderTest, { registration }: TestProject): Promise<bigint> {
+  const [account] = await test.chain.getAccounts([address(registration.mintAddress)]);
+  return decodeMint(account ?? null)?.supply ?? 0n;
+}
+
+/** Base units that a wallet holds of the project's mint; 0 without an account. */
+export async function balanceOf(
+  { test }: ServiceUnderTest,
+  project: TestProject,
+  wallet: string,
+): Promise<bigint> {
+  const at = associatedTokenAddress(
+    address(wallet),
+    address(project.registration.mintAddress),
+    programOf(project),
+  );
+  const [account] = await test.chain.getAccounts([at]);
+  return decodeTokenAccount(account ?? null)?.amount ?? 0n;
+}
+
+/** Adds a signature to the approval transaction, as a wallet would. */
+export function signApproval(approval: string, signer: Signer): string {
+  const transaction = VersionedTransaction.deserialize(Buffer.from(approval, 'base64'));
+  const signature = signer.sign(transaction.message.serialize());
+  transaction.addSignature(new PublicKey(signer.address), signature);
+  return Buffer.from(transaction.serialize()).toString('base64');
+}
+
+/** The error that a call ends with. */
+export async function failureOf(promise: Promise<unknown>): Promise<FlywheelError> {
+  const outcome = await promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  if ('error' in outcome && isFlywheelError(outcome.error)) return outcome.error;
+  throw new TypeError(`Expected a FlywheelError, got ${JSON.stringify(outcome)}`, { cause: outcome });
+}
