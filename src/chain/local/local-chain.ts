@@ -17,11 +17,13 @@ import { readEnvelope } from './ledger/envelope.js';
 import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
 import type { Runtime } from './runtime/local-runtime.js';
 
+/** Where the ledger lies, what it begins with, and which Squads program runs. */
 export interface LocalChainOptions extends LedgerOptions {
   /** The Squads program itself; without it the built-in one runs. */
   readonly squadsProgram?: Uint8Array;
 }
 
+/** The port, and what only a chain of one's own can do. */
 export interface LocalChain extends Chain {
   /** Says what would become of a transaction in the next block; nothing is kept. */
   simulate(transaction: Uint8Array): Promise<Execution>;

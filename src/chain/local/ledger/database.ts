@@ -23,6 +23,7 @@ const READER_PRAGMAS = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA query_o
 /** Only the owner reads and writes it. SQLite gives the files beside it the same mode. */
 const FILE_MODE = 0o600;
 
+/** Which file, and whether it may be written. */
 export interface DatabaseOptions {
   readonly path: string;
   readonly readOnly: boolean;

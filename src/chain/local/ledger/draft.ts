@@ -20,6 +20,7 @@ const SLOTS_PER_EPOCH = 432_000n;
 const MS_PER_SECOND = 1_000;
 
 /** Reads as the ledger would stand if it were committed now. */
+/** The ledger with what the running call has added; nothing of it is written before {@link flush}. */
 export class LedgerDraft implements AccountSource {
   readonly #tables: LedgerTables;
   readonly #nowMs: number;

@@ -1,6 +1,7 @@
 /** What the ledger has to know of a transaction before it runs: its name, its blockhash, and whether it is one at all. */
 import { decodeTransaction, MAX_TRANSACTION_BYTES } from '../../transaction/wire.js';
 
+/** The outside of a transaction. */
 export interface Envelope {
   readonly wire: Uint8Array;
   /** The first signature, 64 bytes; empty when there is none. Not checked here. */

@@ -9,6 +9,7 @@ import type { GenesisAccounts } from './genesis.js';
 import { prepareSchema } from './schema.js';
 import { TransactionTable } from './transaction-table.js';
 
+/** Where a ledger lies and how a new one begins. */
 export interface LedgerOptions {
   /** The SQLite file; made when it is not there. */
   readonly path: string;
@@ -25,6 +26,7 @@ export interface LedgerOptions {
 
 const GENESIS_SEED_BYTES = 32;
 
+/** One connection to the ledger. Its methods run to their end without a pause, so calls in one process never mix. */
 export class Ledger {
   readonly #database: LedgerDatabase;
   readonly #tables: LedgerTables;

@@ -4,6 +4,7 @@ import type { LedgerDatabase, SqlValue, Statement } from './database.js';
 /** Rows inserted by one statement; fewer go one by one. */
 const ROWS_PER_STATEMENT = 32;
 
+/** Rows that wait to be written; nothing reaches the table before {@link flush}. */
 export class RowWriter {
   readonly #database: LedgerDatabase;
   readonly #insert: string;
