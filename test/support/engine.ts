@@ -2,13 +2,27 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { addSignature } from '../../src/chain/approval/build-approval.js';
+import type { Chain } from '../../src/chain/chain.js';
+import { setComputeUnitLimit } from '../../src/chain/compute-budget.js';
+import { tokenProgramAddress } from '../../src/chain/programs.js';
+import { transfer } from '../../src/chain/system.js';
+import { decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
+import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
+import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import { createKeypairSigner, generateKeypair, type Signer } from '../../src/chain/transaction/signer.js';
-import { type OpenedEngine, openEngine } from '../../src/compose/engine.js';
+import { DEFAULT_LIMITS, type OpenedEngine, openEngine } from '../../src/compose/engine.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
 import { homeFiles, writeHome } from '../../src/compose/home.js';
+import { createInstances } from '../../src/compose/instances.js';
 import type { RegisterInput, Registration } from '../../src/contract/admin.js';
 import type { Call } from '../../src/contract/call.js';
-import type { EngineLimits } from '../../src/engine/deps.js';
+import type { InitBatchResult, Pipeline } from '../../src/contract/schemas/batch.js';
+import type { BurnRequest } from '../../src/contract/schemas/burn.js';
+import type { EngineDeps, EngineLimits } from '../../src/engine/deps.js';
+import { createEngine, type Engine } from '../../src/engine/engine.js';
+import type { Address } from '../../src/values/address.js';
+import { randomIds } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 
@@ -23,6 +37,8 @@ export interface TestProject {
 export interface TestEngine extends OpenedEngine {
   readonly dataDir: string;
   readonly project: TestProject;
+  /** What a second engine on the same store and chain is made of; parts may be replaced by doubles. */
+  readonly deps: EngineDeps;
   register(input?: Partial<RegisterInput>): Promise<TestProject>;
   /** A second engine on the same directory, as another process would open it. */
   reopen(): Promise<OpenedEngine>;
@@ -66,6 +82,16 @@ export async function openTestEngine(
     ...opened,
     dataDir,
     project,
+    deps: {
+      store: opened.store,
+      chain: opened.chain,
+      keyring: createFileKeyring(homeFiles(dataDir).keys),
+      treasury,
+      clock: settings.clock,
+      ids: randomIds,
+      instances: createInstances(),
+      limits: { ...DEFAULT_LIMITS, ...options.limits },
+    },
     register,
     reopen: () => openEngine(dataDir, home, settings),
     destroy: async () => {
@@ -87,4 +113,70 @@ async function registerProject(
   });
   const key = new Secret(apiKey.key);
   return { registration, owner, key, call: (more = {}) => ({ credential: key, ...more }) };
+}
+
+/** An engine beside the one of the test, on the same store and chain unless `parts` says otherwise. */
+export const engineBeside = ({ deps }: TestEngine, parts: Partial<EngineDeps> = {}): Engine =>
+  createEngine({ ...deps, instances: createInstances(), ...parts });
+
+/** The chain with some of its methods replaced. */
+export const chainOver = (chain: Chain, parts: Partial<Chain>): Chain => ({
+  getAccounts: (addresses) => chain.getAccounts(addresses),
+  latestBlockhash: () => chain.latestBlockhash(),
+  blockHeight: () => chain.blockHeight(),
+  lookUp: (signatures) => chain.lookUp(signatures),
+  getTransaction: (signature) => chain.getTransaction(signature),
+  submit: (transactions) => chain.submit(transactions),
+  submitBundles: (bundles) => chain.submitBundles(bundles),
+  close: () => chain.close(),
+  ...parts,
+});
+
+export const aBurnRequest = (burnAmount: number, more: Partial<BurnRequest> = {}): BurnRequest => ({
+  type: 'PRODUCT_BUY',
+  proof: { order: burnAmount },
+  burnAmount,
+  persistOnchain: false,
+  ...more,
+});
+
+export const aPipeline = (actions: Pipeline['actions'], more: Partial<Pipeline> = {}): Pipeline => ({
+  type: 'PRODUCT_BUY',
+  payload: '{"order":1}',
+  actions,
+  ...more,
+});
+
+export const burnAction = (amount: number) => ({ action: 'BURN' as const, amount });
+
+/** Puts the owner's signature into the approval that init returned. */
+export const signApproval = (owner: Signer, { proposalApproveTx }: InitBatchResult): string =>
+  Buffer.from(addSignature(Buffer.from(proposalApproveTx, 'base64'), owner)).toString('base64');
+
+/** Base units of the project's token that a wallet holds. */
+export async function tokensOf(chain: Chain, { registration }: TestProject, wallet: string): Promise<bigint> {
+  const program = tokenProgramAddress(registration.tokenProgram);
+  const mint = registration.mintAddress as Address;
+  const [account] = await chain.getAccounts([associatedTokenAddress(wallet as Address, mint, program)]);
+  return decodeTokenAccount(account ?? null)?.amount ?? 0n;
+}
+
+export async function lamportsOf(chain: Chain, wallet: string): Promise<bigint> {
+  const [account] = await chain.getAccounts([wallet as Address]);
+  return account?.lamports ?? 0n;
+}
+
+/** Lets so many blocks pass, at most 150. */
+export async function passBlocks({ deps, chain }: TestEngine, blocks: number): Promise<void> {
+  const treasury = deps.keyring.get(deps.treasury as Address);
+  const { blockhash } = await chain.latestBlockhash();
+  const nothing = transfer({ from: treasury.address, to: treasury.address, lamports: 1n });
+  const transactions = Array.from({ length: blocks }, (_, index) => {
+    const instructions = [setComputeUnitLimit(10_000 + index), nothing];
+    return signTransaction(compileLegacyMessage({ payer: treasury.address, instructions, blockhash }), [
+      treasury,
+    ]);
+  });
+  const receipt = await chain.submit(transactions.map(({ bytes }) => bytes));
+  if (receipt.some((rejection) => rejection !== null)) throw new Error('A block did not pass.');
 }

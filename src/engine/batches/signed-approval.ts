@@ -10,6 +10,7 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import { base58Encode } from '../../values/base58.js';
+import { hasExpired } from '../expiry.js';
 import type { BatchScene } from './scene.js';
 
 export interface SignedApproval {
@@ -66,7 +67,7 @@ function isRenewed(
   height: bigint,
 ): boolean {
   const { approvalLastValidBlockHeight: lastValid, batchIndex } = batch;
-  if (batchIndex === null || lastValid === null || height <= lastValid) return false;
+  if (batchIndex === null || lastValid === null || !hasExpired(lastValid, height)) return false;
   const { owner, multisig } = flywheel;
   const input = {
     payer: owner,

@@ -2,7 +2,7 @@
  * One chunk of burns through intent, submit and outcome (one store transaction, one ledger commit, one store
  * transaction). What becomes of a burn is only ever learned by looking its signature up.
  */
-import type { Rejection, TransactionRecord } from '../../chain/chain.js';
+import type { RecentBlockhash, Rejection, TransactionRecord } from '../../chain/chain.js';
 import { describeTransactionError } from '../../chain/transaction/program-errors.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
@@ -11,6 +11,7 @@ import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, utcDay } from '../../values/time.js';
 import type { Principal } from '../auth/authenticate.js';
 import type { EngineDeps } from '../deps.js';
+import { hasExpired, isExpiry } from '../expiry.js';
 import { dailyCap } from '../limits/daily-cap.js';
 import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
 import { signBurn } from './burn-transaction.js';
@@ -51,6 +52,49 @@ export type OpenBurn = Pick<
 /** Times that a burn is signed anew in one run before it is left to the next one. */
 const MAX_ROUNDS = 3;
 
+/** What intents are written on the strength of; one moment for all of them. */
+export interface IntentMoment {
+  readonly balance: BurnWalletBalance;
+  readonly recent: RecentBlockhash;
+  readonly nowMs: number;
+}
+
+interface Accepted {
+  readonly index: number;
+  readonly prepared: PreparedBurn;
+}
+
+/** Elements that balance and cap allow, in order, and why the others are refused. */
+async function select(
+  { token, principal }: BurnContext,
+  tx: StoreTransaction,
+  elements: readonly ChunkElement[],
+  at: IntentMoment,
+): Promise<{ readonly accepted: readonly Accepted[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
+  const day = utcDay(at.nowMs);
+  const cap = dailyCap(principal.flywheel, 'burn');
+  const used = await tx.usage.used(token.id, day, 'burn');
+  const allowance = new BurnAllowance(token, at.balance, { day, cap, used });
+  const refusals = new Map<number, Refusal>();
+  const accepted: Accepted[] = [];
+  for (const { index, prepared } of elements) {
+    const refusal = isRefusal(prepared) ? prepared : allowance.take(prepared.amount);
+    if (refusal !== undefined) refusals.set(index, refusal);
+    else if (!isRefusal(prepared)) accepted.push({ index, prepared });
+  }
+  if (allowance.reserved > 0n) {
+    const reserved = await tx.usage.reserve({
+      tokenId: token.id,
+      day,
+      kind: 'burn',
+      amount: allowance.reserved,
+      cap,
+    });
+    invariant(reserved, 'The cap was checked under the same lock.');
+  }
+  return { accepted, refusals };
+}
+
 /**
  * Writes the intents of elements that have none: cap reservation, sequence, signed transaction.
  * @returns the burns to submit, and the elements that were refused.
@@ -60,33 +104,21 @@ export async function writeIntents(
   tx: StoreTransaction,
   request: RequestRecord,
   elements: readonly ChunkElement[],
-  balance: BurnWalletBalance,
-  recent: { readonly blockhash: string; readonly lastValidBlockHeight: bigint },
+  at: IntentMoment,
 ): Promise<{ readonly burns: readonly OpenBurn[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
   const { deps, token, principal } = context;
-  const nowMs = deps.clock.nowMs();
-  const day = utcDay(nowMs);
-  const cap = dailyCap(principal.flywheel, 'burn');
-  const used = await tx.usage.used(token.id, day, 'burn');
-  const allowance = new BurnAllowance(token, balance, { day, cap, used });
-  const refusals = new Map<number, Refusal>();
-  const accepted: { index: number; prepared: PreparedBurn }[] = [];
-  for (const { index, prepared } of elements) {
-    const refusal = isRefusal(prepared) ? prepared : allowance.take(prepared.amount);
-    if (refusal !== undefined) refusals.set(index, refusal);
-    else if (!isRefusal(prepared)) accepted.push({ index, prepared });
-  }
+  const { accepted, refusals } = await select(context, tx, elements, at);
   if (accepted.length === 0) return { burns: [], refusals };
-  const reserved = await tx.usage.reserve({
-    tokenId: token.id,
-    day,
-    kind: 'burn',
-    amount: allowance.reserved,
-    cap,
-  });
-  invariant(reserved, 'The cap was checked under the same lock.');
   const first = await tx.burns.reserveSequences(accepted.length);
   const wallet = deps.keyring.get(token.burnWallet);
+  const { nowMs, recent } = at;
+  const common = {
+    requestId: request.id,
+    tokenId: token.id,
+    keyId: principal.key.id,
+    day: utcDay(nowMs),
+    dateCreated: isoTime(nowMs),
+  };
   const intents = accepted.map(({ index, prepared }, position): BurnIntent => {
     const terms = {
       sequence: first + position,
@@ -95,16 +127,7 @@ export async function writeIntents(
       proofHash: prepared.proofHash,
       persistOnchain: prepared.request.persistOnchain,
     };
-    return {
-      ...terms,
-      ...signBurn(token, wallet, terms, recent),
-      requestId: request.id,
-      index,
-      tokenId: token.id,
-      keyId: principal.key.id,
-      day,
-      dateCreated: isoTime(nowMs),
-    };
+    return { ...common, ...terms, ...signBurn(token, wallet, terms, recent), index };
   });
   await tx.burns.insertMany(intents);
   return { burns: intents, refusals };
@@ -208,20 +231,16 @@ async function takeRejected(
   });
 }
 
-/** Did the chain refuse because it does not know the blockhash, or no longer? */
-export const isExpiry = (rejection: Rejection): boolean =>
-  rejection.error.kind === 'transaction' && rejection.error.error === 'BlockhashNotFound';
-
 /** Takes what has landed and signs anew what is proven never to. */
 async function resolve(
   context: BurnScene,
   burns: readonly OpenBurn[],
   settled: SettledBurn[],
 ): Promise<readonly OpenBurn[]> {
-  // The height comes first: a burn that is not found after its last block has passed can never land.
+  // The height comes first: a burn that is not found once its last block is there can never land.
   const height = await context.deps.chain.blockHeight();
   const open = await takeLanded(context, burns, settled);
-  const expired = open.filter((burn) => burn.lastValidBlockHeight < height);
+  const expired = open.filter((burn) => hasExpired(burn.lastValidBlockHeight, height));
   return expired.length === 0 ? open : signAnew(context, open, new Set(expired));
 }
 

@@ -72,6 +72,7 @@ class Progress {
 
   async runChunk(from: number, to: number): Promise<void> {
     const { deps, token } = this.#run;
+    await this.#takeOver();
     const found = await this.#earlierBurns(from, to);
     const resolved = await settleBurns(
       this.#run,
@@ -91,7 +92,8 @@ class Progress {
     const written = await deps.store.transaction(async (tx) => {
       const request = await this.#open(tx);
       await writeOutcomes(tx, token.id, [...this.#settled, ...resolved]);
-      const intents = await writeIntents(this.#run, tx, request, missing, balance, recent);
+      const at = { balance, recent, nowMs: deps.clock.nowMs() };
+      const intents = await writeIntents(this.#run, tx, request, missing, at);
       if (from === 0) this.#run.onRefused?.(intents.refusals);
       return { request, ...intents };
     });
@@ -127,6 +129,12 @@ class Progress {
     } catch {
       // The store is out of reach: the intents are in it, and the lease runs out by itself.
     }
+  }
+
+  /** Takes an unfinished request before any of its burns is sent or signed again: two must never do that at once. */
+  async #takeOver(): Promise<void> {
+    if (this.#run.earlier === undefined || this.#request !== undefined) return;
+    this.#request = await this.#run.deps.store.transaction((tx) => this.#open(tx));
   }
 
   async #earlierBurns(from: number, to: number): Promise<readonly BurnRecord[]> {

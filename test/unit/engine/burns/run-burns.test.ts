@@ -1,0 +1,133 @@
+/** Burns that are cut off, expire, or are carried on by somebody else: each happens once, and the engine finds out which did. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { createInstances } from '../../../../src/compose/instances.js';
+import { randomIds } from '../../../../src/values/ids.js';
+import {
+  aBurnRequest,
+  chainOver,
+  engineBeside,
+  openTestEngine,
+  passBlocks,
+  type TestEngine,
+} from '../../../support/engine.js';
+
+let test: TestEngine;
+afterEach(() => test.destroy());
+
+const burns = (count: number) => Array.from({ length: count }, (_, index) => aBurnRequest(index + 1));
+const sumTo = (count: number): string => String((count * (count + 1)) / 2);
+
+/** An engine that dies (for everybody else) when it would submit for the `nth` time. */
+function dyingEngine(nth = 1, submitsFirst = false) {
+  const instances = createInstances();
+  let submits = 0;
+  const chain = chainOver(test.chain, {
+    submit: async (transactions) => {
+      submits += 1;
+      if (submits < nth) return test.chain.submit(transactions);
+      if (submitsFirst) await test.chain.submit(transactions);
+      // Its store is gone with it: nothing it would still write may land.
+      dead = true;
+      instances.release();
+      throw new Error('killed');
+    },
+  });
+  let dead = false;
+  const store = {
+    ...test.store,
+    read: test.store.read.bind(test.store),
+    transaction: (work: Parameters<typeof test.store.transaction>[0]) =>
+      dead ? Promise.reject(new Error('killed')) : test.store.transaction(work),
+  } as typeof test.store;
+  return engineBeside(test, { instances, chain, store });
+}
+
+describe('runBurns', () => {
+  it('carries two batches through at once though they outrun the life of their blockhash', async () => {
+    test = await openTestEngine();
+    const { engine, project } = test;
+    const results = await Promise.all(
+      [1, 2].map(() => engine.burnBatch(burns(128), project.call({ idempotencyKey: randomIds.uuid() }))),
+    );
+    expect(results.map(({ value }) => [value.success.length, value.errors.length])).toEqual([
+      [128, 0],
+      [128, 0],
+    ]);
+    expect((await engine.status()).burned).toBe(String(128 * 129));
+  });
+
+  it('submits what was written and never sent', async () => {
+    test = await openTestEngine();
+    const call = test.project.call({ idempotencyKey: randomIds.uuid() });
+    await expect(dyingEngine().burnBatch(burns(3), call)).rejects.toThrow();
+    expect((await test.engine.status()).burned).toBe('0');
+    const { value } = await test.engine.burnBatch(burns(3), call);
+    expect(value.success).toHaveLength(3);
+    expect((await test.engine.status()).burned).toBe(sumTo(3));
+  });
+
+  it('finds what was sent and never written down', async () => {
+    test = await openTestEngine();
+    const call = test.project.call({ idempotencyKey: randomIds.uuid() });
+    await expect(dyingEngine(1, true).burnBatch(burns(3), call)).rejects.toThrow();
+    expect((await test.engine.status()).burned).toBe(sumTo(3));
+    const { value } = await test.engine.burnBatch(burns(3), call);
+    expect(value.success).toHaveLength(3);
+    expect((await test.engine.status()).burned).toBe(sumTo(3));
+  });
+
+  it.each([149, 150, 151])('signs anew what was never sent once %i blocks have passed', async (blocks) => {
+    test = await openTestEngine();
+    const call = test.project.call({ idempotencyKey: randomIds.uuid() });
+    await expect(dyingEngine().burnBatch(burns(3), call)).rejects.toThrow();
+    await passBlocks(test, Math.min(blocks, 150));
+    if (blocks > 150) await passBlocks(test, blocks - 150);
+    const { value } = await test.engine.burnBatch(burns(3), call);
+    expect(value.success).toHaveLength(3);
+    expect((await test.engine.status()).burned).toBe(sumTo(3));
+  });
+
+  it('signs an expired burn anew once, however many carry it on at the same time', async () => {
+    test = await openTestEngine();
+    const call = test.project.call({ idempotencyKey: randomIds.uuid() });
+    await expect(dyingEngine().burnBatch(burns(3), call)).rejects.toThrow();
+    await passBlocks(test, 150);
+    await passBlocks(test, 1);
+    const engines = 4;
+    let arrived = 0;
+    let openGate = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      openGate = resolve;
+    });
+    const arrive = (): void => {
+      arrived += 1;
+      if (arrived === engines) openGate();
+    };
+    // Whoever would sign anew waits until all would, or were refused; each gets a blockhash of its own.
+    const meet = () => {
+      let here = false;
+      const announce = (): void => {
+        if (!here) arrive();
+        here = true;
+      };
+      const latestBlockhash = async () => {
+        announce();
+        await gate;
+        await passBlocks(test, 1);
+        return test.chain.latestBlockhash();
+      };
+      return { announce, chain: chainOver(test.chain, { latestBlockhash }) };
+    };
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: engines }, () => {
+        const { announce, chain } = meet();
+        return engineBeside(test, { chain }).burnBatch(burns(3), call).finally(announce);
+      }),
+    );
+    const codes = outcomes.map((outcome) =>
+      outcome.status === 'fulfilled' ? outcome.value.value.success.length : outcome.reason.code,
+    );
+    expect((await test.engine.status()).burned).toBe(sumTo(3));
+    expect(codes.sort()).toEqual([3, ...Array(3).fill('ERR_DUPLICATE_IDEMPOTENCY_KEY')]);
+  });
+});
