@@ -13,9 +13,9 @@ import { argumentMessage } from '../../chain/squads/layouts/message.js';
 import { describeTransactionError } from '../../chain/transaction/program-errors.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
-import { isExpiry } from '../burns/chunk.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
-import { runPhase } from './bundles.js';
+import { isExpiry } from '../expiry.js';
+import { runPhase } from './run-phase.js';
 import { approveInstructions, type BatchScene, batchAccounts } from './scene.js';
 import { checkSignedApproval, type SignedApproval } from './signed-approval.js';
 

@@ -2,8 +2,9 @@
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
-import { intoBundles, runPhase } from './bundles.js';
 import { setupRentLamports } from './funds.js';
+import { intoBundles } from './phase.js';
+import { runPhase } from './run-phase.js';
 import { type BatchScene, closeTransactions } from './scene.js';
 
 /** A batch that failed halfway stays approved on chain, and the program closes nothing of it. */

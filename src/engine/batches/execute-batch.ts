@@ -24,11 +24,12 @@ import {
   requestIdentity,
 } from '../requests/requests.js';
 import { approveBatch } from './approve-batch.js';
-import { intoBundles, type PhaseResult, runPhase } from './bundles.js';
 import { closeAccounts, needsClosing } from './close-accounts.js';
 import { totalAirdrop, totalBurn } from './funds.js';
 import { findBatch } from './get-batch.js';
+import { intoBundles, type PhaseResult } from './phase.js';
 import { executeTransactions } from './plan-batch.js';
+import { runPhase } from './run-phase.js';
 import { type BatchScene, messages } from './scene.js';
 
 /** Executes an approved batch, or returns what became of it. */

@@ -12,9 +12,10 @@ import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
 import { initBatchView } from './batch-view.js';
-import { intoBundles, type PhaseResult, runPhase } from './bundles.js';
 import { setupRentLamports } from './funds.js';
+import { intoBundles, type PhaseResult } from './phase.js';
 import { createInstructions, setupTransactions } from './plan-batch.js';
+import { runPhase } from './run-phase.js';
 import { type BatchScene, messages } from './scene.js';
 
 /** Times that an index taken by somebody else is replaced by the next one. */

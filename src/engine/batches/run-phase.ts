@@ -2,71 +2,21 @@
  * Runs one phase of a batch: a list of bundles through intent, submit and outcome, in order, resumable after the last one
  * that landed. What the bundles do is decided elsewhere.
  */
-import { MAX_BUNDLE_TRANSACTIONS, type Rejection, type TransactionRecord } from '../../chain/chain.js';
+import type { Rejection, TransactionRecord } from '../../chain/chain.js';
 import { compileLegacyMessage, signTransaction } from '../../chain/transaction/compile.js';
-import type { Instruction } from '../../chain/transaction/instruction.js';
 import { describeTransactionError } from '../../chain/transaction/program-errors.js';
-import type { Signer } from '../../chain/transaction/signer.js';
 import type { BundleExecution } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { BundlePhase, BundleRecord, BundleStatus } from '../../store/records.js';
+import type { BundleRecord, BundleStatus } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { sha256 } from '../../values/digest.js';
-import { isExpiry } from '../burns/chunk.js';
 import type { EngineDeps } from '../deps.js';
+import { hasExpired, isExpiry } from '../expiry.js';
+import { bundleId, type PhaseFailure, type PhaseInput, type PhaseResult } from './phase.js';
 
 /** Bundles whose intents share one store transaction; each lands in a block, well within a blockhash's 150. */
 const WINDOW_BUNDLES = 32;
 /** Times that bundles are signed anew in one run before they are left to the next one. */
 const MAX_RENEWALS = 3;
-
-/** Instructions of each transaction of a bundle. */
-export type BundleDraft = readonly (readonly Instruction[])[];
-
-export interface PhaseInput {
-  readonly batchId: string;
-  readonly phase: BundlePhase;
-  /** Pays and signs every transaction. */
-  readonly signer: Signer;
-  readonly drafts: readonly BundleDraft[];
-  /** Ordinal of the first draft, when a phase runs in parts. */
-  readonly firstOrdinal?: number;
-  /** Index within the phase of the first draft's first transaction. */
-  readonly firstTransaction?: number;
-  /** Bundles of this phase as stored, in any state. */
-  readonly stored: readonly BundleRecord[];
-  /** Aborting stops before the next window; what was submitted is settled first. */
-  readonly signal?: AbortSignal | undefined;
-  /** Written along with the first intents. */
-  readonly before?: (tx: StoreTransaction) => Promise<void>;
-  /** Prolongs whatever lease the work is done under. */
-  readonly renewLease: (tx: StoreTransaction) => Promise<void>;
-}
-
-export interface PhaseFailure {
-  /** Index within the phase. */
-  readonly failedTransaction: number;
-  readonly firstTransaction: number;
-  readonly message: string;
-}
-
-export interface PhaseResult {
-  readonly landed: readonly BundleExecution[];
-  readonly landedTransactions: number;
-  readonly failure: PhaseFailure | null;
-  readonly feeLamports: bigint;
-  /** Writes the outcomes that are not written yet; the caller adds what follows from them. */
-  readonly settle: (tx: StoreTransaction) => Promise<void>;
-}
-
-/** Instructions of transactions, grouped into bundles of the largest size. */
-export function intoBundles(transactions: readonly (readonly Instruction[])[]): readonly BundleDraft[] {
-  const bundles: BundleDraft[] = [];
-  for (let from = 0; from < transactions.length; from += MAX_BUNDLE_TRANSACTIONS) {
-    bundles.push(transactions.slice(from, from + MAX_BUNDLE_TRANSACTIONS));
-  }
-  return bundles;
-}
 
 /**
  * Runs the bundles that have not landed yet and stops at the first that is refused.
@@ -124,13 +74,14 @@ class Phase {
     }
     const pending = mine.filter(({ status }) => status === 'PENDING');
     if (pending.length === 0) return;
-    // The height comes first: what is not found after its last block has passed can never land.
+    // The height comes first: what is not found once its last block is there can never land.
     const height = await this.#deps.chain.blockHeight();
     const records = await this.#lookUp(pending);
     for (const [position, bundle] of pending.entries()) {
       const record = records[position];
       if (record != null) this.#takeLanded(bundle, record);
-      else if (bundle.lastValidBlockHeight < height) this.#unsaved.push({ id: bundle.id, status: 'EXPIRED' });
+      else if (hasExpired(bundle.lastValidBlockHeight, height))
+        this.#unsaved.push({ id: bundle.id, status: 'EXPIRED' });
       else this.#pending.set(bundle.ordinal, bundle);
     }
   }
@@ -212,7 +163,10 @@ class Phase {
   }
 
   async #takeRejected(bundle: BundleRecord, rejection: Rejection): Promise<void> {
-    if (isExpiry(rejection) && bundle.lastValidBlockHeight < (await this.#deps.chain.blockHeight())) {
+    if (
+      isExpiry(rejection) &&
+      hasExpired(bundle.lastValidBlockHeight, await this.#deps.chain.blockHeight())
+    ) {
       // Signed anew in the next window, and with it all that was signed with the same blockhash.
       for (const pending of this.#pending.values()) this.#unsaved.push({ id: pending.id, status: 'EXPIRED' });
       this.#pending.clear();
@@ -309,6 +263,3 @@ class Phase {
     return index >= 0 && index < this.#input.drafts.length ? index : undefined;
   }
 }
-
-/** SHA-256 over the comma-joined signatures, as block engines name a bundle (contract, section 1.2). */
-export const bundleId = (signatures: readonly string[]) => sha256(signatures.join(','));
