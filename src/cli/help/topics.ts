@@ -46,7 +46,7 @@ const FILES: readonly string[] = [
   'as an object, which is sent as its canonical text.',
   '  { "pipelines": [ { "type": "WATCH_AD", "payload": { "viewId": 7 }, "actions": [',
   '      { "action": "BURN", "amount": 5 },',
-  '      { "action": "AIRDROP", "toAddress": "4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T", "amount": "2.5" },',
+  '      { "action": "AIRDROP", "toAddress": "FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF", "amount": "2.5" },',
   '      { "action": "MEMO", "message": "thank you" } ] } ] }',
   '',
   'In both, an amount is a number or a decimal string, in whole tokens. A number that would not be read back as the same',

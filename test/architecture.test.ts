@@ -1,0 +1,122 @@
+/** What holds for every file of the house: sizes, documentation, one edge to the process, one table of errors. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { ERRORS } from '../src/errors/codes.js';
+
+const ROOT = new URL('..', import.meta.url).pathname;
+
+/** The table of errors and the list of names are lists, not code. */
+const TABLES = ['src/errors/codes.ts'];
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
+
+interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly tree: ts.SourceFile;
+}
+
+const read = (path: string): Source => {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true) };
+};
+
+const sources = filesIn('src').map(read);
+
+function functionsOf(node: ts.Node, found: ts.FunctionLikeDeclaration[] = []): ts.FunctionLikeDeclaration[] {
+  if (ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node) || ts.isArrowFunction(node))
+    found.push(node);
+  node.forEachChild((child) => void functionsOf(child, found));
+  return found;
+}
+
+const linesOf = (tree: ts.SourceFile, node: ts.Node): number =>
+  tree.getLineAndCharacterOfPosition(node.end).line -
+  tree.getLineAndCharacterOfPosition(node.getStart(tree)).line +
+  1;
+
+describe('files', () => {
+  it('have at most 300 lines', () => {
+    const long = sources.filter(
+      ({ path, text }) => !TABLES.includes(path) && text.split('\n').length - 1 > 300,
+    );
+    expect(long.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('open with a sentence on what is decided in them', () => {
+    const silent = sources.filter(({ text }) => !/^(#!.*\n)?\/\*\*/.test(text));
+    expect(silent.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('are not named for nothing in particular', () => {
+    const vague = sources.filter(({ path }) =>
+      /(^|\/)(utils?|helpers?|common|shared|misc)(\/|\.ts$)/.test(path),
+    );
+    expect(vague.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('functions', () => {
+  it('have at most 50 lines', () => {
+    const long = sources.flatMap(({ path, tree }) =>
+      functionsOf(tree)
+        .filter((node) => linesOf(tree, node) > 50)
+        .map((node) => `${path}:${tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1}`),
+    );
+    expect(long).toEqual([]);
+  });
+});
+
+describe('the edge of the process', () => {
+  it('is src/main.ts and nothing else', () => {
+    const touching = sources.filter(
+      ({ path, text }) =>
+        path !== 'src/main.ts' &&
+        /(?<![\w.'"/`-])process\.(?!platform|arch|versions|report)\w/.test(withoutComments(text)),
+    );
+    expect(touching.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+const withoutComments = (text: string): string =>
+  text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '');
+
+describe('errors', () => {
+  it('are never bare', () => {
+    const bare = sources.filter(({ text }) =>
+      /\bthrow new (Error|TypeError|RangeError)\b/.test(withoutComments(text)),
+    );
+    expect(bare.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('are all raised somewhere', () => {
+    const all = sources
+      .filter(({ path }) => path !== 'src/errors/codes.ts')
+      .map(({ text }) => text)
+      .join('\n');
+    const unused = Object.keys(ERRORS).filter((code) => !new RegExp(`['"]${code}['"]`).test(all));
+    expect(unused).toEqual([]);
+  });
+
+  it('stand in the README, every one', () => {
+    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+    expect(Object.keys(ERRORS).filter((code) => !readme.includes(`\`${code}\``))).toEqual([]);
+  });
+});
+
+describe('the project', () => {
+  it('pins every dependency exactly', () => {
+    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const ranges = ['dependencies', 'optionalDependencies', 'devDependencies'].flatMap((kind) =>
+      Object.entries(manifest[kind] as Record<string, string>).filter(
+        ([, version]) => !/^\d+\.\d+\.\d+$/.test(version),
+      ),
+    );
+    expect(ranges).toEqual([]);
+  });
+});
