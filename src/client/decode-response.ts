@@ -1,5 +1,5 @@
 /** Answer text → checked value, or the service's error; unknown fields are ignored, anything else odd is not. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { pathText } from '../contract/validate.js';
 import { ERRORS, isErrorCode } from '../errors/codes.js';
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';

@@ -1,6 +1,6 @@
 /** The service over HTTP: what is sent, how often, and which outcome the caller is told (contract, section 2.5). */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Call, Reply } from '../contract/call.js';
 import { decodeBatchCost, decodeRateLimit } from '../contract/header-values.js';
 import {

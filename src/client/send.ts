@@ -4,7 +4,7 @@
  * What is at stake is the truth about a POST: once a try may have reached the service, only an answer about the request
  * itself says what became of it; without one the outcome is unknown, and the caller is told so.
  */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { decodeRateLimit } from '../contract/header-values.js';
 import { RATE_LIMIT_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
 import { MAX_TRIES } from '../contract/limits.js';

@@ -22,7 +22,7 @@ const BATCH = {
   id: BATCH_ID,
   flywheelId: '0b7f7a52-5d56-4a39-8d36-0a1a3c1c7a10',
   tokenId: 'c4b1c9a0-6f5e-4d1e-8a55-1d0f4a5b7c11',
-  mintAddress: '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T',
+  mintAddress: 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF',
   status: 'FINALIZED',
   batchIndex: '1',
   vaultIndex: '0',
@@ -44,7 +44,7 @@ const PIPELINE = {
   payload: JSON.stringify(PROOF),
   actions: [
     { action: 'BURN', amount: 10 },
-    { action: 'AIRDROP', toAddress: '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T', amount: 2.5 },
+    { action: 'AIRDROP', toAddress: 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF', amount: 2.5 },
   ],
 };
 

@@ -1,5 +1,5 @@
 /** OpenAPI 3.1 of the service, made from the operations; nothing in it is written twice. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
 import { EXAMPLES } from './examples.js';
 import {

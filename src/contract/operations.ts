@@ -1,5 +1,5 @@
 /** The six operations as data: path, scope, limit and shape, from which client, server and OpenAPI are made. */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { ErrorCode } from '../errors/codes.js';
 import {
   batchSchema,

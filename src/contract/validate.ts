@@ -1,5 +1,5 @@
 /** Value → checked value of the contract, or one error that names every problem by its path. */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { FlywheelError } from '../errors/flywheel-error.js';
 
 /** Problems that one message lists; more are counted. */

@@ -1,5 +1,5 @@
 /** Wire shapes of the flywheel batch operations (service specification, section 2.5; contract, section 1.2). */
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   addressSchema,
   amountSchema,

@@ -1,5 +1,5 @@
 /** Wire shapes of the two burn operations (service specification, sections 2.1 to 2.3). */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonObject } from '../../values/canonical-json.js';
 import { amountSchema, dateTimeSchema, hashSchema, proofTypeSchema, txHashSchema } from './scalars.js';
 

@@ -1,5 +1,5 @@
 /** The error body of every failed request (service specification, section 2.4). */
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const problemSchema = z
   .object({

@@ -1,5 +1,5 @@
 /** The scalars of the contract: what a valid id, address, amount or time looks like on the wire. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { isAddress } from '../../values/address.js';
 import { isUuid } from '../../values/ids.js';
 
