@@ -1,6 +1,7 @@
 /** Builds dist: the command line with one lazy chunk a command, the library entries, and their types. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { build } from 'esbuild';
 
 /** Loaded from node_modules: what is native, large, or has files of its own beside its code. */
@@ -19,6 +20,22 @@ const EXTERNAL = [
 
 const entries = { main: 'src/main.ts', index: 'src/index.ts', contract: 'src/contract/index.ts' };
 
+/**
+ * Commander loads node:child_process at once, a twentieth of the start-up time, to run sub-commands that are programs of
+ * their own. There are none here.
+ */
+const commanderWithoutPrograms = {
+  name: 'commander-without-programs',
+  setup({ onLoad }) {
+    onLoad({ filter: /commander[\\/]lib[\\/]command\.js$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8');
+      const contents = source.replace("require('node:child_process')", 'undefined');
+      if (contents === source) throw new Error(`${path} no longer loads node:child_process like this`);
+      return { contents, loader: 'js' };
+    });
+  },
+};
+
 rmSync('dist', { recursive: true, force: true });
 await build({
   // The library entry may come later than the command line; what is there is built.
@@ -31,6 +48,7 @@ await build({
   platform: 'node',
   target: 'node20',
   external: EXTERNAL,
+  plugins: [commanderWithoutPrograms],
   chunkNames: 'chunks/[name]-[hash]',
   // Bundled CommonJS packages ask for `require`, which a module does not have.
   banner: {

@@ -2,9 +2,6 @@
 import { homedir } from 'node:os';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Ambient, CliContext, InputStream, OutputStream } from './cli/context.js';
-import { runCli } from './cli/run.js';
-import { FlywheelError } from './errors/flywheel-error.js';
-import { systemClock } from './values/time.js';
 
 /** Columns where the terminal does not say. */
 const DEFAULT_COLUMNS = 80;
@@ -48,8 +45,10 @@ const inputStream: InputStream = {
     for await (const chunk of process.stdin) {
       const bytes = Buffer.from(chunk);
       size += bytes.length;
-      if (size > maxBytes)
+      if (size > maxBytes) {
+        const { FlywheelError } = await import('./errors/flywheel-error.js');
         throw new FlywheelError('ERR_INPUT_INVALID', `Standard input holds more than ${maxBytes} bytes.`);
+      }
       chunks.push(bytes);
     }
     return Buffer.concat(chunks);
@@ -93,7 +92,7 @@ function createContext(): CliContext {
       prompt: (question) => prompt(question, signal),
     },
     env: process.env,
-    clock: systemClock,
+    clock: { nowMs: () => Date.now() },
     cwd: process.cwd(),
     home: homedir(),
     version: packageJson.version,
@@ -110,4 +109,11 @@ function createContext(): CliContext {
   };
 }
 
-process.exitCode = await runCli(createContext(), process.argv.slice(2));
+const words = process.argv.slice(2);
+if (words.length === 1 && (words[0] === '--version' || words[0] === '-V')) {
+  // Scripts ask for the version often; nothing has to be loaded to tell it.
+  process.stdout.write(`${packageJson.version}\n`);
+} else {
+  const { runCli } = await import('./cli/run.js');
+  process.exitCode = await runCli(createContext(), words);
+}

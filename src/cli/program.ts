@@ -3,7 +3,6 @@
  * when it is the one that was typed.
  */
 import { Command, CommanderError, Option } from 'commander';
-import type { ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { CATALOGUE } from './catalogue.js';
 import {
@@ -39,7 +38,7 @@ export interface ProgramOptions {
   readonly width: number;
   write(text: string): void;
   /** Runs what was asked for. */
-  execute(request: Request): Promise<ExitCode | undefined>;
+  execute(request: Request): Promise<void>;
   /** Told of each word that leads on. */
   reached?(command: Command): void;
 }

@@ -14,16 +14,15 @@ export interface ClosableSession extends Session {
 export async function createSession(
   context: CliContext,
   settings: Settings,
-  words: { readonly commandLine: readonly string[]; readonly cli: CommandLine },
-  noColor: boolean,
+  words: { readonly commandLine: readonly string[]; readonly cli: CommandLine; readonly noColor: boolean },
 ): Promise<ClosableSession> {
   const { io, env } = context;
   const output = createOutput(io, {
     mode: settings.output,
     quiet: settings.quiet,
     verbose: settings.verbose,
-    style: await createStyle(colorLevel(env, io.stdout.isTTY, noColor), io.stdout.columns),
-    noticeStyle: await createStyle(colorLevel(env, io.stderr.isTTY, noColor), io.stderr.columns),
+    style: await createStyle(colorLevel(env, io.stdout.isTTY, words.noColor), io.stdout.columns),
+    noticeStyle: await createStyle(colorLevel(env, io.stderr.isTTY, words.noColor), io.stderr.columns),
   });
   let service: Promise<OpenedService> | undefined;
   let desk: Promise<LocalDesk> | undefined;
@@ -31,7 +30,8 @@ export async function createSession(
     context,
     settings,
     output,
-    ...words,
+    commandLine: words.commandLine,
+    cli: words.cli,
     service: () => {
       service ??= context.openService(settings);
       return service;

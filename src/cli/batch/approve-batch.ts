@@ -136,14 +136,15 @@ function showAndWarn(
     return;
   }
   const lines = viewBatchContent(description, trusted, output.noticeStyle);
-  output.notice(
+  // Whoever is asked must see what the question is about, in every mode.
+  const tell = session.settings.yes ? output.notice : output.show;
+  tell(
     [
       ...lines,
       `fee payer ${checked.feePayer}, priority fee at most ${checked.priorityFeeLamports} lamports`,
     ].join('\n'),
   );
-  if (expectation === null)
-    output.notice('The batch was not compared with a pipelines file; --expect does that.');
+  if (expectation === null) tell('The batch was not compared with a pipelines file; --expect does that.');
 }
 
 /** The approval as issued, or the same one anew when its blockhash has expired and the chain can be read. */

@@ -24,7 +24,10 @@ async function run(session: Session): Promise<undefined> {
   const { output } = session;
   const isHuman = output.mode === 'human';
   const { style } = output;
-  const tell = (text: string): void => (isHuman ? output.text(`${text}\n`) : output.notice(text));
+  const tell = (text: string): void => {
+    if (isHuman) output.text(`${text}\n`);
+    else if (!session.settings.quiet) output.show(text);
+  };
   const { folder, dataDir } = places(session);
   let step = 0;
   tell(`Everything happens on this machine, in ${folder}. No network, no account.`);

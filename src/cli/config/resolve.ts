@@ -5,9 +5,10 @@ import { DEFAULT_MAX_WAIT_SECONDS } from '../../contract/limits.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import type { Ambient } from '../context.js';
+import { outputMode } from './output-mode.js';
 import { configDir, defaultDataDir } from './paths.js';
 import { type Profile, readProfileKey, readProfiles } from './profile-file.js';
-import type { OutputMode, Setting, Settings } from './settings.js';
+import type { Setting, Settings } from './settings.js';
 
 /** Global options as the parser leaves them. */
 export interface GlobalFlags {
@@ -17,6 +18,7 @@ export interface GlobalFlags {
   readonly verbose?: boolean;
   readonly input?: boolean;
   readonly yes?: boolean;
+  readonly color?: boolean;
   readonly local?: boolean;
   readonly profile?: string;
   readonly apiUrl?: string;
@@ -24,12 +26,6 @@ export interface GlobalFlags {
   readonly dataDir?: string;
   readonly timeout?: string;
   readonly maxWait?: string;
-}
-
-/** The output mode: what the flags say, else people on a terminal and JSON elsewhere. */
-export function outputMode(flags: Pick<GlobalFlags, 'json' | 'output'>, stdoutIsTTY: boolean): OutputMode {
-  if (flags.output === 'human' || flags.output === 'json' || flags.output === 'ndjson') return flags.output;
-  return flags.json === true || !stdoutIsTTY ? 'json' : 'human';
 }
 
 const filled = (text: string | undefined): string | undefined => (text === '' ? undefined : text);

@@ -1,5 +1,4 @@
 /** The help of commands as text, exactly as `--help` prints it. */
-import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { CATALOGUE } from '../catalogue.js';
 import { type CatalogueEntry, isGroup } from '../command.js';
@@ -20,7 +19,7 @@ export async function helpPage(path: readonly string[], version: string, width: 
   const write = (part: string): void => {
     text += part;
   };
-  await runProgram({ version, width, write, execute: async () => EXIT.done }, [...path, '--help']);
+  await runProgram({ version, width, write, execute: async () => undefined }, [...path, '--help']);
   return text;
 }
 

@@ -19,9 +19,11 @@ export interface Output {
   text(text: string): void;
   /** One JSON line on stdout. */
   jsonLine(value: unknown): void;
-  /** A sentence on stderr, unless quiet. */
+  /** Text on stderr, whatever the mode: what a question is about. */
+  show(text: string): void;
+  /** A sentence on stderr for people; in JSON modes, and when quiet, nobody is told. */
   notice(text: string): void;
-  /** A sentence on stderr that quiet does not silence. */
+  /** A sentence on stderr that quiet does not silence; one JSON line in JSON modes. */
   warn(text: string): void;
   /** A sentence on stderr with `--verbose` only. */
   detail(text: string): void;
@@ -63,10 +65,12 @@ export function createOutput(io: Io, options: OutputOptions): Output {
       else if (mode === 'ndjson' && Array.isArray(value)) value.forEach(jsonLine);
       else io.stdout.write(`${safeJson(value, io.stdout.isTTY ? 2 : undefined)}\n`);
     },
+    show: say,
     notice: (text) => {
-      if (!quiet) say(text);
+      if (mode === 'human' && !quiet) say(text);
     },
-    warn: (text) => say(`${noticeStyle.warn('warning:')} ${text}`),
+    warn: (text) =>
+      say(mode === 'human' ? `${noticeStyle.warn('warning:')} ${text}` : safeJson({ warning: text })),
     detail: (text) => {
       if (verbose) say(text);
     },

@@ -1,0 +1,42 @@
+/** Runs the command that was typed, with settings and a session of its own, and closes what it opened. */
+import { EXIT, type ExitCode } from '../errors/exit-codes.js';
+import { CATALOGUE } from './catalogue.js';
+import type { CommandLine } from './command.js';
+import { resolveSettings } from './config/resolve.js';
+import type { CliContext } from './context.js';
+import type { Request } from './program.js';
+import { createSession } from './session.js';
+
+/** What commands about the command line get to know of it. */
+const commandLine = (context: CliContext, run: CommandLine['run']): CommandLine => ({
+  catalogue: CATALOGUE,
+  run,
+  help: async (words, width) => {
+    const { helpPage } = await import('./help/pages.js');
+    return helpPage(words, context.version, width);
+  },
+});
+
+/**
+ * Executes a request.
+ * @param run - runs other words of the same command line, for the demo.
+ */
+export async function executeRequest(
+  context: CliContext,
+  { spec, invocation, globals }: Request,
+  words: readonly string[],
+  run: CommandLine['run'],
+): Promise<ExitCode> {
+  const settings = resolveSettings(context, globals);
+  const session = await createSession(context, settings, {
+    commandLine: words,
+    cli: commandLine(context, run),
+    noColor: globals.color === false,
+  });
+  try {
+    return (await spec.run(session, invocation)) ?? EXIT.done;
+  } finally {
+    session.output.progress.clear();
+    await session.close();
+  }
+}
