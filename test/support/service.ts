@@ -4,9 +4,12 @@ import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import type { Signer } from '../../src/chain/transaction/signer.js';
+import { homeFiles } from '../../src/compose/home.js';
+import { openStoreVersion } from '../../src/compose/store-version.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
 import type { Service } from '../../src/contract/service.js';
 import { type FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
+import { rememberReads } from '../../src/http/remembered-reads.js';
 import { type Address, address } from '../../src/values/address.js';
 import { openTestEngine, type TestEngine, type TestProject } from './engine.js';
 import { remoteClient, startServer } from './http.js';
@@ -34,10 +37,13 @@ export const openInProcess: OpenService = async () => {
 /** The engine behind the HTTP server, reached by the client over a socket of loopback. */
 export const openOverHttp: OpenService = async () => {
   const test = await openTestEngine();
-  const server = await startServer(
-    { service: test.engine, authenticate: (credential) => test.engine.authenticate(credential) },
-    { basePath: '/api' },
-  );
+  const store = await openStoreVersion(homeFiles(test.dataDir).store);
+  const reads = rememberReads({
+    service: test.engine,
+    authenticate: (credential) => test.engine.authenticate(credential),
+    version: () => store.version(),
+  });
+  const server = await startServer(reads, { basePath: '/api' });
   const { service } = remoteClient(server.url);
   return {
     service,
@@ -46,6 +52,7 @@ export const openOverHttp: OpenService = async () => {
     async dispose() {
       await service.close();
       await server.closeGracefully(5_000);
+      store.close();
       await test.destroy();
     },
   };

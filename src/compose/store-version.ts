@@ -1,0 +1,27 @@
+/** Tells whether anything was written to an SQLite file since the last look, by this process or another. */
+import { FlywheelError } from '../errors/flywheel-error.js';
+
+export interface StoreVersion {
+  version(): number;
+  close(): void;
+}
+
+/**
+ * Opens a connection that only looks; `data_version` changes for it with every commit of any other connection
+ * (https://www.sqlite.org/pragma.html#pragma_data_version).
+ *
+ * @throws `ERR_STORE_UNAVAILABLE` when the file cannot be opened.
+ */
+export async function openStoreVersion(path: string): Promise<StoreVersion> {
+  try {
+    const { default: Database } = await import('libsql');
+    const database = new Database(path, { readonly: true });
+    const statement = database.prepare('pragma data_version');
+    return {
+      version: () => (statement.get() as { readonly data_version: number }).data_version,
+      close: () => void database.close(),
+    };
+  } catch (cause) {
+    throw new FlywheelError('ERR_STORE_UNAVAILABLE', `The store ${path} cannot be opened.`, { cause });
+  }
+}

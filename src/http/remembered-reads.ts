@@ -1,0 +1,74 @@
+/**
+ * Answers who a key belongs to and how a batch stands from memory, as long as nothing was written to the store.
+ *
+ * Polling clients ask the same again and again; without this each question is several reads of the database. An answer is
+ * kept under the version that was read before the answer was made, so one that a write may have overtaken is never given.
+ */
+import type { Call, Reply } from '../contract/call.js';
+import type { Batch } from '../contract/schemas/batch.js';
+import type { Service } from '../contract/service.js';
+import { sha256 } from '../values/digest.js';
+import type { Secret } from '../values/secret.js';
+import type { Principal } from './options.js';
+
+/** What is asked, and how to know that the answers still hold. */
+export interface ReadSource {
+  readonly service: Service;
+  authenticate(credential: Secret | null): Promise<Principal>;
+  /** Changes with every write to the store, by whatever process; cheap to ask. */
+  version(): number;
+}
+
+/** Answers kept at most; with more, all are forgotten. */
+const MAX_REMEMBERED = 4_096;
+
+/** Answers of one version. */
+class Memory {
+  readonly #version: () => number;
+  readonly #answers = new Map<string, unknown>();
+  #of = Number.NaN;
+
+  constructor(version: () => number) {
+    this.#version = version;
+  }
+
+  /** Failures are not kept. */
+  async answer<Value>(question: string, ask: () => Promise<Value>): Promise<Value> {
+    const version = this.#version();
+    if (version !== this.#of || this.#answers.size >= MAX_REMEMBERED) {
+      this.#answers.clear();
+      this.#of = version;
+    }
+    const known = this.#answers.get(question) as Value | undefined;
+    if (known !== undefined) return known;
+    const value = await ask();
+    if (this.#of === version) this.#answers.set(question, value);
+    return value;
+  }
+}
+
+/** The same service and authentication, remembering. Operations that write pass straight through. */
+export function rememberReads(source: ReadSource): Pick<ReadSource, 'service' | 'authenticate'> {
+  const memory = new Memory(() => source.version());
+  const { service } = source;
+  // The digest, so that no key lies in memory longer than its request.
+  const asker = ({ credential }: Call): string => (credential === null ? '' : sha256(credential.reveal()));
+  const ask = (question: string, call: Call, read: () => Promise<Reply<Batch | null>>) =>
+    call.credential === null ? read() : memory.answer(`${question} ${asker(call)}`, read);
+  return {
+    authenticate: (credential) =>
+      credential === null
+        ? source.authenticate(credential)
+        : memory.answer(`key ${asker({ credential })}`, () => source.authenticate(credential)),
+    service: {
+      burn: (input, call) => service.burn(input, call),
+      burnBatch: (input, call) => service.burnBatch(input, call),
+      initBatch: (input, call) => service.initBatch(input, call),
+      executeBatch: (input, call) => service.executeBatch(input, call),
+      currentBatch: (call) => ask('current', call, () => service.currentBatch(call)),
+      getBatch: (input, call) =>
+        ask(`batch ${input.batchId}`, call, () => service.getBatch(input, call)) as Promise<Reply<Batch>>,
+      close: () => service.close(),
+    },
+  };
+}
