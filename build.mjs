@@ -1,6 +1,6 @@
 /** Builds dist: the command line with one lazy chunk a command, the library entries, and their types. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { build } from 'esbuild';
 
@@ -18,8 +18,6 @@ const EXTERNAL = [
   'rate-limiter-flexible',
 ];
 
-const entries = { main: 'src/main.ts', index: 'src/index.ts', contract: 'src/contract/index.ts' };
-
 /**
  * Commander loads node:child_process at once, a twentieth of the start-up time, to run sub-commands that are programs of
  * their own. There are none here.
@@ -36,10 +34,7 @@ const commanderWithoutPrograms = {
   },
 };
 
-rmSync('dist', { recursive: true, force: true });
-await build({
-  // The library entry may come later than the command line; what is there is built.
-  entryPoints: Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(file))),
+const common = {
   outdir: 'dist',
   bundle: true,
   splitting: true,
@@ -55,7 +50,16 @@ await build({
     js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
   },
   logLevel: 'warning',
-});
+};
+
+rmSync('dist', { recursive: true, force: true });
+// Apart from each other: what the library shares with the command line would be one more file to open at every start.
+await build({ ...common, entryPoints: { main: 'src/main.ts' } });
+await build({ ...common, entryPoints: { index: 'src/index.ts', contract: 'src/contract/index.ts' } });
+
+const help = spawnSync(process.execPath, ['bin/flywheel.js', 'help'], { encoding: 'utf8' });
+if (help.status !== 0) throw new Error(help.stderr);
+writeFileSync('dist/help.txt', help.stdout);
 
 if (!process.argv.includes('--no-types')) {
   const tsc = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json'], {

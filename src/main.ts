@@ -1,7 +1,8 @@
 /** The edge of the process: argv, environment, streams and signals in, exit number out. Nothing else touches `process`. */
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import packageJson from '../package.json' with { type: 'json' };
-import type { Ambient, CliContext, InputStream, OutputStream } from './cli/context.js';
+import type { CliContext, InputStream, OutputStream } from './cli/context.js';
 
 /** Columns where the terminal does not say. */
 const DEFAULT_COLUMNS = 80;
@@ -82,14 +83,30 @@ function abortOnSignals(): AbortSignal {
   return controller.signal;
 }
 
+/** A value that is made when it is first asked for; help asks for few. */
+function once<Value extends object>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 function createContext(): CliContext {
-  const signal = abortOnSignals();
-  const ambient: Ambient = {
+  const signal = once(abortOnSignals);
+  const stdout = once(() => outputStream(process.stdout));
+  const stderr = once(() => outputStream(process.stderr));
+  const openers = () => import('./compose/context.js');
+  const context: CliContext = {
     io: {
       stdin: inputStream,
-      stdout: outputStream(process.stdout),
-      stderr: outputStream(process.stderr),
-      prompt: (question) => prompt(question, signal),
+      get stdout() {
+        return stdout();
+      },
+      get stderr() {
+        return stderr();
+      },
+      prompt: (question) => prompt(question, signal()),
     },
     env: process.env,
     clock: { nowMs: () => Date.now() },
@@ -98,22 +115,32 @@ function createContext(): CliContext {
     version: packageJson.version,
     platform: process.platform,
     pid: process.pid,
-    signal,
+    get signal() {
+      return signal();
+    },
+    openService: async (settings) => (await openers()).openService(context, settings),
+    openLocal: async (settings) => (await openers()).openLocal(context, settings),
+    startServer: async (settings, options) => (await openers()).startServer(context, settings, options),
   };
-  const openers = () => import('./compose/context.js');
-  return {
-    ...ambient,
-    openService: async (settings) => (await openers()).openService(ambient, settings),
-    openLocal: async (settings) => (await openers()).openLocal(ambient, settings),
-    startServer: async (settings, options) => (await openers()).startServer(ambient, settings, options),
-  };
+  return context;
+}
+
+/** Scripts ask for the version and the help often; nothing has to be loaded to tell them. */
+function readyAnswer(word: string | undefined): string | undefined {
+  if (word === '--version' || word === '-V') return `${packageJson.version}\n`;
+  if ((word !== '--help' && word !== '-h') || process.stdout.isTTY) return undefined;
+  try {
+    // The build writes it for the width that a pipe has; a terminal's own width takes the long way.
+    return readFileSync(new URL('help.txt', import.meta.url), 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 const words = process.argv.slice(2);
-if (words.length === 1 && (words[0] === '--version' || words[0] === '-V')) {
-  // Scripts ask for the version often; nothing has to be loaded to tell it.
-  process.stdout.write(`${packageJson.version}\n`);
-} else {
+const ready = words.length === 1 ? readyAnswer(words[0]) : undefined;
+if (ready !== undefined) process.stdout.write(ready);
+else {
   const { runCli } = await import('./cli/run.js');
   process.exitCode = await runCli(createContext(), words);
 }

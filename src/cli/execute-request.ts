@@ -1,5 +1,6 @@
 /** Runs the command that was typed, with settings and a session of its own, and closes what it opened. */
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
 import { CATALOGUE } from './catalogue.js';
 import type { CommandLine } from './command.js';
 import { resolveSettings } from './config/resolve.js';
@@ -27,6 +28,8 @@ export async function executeRequest(
   words: readonly string[],
   run: CommandLine['run'],
 ): Promise<ExitCode> {
+  // From here on a signal is waited for; before, it just ends the process.
+  if (context.signal.aborted) throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
   const settings = resolveSettings(context, globals);
   const session = await createSession(context, settings, {
     commandLine: words,

@@ -111,8 +111,10 @@ function addEntries(parent: Command, entries: readonly CatalogueEntry[], options
   const loaders = new Map<string, () => Promise<void>>();
   for (const entry of entries) {
     const command = parent.command(entry.name).description(entry.summary).helpCommand(false);
-    if (isGroup(entry)) addEntries(command, entry.entries, options);
-    else loaders.set(entry.name, () => prepare(command, entry, options));
+    loaders.set(entry.name, async () => {
+      if (isGroup(entry)) addEntries(command, entry.entries, options);
+      else await prepare(command, entry, options);
+    });
   }
   parent.hook('preSubcommand', async (_parent, command) => {
     options.reached?.(command);
