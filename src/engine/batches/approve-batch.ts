@@ -15,6 +15,7 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
 import { isExpiry } from '../expiry.js';
+import { countApprovals } from './approval-cost.js';
 import { runPhase } from './run-phase.js';
 import { approveInstructions, type BatchScene, batchAccounts } from './scene.js';
 import { checkSignedApproval, type SignedApproval } from './signed-approval.js';
@@ -42,6 +43,8 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
   const { deps, scene, batch, signedTx } = input;
   const before = await readOnChain(input);
   const approval = checkSignedApproval(scene, batch, signedTx, await deps.chain.blockHeight());
+  // An earlier run may have landed approvals and not lived to count what they cost.
+  await countApprovals({ deps, batch, stored: input.stored, approval });
   const blocked = blockedReason(before);
   if (blocked !== null) return blocked;
   if (before.proposal.status.kind !== 'Active') return null;
@@ -116,6 +119,8 @@ async function landOwnerApproval(
       `The chain has not told yet whether the approval ${approval.signature} landed.`,
     );
   }
+  const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
+  await countApprovals({ deps, batch, stored, approval });
   if (record.error !== null) {
     const reason = describeTransactionError(record.error, record.logs);
     throw new FlywheelError(
@@ -123,8 +128,6 @@ async function landOwnerApproval(
       `The approval ${approval.signature} of ${scene.flywheel.owner} failed on chain: ${reason}.`,
     );
   }
-  const cost = { feeLamports: record.feeLamports, rentPaidLamports: 0n, rentReclaimedLamports: 0n };
-  await deps.store.transaction((tx) => tx.batches.addCost(batch.id, cost));
 }
 
 async function landOperatorApproval({ deps, scene, batch, stored }: ApproveInput): Promise<void> {

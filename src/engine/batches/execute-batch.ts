@@ -46,7 +46,8 @@ export async function executeBatch(
   const identity = requestIdentity(principal.key.id, 'executeBatch', key, request);
   const earlier = await deps.store.read((tx) => findEarlier(deps, tx, identity));
   const batch = await findBatch(deps, principal, request.batchId);
-  if (earlier?.reply != null) {
+  // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed.
+  if (earlier?.reply != null && !needsClosing(batch)) {
     return {
       value: JSON.parse(earlier.reply) as ExecuteBatchResult,
       meta: { replayed: true, cost: batch.cost },
