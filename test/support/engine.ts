@@ -119,19 +119,6 @@ async function registerProject(
 export const engineBeside = ({ deps }: TestEngine, parts: Partial<EngineDeps> = {}): Engine =>
   createEngine({ ...deps, instances: createInstances(), ...parts });
 
-/** The chain with some of its methods replaced. */
-export const chainOver = (chain: Chain, parts: Partial<Chain>): Chain => ({
-  getAccounts: (addresses) => chain.getAccounts(addresses),
-  latestBlockhash: () => chain.latestBlockhash(),
-  blockHeight: () => chain.blockHeight(),
-  lookUp: (signatures) => chain.lookUp(signatures),
-  getTransaction: (signature) => chain.getTransaction(signature),
-  submit: (transactions) => chain.submit(transactions),
-  submitBundles: (bundles) => chain.submitBundles(bundles),
-  close: () => chain.close(),
-  ...parts,
-});
-
 export const aBurnRequest = (burnAmount: number, more: Partial<BurnRequest> = {}): BurnRequest => ({
   type: 'PRODUCT_BUY',
   proof: { order: burnAmount },

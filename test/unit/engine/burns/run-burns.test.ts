@@ -2,9 +2,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createInstances } from '../../../../src/compose/instances.js';
 import { randomIds } from '../../../../src/values/ids.js';
+import { chainOver } from '../../../support/doubles.js';
 import {
   aBurnRequest,
-  chainOver,
   engineBeside,
   openTestEngine,
   passBlocks,
