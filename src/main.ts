@@ -61,8 +61,9 @@ async function prompt(question: string, signal: AbortSignal): Promise<string | n
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
     const end = (answer: string | null): void => {
-      lines.close();
+      // Closing tells the listener below too, which is for an end of input that nobody answered.
       resolve(answer);
+      lines.close();
     };
     lines.once('close', () => resolve(null));
     lines.once('SIGINT', () => {

@@ -136,8 +136,10 @@ function showAndWarn(
     return;
   }
   const lines = viewBatchContent(description, trusted, output.noticeStyle);
-  // Whoever is asked must see what the question is about, in every mode.
-  const tell = session.settings.yes ? output.notice : output.show;
+  // Whoever is asked must see what the question is about, in every mode; with --yes it is a notice like others.
+  const { yes, quiet } = session.settings;
+  if (yes && (quiet || output.mode !== 'human')) return;
+  const tell = output.show;
   tell(
     [
       ...lines,

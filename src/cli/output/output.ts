@@ -19,7 +19,7 @@ export interface Output {
   text(text: string): void;
   /** One JSON line on stdout. */
   jsonLine(value: unknown): void;
-  /** Text on stderr, whatever the mode: what a question is about. */
+  /** Lines of a view on stderr, whatever the mode: what a question is about. */
   show(text: string): void;
   /** A sentence on stderr for people; in JSON modes, and when quiet, nobody is told. */
   notice(text: string): void;
@@ -42,10 +42,12 @@ export interface OutputOptions {
 export function createOutput(io: Io, options: OutputOptions): Output {
   const { mode, quiet, verbose, style, noticeStyle } = options;
   const progress = createProgress(io.stderr, mode === 'human' && !quiet);
-  const say = (text: string): void => {
+  /** Lines as they are: who composed them has made safe what came from outside, and styled the rest. */
+  const show = (text: string): void => {
     progress.clear();
-    io.stderr.write(`${safeText(text)}\n`);
+    io.stderr.write(`${text}\n`);
   };
+  const say = (text: string): void => show(safeText(text));
   const jsonLine = (value: unknown): void => io.stdout.write(`${safeJson(value)}\n`);
   return {
     mode,
@@ -65,12 +67,14 @@ export function createOutput(io: Io, options: OutputOptions): Output {
       else if (mode === 'ndjson' && Array.isArray(value)) value.forEach(jsonLine);
       else io.stdout.write(`${safeJson(value, io.stdout.isTTY ? 2 : undefined)}\n`);
     },
-    show: say,
+    show,
     notice: (text) => {
       if (mode === 'human' && !quiet) say(text);
     },
     warn: (text) =>
-      say(mode === 'human' ? `${noticeStyle.warn('warning:')} ${text}` : safeJson({ warning: text })),
+      show(
+        mode === 'human' ? `${noticeStyle.warn('warning:')} ${safeText(text)}` : safeJson({ warning: text }),
+      ),
     detail: (text) => {
       if (verbose) say(text);
     },

@@ -49,7 +49,7 @@ export function viewBatchContent(
       `${at + 1}. ${safeLine(type)} ${style.dim(proofHash)}`,
       ...actions.map((action) => `   ${safeLine(actionLine(action, token))}`),
     ]),
-    ...(description.pipelinesProblem === null ? [] : [style.bad(description.pipelinesProblem)]),
+    ...(description.pipelinesProblem === null ? [] : [style.bad(safeLine(description.pipelinesProblem))]),
     ...fieldLines(
       [
         ['proposal', `${proposalAddress} (${proposal.status.kind})`],
