@@ -1,0 +1,184 @@
+/** The command line under test: in this process with buffers and a fake service, or as a spawned program in an empty home. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CliContext, IdempotencyJournal, JournalRequest, OpenedService } from '../../src/cli/context.js';
+import { runCli } from '../../src/cli/run.js';
+import { FlywheelError } from '../../src/errors/flywheel-error.js';
+import { Secret } from '../../src/values/secret.js';
+import { type FakeService, fakeService } from './fake-service.js';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+
+/** Moment at which the clock of {@link testCli} stands. */
+export const NOW_MS = Date.parse('2026-01-31T12:00:00.000Z');
+
+export interface TestCliOptions {
+  readonly env?: Record<string, string>;
+  readonly stdin?: string | Uint8Array;
+  /** Streams that are terminals. */
+  readonly tty?: { readonly stdin?: boolean; readonly stdout?: boolean; readonly stderr?: boolean };
+  readonly answers?: readonly string[];
+  readonly service?: FakeService;
+  /** Parts of the opened service that differ. */
+  readonly opened?: Partial<OpenedService>;
+  readonly openers?: Partial<Pick<CliContext, 'openService' | 'openLocal' | 'startServer'>>;
+  readonly home?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface TestCli {
+  readonly context: CliContext;
+  readonly home: string;
+  readonly service: FakeService;
+  readonly journal: RecordingJournal;
+  run(...words: string[]): Promise<{ exit: number; stdout: string; stderr: string; questions: string[] }>;
+}
+
+/** An empty directory that goes away with the machine's temporary files. */
+export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-test-'));
+
+export interface RecordingJournal extends IdempotencyJournal {
+  readonly events: string[];
+}
+
+/** Hands out counted keys and writes down what becomes of each. */
+export function recordingJournal(): RecordingJournal {
+  const events: string[] = [];
+  let count = 0;
+  return {
+    events,
+    begin: ({ operation }: JournalRequest) => {
+      count += 1;
+      const key = `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`;
+      events.push(`begin ${operation}`);
+      return {
+        key,
+        resumed: false,
+        settle: () => void events.push('settle'),
+        leave: () => void events.push('leave'),
+      };
+    },
+  };
+}
+
+const unplanned = async (): Promise<never> => {
+  throw new FlywheelError('ERR_INTERNAL', 'The test did not plan for this.');
+};
+
+/** A command line in this process. */
+export function testCli(options: TestCliOptions = {}): TestCli {
+  const home = options.home ?? emptyDirectory();
+  const service = options.service ?? fakeService();
+  const journal = recordingJournal();
+  let written = { stdout: '', stderr: '' };
+  let questions: string[] = [];
+  const answers = [...(options.answers ?? [])];
+  const stream = (name: 'stdout' | 'stderr') => ({
+    write: (text: string) => {
+      written[name] += text;
+    },
+    drained: async () => undefined,
+    isTTY: options.tty?.[name] === true,
+    columns: 80,
+    closed: false,
+  });
+  const context: CliContext = {
+    io: {
+      stdin: {
+        isTTY: options.tty?.stdin === true,
+        read: async () => Buffer.from(options.stdin ?? ''),
+      },
+      stdout: stream('stdout'),
+      stderr: stream('stderr'),
+      prompt: async (question) => {
+        questions.push(question);
+        return answers.shift() ?? null;
+      },
+    },
+    env: options.env ?? {},
+    clock: { nowMs: () => NOW_MS },
+    cwd: home,
+    home,
+    version: '0.0.0-test',
+    platform: 'linux',
+    pid: process.pid,
+    signal: options.signal ?? new AbortController().signal,
+    openService: async () => ({
+      kind: 'embedded',
+      service: service.service,
+      credential: new Secret('fk_test'),
+      chain: null,
+      trusted: null,
+      journal,
+      close: async () => undefined,
+      ...options.opened,
+    }),
+    openLocal: unplanned,
+    startServer: unplanned,
+    ...options.openers,
+  };
+  return {
+    context,
+    home,
+    service,
+    journal,
+    run: async (...words) => {
+      written = { stdout: '', stderr: '' };
+      questions = [];
+      const exit = await runCli(context, words);
+      return { exit, ...written, questions };
+    },
+  };
+}
+
+export interface Spawned {
+  readonly exit: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface SpawnOptions {
+  readonly home: string;
+  readonly cwd?: string;
+  readonly env?: Record<string, string>;
+  readonly stdin?: string | Uint8Array;
+}
+
+/** The environment of a spawned command: nothing of this process but where programs are. */
+const environment = ({ home, env }: SpawnOptions): NodeJS.ProcessEnv => ({
+  HOME: home,
+  PATH: process.env['PATH'],
+  TMPDIR: home,
+  ...env,
+});
+
+/** Starts `bin/flywheel.js` of the present build. */
+export function startFlywheel(options: SpawnOptions, words: readonly string[]): ChildProcess {
+  mkdirSync(options.home, { recursive: true });
+  return spawn(process.execPath, [join(ROOT, 'bin/flywheel.js'), ...words], {
+    cwd: options.cwd ?? options.home,
+    env: environment(options),
+  });
+}
+
+/** Runs `bin/flywheel.js` to its end. */
+export function flywheel(options: SpawnOptions, ...words: string[]): Promise<Spawned> {
+  const child = startFlywheel(options, words);
+  const parts = { stdout: '', stderr: '' };
+  child.stdout?.on('data', (chunk: Buffer) => {
+    parts.stdout += chunk.toString('utf8');
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    parts.stderr += chunk.toString('utf8');
+  });
+  // A command that does not read may be gone before all is written.
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(options.stdin ?? '');
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (exit, signal) => resolve({ exit, signal, ...parts }));
+  });
+}

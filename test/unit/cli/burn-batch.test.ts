@@ -1,0 +1,225 @@
+/** `flywheel burn-batch`: checking a whole file, splitting it, and gathering the outcomes. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { BurnRequest } from '../../../src/contract/schemas/burn.js';
+import { FlywheelError } from '../../../src/errors/flywheel-error.js';
+import { proofHash } from '../../../src/values/digest.js';
+import { derivedUuid } from '../../../src/values/ids.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../support/cli.js';
+import { fakeService } from '../../support/fake-service.js';
+
+const burn = (index: number, more: Record<string, unknown> = {}) => ({
+  type: 'WATCH_AD',
+  proof: { index },
+  burnAmount: 1.5,
+  persistOnchain: false,
+  ...more,
+});
+
+const KEY = '00000000-0000-4000-8000-000000000001';
+
+/** A service that fails the elements whose proof says so. */
+function answeringService() {
+  const service = fakeService();
+  service.answer('burnBatch', ({ input }) => {
+    const burns = input as readonly BurnRequest[];
+    const failed = burns.filter(({ proof }) => 'fail' in proof);
+    const done = burns.filter(({ proof }) => !('fail' in proof));
+    return {
+      meta: { replayed: false },
+      value: {
+        success: done.map(({ proof, type }) => ({
+          result: 'SUCCESS',
+          hash: proofHash(proof),
+          txHash: `tx${JSON.stringify(proof)}`,
+          type,
+          dateBurned: '2026-01-31T12:00:00.000Z',
+        })),
+        errors: failed.map(({ proof, type }) => ({
+          message: 'not this one',
+          type: 'ERR_INVALID_PROOF',
+          proof,
+          proofType: type,
+        })),
+      },
+    };
+  });
+  return service;
+}
+
+function cliWith(file: string, text: string | Uint8Array, options: TestCliOptions = {}): TestCli {
+  const cli = testCli({ service: answeringService(), ...options });
+  writeFileSync(join(cli.home, file), text);
+  return cli;
+}
+
+describe('burn-batch', () => {
+  it('sends the array and prints success and errors in order, exit 3 when some failed', async () => {
+    const burns = [burn(0), burn(1, { proof: { fail: true } }), burn(2)];
+    const cli = cliWith('burns.json', JSON.stringify(burns));
+    const { exit, stdout, stderr } = await cli.run('burn-batch', 'burns.json', '--failed-out', 'failed.json');
+    expect(exit).toBe(3);
+    const value = JSON.parse(stdout);
+    expect(value.success.map((one: { txHash: string }) => one.txHash)).toEqual([
+      'tx{"index":0}',
+      'tx{"index":2}',
+    ]);
+    expect(value.errors).toEqual([
+      { message: 'not this one', type: 'ERR_INVALID_PROOF', proof: { fail: true }, proofType: 'WATCH_AD' },
+    ]);
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: 'ERR_PARTIAL',
+      message: '1 of 3 elements failed.',
+      idempotencyKey: KEY,
+    });
+    expect(JSON.parse(readFileSync(join(cli.home, 'failed.json'), 'utf8'))).toEqual([burns[1]]);
+    expect(cli.journal.events).toEqual(['begin burnBatch', 'settle']);
+  });
+
+  it('prints one line an element with its index in ndjson', async () => {
+    const text = [burn(0), burn(1, { proof: { fail: true } })].map((one) => JSON.stringify(one)).join('\r\n');
+    const cli = cliWith('burns.ndjson', `\ufeff${text}\r\n\r\n`);
+    const { stdout } = await cli.run(
+      'burn-batch',
+      'burns.ndjson',
+      '--output',
+      'ndjson',
+      '--failed-out',
+      'f.ndjson',
+    );
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ index, status }) => [index, status])).toEqual([
+      [0, 'success'],
+      [1, 'error'],
+    ]);
+    expect(readFileSync(join(cli.home, 'f.ndjson'), 'utf8')).toBe(
+      `${JSON.stringify(burn(1, { proof: { fail: true } }))}\n`,
+    );
+  });
+
+  it('splits a long file into requests with derived keys and global indexes', async () => {
+    const burns = Array.from({ length: 2_500 }, (_, index) =>
+      burn(index, index === 1_700 ? { proof: { fail: index } } : {}),
+    );
+    const cli = cliWith('burns.json', JSON.stringify(burns));
+    const { exit, stdout } = await cli.run('burn-batch', 'burns.json', '--output', 'ndjson');
+    expect(exit).toBe(3);
+    expect(cli.service.calls.map(({ input }) => (input as unknown[]).length)).toEqual([1_000, 1_000, 500]);
+    expect(cli.service.calls.map(({ call }) => call.idempotencyKey)).toEqual([
+      KEY,
+      derivedUuid(KEY, '1'),
+      derivedUuid(KEY, '2'),
+    ]);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ index }) => index)).toEqual(burns.map((_, index) => index));
+    expect(lines.filter(({ status }) => status === 'error').map(({ index }) => index)).toEqual([1_700]);
+  });
+
+  it('keeps the key when a later request fails, so that the same command goes on', async () => {
+    const service = answeringService();
+    const burns = Array.from({ length: 1_001 }, (_, index) => burn(index));
+    const cli = cliWith('burns.json', JSON.stringify(burns), { service });
+    const inner = service.service.burnBatch;
+    service.service.burnBatch = (input, call) => {
+      if (call.idempotencyKey === KEY) return inner(input, call);
+      throw new FlywheelError('ERR_UNAUTHORIZED', 'The key was revoked.');
+    };
+    const { exit, stdout } = await cli.run('burn-batch', 'burns.json');
+    expect(exit).toBe(4);
+    expect(stdout).toBe('');
+    expect(cli.journal.events).toEqual(['begin burnBatch', 'leave']);
+  });
+
+  it('reports every problem of a file with its index and sends nothing', async () => {
+    const text = `[
+      ${JSON.stringify(burn(0))},
+      {"type":"WATCH_AD","proof":[],"burnAmount":-1,"persistOnchain":"yes","extra":1},
+      {"type":"WATCH_AD","proof":{},"burnAmount":18446744073709551615.5,"persistOnchain":true},
+      {"type":"WATCH_AD","proof":{},"burnAmount":"1.x","persistOnchain":true},
+      7,
+      {"type":"WATCH_AD","proof":{},"burnAmount":1,"persistOnchain":true,"__proto__":{}}
+    ]`;
+    const cli = cliWith('burns.json', text);
+    const { exit, stderr } = await cli.run('burn-batch', 'burns.json', '--failed-out', 'failed.json');
+    expect(exit).toBe(2);
+    const { error, message } = JSON.parse(stderr);
+    expect(error).toBe('ERR_INPUT_INVALID');
+    for (const part of [
+      'burns.json: ',
+      '[1].proof: expected a JSON object',
+      '[1].burnAmount: expected a positive number',
+      '[1].persistOnchain: expected true or false',
+      'unknown key "extra"',
+      '[2].burnAmount: 18446744073709551615.5 is not exact as a JSON number',
+      '[3].burnAmount: expected a positive decimal number, got "1.x"',
+      '[4]: ',
+      'unknown key "__proto__"',
+    ])
+      expect(message).toContain(part);
+    expect(message).not.toContain('[0]');
+    expect(cli.service.calls).toEqual([]);
+    expect(existsSync(join(cli.home, 'failed.json'))).toBe(false);
+  });
+
+  it.each([
+    ['an empty file', '', 'It is empty'],
+    ['an empty array', '[]', 'expected at least one burn'],
+    ['truncated JSON', '[{"type":"T"', 'Expected "," or "}"'],
+    ['something else', '"text"', 'line 1'],
+    ['one object over lines', '{\n"type":"T"\n}', 'expected a JSON array, or NDJSON with one object a line'],
+    ['a bad line', `${JSON.stringify(burn(0))}\n{"type":\n`, 'line 2'],
+    ['a duplicate key', '[{"type":"T","type":"U"}]', 'Duplicate key "type" (line 1, column 14)'],
+  ])('refuses %s', async (_name, text, reason) => {
+    const cli = cliWith('burns.json', text);
+    const { exit, stderr } = await cli.run('burn-batch', 'burns.json');
+    expect(exit).toBe(2);
+    expect(JSON.parse(stderr).message).toContain(reason);
+    expect(JSON.parse(stderr).message).toContain('burns.json');
+    expect(cli.service.calls).toEqual([]);
+  });
+
+  it('adds up a dry run exactly and sends nothing, even without a service', async () => {
+    const burns = [
+      burn(0, { burnAmount: 0.1 }),
+      burn(1, { burnAmount: '0.2' }),
+      burn(2, { type: 'PRODUCT_BUY' }),
+    ];
+    const openers = { openService: () => Promise.reject(new FlywheelError('ERR_LOCAL_NOT_FOUND', 'none')) };
+    const cli = cliWith('burns.json', JSON.stringify(burns), { openers });
+    const { exit, stdout } = await cli.run('burn-batch', 'burns.json', '--dry-run');
+    expect(exit).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      dryRun: true,
+      elements: 3,
+      requests: 1,
+      totalAmount: '1.8',
+      types: { WATCH_AD: { elements: 2, amount: '0.3' }, PRODUCT_BUY: { elements: 1, amount: '1.5' } },
+    });
+  });
+
+  it('refuses a place for failed elements that cannot be written before anything is sent', async () => {
+    const cli = cliWith('burns.json', JSON.stringify([burn(0)]));
+    const { exit, stderr } = await cli.run('burn-batch', 'burns.json', '--failed-out', 'no/such/dir.json');
+    expect(exit).toBe(2);
+    expect(stderr).toContain('cannot be written');
+    expect(cli.service.calls).toEqual([]);
+  });
+
+  it('wants a UUID as key', async () => {
+    const { exit, stderr } = await cliWith('b.json', '[]').run(
+      'burn-batch',
+      'b.json',
+      '--idempotency-key',
+      'order-1',
+    );
+    expect(exit).toBe(2);
+    expect(stderr).toContain('must be a UUID');
+  });
+});

@@ -1,0 +1,84 @@
+/** Keypairs: where they come from, which are refused, and that their bytes are never shown. */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { generateKeypair } from '../../../src/chain/transaction/signer.js';
+import { resolveSettings } from '../../../src/cli/config/resolve.js';
+import { keypairLocation, loadKeypair } from '../../../src/cli/wallet/load-keypair.js';
+import { addressFromBytes } from '../../../src/values/address.js';
+import { base58Encode } from '../../../src/values/base58.js';
+import { type TestCliOptions, testCli } from '../../support/cli.js';
+
+const KEYPAIR = generateKeypair();
+const ADDRESS = addressFromBytes(KEYPAIR.slice(32));
+const JSON_TEXT = JSON.stringify([...KEYPAIR]);
+
+function contextWith(text: string, mode = 0o600, options: TestCliOptions = {}) {
+  const { context, home } = testCli(options);
+  writeFileSync(join(home, 'id.json'), text);
+  chmodSync(join(home, 'id.json'), mode);
+  return context;
+}
+
+describe('loadKeypair', () => {
+  it.each([
+    ['the format of the Solana CLI', JSON_TEXT],
+    ['base58', `${base58Encode(KEYPAIR)}\n`],
+  ])('reads %s', async (_name, text) => {
+    expect((await loadKeypair(contextWith(text), 'id.json')).address).toBe(ADDRESS);
+  });
+
+  it('reads standard input', async () => {
+    expect((await loadKeypair(testCli({ stdin: JSON_TEXT }).context, '-')).address).toBe(ADDRESS);
+  });
+
+  it.each([
+    ['a file that others can read', JSON_TEXT, 0o640, 'others can read this keypair file'],
+    ['an empty file', ' ', 0o600, 'it is empty'],
+    [
+      'a file that is too short',
+      JSON.stringify([...KEYPAIR.slice(0, 32)]),
+      0o600,
+      'a keypair has 64 bytes, this has 32',
+    ],
+    ['bytes out of range', '[256,1]', 0o600, 'it is not a JSON array of bytes'],
+    ['half a file', JSON_TEXT.slice(0, 100), 0o600, 'it is not a whole JSON array'],
+    ['other text', 'hello 0OIl', 0o600, 'it is neither a JSON array of bytes nor base58'],
+    [
+      'halves that do not belong together',
+      JSON.stringify([...KEYPAIR.slice(0, 32), ...generateKeypair().slice(32)]),
+      0o600,
+      'The public half of the keypair does not belong to its secret half',
+    ],
+  ])('refuses %s without showing it', async (_name, text, mode, reason) => {
+    const error = await loadKeypair(contextWith(text, mode), 'id.json').catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'ERR_KEYPAIR_INVALID', message: `id.json: ${reason}.` });
+  });
+
+  it.each(['usb://ledger', 'prompt://', 'ASK'])('says that %s is not supported', async (location) => {
+    await expect(loadKeypair(testCli().context, location)).rejects.toMatchObject({
+      code: 'ERR_KEYPAIR_INVALID',
+      message: `${location}: hardware wallets and prompts are not supported.`,
+    });
+  });
+
+  it('says that a missing file is missing', async () => {
+    await expect(loadKeypair(testCli().context, 'none.json')).rejects.toMatchObject({
+      message: 'none.json: there is no such file.',
+    });
+  });
+});
+
+describe('keypairLocation', () => {
+  it('takes the flag, then the environment, then what the Solana CLI uses', () => {
+    const { context, home } = testCli({ env: { FLYWHEEL_KEYPAIR: 'env.json' } });
+    const settings = resolveSettings(context, {});
+    expect(keypairLocation(context, settings, 'flag.json')).toBe('flag.json');
+    expect(keypairLocation(context, settings, undefined)).toBe('env.json');
+    const bare = resolveSettings({ ...context, env: {} }, {});
+    expect(() => keypairLocation(context, bare, undefined)).toThrow('No keypair was given.');
+    mkdirSync(join(home, '.config/solana/cli'), { recursive: true });
+    writeFileSync(join(home, '.config/solana/cli/config.yml'), '---\nkeypair_path: "/home/a b/id.json"\n');
+    expect(keypairLocation(context, bare, undefined)).toBe('/home/a b/id.json');
+  });
+});

@@ -1,0 +1,132 @@
+/** Settings and profiles: precedence, sources, files and their permissions. */
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { resolveSettings } from '../../../src/cli/config/resolve.js';
+import { testCli } from '../../support/cli.js';
+
+const API = 'https://api.example.com/base';
+
+async function withProfile(env: Record<string, string> = {}) {
+  const first = testCli({ stdin: 'fk_profile_key\n' });
+  const added = await first.run('profile', 'add', 'staging', '--api-url', `${API}/`, '--api-key-stdin');
+  return { added, cli: testCli({ home: first.home, env }), home: first.home };
+}
+
+const row = async (cli: ReturnType<typeof testCli>, ...words: string[]) =>
+  JSON.parse((await cli.run('whoami', ...words)).stdout);
+
+describe('profile', () => {
+  it('keeps settings and key in two files that only the user can read', async () => {
+    const { added, home } = await withProfile();
+    expect(added).toMatchObject({ exit: 0, stderr: '' });
+    expect(JSON.parse(added.stdout)).toEqual({
+      name: 'staging',
+      current: true,
+      hasApiKey: true,
+      apiUrl: API,
+    });
+    const directory = join(home, '.config/flywheel');
+    expect(statSync(directory).mode & 0o777).toBe(0o700);
+    for (const file of ['profiles.json', 'api-keys.json'])
+      expect(statSync(join(directory, file)).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(directory, 'profiles.json'), 'utf8')).not.toContain('fk_profile_key');
+  });
+
+  it('changes only what is given, and is gone with its key after remove', async () => {
+    const { cli, home } = await withProfile();
+    await cli.run('profile', 'add', 'staging', '--rpc-url', 'https://rpc.example.com');
+    expect(JSON.parse((await cli.run('profile', 'show')).stdout)).toMatchObject({
+      apiUrl: API,
+      rpcUrl: 'https://rpc.example.com',
+      hasApiKey: true,
+    });
+    expect((await cli.run('profile', 'remove', 'staging')).exit).toBe(0);
+    expect(readFileSync(join(home, '.config/flywheel/api-keys.json'), 'utf8')).not.toContain(
+      'fk_profile_key',
+    );
+    expect(JSON.parse((await cli.run('profile', 'list')).stdout)).toEqual([]);
+    expect((await cli.run('profile', 'use', 'staging')).exit).toBe(2);
+  });
+
+  it.each(['', '../x', '__proto__', 'a b'])('refuses the name %j', async (name) => {
+    expect((await testCli().run('profile', 'add', name)).exit).toBe(2);
+  });
+
+  it('refuses a damaged file, naming it', async () => {
+    const { cli, home } = await withProfile();
+    const file = join(home, '.config/flywheel/profiles.json');
+    writeFileSync(file, '{"current":');
+    const { exit, stderr } = await cli.run('whoami');
+    expect(exit).toBe(2);
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: 'ERR_CONFIG_INVALID',
+      message: `${file}: is not JSON.`,
+    });
+  });
+
+  it('does not use a key that others can read', async () => {
+    const { cli, home } = await withProfile();
+    chmodSync(join(home, '.config/flywheel/api-keys.json'), 0o644);
+    const { exit, stderr } = await cli.run('whoami');
+    expect(exit).toBe(2);
+    expect(JSON.parse(stderr).hint).toContain('chmod 600');
+  });
+});
+
+describe('whoami', () => {
+  it('shows each value with its source, and never the key', async () => {
+    const { cli } = await withProfile();
+    const rows = await row(cli);
+    expect(rows).toMatchObject({
+      target: { value: 'remote', source: 'profile' },
+      apiUrl: { value: API, source: 'profile' },
+      apiKey: { value: 'set', source: 'profile' },
+      maxWaitSeconds: { value: 60, source: 'default' },
+    });
+    expect(JSON.stringify(rows)).not.toContain('fk_profile_key');
+  });
+
+  it('takes flag over environment over profile', async () => {
+    const { cli } = await withProfile({
+      FLYWHEEL_API_URL: 'https://env.example',
+      FLYWHEEL_API_KEY: 'fk_env',
+    });
+    expect(await row(cli)).toMatchObject({
+      apiUrl: { value: 'https://env.example', source: 'environment' },
+      apiKey: { value: 'set', source: 'environment' },
+    });
+    expect(await row(cli, '--api-url', 'http://127.0.0.1:1')).toMatchObject({
+      apiUrl: { value: 'http://127.0.0.1:1', source: 'flag' },
+    });
+    expect(await row(cli, '--local')).toMatchObject({ target: { value: 'embedded', source: 'flag' } });
+  });
+
+  it("never lends a profile's key to another address", async () => {
+    const { cli } = await withProfile();
+    expect((await row(cli, '--api-url', 'https://other.example')).apiKey.value).toBe(null);
+    expect((await row(cli, '--local')).apiKey.value).toBe(null);
+  });
+
+  it.each(['ftp://a.example', 'https://user:secret@a.example', 'https://a.example/?key=1', 'not a url'])(
+    'refuses the address %s',
+    async (url) => {
+      const { exit, stderr } = await testCli().run('whoami', '--api-url', url);
+      expect(exit).toBe(2);
+      expect(JSON.parse(stderr)).toMatchObject({ error: 'ERR_CONFIG_INVALID' });
+    },
+  );
+});
+
+describe('resolveSettings', () => {
+  it('follows FLYWHEEL_ and XDG variables to its directories', () => {
+    const { context, home } = testCli();
+    const at = (env: Record<string, string>) => {
+      const settings = resolveSettings({ ...context, env }, {});
+      return [settings.configDir.value, settings.dataDir.value];
+    };
+    expect(at({})).toEqual([join(home, '.config/flywheel'), join(home, '.local/share/flywheel')]);
+    expect(at({ XDG_CONFIG_HOME: '/c', XDG_DATA_HOME: '/d' })).toEqual(['/c/flywheel', '/d/flywheel']);
+    expect(at({ FLYWHEEL_CONFIG_DIR: 'x', FLYWHEEL_DATA_DIR: '/y' })).toEqual([join(home, 'x'), '/y']);
+  });
+});

@@ -1,0 +1,78 @@
+/** Words that make no command, help, and the mode in which errors are told. */
+import { describe, expect, it } from 'vitest';
+import { helpPages } from '../../../src/cli/help/pages.js';
+import { testCli } from '../../support/cli.js';
+
+describe('runCli', () => {
+  it('shows help without words and exits 0', async () => {
+    const { exit, stdout, stderr } = await testCli().run();
+    expect(exit).toBe(0);
+    expect(stdout).toContain('Usage: flywheel [options] [command]');
+    expect(stderr).toBe('');
+  });
+
+  it.each([
+    [['brun'], 'Unknown command', 'Did you mean burn?'],
+    [['batch'], 'A word is missing after `flywheel batch`', 'flywheel batch --help'],
+    [['local', 'keys', 'lst'], 'Unknown command', 'Did you mean list?'],
+    [['burn', '--type', 'T'], "Required option '--proof <json>'", '--help'],
+    [['burn-batch'], 'Missing required argument', '--help'],
+    [['--output', 'xml', 'whoami'], 'Allowed choices are human, json, ndjson.', '--help'],
+    [['whoami', '--timeout', 'soon'], '--timeout takes seconds', undefined],
+    [['whoami', '--local', '--api-url', 'https://a.example'], 'exclude each other', undefined],
+    [['help', 'nothing'], 'There is no help for', 'Topics: environment, exit-codes, files.'],
+  ])('refuses %j with exit 2 and one JSON line', async (words, message, hint) => {
+    const { exit, stdout, stderr } = await testCli().run(...words);
+    expect(exit).toBe(2);
+    expect(stdout).toBe('');
+    const error = JSON.parse(stderr);
+    expect(error.error).toBe('ERR_USAGE');
+    expect(error.message).toContain(message);
+    expect(error.message).toMatch(/[^.]\.$/);
+    if (hint !== undefined) expect(error.hint).toContain(hint);
+  });
+
+  it('tells people what went wrong in two lines on a terminal', async () => {
+    const cli = testCli({ tty: { stdout: true }, env: { NO_COLOR: '1' } });
+    const { exit, stderr } = await cli.run('brun');
+    expect(exit).toBe(2);
+    expect(stderr).toBe("error: Unknown command 'brun'. (ERR_USAGE)\nhint: Did you mean burn?\n");
+  });
+
+  it('hides what is inside unless FLYWHEEL_DEBUG is set', async () => {
+    const openers = { openLocal: () => Promise.reject(new TypeError('secret detail')) };
+    const quiet = await testCli({ openers }).run('local', 'status');
+    expect(quiet.exit).toBe(1);
+    expect(JSON.parse(quiet.stderr).error).toBe('ERR_INTERNAL');
+    expect(quiet.stderr).not.toContain('secret detail');
+    const loud = await testCli({ openers, env: { FLYWHEEL_DEBUG: '1' } }).run('local', 'status');
+    expect(loud.stderr).toContain('TypeError: secret detail');
+  });
+});
+
+describe('helpPages', () => {
+  it('has output, exit numbers and examples that begin with the command on every page of a command', async () => {
+    const pages = await helpPages('0.0.0', 80);
+    expect(pages.map(({ command }) => command)).toContain('flywheel local keys create --help');
+    expect(pages.map(({ command }) => command)).toContain('flywheel help files');
+    for (const { command, text } of pages.filter((page) => page.text.includes('Examples:'))) {
+      expect(text, command).toMatch(/\nOutput:\n {2}\S/);
+      expect(text, command).toMatch(/\nExamples:\n {2}\$ \S/);
+    }
+    expect(pages.filter(({ text }) => text.includes('Examples:')).length).toBeGreaterThan(25);
+  });
+});
+
+describe('completion', () => {
+  it.each(['bash', 'zsh', 'fish'])('offers every word and option to %s', async (shell) => {
+    const { exit, stdout } = await testCli().run('completion', shell);
+    expect(exit).toBe(0);
+    for (const word of ['export-owner', '--persist-onchain', '--failed-out']) expect(stdout).toContain(word);
+  });
+
+  it('refuses another shell', async () => {
+    const { exit, stderr } = await testCli().run('completion', 'tcsh');
+    expect(exit).toBe(2);
+    expect(stderr).toContain('Allowed choices are bash, zsh, fish.');
+  });
+});
