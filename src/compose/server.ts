@@ -3,10 +3,12 @@
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, RunningServer, ServeOptions } from '../cli/context.js';
 import { createRateLimiter } from '../http/rate-limiter.js';
+import { rememberReads } from '../http/remembered-reads.js';
 import { createHttpServer } from '../http/server.js';
 import { openEngine } from './engine.js';
 import { homeFiles, requireHome } from './home.js';
 import { openRateCounts } from './rate-counts.js';
+import { openStoreVersion } from './store-version.js';
 
 /** For how long running requests may go on after a stop was asked for. */
 const SHUTDOWN_MS = 10_000;
@@ -20,11 +22,15 @@ export async function startServerOverEngine(
   const dataDir = settings.dataDir.value;
   const { engine, close } = await openEngine(dataDir, requireHome(dataDir), { clock: ambient.clock });
   const counts = await openRateCounts(homeFiles(dataDir).rateCounts);
+  const store = await openStoreVersion(homeFiles(dataDir).store);
   await engine.reconcile();
   const server = await createHttpServer(
     {
-      service: engine,
-      authenticate: (credential) => engine.authenticate(credential),
+      ...rememberReads({
+        service: engine,
+        authenticate: (credential) => engine.authenticate(credential),
+        version: () => store.version(),
+      }),
       health: { ready: () => engine.ready() },
       metrics: { batchesByStatus: () => engine.countBatches() },
       rateLimiter: createRateLimiter({ clock: ambient.clock, counts }),
@@ -42,6 +48,7 @@ export async function startServerOverEngine(
     await server.closeGracefully(SHUTDOWN_MS);
     await close();
     counts.close();
+    store.close();
   };
   try {
     const url = await server.listen({ host: options.host, port: options.port });

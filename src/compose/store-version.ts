@@ -16,9 +16,9 @@ export async function openStoreVersion(path: string): Promise<StoreVersion> {
   try {
     const { default: Database } = await import('libsql');
     const database = new Database(path, { readonly: true });
-    const statement = database.prepare('pragma data_version');
+    const statement = database.prepare('pragma data_version').raw();
     return {
-      version: () => (statement.get() as { readonly data_version: number }).data_version,
+      version: () => (statement.get() as readonly [number])[0],
       close: () => void database.close(),
     };
   } catch (cause) {

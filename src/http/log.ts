@@ -1,6 +1,7 @@
 /** The shape of the log: one JSON line a request, with its id, and never a key, a proof or a body. */
 import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { isFlywheelError } from '../errors/flywheel-error.js';
+import { isoTime } from '../values/time.js';
 import type { HttpServerDeps } from './options.js';
 
 /** Whatever is logged under these names is masked, in case a dependency logs more than it should. */
@@ -42,12 +43,26 @@ function loggedError(error: unknown, depth = 0): LoggedError {
   };
 }
 
+/** ISO text of now; under load many lines share a millisecond, and writing it anew for each would show. */
+function createTimestamp(): () => string {
+  let atMs = 0;
+  let text = '';
+  return () => {
+    const nowMs = Date.now();
+    if (nowMs !== atMs) {
+      atMs = nowMs;
+      text = `,"time":"${isoTime(nowMs)}"`;
+    }
+    return text;
+  };
+}
+
 /** Options for the framework's logger. */
 export const loggerOptions = (log: HttpServerDeps['log']): NonNullable<FastifyServerOptions['logger']> => ({
   level: log.level,
   stream: { write: (line: string) => void log.stream.write(line) },
   base: null,
-  timestamp: () => `,"time":"${new Date().toISOString()}"`,
+  timestamp: createTimestamp(),
   formatters: { level: (level: string) => ({ level }) },
   serializers: { err: (error: unknown) => loggedError(error) },
   redact: { paths: MASKED, censor: '***' },
@@ -57,6 +72,7 @@ export const loggerOptions = (log: HttpServerDeps['log']): NonNullable<FastifySe
 export function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
   request.log.info(
     {
+      requestId: request.id,
       method: request.method,
       route: request.is404 ? null : (request.routeOptions.url ?? null),
       status: reply.statusCode,

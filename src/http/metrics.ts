@@ -35,6 +35,21 @@ function burnsOf(
   return { success: lengthOf(value, 'success'), error: lengthOf(value, 'errors') };
 }
 
+/** Remembers what was made for each combination; there are few. */
+function memoize<Arguments extends readonly (string | number)[], Made>(
+  make: (...parts: Arguments) => Made,
+): (...parts: Arguments) => Made {
+  const made = new Map<string, Made>();
+  return (...parts) => {
+    const key = parts.join(' ');
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const fresh = make(...parts);
+    made.set(key, fresh);
+    return fresh;
+  };
+}
+
 /** Counters and gauges of one server. */
 export async function createMetrics(source: MetricsSource): Promise<Metrics> {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client');
@@ -77,6 +92,11 @@ export async function createMetrics(source: MetricsSource): Promise<Metrics> {
     help: 'Requests that are being worked on.',
     registers,
   });
+  // Bound once for each combination of labels, since binding costs more than counting.
+  const requestsOf = memoize((operation: string, status: number) =>
+    requests.labels(operation, String(status)),
+  );
+  const durationOf = memoize((operation: string) => duration.labels(operation));
   new Gauge({
     name: 'flywheel_batches',
     help: 'Batches by status.',
@@ -99,8 +119,8 @@ export async function createMetrics(source: MetricsSource): Promise<Metrics> {
 
   return {
     finished({ operation, status, seconds }) {
-      requests.inc({ operation, status });
-      duration.observe({ operation }, seconds);
+      requestsOf(operation, status).inc();
+      durationOf(operation).observe(seconds);
     },
     rateLimited: (operation) => limited.inc({ operation }),
     answered(operation, reply) {

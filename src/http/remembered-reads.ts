@@ -1,7 +1,7 @@
 /**
  * Answers who a key belongs to and how a batch stands from memory, as long as nothing was written to the store.
  *
- * Polling clients ask the same again and again; without this each question is several reads of the database. An answer is
+ * One Secret stands for one request; it must be a new one each time. Polling clients ask the same again and again; without this each question is several reads of the database. An answer is
  * kept under the version that was read before the answer was made, so one that a write may have overtaken is never given.
  */
 import type { Call, Reply } from '../contract/call.js';
@@ -22,19 +22,19 @@ export interface ReadSource {
 /** Answers kept at most; with more, all are forgotten. */
 const MAX_REMEMBERED = 4_096;
 
+/** Who asks, and the version that was seen when the request came in. */
+interface Asker {
+  readonly digest: string;
+  readonly version: number;
+}
+
 /** Answers of one version. */
 class Memory {
-  readonly #version: () => number;
   readonly #answers = new Map<string, unknown>();
   #of = Number.NaN;
 
-  constructor(version: () => number) {
-    this.#version = version;
-  }
-
   /** Failures are not kept. */
-  async answer<Value>(question: string, ask: () => Promise<Value>): Promise<Value> {
-    const version = this.#version();
+  async answer<Value>(version: number, question: string, ask: () => Promise<Value>): Promise<Value> {
     if (version !== this.#of || this.#answers.size >= MAX_REMEMBERED) {
       this.#answers.clear();
       this.#of = version;
@@ -49,25 +49,34 @@ class Memory {
 
 /** The same service and authentication, remembering. Operations that write pass straight through. */
 export function rememberReads(source: ReadSource): Pick<ReadSource, 'service' | 'authenticate'> {
-  const memory = new Memory(() => source.version());
+  const memory = new Memory();
   const { service } = source;
-  // The digest, so that no key lies in memory longer than its request.
-  const asker = ({ credential }: Call): string => (credential === null ? '' : sha256(credential.reveal()));
-  const ask = (question: string, call: Call, read: () => Promise<Reply<Batch | null>>) =>
-    call.credential === null ? read() : memory.answer(`${question} ${asker(call)}`, read);
+  // A request brings one Secret, which is authenticated first: what held then is an answer from within the request.
+  const askers = new WeakMap<Secret, Asker>();
+  const ask = (
+    { credential }: Pick<Call, 'credential'>,
+    question: string,
+    read: () => Promise<Reply<Batch | null>>,
+  ): Promise<Reply<Batch | null>> => {
+    const asker = credential === null ? undefined : askers.get(credential);
+    return asker === undefined ? read() : memory.answer(asker.version, `${question} ${asker.digest}`, read);
+  };
   return {
-    authenticate: (credential) =>
-      credential === null
-        ? source.authenticate(credential)
-        : memory.answer(`key ${asker({ credential })}`, () => source.authenticate(credential)),
+    authenticate(credential) {
+      if (credential === null) return source.authenticate(credential);
+      // The digest, so that no key lies in memory longer than its request.
+      const asker = { digest: sha256(credential.reveal()), version: source.version() };
+      askers.set(credential, asker);
+      return memory.answer(asker.version, `key ${asker.digest}`, () => source.authenticate(credential));
+    },
     service: {
       burn: (input, call) => service.burn(input, call),
       burnBatch: (input, call) => service.burnBatch(input, call),
       initBatch: (input, call) => service.initBatch(input, call),
       executeBatch: (input, call) => service.executeBatch(input, call),
-      currentBatch: (call) => ask('current', call, () => service.currentBatch(call)),
+      currentBatch: (call) => ask(call, 'current', () => service.currentBatch(call)),
       getBatch: (input, call) =>
-        ask(`batch ${input.batchId}`, call, () => service.getBatch(input, call)) as Promise<Reply<Batch>>,
+        ask(call, `batch ${input.batchId}`, () => service.getBatch(input, call)) as Promise<Reply<Batch>>,
       close: () => service.close(),
     },
   };

@@ -28,6 +28,8 @@ export interface ServeContext {
   readonly signal: AbortSignal;
 }
 
+const JSON_CONTENT = 'application/json; charset=utf-8';
+
 type Invoke = (service: Service, input: unknown, call: Call) => Promise<Reply<unknown>>;
 
 /** The service checks its input itself, so that what was read is handed on as it is. */
@@ -85,13 +87,22 @@ export function createOperationHandler(
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   const { deps, settings, metrics } = context;
   const limit = settings.rateLimits[operation.id] ?? operation.rateLimit;
-  const fixedHeaders = { ...operationHeaders(operation, settings.basePath), ...rateLimitHeaders(limit) };
+  const fixedHeaders = operationHeaders(operation, settings.basePath);
+  const unusedLimit = rateLimitHeaders(limit);
+  const authenticate = async (credential: Secret | null, reply: FastifyReply): Promise<Principal> => {
+    try {
+      return await deps.authenticate(credential);
+    } catch (error) {
+      reply.headers(unusedLimit);
+      throw error;
+    }
+  };
 
   return async (request, reply) => {
     request.operation = operation.id;
     reply.headers(fixedHeaders);
     const credential = readCredential(request, settings.apiKeyHeader);
-    const principal = await deps.authenticate(credential);
+    const principal = await authenticate(credential, reply);
     request.keyId = principal.keyId;
     const decision = await deps.rateLimiter.consume(principal.keyId, limit);
     reply.headers(rateLimitHeaders(limit, decision));
@@ -109,6 +120,6 @@ export function createOperationHandler(
     metrics.answered(operation.id, answer);
     request.replayed = answer.meta.replayed;
     reply.headers(metaHeaders(answer.meta));
-    return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer.value));
+    return reply.header('content-type', JSON_CONTENT).send(JSON.stringify(answer.value));
   };
 }

@@ -41,7 +41,7 @@ function answerProblem(thrown: unknown, request: FastifyRequest, reply: FastifyR
   const error = servedError(thrown, request.operation);
   const problem = toProblem(error, request.id);
   request.problemCode = error.wireCode;
-  if (isOwnFault(error)) request.log.error({ err: error }, 'failed');
+  if (isOwnFault(error)) request.log.error({ requestId: request.id, err: error }, 'failed');
   void reply
     .code(problem.status)
     .headers({ ...problem.headers, [REQUEST_ID_HEADER]: request.id, 'cache-control': 'no-store' })
@@ -53,7 +53,7 @@ function createApp(deps: HttpServerDeps, settings: HttpSettings): FastifyInstanc
   const { limits } = settings;
   const app: FastifyInstance = fastify({
     logger: loggerOptions(deps.log),
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: (request) => requestIdFrom(request.headers[REQUEST_ID_HEADER]),
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -79,6 +79,8 @@ function createApp(deps: HttpServerDeps, settings: HttpSettings): FastifyInstanc
     // CONNECT never reaches a request handler.
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
+  // Each line names its request itself; a logger for each request would cost more than all its lines.
+  app.setChildLoggerFactory((logger) => logger);
   for (const field of REQUEST_FIELDS) app.decorateRequest(field, undefined);
   app.setErrorHandler(answerProblem);
   return app;
@@ -90,21 +92,23 @@ function addBookkeeping(
   gate: { readonly maxRunning: number; readonly metrics: Metrics; isClosing(): boolean },
 ): void {
   let running = 0;
-  app.addHook('onRequest', async (request, reply) => {
+  const admit = (request: FastifyRequest, reply: FastifyReply): FlywheelError | undefined => {
     reply.headers({
       [REQUEST_ID_HEADER]: request.id,
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
     });
-    if (gate.isClosing()) throw new FlywheelError('ERR_UNAVAILABLE', 'The service is shutting down.');
-    if (request.is404) throw new FlywheelError('ERR_NOT_FOUND', 'There is nothing at this path.');
+    if (gate.isClosing()) return new FlywheelError('ERR_UNAVAILABLE', 'The service is shutting down.');
+    if (request.is404) return new FlywheelError('ERR_NOT_FOUND', 'There is nothing at this path.');
     if (running >= gate.maxRunning) {
-      throw new FlywheelError('ERR_UNAVAILABLE', 'Too many requests are running.');
+      return new FlywheelError('ERR_UNAVAILABLE', 'Too many requests are running.');
     }
     running += 1;
     request.counted = true;
     gate.metrics.running(1);
-  });
+    return undefined;
+  };
+  app.addHook('onRequest', (request, reply, done) => done(admit(request, reply)));
   const release = (request: FastifyRequest): void => {
     if (request.counted !== true) return;
     request.counted = false;
@@ -116,8 +120,11 @@ function addBookkeeping(
     if (gate.isClosing()) reply.header('connection', 'close');
     done();
   });
-  app.addHook('onRequestAbort', async (request) => release(request));
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onRequestAbort', (request, done) => {
+    release(request);
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
     release(request);
     gate.metrics.finished({
       operation: request.operation ?? 'none',
@@ -125,6 +132,7 @@ function addBookkeeping(
       seconds: reply.elapsedTime / 1_000,
     });
     logAnswer(request, reply);
+    done();
   });
 }
 

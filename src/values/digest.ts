@@ -1,5 +1,5 @@
 /** SHA-256 digests, as lowercase hex. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject, type JsonValue } from './canonical-json.js';
 
 declare const brand: unique symbol;
@@ -10,8 +10,7 @@ export type Sha256 = string & { readonly [brand]: 'Sha256' };
 export const isSha256 = (text: string): text is Sha256 => /^[0-9a-f]{64}$/.test(text);
 
 /** SHA-256 of bytes, or of text in UTF-8. */
-export const sha256 = (data: Uint8Array | string): Sha256 =>
-  createHash('sha256').update(data).digest('hex') as Sha256;
+export const sha256 = (data: Uint8Array | string): Sha256 => hash('sha256', data, 'hex') as Sha256;
 
 /** The hash of a proof: SHA-256 of its canonical JSON (contract, section 1.6). */
 export const proofHash = (proof: JsonObject): Sha256 => sha256(canonicalJson(proof));

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Service } from '../../../src/contract/service.js';
 import { rememberReads } from '../../../src/http/remembered-reads.js';
 import { Secret } from '../../../src/values/secret.js';
 import { type FakeService, fakeAuthenticate, fakeService, GOOD_KEY } from '../../support/fake-service.js';
 
 const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
-const call = { credential: new Secret(GOOD_KEY) };
-const other = { credential: new Secret(`${GOOD_KEY}2`) };
 
 describe('rememberReads', () => {
   let fake: FakeService;
@@ -28,24 +27,32 @@ describe('rememberReads', () => {
   });
   const asked = (): readonly string[] => fake.calls.map(({ operation }) => operation);
 
+  /** A request as the server makes it: authenticated first, with a Secret of its own. */
+  const request = async <Value>(
+    read: (service: Service, call: { readonly credential: Secret }) => Promise<Value>,
+    key = GOOD_KEY,
+  ): Promise<readonly [string, Value]> => {
+    const credential = new Secret(key);
+    const { keyId } = await reads.authenticate(credential);
+    return [keyId, await read(reads.service, { credential })];
+  };
+  const current = (key?: string) => request((service, call) => service.currentBatch(call), key);
+  const status = () => request((service, call) => service.getBatch({ batchId: BATCH_ID }, call));
+
   it('asks once for each question and key while nothing is written', async () => {
     for (let time = 0; time < 3; time += 1) {
-      await reads.service.currentBatch(call);
-      await reads.service.currentBatch(other);
-      await reads.service.getBatch({ batchId: BATCH_ID }, call);
-      expect(await reads.authenticate(call.credential)).toEqual({ keyId: 'key-' });
-      expect(await reads.authenticate(other.credential)).toEqual({ keyId: 'key-2' });
+      expect((await current())[0]).toBe('key-');
+      expect((await current(`${GOOD_KEY}2`))[0]).toBe('key-2');
+      await status();
     }
     expect(asked()).toEqual(['currentBatch', 'currentBatch', 'getBatch']);
     expect(logins).toBe(2);
   });
 
   it('asks again after every write', async () => {
-    await reads.service.currentBatch(call);
-    await reads.authenticate(call.credential);
+    await current();
     version += 1;
-    await reads.service.currentBatch(call);
-    await reads.authenticate(call.credential);
+    await current();
     expect([asked().length, logins]).toEqual([2, 2]);
   });
 
@@ -54,16 +61,16 @@ describe('rememberReads', () => {
       version += 1;
       return { value: null, meta: { replayed: false } };
     });
-    await reads.service.currentBatch(call);
+    await current();
     fake.answer('currentBatch', () => ({ value: null, meta: { replayed: true } }));
-    expect((await reads.service.currentBatch(call)).meta.replayed).toBe(true);
+    expect((await current())[1].meta.replayed).toBe(true);
   });
 
   it('keeps no failure, and never lets a missing key in', async () => {
     fake.answer('getBatch', () => Promise.reject(new Error('not yet')));
-    await expect(reads.service.getBatch({ batchId: BATCH_ID }, call)).rejects.toThrow('not yet');
+    await expect(status()).rejects.toThrow('not yet');
     fake.answer('getBatch', () => ({ value: null, meta: { replayed: false } }));
-    await expect(reads.service.getBatch({ batchId: BATCH_ID }, call)).resolves.toBeDefined();
+    await expect(status()).resolves.toBeDefined();
     await expect(reads.authenticate(null)).rejects.toMatchObject({ code: 'ERR_UNAUTHORIZED' });
     await expect(reads.authenticate(new Secret('unknown'))).rejects.toMatchObject({
       code: 'ERR_UNAUTHORIZED',
