@@ -2,9 +2,10 @@
  * Sends one request that changes something: its key is on disk before the first try and goes away when the outcome is
  * known (contract, section 2.5).
  */
-import type { Call, ElementOutcome, Reply } from '../contract/call.js';
+import type { BatchCost, Call, ElementOutcome, Reply } from '../contract/call.js';
 import { ERRORS } from '../errors/codes.js';
 import { FlywheelError, wrapUnknown } from '../errors/flywheel-error.js';
+import { formatTokenAmount } from '../values/token-amount.js';
 import type { Session } from './command.js';
 import type { JournalEntry, JournalRequest, OpenedService } from './context.js';
 import { resumeCommand } from './resume-command.js';
@@ -68,10 +69,19 @@ export function callWith(
   };
 }
 
+const SOL_DECIMALS = 9;
+
+/** What a batch has cost so far, and what of it came back. */
+function costSentence({ feeLamports, rentPaidLamports, rentReclaimedLamports }: BatchCost): string {
+  const sol = (lamports: bigint): string => `${formatTokenAmount(lamports, SOL_DECIMALS)} SOL`;
+  return `Cost so far: fees ${sol(feeLamports)}, rent ${sol(rentPaidLamports)} of which ${sol(rentReclaimedLamports)} came back.`;
+}
+
 /** Says on stderr what the reply tells beside its value. */
 export function noteReply(session: Session, reply: Reply<unknown>): void {
   if (reply.meta.replayed)
     session.output.notice('Done before: this is the outcome of the first request with this key.');
+  if (reply.meta.cost !== undefined) session.output.notice(costSentence(reply.meta.cost));
   if (reply.meta.requestId !== undefined) session.output.detail(`request id: ${reply.meta.requestId}`);
 }
 

@@ -24,7 +24,14 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
       hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
     });
   }
-  const { description, decimals, value, problem } = await inspectBatch(opened.chain, opened.trusted, batch);
+  const { description, decimals, value, problem } = await inspectBatch(
+    opened.chain,
+    opened.trusted,
+    batch,
+  ).catch(async (error: unknown) => {
+    await refuseClosed(session, batch.id);
+    throw error;
+  });
   session.output.result(value, (style) => [
     ...viewBatchContent(description, { decimals }, style),
     problem === null
@@ -32,6 +39,18 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
       : style.bad(`Not to be approved: ${problem}`),
   ]);
   return undefined;
+}
+
+/** The accounts of an executed batch are closed, so there is nothing to read; that is not a danger, and is said as it is. */
+async function refuseClosed(session: Session, batchId: string): Promise<void> {
+  const opened = await session.service();
+  const { value } = await opened.service.getBatch({ batchId }, callWith(session, opened));
+  if (value.status !== 'EXECUTED') return;
+  throw new FlywheelError(
+    'ERR_BATCH_NOT_FOUND',
+    `Batch ${batchId} is EXECUTED and its accounts are closed: nothing of it is left on chain to inspect.`,
+    { hint: `\`flywheel batch status ${batchId}\` lists its transactions.` },
+  );
 }
 
 export const command: CommandSpec = {
