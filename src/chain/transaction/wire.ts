@@ -145,31 +145,33 @@ export function decodeTransaction(bytes: Uint8Array): WireTransaction {
   return { signatures, message: decodeMessage(messageBytes), messageBytes };
 }
 
+/** Shared by all writers, of which one works at a time. */
+let scratch = new Uint8Array(2 * MAX_TRANSACTION_BYTES);
+
 /** Puts the pieces of a message into one run of bytes. */
 class WireWriter {
-  #buffer = new Uint8Array(MAX_TRANSACTION_BYTES);
   #length = 0;
 
   #room(count: number): number {
     const start = this.#length;
     this.#length += count;
-    if (this.#length > this.#buffer.length) {
+    if (this.#length > scratch.length) {
       const larger = new Uint8Array(this.#length * 2);
-      larger.set(this.#buffer.subarray(0, start));
-      this.#buffer = larger;
+      larger.set(scratch.subarray(0, start));
+      scratch = larger;
     }
     return start;
   }
 
   byte(value: number): this {
     const at = this.#room(1);
-    this.#buffer[at] = value;
+    scratch[at] = value;
     return this;
   }
 
   put(bytes: Uint8Array): this {
     const at = this.#room(bytes.length);
-    this.#buffer.set(bytes, at);
+    scratch.set(bytes, at);
     return this;
   }
 
@@ -184,7 +186,7 @@ class WireWriter {
   }
 
   finish(): Uint8Array {
-    return this.#buffer.slice(0, this.#length);
+    return scratch.slice(0, this.#length);
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Address } from '../../../values/address.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
 import { orderMessageKeys } from '../../transaction/message-keys.js';
-import { encodeTransaction } from '../../transaction/wire.js';
+import { encodeTransaction, type WireInstruction } from '../../transaction/wire.js';
 
 /** Accounts in one run at most: 64, less the payer and the compute-budget program. */
 const MAX_GROUP_ACCOUNTS = 62;
@@ -27,29 +27,35 @@ function rightsIn(accounts: readonly AccountMeta[]): Map<Address, Rights> {
   return rights;
 }
 
+/** What a group gives its accounts so far. */
+class GroupRights {
+  readonly #rights = new Map<Address, Rights>();
+  readonly #programs = new Set<Address>();
+
+  /** Takes a call in. @returns `false` if it asks for other rights than those given, or for more than a run can have. */
+  add(call: Instruction): boolean {
+    this.#programs.add(call.program);
+    for (const [address, wanted] of rightsIn(call.accounts)) {
+      const given = this.#rights.get(address);
+      if (given !== undefined && (given.signer !== wanted.signer || given.writable !== wanted.writable)) {
+        return false;
+      }
+      this.#rights.set(address, wanted);
+    }
+    for (const program of this.#programs) if (this.#rights.get(program)?.writable === true) return false;
+    return new Set([...this.#rights.keys(), ...this.#programs]).size <= MAX_GROUP_ACCOUNTS;
+  }
+}
+
 /**
- * How many of the calls, from `start`, may share a run: a transaction gives an account the same rights in all of its
+ * How many of the calls, from the first, may share a run: a transaction gives an account the same rights in all of its
  * instructions and never lets a called program be written, so the calls have to agree on every account.
  */
-export function groupLength(calls: readonly Instruction[], start: number): number {
-  const rights = new Map<Address, Rights>();
-  const programs = new Set<Address>();
-  for (let end = start; end < calls.length; end += 1) {
-    const call = calls[end];
-    if (call === undefined) break;
-    programs.add(call.program);
-    for (const [address, wanted] of rightsIn(call.accounts)) {
-      const given = rights.get(address);
-      const agrees =
-        given === undefined || (given.signer === wanted.signer && given.writable === wanted.writable);
-      if (!agrees && end > start) return end - start;
-      rights.set(address, wanted);
-    }
-    const writesProgram = [...programs].some((program) => rights.get(program)?.writable === true);
-    const tooMany = new Set([...rights.keys(), ...programs]).size > MAX_GROUP_ACCOUNTS;
-    if ((writesProgram || tooMany) && end > start) return end - start;
-  }
-  return calls.length - start;
+export function groupLength(calls: readonly Instruction[]): number {
+  if (calls.length <= 1) return calls.length;
+  const rights = new GroupRights();
+  const stranger = calls.findIndex((call, at) => !rights.add(call) && at > 0);
+  return stranger < 0 ? calls.length : stranger;
 }
 
 /** A run as LiteSVM takes it. */
@@ -61,31 +67,35 @@ export interface CompiledRun {
   readonly writable: readonly Address[];
 }
 
+function compileCall(
+  { program, accounts, data }: Instruction,
+  indexOf: ReadonlyMap<Address, number>,
+): WireInstruction {
+  const accountIndexes = new Uint8Array(accounts.length);
+  for (let at = 0; at < accounts.length; at += 1) {
+    const account = accounts[at];
+    if (account !== undefined) accountIndexes[at] = indexOf.get(account.address) ?? 0;
+  }
+  return { programIndex: indexOf.get(program) ?? 0, accountIndexes, data };
+}
+
 /** Lays out instructions as a legacy transaction whose signatures are all zero. */
-export function compileRun(payer: Address, instructions: readonly Instruction[]): CompiledRun {
-  const { keys, indexOf, signers, writableSigners, writableNonSigners } = orderMessageKeys(
-    payer,
+export function compileRun(payer: Address, calls: readonly Instruction[]): CompiledRun {
+  const { keys, indexOf, signers, writableSigners, writableNonSigners } = orderMessageKeys(payer, calls);
+  const instructions: WireInstruction[] = [];
+  for (const call of calls) instructions.push(compileCall(call, indexOf));
+  const bytes = encodeTransaction(new Array<Uint8Array>(signers).fill(NO_SIGNATURE), {
+    version: 'legacy',
+    requiredSignatures: signers,
+    readonlySigned: signers - writableSigners,
+    readonlyUnsigned: keys.length - signers - writableNonSigners,
+    staticKeys: keys,
+    blockhash: NO_BLOCKHASH,
     instructions,
+    lookups: [],
+  });
+  const writable = keys.filter(
+    (_, at) => (at > 0 && at < writableSigners) || (at >= signers && at < signers + writableNonSigners),
   );
-  const indexes = (accounts: readonly AccountMeta[]) =>
-    Uint8Array.from(accounts, ({ address }) => indexOf.get(address) ?? 0);
-  const bytes = encodeTransaction(
-    Array.from({ length: signers }, () => NO_SIGNATURE),
-    {
-      version: 'legacy',
-      requiredSignatures: signers,
-      readonlySigned: signers - writableSigners,
-      readonlyUnsigned: keys.length - signers - writableNonSigners,
-      staticKeys: keys,
-      blockhash: NO_BLOCKHASH,
-      instructions: instructions.map(({ program, accounts, data }) => ({
-        programIndex: indexOf.get(program) ?? 0,
-        accountIndexes: indexes(accounts),
-        data,
-      })),
-      lookups: [],
-    },
-  );
-  const writable = [...keys.slice(1, writableSigners), ...keys.slice(signers, signers + writableNonSigners)];
   return { bytes, keys, writable };
 }

@@ -13,6 +13,7 @@ import { loadNative } from '../vm/native.js';
 import { type AccountSource, type RuntimeClock, Vm, type VmRun } from '../vm/vm.js';
 import { readBudget } from './budget.js';
 import type { NativeProgram } from './invocation.js';
+import { LOG_TRUNCATED, tellsOfCall } from './log-collector.js';
 import { Machine, RUN_PAYER, type Stop } from './machine.js';
 import { Overlay } from './overlay.js';
 import { mayStandAs } from './rent.js';
@@ -74,6 +75,8 @@ interface Prepared {
   readonly clock: RuntimeClock;
   readonly signature: Uint8Array;
 }
+
+const UNKNOWN_ERROR: TransactionError = { kind: 'transaction', error: 'Unknown' };
 
 /** A fee payer who has paid; `after` is all that a failed transaction changes. */
 interface Charge {
@@ -146,17 +149,28 @@ export class LocalRuntime implements Runtime {
     const accounts = resolveAccounts(wire.message, source);
     const prepared: Prepared = { accounts, source, clock, signature };
     this.#vm.setClock(clock);
-    const named = accounts.map(({ address }) => address);
+    const instructions = resolveInstructions(wire.message, accounts) ?? [];
+    const native = instructions.some(({ program }) => this.#native.has(program));
+    // One that cannot get past its native instruction depends on what decides about its start, and on nothing else.
+    const named = native
+      ? [...wire.message.staticKeys.slice(0, 1), ...instructions.map(({ program }) => program)]
+      : accounts.map(({ address }) => address);
     for (const { table } of wire.message.lookups) named.push(table);
     this.#vm.load(named, source);
-    const run = this.#vm.send(transaction, { verifySignatures: true, limitLogs: true });
-    return run.failed ? this.#failed(prepared, wire, run) : this.#succeeded(prepared, run);
+    const run = this.#vm.send(transaction, { verifySignatures: true, limitLogs: !native });
+    if (!run.failed) return this.#succeeded(prepared, run);
+    const charge = this.#charge(prepared);
+    if (charge === null) return refused(run.error ?? UNKNOWN_ERROR, signature);
+    return native ? this.#runNatively(prepared, instructions, charge) : this.#failed(signature, run, charge);
   }
 
   #succeeded({ accounts, signature }: Prepared, run: VmRun): ExecutionResult {
     const writable = accounts.filter((meta) => meta.writable).map((meta) => meta.address);
     const before = writable.map((address) => this.#vm.peek(address));
-    const after = writable.map((address) => this.#vm.read(address));
+    const { logs } = run;
+    // Lines that were cut off may have told of it.
+    const systemRan = tellsOfCall(logs, SYSTEM_PROGRAM) || logs.at(-1) === LOG_TRUNCATED;
+    const after = writable.map((address) => this.#vm.read(address, systemRan));
     const changes = new Map<Address, AccountState | null>();
     writable.forEach((address, at) => {
       const state = after[at] ?? null;
@@ -166,29 +180,21 @@ export class LocalRuntime implements Runtime {
       error: null,
       landed: true,
       changes,
-      logs: run.logs,
+      logs,
       computeUnits: run.computeUnits,
       // Lamports that the accounts have lost together are the fee: nothing else takes any away.
       feeLamports: sumOf(before) - sumOf(after),
     });
   }
 
-  #failed(prepared: Prepared, wire: WireTransaction, run: VmRun): ExecutionResult {
-    const { accounts, signature } = prepared;
-    const charge = this.#charge(prepared);
-    const error = run.error ?? { kind: 'transaction', error: 'Unknown' };
-    if (charge === null) return refused(error, signature);
-    const instructions = resolveInstructions(wire.message, accounts) ?? [];
-    if (instructions.some(({ program }) => this.#native.has(program))) {
-      return this.#runNatively(prepared, instructions, charge);
-    }
+  #failed(signature: Uint8Array, run: VmRun, { payer, after, feeLamports }: Charge): ExecutionResult {
     return new Result(signature, {
-      error,
+      error: run.error,
       landed: true,
-      changes: new Map([[charge.payer, charge.after]]),
+      changes: new Map([[payer, after]]),
       logs: run.logs,
       computeUnits: run.computeUnits,
-      feeLamports: charge.feeLamports,
+      feeLamports,
     });
   }
 
@@ -197,7 +203,7 @@ export class LocalRuntime implements Runtime {
     const payer = accounts[0]?.address;
     if (payer === undefined) return null;
     const before = source.get(payer);
-    const after = this.#vm.read(payer);
+    const after = this.#vm.readLamports(payer);
     if (after === before) return null;
     return { payer, after, feeLamports: sumOf([before]) - sumOf([after]) };
   }

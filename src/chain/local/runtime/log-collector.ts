@@ -2,10 +2,17 @@
 import type { Address } from '../../../values/address.js';
 import { LOG_BYTES_LIMIT } from '../vm/vm.js';
 
+/** What stands in the place of the lines beyond the limit. */
+export const LOG_TRUNCATED = 'Log truncated';
+
 /** A line by which the machine says that a program begins; a program's own lines always begin with `Program log: ` or the like. */
 const INVOKE_LINE = /^Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[(\d+)\]$/;
 /** What a "consumed … of … compute units" line of a native program would take; it is not written, as nothing was metered. */
 const UNWRITTEN_LINE_BYTES = 89;
+
+/** Do these lines, complete, tell of a call of this program? */
+export const tellsOfCall = (lines: readonly string[], program: Address): boolean =>
+  lines.some((line) => line.startsWith(`Program ${program} invoke`));
 
 /** How deep a line says a program begins, or `undefined` for any other line. */
 export function invokeDepth(line: string): number | undefined {
@@ -14,12 +21,11 @@ export function invokeDepth(line: string): number | undefined {
   return depth === undefined ? undefined : Number(depth);
 }
 
-/** A line of a run as it reads when its programs were called from `depth` levels further up. */
-export function nestLine(line: string, depth: number): string {
-  const own = invokeDepth(line);
-  return own === undefined ? line : line.replace(/\[\d+\]$/, `[${own + depth}]`);
-}
+/** A line by which a program begins, as it reads `depth` deep. */
+export const nestLine = (line: string, depth: number): string =>
+  `${line.slice(0, line.lastIndexOf('['))}[${depth}]`;
 
+/** Gathers the lines of one transaction. */
 export class LogCollector {
   readonly lines: string[] = [];
   #bytes = 0;
@@ -32,7 +38,7 @@ export class LogCollector {
       this.lines.push(line);
     } else if (!this.#truncated) {
       this.#truncated = true;
-      this.lines.push('Log truncated');
+      this.lines.push(LOG_TRUNCATED);
     }
   }
 

@@ -3,16 +3,16 @@
  * LiteSVM. Signatures, fees and the closing rent rule are the runtime's.
  */
 import { type Address, addressFromBytes } from '../../../values/address.js';
-import { COMPUTE_BUDGET_PROGRAM } from '../../programs.js';
+import { COMPUTE_BUDGET_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import { transfer } from '../../system.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
-import { MAX_INSTRUCTION_TRACE } from '../../transaction/limits.js';
+import { DEFAULT_INSTRUCTION_COMPUTE_UNITS, MAX_INSTRUCTION_TRACE } from '../../transaction/limits.js';
 import type { RuntimeClock, Vm, VmRun } from '../vm/vm.js';
 import { budgetInstructions, type TransactionBudget } from './budget.js';
 import { type CompiledRun, compileRun, groupLength } from './call-group.js';
 import { InstructionFailure, type InstructionFault } from './failure.js';
 import type { Invocation, NativeProgram } from './invocation.js';
-import { invokeDepth, LogCollector, nestLine } from './log-collector.js';
+import { invokeDepth, LogCollector, nestLine, tellsOfCall } from './log-collector.js';
 import { EMPTY_ACCOUNT, type Overlay } from './overlay.js';
 import { describeFault, isCallable } from './program-rules.js';
 
@@ -85,7 +85,7 @@ export class Machine {
       if (program === undefined || this.#runsHere(program) || !this.#isCallable(program)) break;
       end += 1;
     }
-    return groupLength(calls.slice(start, end), 0);
+    return groupLength(calls.slice(start, end));
   }
 
   #isCallable(program: Address): boolean {
@@ -162,7 +162,7 @@ export class Machine {
     if (program !== undefined && !this.#isCallable(program)) {
       return { position: 0, fault: { error: 'UnsupportedProgramId' } };
     }
-    const { overlay, budget } = this.#parts;
+    const { budget } = this.#parts;
     const computeUnits = budget.computeUnits - this.#units;
     if (computeUnits <= 0) return { position: 0, fault: { error: 'ComputationalBudgetExceeded' } };
     const outcome = this.#runWithRentLoans(calls, { ...budget, computeUnits });
@@ -171,7 +171,8 @@ export class Machine {
     const stop = this.#account(own, run, leading + loans.size, depth);
     if (stop !== null) return stop;
     if (run.error === null) {
-      for (const address of compiled.writable) this.#keep(address, loans.has(address), overlay);
+      const systemRan = loans.size > 0 || tellsOfCall(own, SYSTEM_PROGRAM);
+      for (const address of compiled.writable) this.#keep(address, loans.has(address), systemRan);
       return null;
     }
     const { error } = run;
@@ -188,24 +189,37 @@ export class Machine {
 
   /** Books the log lines, the calls and the compute units of a run. */
   #account(lines: readonly string[], run: VmRun, extraCalls: number, depth: number): Stop | null {
-    for (const line of lines) this.logs.add(depth === 1 ? line : nestLine(line, depth - 1));
     this.#units += Math.max(0, Number(run.computeUnits) - extraCalls * BUILTIN_CALL_UNITS);
-    const depths = lines.flatMap((line) => invokeDepth(line) ?? []);
-    if (!this.#count(depths.length))
-      return { position: 0, fault: { error: 'MaxInstructionTraceLengthExceeded' } };
-    if (depths.some((inner) => inner + depth - 1 > MAX_DEPTH))
-      return { position: 0, fault: { error: 'CallDepth' } };
-    return null;
+    let calls = 0;
+    let deepest = depth;
+    for (const line of lines) {
+      const own = invokeDepth(line);
+      this.logs.add(own === undefined || depth === 1 ? line : nestLine(line, own + depth - 1));
+      if (own === undefined) continue;
+      calls += 1;
+      deepest = Math.max(deepest, own + depth - 1);
+    }
+    if (!this.#count(calls)) return { position: 0, fault: { error: 'MaxInstructionTraceLengthExceeded' } };
+    return deepest > MAX_DEPTH ? { position: 0, fault: { error: 'CallDepth' } } : null;
   }
 
-  #keep(address: Address, lent: boolean, overlay: Overlay): void {
+  #keep(address: Address, lent: boolean, systemRan: boolean): void {
+    const { overlay } = this.#parts;
     const before = overlay.get(address);
-    const after = this.#parts.vm.read(address);
+    const after = this.#parts.vm.read(address, systemRan);
     if (after === before) return;
     overlay.set(
       address,
       lent && after !== null ? { ...after, lamports: after.lamports - RENT_LOAN_LAMPORTS } : after,
     );
+  }
+
+  /** The instructions that give a run its budget; none where a run of these calls has it by default. */
+  #lead(calls: readonly Instruction[], budget: TransactionBudget, loans: number): readonly Instruction[] {
+    const byDefault = calls.length * DEFAULT_INSTRUCTION_COMPUTE_UNITS;
+    if (budget.heapBytes === null && budget.computeUnits === byDefault && loans === 0) return [];
+    const computeUnits = budget.computeUnits + (2 + loans) * BUILTIN_CALL_UNITS;
+    return budgetInstructions({ ...budget, computeUnits });
   }
 
   /**
@@ -216,8 +230,7 @@ export class Machine {
     const { vm, overlay } = this.#parts;
     const loans = new Set<Address>();
     for (;;) {
-      const computeUnits = budget.computeUnits + (2 + loans.size) * BUILTIN_CALL_UNITS;
-      const lead = budgetInstructions({ ...budget, computeUnits });
+      const lead = this.#lead(calls, budget, loans.size);
       const trail = [...loans].map((to) => transfer({ from: RUN_PAYER, to, lamports: RENT_LOAN_LAMPORTS }));
       const compiled: CompiledRun = compileRun(RUN_PAYER, [...lead, ...calls, ...trail]);
       vm.load(compiled.keys.slice(1), overlay);

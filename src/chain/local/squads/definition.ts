@@ -76,7 +76,7 @@ export interface Definition<Name extends InstructionName, Accounts> {
 /** A definition whose types are only known to itself. */
 export interface AnyDefinition {
   readonly name: InstructionName;
-  readonly accounts: Readonly<Record<string, AccountRule<unknown, AnyScope>>>;
+  readonly accounts: readonly (readonly [string, AccountRule<unknown, AnyScope>])[];
   readonly checks: readonly Rule<AnyScope>[];
   readonly effect: (scope: AnyScope) => void;
 }
@@ -85,6 +85,7 @@ export interface AnyDefinition {
 export type AnyScope = Scope<Record<string, Loaded<unknown>>, unknown>;
 
 /** States an instruction; its own types end here, as the machinery fills its scope by the rules it states. */
-export const instruction = <Name extends InstructionName, Accounts>(
+export const instruction = <Name extends InstructionName, Accounts extends object>(
   definition: Definition<Name, Accounts>,
-): AnyDefinition => definition as unknown as AnyDefinition;
+): AnyDefinition =>
+  ({ ...definition, accounts: Object.entries(definition.accounts) }) as unknown as AnyDefinition;

@@ -11,8 +11,14 @@ import { fail } from './errors.js';
 
 type AnyRule = AccountRule<unknown, AnyScope>;
 
-/** What data reads as, remembered with the data: an account's bytes are never changed in place. */
-const decoded = new WeakMap<Uint8Array, unknown>();
+/** What data reads as, for the accounts met last: an account's bytes are never changed in place. */
+const decoded = new Map<Uint8Array, unknown>();
+const MAX_DECODED = 256;
+
+function remember(data: Uint8Array, value: unknown): void {
+  if (decoded.size >= MAX_DECODED) decoded.clear();
+  decoded.set(data, value);
+}
 
 /** Step 3, kind *state*. */
 function loadState(invocation: Invocation, name: string, rule: AnyRule, meta: AccountMeta): unknown {
@@ -28,7 +34,7 @@ function loadState(invocation: Invocation, name: string, rule: AnyRule, meta: Ac
   if (known !== undefined) return known;
   const value = tryDecode(layout.fields, data, TYPE_MARK_BYTES);
   if (value === undefined) fail(invocation, 'AccountDidNotDeserialize', name);
-  decoded.set(data, value);
+  remember(data, value);
   return value;
 }
 
@@ -43,7 +49,13 @@ function load(
   if (rule.kind === 'signer' && !meta.signer) fail(invocation, 'AccountNotSigner', name);
   if (rule.kind === 'systemProgram' && meta.address !== SYSTEM_PROGRAM)
     fail(invocation, 'InvalidProgramId', name);
-  return { ...meta, value: rule.kind === 'state' ? loadState(invocation, name, rule, meta) : undefined };
+  const { address, signer, writable } = meta;
+  return {
+    address,
+    signer,
+    writable,
+    value: rule.kind === 'state' ? loadState(invocation, name, rule, meta) : undefined,
+  };
 }
 
 function requireAll<Subject>(
@@ -86,30 +98,39 @@ function writeBack(
   data.set(layout.typeMark);
   const fits = tryEncodeInto(layout.fields, value as object, data, TYPE_MARK_BYTES);
   if (!fits) fail(invocation, 'AccountDidNotSerialize', name);
-  decoded.set(data, value);
+  remember(data, value);
   invocation.set(address, { ...state, data });
+}
+
+/** An account of the instruction being run, with its rule. */
+interface Entry {
+  readonly name: string;
+  readonly rule: AnyRule;
+  readonly account: Loaded<unknown>;
 }
 
 /** Runs one instruction whose arguments have been decoded: steps 3 to 7. */
 export function runInstruction(definition: AnyDefinition, args: unknown, invocation: Invocation): void {
-  const rules = Object.entries(definition.accounts);
   const accounts: Record<string, Loaded<unknown>> = {};
-  rules.forEach(([name, rule], position) => {
-    accounts[name] = load(invocation, name, rule, invocation.accounts[position]);
-  });
-  const scope: AnyScope = { accounts, args, invocation, remaining: invocation.accounts.slice(rules.length) };
-  const each = Object.entries(accounts).map(([name, account]) => ({
-    name,
-    account,
-    rule: definition.accounts[name] as AnyRule,
-  }));
-  for (const { name, account, rule } of each) {
+  const entries: Entry[] = [];
+  for (const [name, rule] of definition.accounts) {
+    const account = load(invocation, name, rule, invocation.accounts[entries.length]);
+    accounts[name] = account;
+    entries.push({ name, rule, account });
+  }
+  const scope: AnyScope = {
+    accounts,
+    args,
+    invocation,
+    remaining: invocation.accounts.slice(entries.length),
+  };
+  for (const { name, rule, account } of entries) {
     if (rule.creation !== undefined) create(scope, name, account, rule.creation);
   }
-  for (const { name, rule } of each) requireAll(invocation, rule.constraints, scope, name);
+  for (const { name, rule } of entries) requireAll(invocation, rule.constraints, scope, name);
   requireAll(invocation, definition.checks, scope);
   definition.effect(scope);
-  for (const { name, account, rule } of each) {
+  for (const { name, rule, account } of entries) {
     if (rule.writtenBack) writeBack(invocation, name, rule, account);
   }
 }

@@ -36,6 +36,7 @@ export interface NativeSvm {
   setClock(clock: object): void;
   setAccount(address: Uint8Array, account: NativeAccount): void;
   getAccount(address: Uint8Array): NativeAccount | null;
+  getBalance(address: Uint8Array): bigint | null;
   addProgram(address: Uint8Array, program: Uint8Array): void;
   /** Takes legacy and versioned bytes alike. Ends the process on bytes that are no transaction. */
   sendVersionedTransaction(transaction: Uint8Array): NativeMetadata | NativeFailure;

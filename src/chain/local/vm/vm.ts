@@ -2,7 +2,7 @@
 import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
 import type { AccountState } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
-import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
+import { SQUADS_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../programs.js';
 import { transactionError } from './errors.js';
 import type { NativeAccount, NativeFailure, NativeMetadata, NativeModule, NativeSvm } from './native.js';
 
@@ -52,6 +52,9 @@ const MAX_HELD_ACCOUNTS = 4_096;
 /** As on a cluster; a program writing more gets "Log truncated". */
 export const LOG_BYTES_LIMIT = 10_000n;
 
+/** Programs that give an account away only by closing it, which takes its data: less has to be read back of theirs. */
+const KEEP_OWNER: ReadonlySet<Address> = new Set([TOKEN_PROGRAM, TOKEN_2022_PROGRAM]);
+
 const sameBytes = (left: Uint8Array, right: Uint8Array): boolean =>
   left.length === right.length && Buffer.compare(left, right) === 0;
 
@@ -65,6 +68,8 @@ export class Vm {
   /** Programs and sysvars the instance came with: where the source has nothing, they stay. */
   readonly #builtIn = new Map<Address, AccountState>();
   #clock: RuntimeClock | null = null;
+  #verifies = true;
+  #limitsLogs = true;
 
   constructor(native: NativeModule) {
     this.#native = native;
@@ -110,12 +115,27 @@ export class Vm {
     return native === null ? null : fromNative(native);
   }
 
-  /** Reads an account back after a run; the very object that was loaded if nothing changed. */
-  read(address: Address): AccountState | null {
+  /**
+   * Reads an account back after a run; the very object that was loaded if nothing changed.
+   * @param systemRan - did the system program run? Without it a wallet can have changed in nothing but its lamports.
+   */
+  read(address: Address, systemRan: boolean): AccountState | null {
     const before = this.#held.get(address) ?? null;
+    if (!systemRan && before?.owner === SYSTEM_PROGRAM && before.data.length === 0)
+      return this.readLamports(address);
     const native = this.#svm.getAccount(addressBytes(address));
     const after = native === null || native.lamports() === 0n ? null : this.#version(native, before);
     if (after !== before) this.#held.set(address, after);
+    return after;
+  }
+
+  /** Reads a loaded account back that can have changed in nothing but its lamports. */
+  readLamports(address: Address): AccountState | null {
+    const before = this.#held.get(address) ?? null;
+    const lamports = this.#svm.getBalance(addressBytes(address)) ?? 0n;
+    if (before === null || lamports === before.lamports) return before;
+    const after = lamports === 0n ? null : { ...before, lamports };
+    this.#held.set(address, after);
     return after;
   }
 
@@ -124,8 +144,12 @@ export class Vm {
     transaction: Uint8Array,
     options: { readonly verifySignatures: boolean; readonly limitLogs: boolean },
   ): VmRun {
-    this.#svm.setSigverify(options.verifySignatures);
-    this.#svm.setLogBytesLimit(options.limitLogs ? LOG_BYTES_LIMIT : undefined);
+    if (this.#verifies !== options.verifySignatures) this.#svm.setSigverify(options.verifySignatures);
+    this.#verifies = options.verifySignatures;
+    if (this.#limitsLogs !== options.limitLogs) {
+      this.#svm.setLogBytesLimit(options.limitLogs ? LOG_BYTES_LIMIT : undefined);
+    }
+    this.#limitsLogs = options.limitLogs;
     const outcome = this.#svm.sendVersionedTransaction(transaction);
     return new VmRun(outcome, outcome instanceof this.#native.FailedTransactionMetadata);
   }
@@ -134,9 +158,13 @@ export class Vm {
     if (before === null) return fromNative(native);
     const lamports = native.lamports();
     const data = native.data();
+    const sameData = sameBytes(data, before.data);
+    if (KEEP_OWNER.has(before.owner) && data.length === before.data.length) {
+      if (sameData && lamports === before.lamports) return before;
+      return { ...before, lamports, data: sameData ? before.data : data };
+    }
     const owner = native.owner();
     const sameOwner = sameBytes(owner, addressBytes(before.owner));
-    const sameData = sameBytes(data, before.data);
     if (sameOwner && sameData && lamports === before.lamports) return before;
     return {
       lamports,
