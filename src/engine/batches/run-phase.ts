@@ -125,9 +125,11 @@ class Phase {
     ) {
       const known = this.#pending.get(this.#ordinal(index));
       const bundle = known ?? this.#sign(index, recent);
+      if (this.#repeatsRefusal(bundle, window.length === 0)) break;
       if (known === undefined) fresh.push(bundle);
       window.push(bundle);
     }
+    if (window.length === 0) return;
     await store.transaction(async (tx) => {
       await this.#settle(tx);
       if (!this.#begun) await this.#input.before?.(tx);
@@ -140,6 +142,15 @@ class Phase {
       window.map(({ transactions }) => transactions.map(({ bytes }) => bytes)),
     );
     await this.#readReceipt(window, receipt);
+  }
+
+  /** The very bytes that an earlier run saw refused, with no block since, would be refused again. */
+  #repeatsRefusal({ bundleId: id }: BundleRecord, isNext: boolean): boolean {
+    const refused = this.#input.stored.find((bundle) => bundle.status === 'FAILED' && bundle.bundleId === id);
+    if (refused === undefined) return false;
+    if (isNext)
+      this.#failure = failureOf(refused, refused.failedTransaction ?? 0, refused.errorMessage ?? '');
+    return true;
   }
 
   async #readReceipt(window: readonly BundleRecord[], receipt: readonly (Rejection | null)[]): Promise<void> {
@@ -200,12 +211,7 @@ class Phase {
   #fail(bundle: BundleRecord, failedTransaction: number, reason: string): void {
     this.#pending.delete(bundle.ordinal);
     this.#unsaved.push({ id: bundle.id, status: 'FAILED', errorMessage: reason, failedTransaction });
-    const at = bundle.firstTransaction + failedTransaction;
-    this.#failure = {
-      failedTransaction: at,
-      firstTransaction: bundle.firstTransaction,
-      message: `Transaction ${at} failed: ${reason}.`,
-    };
+    this.#failure = failureOf(bundle, failedTransaction, reason);
   }
 
   async #settle(tx: StoreTransaction): Promise<void> {
@@ -262,4 +268,13 @@ class Phase {
     const index = ordinal - (this.#input.firstOrdinal ?? 0);
     return index >= 0 && index < this.#input.drafts.length ? index : undefined;
   }
+}
+
+function failureOf(bundle: BundleRecord, failedTransaction: number, reason: string): PhaseFailure {
+  const at = bundle.firstTransaction + failedTransaction;
+  return {
+    failedTransaction: at,
+    firstTransaction: bundle.firstTransaction,
+    message: `Transaction ${at} failed: ${reason}.`,
+  };
 }

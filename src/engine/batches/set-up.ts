@@ -1,9 +1,11 @@
 /** Brings a planned batch onto the chain and ends with its approval; resumable after every bundle. */
 import type { Chain } from '../../chain/chain.js';
+import { memo } from '../../chain/memo.js';
 import { SQUADS_PROGRAM } from '../../chain/programs.js';
 import { proposalApprove } from '../../chain/squads/instructions/proposal.js';
 import { decodeAccount, MULTISIG } from '../../chain/squads/layouts/accounts.js';
 import { compileV0Message, partiallySign } from '../../chain/transaction/compile.js';
+import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { BundleExecution, InitResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord, FlywheelRecord, RequestRecord } from '../../store/records.js';
@@ -77,11 +79,12 @@ async function create(
 ): Promise<{ batch: BatchRecord; phase: PhaseResult }> {
   const { deps, scene } = input;
   let batch = input.batch;
+  let known = stored;
   for (let tries = 0; tries < MAX_INDEX_TRIES; tries += 1) {
     const batchIndex = batch.batchIndex ?? (await lastIndex(deps.chain, scene.flywheel)) + 1n;
     const phase = await runPhase(deps, {
-      ...common(input, stored),
-      drafts: [[createInstructions({ flywheel: scene.flywheel, batchIndex })]],
+      ...common(input, known),
+      drafts: [[createTransaction(input, batchIndex)]],
       before: (tx) => tx.batches.setBatchIndex(batch.id, batchIndex, isoTime(deps.clock.nowMs())),
     });
     batch = { ...batch, batchIndex };
@@ -92,12 +95,22 @@ async function create(
     }
     // Another batch was faster; nothing of this one has landed, so it takes the next index.
     batch = { ...batch, batchIndex: null };
+    known = [];
   }
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
     'Other batches of the multisig keep taking the next index; try again.',
   );
 }
+
+/**
+ * Two batches that take the same index at the same time would otherwise be the same bytes, so the same signature, and each
+ * would take the other's landing for its own: the memo names the batch and keeps them apart.
+ */
+const createTransaction = ({ scene, batch }: SetUpInput, batchIndex: bigint): readonly Instruction[] => [
+  memo(`batch ${batch.id}`, []),
+  ...createInstructions({ flywheel: scene.flywheel, batchIndex }),
+];
 
 async function lastIndex(chain: Chain, flywheel: FlywheelRecord): Promise<bigint> {
   const [account] = await chain.getAccounts([flywheel.multisig]);
