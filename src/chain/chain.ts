@@ -62,8 +62,8 @@ export interface ChainReader {
   /** The wire bytes of a landed transaction, or `null`. */
   getTransaction(signature: Signature): Promise<Uint8Array | null>;
 
-  /** Can a transaction with this blockhash (base58) still land? Where it is missing, every blockhash is taken for good. */
-  isBlockhashValid?(blockhash: string): Promise<boolean>;
+  /** Can a transaction with this blockhash (base58) still land? */
+  isBlockhashValid(blockhash: string): Promise<boolean>;
 }
 
 export interface Chain extends ChainReader {

@@ -164,6 +164,7 @@ export function readerOf(accounts: Accounts): ChainReader & { calls: number } {
     },
     latestBlockhash: unplanned,
     blockHeight: unplanned,
+    isBlockhashValid: unplanned,
     lookUp: unplanned,
     getTransaction: unplanned,
   };

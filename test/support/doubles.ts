@@ -6,6 +6,7 @@ export const chainOver = (chain: Chain, parts: Partial<Chain>): Chain => ({
   getAccounts: (addresses) => chain.getAccounts(addresses),
   latestBlockhash: () => chain.latestBlockhash(),
   blockHeight: () => chain.blockHeight(),
+  isBlockhashValid: (blockhash) => chain.isBlockhashValid(blockhash),
   lookUp: (signatures) => chain.lookUp(signatures),
   getTransaction: (signature) => chain.getTransaction(signature),
   submit: (transactions) => chain.submit(transactions),

@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
+import { base58Decode } from '../../values/base58.js';
 import type { AccountState } from '../account.js';
 import {
   type Chain,
@@ -49,6 +50,11 @@ class LedgerChain implements LocalChain {
 
   async blockHeight(): Promise<bigint> {
     return this.#ledger.read(({ blocks }) => BigInt(blocks.tip.height));
+  }
+
+  async isBlockhashValid(blockhash: string): Promise<boolean> {
+    const bytes = base58Decode(blockhash);
+    return bytes !== undefined && this.#ledger.read(({ blocks }) => blocks.isGood(bytes));
   }
 
   async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {

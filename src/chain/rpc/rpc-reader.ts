@@ -115,6 +115,13 @@ class RpcReader implements ChainReader {
     return BigInt(await this.#call((connection) => connection.getBlockHeight(COMMITMENT)));
   }
 
+  async isBlockhashValid(blockhash: string): Promise<boolean> {
+    const { value } = await this.#call((connection) =>
+      connection.isBlockhashValid(blockhash, { commitment: COMMITMENT }),
+    );
+    return value;
+  }
+
   async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
     const records: (TransactionRecord | null)[] = [];
     for (const chunk of chunks(signatures, MAX_SIGNATURES_PER_CALL)) {

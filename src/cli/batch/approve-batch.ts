@@ -156,7 +156,7 @@ async function currentWire(
   checked: CheckedApproval,
   multisig: Address,
 ): Promise<Uint8Array> {
-  if (chain === null || ((await chain.isBlockhashValid?.(checked.blockhash)) ?? true)) return approval.wire;
+  if (chain === null || (await chain.isBlockhashValid(checked.blockhash))) return approval.wire;
   const { blockhash } = await chain.latestBlockhash();
   const { batchIndex } = approval.batch;
   return buildApproval({ owner: signer.address, multisig, batchIndex, blockhash });
