@@ -1,0 +1,211 @@
+/** Connections that break, services that refuse, servers that die: nothing twice, and the client knows what it knows. */
+import { randomUUID } from 'node:crypto';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { BurnBatchResult } from '../../src/contract/schemas/burn.js';
+import { EXIT } from '../../src/errors/exit-codes.js';
+import { systemClock } from '../../src/values/time.js';
+import { aBurn, aPipeline } from '../contract/service/examples.js';
+import type { TestProject } from '../support/engine.js';
+import { type RunningServer, remoteClient, startServer } from '../support/http.js';
+import { ask, besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import {
+  type Cut,
+  type CuttingProxy,
+  inTurn,
+  json,
+  startCuttingProxy,
+  startStub,
+} from '../support/http-stub.js';
+import {
+  failureOf,
+  openInProcess,
+  type ServiceUnderTest,
+  signApproval,
+  supplyOf,
+} from '../support/service.js';
+
+const UNIT = 1_000_000n;
+
+describe('a connection that is cut', () => {
+  let under: ServiceUnderTest;
+  let project: TestProject;
+  let server: RunningServer;
+  let proxy: CuttingProxy;
+
+  beforeAll(async () => {
+    under = await openInProcess();
+    const { engine } = under.test;
+    server = await startServer({
+      service: engine,
+      authenticate: (credential) => engine.authenticate(credential),
+    });
+  });
+  afterAll(async () => {
+    await server.closeGracefully(5_000);
+    await under.dispose();
+  });
+  beforeEach(async () => {
+    project = await under.register();
+    proxy = await startCuttingProxy(server.port);
+  });
+  afterEach(() => proxy.close());
+
+  const client = () => remoteClient(proxy.url, { clock: systemClock }).service;
+
+  it.each(['before', 'during', 'after'] as const)(
+    '%s the request is processed is healed by the next try',
+    async (cut) => {
+      const before = await supplyOf(under, project);
+      const service = client();
+      proxy.cuts = [cut, cut];
+      const call = project.call({ idempotencyKey: randomUUID() });
+      const reply = await service.burn(aBurn(), call);
+      expect(reply.value.result).toBe('SUCCESS');
+      expect(reply.meta.replayed).toBe(cut === 'after');
+      expect(proxy.connections).toBe(3);
+      expect(before - (await supplyOf(under, project))).toBe(UNIT);
+      await service.close();
+    },
+  );
+
+  it.each(['before', 'during', 'after'] as const)(
+    '%s every try leaves an outcome that the same key settles',
+    async (cut) => {
+      const before = await supplyOf(under, project);
+      const request = aBurn();
+      const call = project.call({ idempotencyKey: randomUUID() });
+      const service = client();
+      proxy.cuts = [cut, cut, cut];
+      const error = await failureOf(service.burn(request, call));
+      expect([error.code, error.exitCode, error.options.idempotencyKey]).toEqual([
+        'ERR_OUTCOME_UNKNOWN',
+        EXIT.unknownOutcome,
+        call.idempotencyKey,
+      ]);
+      const reply = await service.burn(request, call);
+      expect(reply.meta.replayed).toBe(cut === 'after');
+      expect(before - (await supplyOf(under, project))).toBe(UNIT);
+      await service.close();
+    },
+  );
+
+  it('makes neither a second batch nor a second execution', async () => {
+    const before = await supplyOf(under, project);
+    const service = client();
+    for (const cut of ['during', 'after'] as const) {
+      const request = { pipelines: [aPipeline(), aPipeline()] };
+      proxy.cuts = [cut];
+      const { value } = await service.initBatch(request, project.call({ idempotencyKey: randomUUID() }));
+      expect((await under.service.currentBatch(project.call())).value?.id).toBe(value.batch.id);
+      const { batch, proposalApproveTx } = value;
+      const signedTx = signApproval(proposalApproveTx, project.owner);
+      await service.close();
+      const again = client();
+      proxy.cuts = [cut];
+      const executed = await again.executeBatch(
+        { batchId: batch.id, signedTx },
+        project.call({ idempotencyKey: randomUUID() }),
+      );
+      expect(executed.value.result.totalSuccessful).toBe(2);
+      expect((await under.service.currentBatch(project.call())).value).toBeNull();
+      await again.close();
+    }
+    expect(before - (await supplyOf(under, project))).toBe(4n * UNIT);
+  });
+
+  it('keeps the books of many clients at once, whatever is cut', async () => {
+    const before = await supplyOf(under, project);
+    const kinds: readonly Cut[] = ['before', 'none', 'after', 'during', 'none'];
+    proxy.cuts = Array.from({ length: 40 }, (_, index) => kinds[index % kinds.length] as Cut);
+    const outcomes = await Promise.all(
+      Array.from({ length: 30 }, async () => {
+        const service = client();
+        const request = aBurn();
+        const call = project.call({ idempotencyKey: randomUUID() });
+        for (;;) {
+          const outcome = await service.burn(request, call).catch((error: unknown) => error);
+          if (outcome instanceof Error) {
+            expect(outcome).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
+            continue;
+          }
+          await service.close();
+          return (outcome as { value: { txHash: string } }).value.txHash;
+        }
+      }),
+    );
+    expect(new Set(outcomes).size).toBe(30);
+    expect(before - (await supplyOf(under, project))).toBe(30n * UNIT);
+  });
+});
+
+describe('a storm of refusals', () => {
+  it.each([
+    [429, 'ERR_RATE_LIMIT_EXCEEDED'],
+    [503, 'ERR_UNAVAILABLE'],
+  ] as const)('of %i is sat out if it is short, and reported if it is long', async (status, code) => {
+    const refuse = json(status, { error: code, message: 'Not now.' }, { 'retry-after': '2' });
+    const stub = await startStub(inTurn(refuse, refuse, json(200, null)));
+    const brief = remoteClient(stub.url);
+    const call = { credential: null };
+    expect((await brief.service.currentBatch(call)).value).toBeNull();
+    expect(brief.waits).toEqual([2_000, 2_000]);
+    await brief.service.close();
+    await stub.close();
+    const lasting = await startStub(refuse);
+    const patient = remoteClient(lasting.url);
+    const error = await failureOf(patient.service.burn(aBurn(), { ...call, idempotencyKey: randomUUID() }));
+    expect([error.code, error.exitCode, lasting.requests.length]).toEqual([code, EXIT.unavailable, 3]);
+    await patient.service.close();
+    await lasting.close();
+  });
+});
+
+describe('a server that is killed while it burns', () => {
+  const ELEMENTS = 600;
+  let home: ServedHome;
+  let server: ServeProcess | undefined;
+
+  beforeAll(async () => {
+    home = await initHome();
+  });
+  afterAll(async () => {
+    await server?.end('SIGKILL');
+  });
+
+  const burned = async (): Promise<number> =>
+    Number(
+      (JSON.parse((await besides(home, 'local', 'status', '--json')).stdout) as { burned: string }).burned,
+    );
+
+  it.each([30, 120, 300])(
+    '%i ms in, burns each element once when the request comes again',
+    async (afterMs) => {
+      const before = await burned();
+      const body = Array.from({ length: ELEMENTS }, (_, n) => ({
+        type: 'WATCH_AD',
+        proof: { n, afterMs },
+        burnAmount: 1,
+        persistOnchain: false,
+      }));
+      const idempotencyKey = randomUUID();
+      const { stdout } = await besides(home, 'local', 'keys', 'create', '--scope', 'burn', '--json');
+      const { key } = JSON.parse(stdout) as { key: string };
+      server = await serve(home);
+      const path = '/v1/tokenomics/burn-batch';
+      const cut = ask(server.url + path, key, { body, idempotencyKey }).catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      await server.end('SIGKILL');
+      await cut;
+      // The limit of one in ten seconds outlives the server; another key of the same project would be another request.
+      server = await serve(home);
+      const answer = await untilAllowed(() => ask(`${server?.url}${path}`, key, { body, idempotencyKey }));
+      const result = (await answer.json()) as BurnBatchResult;
+      expect([answer.status, result.success?.length, result.errors?.length]).toEqual([200, ELEMENTS, 0]);
+      expect(new Set(result.success.map(({ txHash }) => txHash)).size).toBe(ELEMENTS);
+      await server.end('SIGTERM');
+      expect((await burned()) - before).toBe(ELEMENTS);
+    },
+  );
+});

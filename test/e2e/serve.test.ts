@@ -1,0 +1,155 @@
+/** `flywheel serve` as a program: limits over restarts, signals, revocation, secrecy. */
+import { randomUUID } from 'node:crypto';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ask,
+  besides,
+  initHome,
+  remotely,
+  type ServedHome,
+  type ServeProcess,
+  serve,
+} from '../support/http-serve.js';
+
+const BURN = {
+  type: 'PRODUCT_BUY',
+  proof: { orderId: 'secret-order-77' },
+  burnAmount: 1,
+  persistOnchain: true,
+};
+const BURNS = '/v1/tokenomics/burn';
+const BATCHES = '/v1/tokenomics/burn-batch';
+const CURRENT = '/v1/flywheel/batch/current';
+
+describe('flywheel serve', () => {
+  let home: ServedHome;
+  const running: ServeProcess[] = [];
+
+  beforeAll(async () => {
+    home = await initHome();
+  });
+  afterEach(async () => {
+    for (const server of running.splice(0)) await server.end('SIGKILL');
+  });
+  const start = async (...words: string[]): Promise<ServeProcess> => {
+    const server = await serve(home, ...words);
+    running.push(server);
+    return server;
+  };
+  const freshKey = async (): Promise<{ id: string; key: string }> => {
+    const { stdout } = await besides(home, 'local', 'keys', 'create', '--scope', 'burn', '--json');
+    return JSON.parse(stdout) as { id: string; key: string };
+  };
+
+  it('prints the same for a command whether it asks the engine or the server', async () => {
+    const server = await start();
+    const { key } = home;
+    const idempotencyKey = randomUUID();
+    const words = [
+      'burn',
+      '--type',
+      'PRODUCT_BUY',
+      '--proof',
+      '{"n":1}',
+      '--amount',
+      '2',
+      '--json',
+      '--idempotency-key',
+      idempotencyKey,
+    ];
+    const remote = await remotely(home, server.url, ...words);
+    expect([remote.exit, remote.stderr]).toEqual([0, '']);
+    const local = await besides(home, ...words);
+    expect(local.stdout).toBe(remote.stdout);
+    const response = await ask(server.url + BURNS, key, {
+      body: { type: 'PRODUCT_BUY', proof: { n: 1 }, burnAmount: 2, persistOnchain: false },
+      idempotencyKey,
+    });
+    expect(response.headers.get('idempotent-replayed')).toBe('true');
+    expect(await response.json()).toEqual(JSON.parse(remote.stdout));
+    expect((await remotely(home, server.url, 'batch', 'current', '--json')).stdout).toBe('null\n');
+  });
+
+  it('counts ten a second and one in ten seconds, also over a crash', async () => {
+    const { key } = await freshKey();
+    const first = await start();
+    const burst = await Promise.all(Array.from({ length: 25 }, () => ask(first.url + CURRENT, key)));
+    const refused = burst.filter(({ status }) => status === 429);
+    expect(burst.filter(({ status }) => status === 200)).toHaveLength(10);
+    expect(refused).toHaveLength(15);
+    expect([refused[0]?.headers.get('retry-after'), refused[0]?.headers.get('ratelimit-policy')]).toEqual([
+      '1',
+      '"batch-current";q=10;w=1',
+    ]);
+    const idempotencyKey = randomUUID();
+    const batch = (server: ServeProcess, value: string) =>
+      ask(server.url + BATCHES, key, { body: [BURN], idempotencyKey: value });
+    const answer = await batch(first, randomUUID());
+    expect([answer.status, answer.headers.get('ratelimit')]).toEqual([200, '"api-key-burn";r=0;t=10']);
+    const over = await batch(first, idempotencyKey);
+    expect(over.status).toBe(429);
+    expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(5);
+    await first.end('SIGKILL');
+    const second = await start();
+    expect((await batch(second, idempotencyKey)).status).toBe(429);
+    expect((await batch(second, 'not-a-uuid')).status).toBe(429);
+    const other = await freshKey();
+    const untouched = await ask(second.url + BATCHES, other.key, { body: [BURN], idempotencyKey });
+    expect([untouched.status, untouched.headers.get('idempotent-replayed')]).toEqual([200, null]);
+  });
+
+  it('refuses a key from the moment it is revoked by another process', async () => {
+    const server = await start();
+    const { id, key } = await freshKey();
+    expect((await ask(server.url + CURRENT, key)).status).toBe(200);
+    expect((await besides(home, 'local', 'keys', 'revoke', id, '--yes')).exit).toBe(0);
+    expect((await ask(server.url + CURRENT, key)).status).toBe(401);
+  });
+
+  it('finishes what runs on SIGTERM and exits with 0', async () => {
+    const server = await start();
+    const { key } = await freshKey();
+    const body = Array.from({ length: 400 }, (_, n) => ({ ...BURN, proof: { n } }));
+    const running = ask(server.url + BATCHES, key, { body, idempotencyKey: randomUUID() });
+    await untilAccepted(server);
+    const ended = server.end('SIGTERM');
+    const response = await running;
+    expect(response.status).toBe(200);
+    expect(((await response.json()) as { success: unknown[] }).success).toHaveLength(400);
+    expect(await ended).toEqual({ exit: 0, signal: null });
+    await expect(ask(server.url + CURRENT, key)).rejects.toThrow();
+  });
+
+  it('keeps keys and proofs out of its log, and its files to the user', async () => {
+    const server = await start('--log-level', 'trace');
+    const { key } = await freshKey();
+    await ask(server.url + BURNS, key, { body: BURN });
+    await ask(server.url + BURNS, 'fwk_wrong_key_in_a_header', { body: BURN });
+    await ask(`${server.url}/v1/nothing?api_key=${key}`, key);
+    await server.end('SIGTERM');
+    const log = server.log();
+    expect(log).toContain('"answered"');
+    for (const secret of [key, 'fwk_wrong', 'secret-order-77']) expect(log).not.toContain(secret);
+    expect(statSync(home.dataDir).mode & 0o777).toBe(0o700);
+    for (const name of readdirSync(home.dataDir)) {
+      expect([name, statSync(join(home.dataDir, name)).mode & 0o077]).toEqual([name, 0]);
+    }
+  });
+
+  it('warns when it listens beyond loopback', async () => {
+    const open = await start('--host', '0.0.0.0');
+    expect(open.log()).toMatch(/without TLS/);
+    const closed = await start();
+    expect(closed.log()).not.toMatch(/TLS/);
+  });
+});
+
+/** Waits until a request is being worked on; the metrics request itself is one. */
+async function untilAccepted(server: ServeProcess): Promise<void> {
+  for (;;) {
+    const text = await (await fetch(`${server.url}/metrics`)).text();
+    if (/flywheel_http_requests_running ([2-9]|\d\d)/.test(text)) return;
+  }
+}

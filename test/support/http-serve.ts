@@ -1,0 +1,103 @@
+/** `flywheel serve` of the present build as a process of its own, on a free port of loopback. */
+import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { emptyDirectory, flywheel, startFlywheel } from './cli.js';
+
+/** What `local init` says of it. */
+export interface ServedHome {
+  readonly home: string;
+  readonly dataDir: string;
+  readonly key: string;
+  readonly keyId: string;
+  readonly burnWallet: string;
+}
+
+export interface ServeProcess {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** The log so far. */
+  log(): string;
+  /** Sends a signal and waits for the end. */
+  end(
+    signal: NodeJS.Signals,
+  ): Promise<{ readonly exit: number | null; readonly signal: NodeJS.Signals | null }>;
+}
+
+const environment = (dataDir: string): Record<string, string> => ({ FLYWHEEL_DATA_DIR: dataDir });
+
+/** A data directory with a registered project. */
+export async function initHome(...words: string[]): Promise<ServedHome> {
+  if (!existsSync('dist/main.js')) throw new TypeError('dist is missing; run `npm run build` first.');
+  const home = emptyDirectory();
+  const dataDir = join(home, 'data');
+  const { stdout, stderr } = await flywheel(
+    { home, env: environment(dataDir) },
+    'local',
+    'init',
+    '--json',
+    ...words,
+  );
+  if (stdout === '') throw new TypeError(`local init failed: ${stderr}`);
+  const made = JSON.parse(stdout) as { apiKey: { id: string; key: string }; burnWallet: string };
+  return { home, dataDir, key: made.apiKey.key, keyId: made.apiKey.id, burnWallet: made.burnWallet };
+}
+
+/** Runs a local command on the same data directory, beside the server. */
+export const besides = ({ home, dataDir }: ServedHome, ...words: string[]) =>
+  flywheel({ home, env: environment(dataDir) }, ...words);
+
+/** Runs a command against a server. */
+export const remotely = ({ home, key }: ServedHome, url: string, ...words: string[]) =>
+  flywheel({ home, env: { FLYWHEEL_API_KEY: key, FLYWHEEL_API_URL: url } }, ...words);
+
+/** Starts the server and waits until it listens. */
+export function serve({ home, dataDir }: ServedHome, ...words: string[]): Promise<ServeProcess> {
+  const child = startFlywheel({ home, env: environment(dataDir) }, [
+    'serve',
+    '--port',
+    '0',
+    '--json',
+    ...words,
+  ]);
+  let [stdout, stderr] = ['', ''];
+  const ended = new Promise<{ exit: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once('close', (exit, signal) => resolve({ exit, signal }));
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  return new Promise((resolve, reject) => {
+    void ended.then(() => reject(new TypeError(`serve ended: ${stderr}`)));
+    child.stdout?.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString();
+      if (!stdout.includes('\n')) return;
+      resolve({
+        url: (JSON.parse(stdout) as { url: string }).url,
+        child,
+        log: () => stderr,
+        end: (signal) => {
+          child.kill(signal);
+          return ended;
+        },
+      });
+    });
+  });
+}
+
+/** Asks the server as any client would. */
+export const ask = (
+  url: string,
+  key: string,
+  init: { readonly body?: unknown; readonly idempotencyKey?: string; readonly signal?: AbortSignal } = {},
+): Promise<Response> =>
+  fetch(url, {
+    method: init.body === undefined ? 'GET' : 'POST',
+    headers: {
+      'x-service-api-key': key,
+      ...(init.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(init.idempotencyKey === undefined ? {} : { 'x-idempotency-key': init.idempotencyKey }),
+    },
+    ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
+    ...(init.signal === undefined ? {} : { signal: init.signal }),
+  });
