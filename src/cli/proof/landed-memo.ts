@@ -29,22 +29,27 @@ function ownMemos(wire: Uint8Array): readonly string[] {
 
 const INVOKE = /^Program (\S+) invoke \[\d+\]$/;
 const RETURN = /^Program \S+ (?:success|failed.*)$/;
-const MEMO_LOG = /^Program log: Memo \(len \d+\): (".*")$/;
+/** The program says the length and then, on the same line or the next, the text; which of both depends on its version. */
+const MEMO_LENGTH = /^Program log: Memo \(len (\d+)\)(?:: (".*"))?$/s;
+const LOG_PREFIX = 'Program log: ';
 
 /** Memos that were logged by the Memo program itself; the same words from another program count for nothing. */
 export function loggedMemos(logs: readonly string[]): readonly string[] {
   const running: string[] = [];
-  const memos: string[] = [];
-  for (const line of logs) {
+  return logs.flatMap((line, at) => {
     const invoked = INVOKE.exec(line)?.[1];
     if (invoked !== undefined) running.push(invoked);
     else if (RETURN.test(line)) running.pop();
-    else if (running.at(-1) === MEMO_PROGRAM) {
-      const text = MEMO_LOG.exec(line)?.[1];
-      if (text !== undefined) memos.push(unquote(text));
-    }
-  }
-  return memos;
+    return running.at(-1) === MEMO_PROGRAM ? memoAt(line, logs[at + 1]) : [];
+  });
+}
+
+function memoAt(line: string, next: string | undefined): readonly string[] {
+  const [found, length, quoted] = MEMO_LENGTH.exec(line) ?? [];
+  if (found === undefined) return [];
+  const text = quoted === undefined ? next?.slice(LOG_PREFIX.length) : unquote(quoted);
+  // A log that was cut short does not hold the whole memo.
+  return text !== undefined && Buffer.byteLength(text) === Number(length) ? [text] : [];
 }
 
 /** The program logs text as Rust prints it for debugging: the escapes are those of JSON but for `\u{…}` and `\'`. */

@@ -1,0 +1,258 @@
+/** The story of a user on one machine, through the built program in an empty home. */
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { generateKeypair } from '../../src/chain/transaction/signer.js';
+import { emptyDirectory, flywheel } from '../support/cli.js';
+
+const home = emptyDirectory();
+const run = (...words: string[]) => flywheel({ home }, ...words);
+const json = async (...words: string[]) => {
+  const { exit, stdout, stderr } = await run(...words);
+  expect({ words, exit, stderr }).toEqual({ words, exit: 0, stderr: '' });
+  return JSON.parse(stdout);
+};
+const write = (name: string, value: unknown): string => {
+  writeFileSync(join(home, name), JSON.stringify(value), { mode: 0o600 });
+  return name;
+};
+
+const RECIPIENT = 'GsGhAyeZKZKLTQvPuREZA74JbhyjH64ACWMHy31Sd3zz';
+const PIPELINES = {
+  pipelines: [
+    { type: 'PRODUCT_BUY', payload: { orderId: 'B-1' }, actions: [{ action: 'BURN', amount: '1.5' }] },
+    {
+      type: 'WATCH_AD',
+      payload: '{"viewId":7}',
+      actions: [
+        { action: 'AIRDROP', toAddress: RECIPIENT, amount: 2 },
+        { action: 'MEMO', message: 'thank you' },
+      ],
+    },
+  ],
+};
+
+let owner = '';
+
+beforeAll(async () => {
+  const initiated = await json('local', 'init', '--decimals', '6', '--daily-burn', '1000');
+  owner = initiated.owner.keypair;
+  write('pipelines.json', PIPELINES);
+});
+
+describe('local init', () => {
+  it('leaves a private owner keypair, and a second one is refused and changes nothing', async () => {
+    expect(statSync(owner).mode & 0o777).toBe(0o600);
+    const before = await json('local', 'status');
+    const { exit, stdout, stderr } = await run('local', 'init');
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(JSON.parse(stderr).error).toBe('ERR_LOCAL_ALREADY_EXISTS');
+    expect(await json('local', 'status')).toEqual(before);
+  });
+
+  it('says what is missing where there is none', async () => {
+    const { exit, stderr } = await flywheel({ home: emptyDirectory() }, 'local', 'status');
+    expect(exit).toBe(2);
+    expect(JSON.parse(stderr)).toMatchObject({ error: 'ERR_LOCAL_NOT_FOUND' });
+  });
+});
+
+describe('burn', () => {
+  it('burns once under one key, and the proof can be verified', async () => {
+    const words = [
+      'burn',
+      '--type',
+      'WATCH_AD',
+      '--proof',
+      '{"viewId":1}',
+      '--amount',
+      '2.25',
+      '--persist-onchain',
+    ];
+    const before = await json('local', 'status');
+    const first = await json(...words, '--idempotency-key', 'once');
+    expect(await json(...words, '--idempotency-key', 'once')).toEqual(first);
+    const after = await json('local', 'status');
+    expect(Number(after.burned) - Number(before.burned)).toBe(2.25);
+    write('proof.json', { viewId: 1 });
+    expect(await json('proof', 'hash', 'proof.json')).toEqual({ hash: first.hash });
+    expect(await json('proof', 'verify', '--tx', first.txHash, '--proof', 'proof.json')).toMatchObject({
+      verified: true,
+      hash: first.hash,
+      type: 'WATCH_AD',
+    });
+    write('other.json', { viewId: 2 });
+    expect((await run('proof', 'verify', '--tx', first.txHash, '--proof', 'other.json')).exit).toBe(5);
+  });
+
+  it('is refused with exit 5 for a type that is not known and over the daily cap', async () => {
+    const type = await run('burn', '--type', 'NOPE', '--proof', '{}', '--amount', '1');
+    expect([type.exit, JSON.parse(type.stderr).error]).toEqual([5, 'ERR_INVALID_PROOF']);
+    const cap = await run('burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1000');
+    expect([cap.exit, JSON.parse(cap.stderr).error]).toEqual([5, 'ERR_DAILY_LIMIT_EXCEEDED']);
+  });
+
+  it('is refused with exit 4 for a revoked key and for one without the scope', async () => {
+    const created = await json('local', 'keys', 'create', '--scope', 'airdrop');
+    const words = ['burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1'];
+    const env = { FLYWHEEL_API_KEY: created.key };
+    const scope = await flywheel({ home, env }, ...words);
+    expect([scope.exit, JSON.parse(scope.stderr).error]).toEqual([4, 'ERR_KEY_SCOPES_UNAUTHORIZED']);
+    await json('local', 'keys', 'revoke', created.id);
+    const revoked = await flywheel({ home, env }, ...words);
+    expect([revoked.exit, JSON.parse(revoked.stderr).error]).toEqual([4, 'ERR_UNAUTHORIZED']);
+    expect(revoked.stderr).not.toContain(created.key);
+    expect(JSON.stringify(await json('local', 'keys', 'list'))).not.toContain(created.key);
+  });
+});
+
+describe('burn-batch', () => {
+  it('burns what can be burned, and the failed elements are a file that can be sent again', async () => {
+    const burn = (type: string, id: number) => ({
+      type,
+      proof: { id },
+      burnAmount: 0.5,
+      persistOnchain: false,
+    });
+    write('burns.json', [burn('WATCH_AD', 1), burn('NOPE', 2), burn('PRODUCT_BUY', 3)]);
+    const { exit, stdout } = await run('burn-batch', 'burns.json', '--failed-out', 'failed.json');
+    expect(exit).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject({
+      success: [{ type: 'WATCH_AD' }, { type: 'PRODUCT_BUY' }],
+      errors: [{ type: 'ERR_INVALID_PROOF', proof: { id: 2 }, proofType: 'NOPE' }],
+    });
+    expect(JSON.parse(readFileSync(join(home, 'failed.json'), 'utf8'))).toEqual([burn('NOPE', 2)]);
+    expect((await run('burn-batch', 'failed.json')).exit).toBe(3);
+  });
+
+  it('refuses more decimals than the mint has, in the whole file, before anything burns', async () => {
+    const before = await json('local', 'status');
+    write('fine.json', [
+      { type: 'WATCH_AD', proof: { id: 1 }, burnAmount: 1, persistOnchain: false },
+      { type: 'WATCH_AD', proof: { id: 2 }, burnAmount: 0.000_000_1, persistOnchain: false },
+    ]);
+    const { exit, stderr } = await run('burn-batch', 'fine.json');
+    expect(exit).toBe(2);
+    expect(JSON.parse(stderr).message).toContain('fine.json: 1 problem; nothing was sent: [1].burnAmount: ');
+    expect(await json('local', 'status')).toEqual(before);
+  });
+});
+
+describe('batch', () => {
+  it('goes from a file to an executed batch, step by step', async () => {
+    const plan = await json('batch', 'init', 'pipelines.json', '--dry-run');
+    expect(plan).toMatchObject({ pipelines: 2, totalBurn: '1.5', totalAirdrop: '2' });
+    const before = await json('local', 'status');
+    const { batch } = await json('batch', 'init', 'pipelines.json', '--out', 'approval.json');
+    expect(batch.status).toBe('FINALIZED');
+    expect((await json('batch', 'current')).id).toBe(batch.id);
+    const inspected = await json('batch', 'inspect', 'approval.json');
+    expect(inspected).toMatchObject({
+      digest: plan.digest,
+      problem: null,
+      totals: { burn: '1.5', airdrop: '2' },
+    });
+    const approve = ['batch', 'approve', 'approval.json', '--keypair', owner, '--yes'];
+    const signed = await json(...approve, '--expect', plan.digest, '--out', 'signed.json');
+    expect(signed.batchId).toBe(batch.id);
+    const executed = await json('batch', 'execute', batch.id, '--signed-tx', '@signed.json');
+    expect(executed.result).toMatchObject({ total: 2, totalSuccessful: 2, totalFailed: 0 });
+    expect(await json('batch', 'execute', batch.id, '--signed-tx', signed.signedTx)).toEqual(executed);
+    expect((await json('batch', 'status', batch.id, '--watch')).status).toBe('EXECUTED');
+    const after = await json('local', 'status');
+    expect(Number(before.balances.vault.tokens) - Number(after.balances.vault.tokens)).toBe(3.5);
+    write('view.json', { viewId: 7 });
+    const [{ txHashes }] = executed.result.successfulExecutions;
+    expect(await json('proof', 'verify', '--tx', txHashes[1], '--proof', 'view.json')).toMatchObject({
+      verified: true,
+    });
+  });
+
+  it('is never approved with another key, against another file, or without being told what to expect', async () => {
+    await json('batch', 'init', 'pipelines.json', '--out', 'approval2.json');
+    const approve = (...words: string[]) => run('batch', 'approve', 'approval2.json', ...words);
+    writeFileSync(join(home, 'stranger.json'), JSON.stringify([...generateKeypair()]), { mode: 0o600 });
+    const stranger = await approve('--keypair', 'stranger.json', '--yes', '--expect', 'pipelines.json');
+    expect([stranger.exit, JSON.parse(stranger.stderr).error]).toEqual([9, 'ERR_APPROVAL_REFUSED']);
+    const [first, second] = PIPELINES.pipelines;
+    write('reordered.json', [second, first]);
+    const reordered = await approve('--keypair', owner, '--yes', '--expect', 'reordered.json');
+    expect(reordered.exit).toBe(9);
+    expect(JSON.parse(reordered.stderr).message).toContain('pipelines[0]');
+    expect((await approve('--keypair', owner, '--yes')).exit).toBe(2);
+    expect((await approve('--keypair', owner, '--expect', 'pipelines.json')).exit).toBe(2);
+    const tampered = JSON.parse(readFileSync(join(home, 'approval2.json'), 'utf8'));
+    const wire = Buffer.from(tampered.proposalApproveTx, 'base64');
+    wire[wire.length - 1] = (wire[wire.length - 1] ?? 0) ^ 1;
+    write('tampered.json', { ...tampered, proposalApproveTx: wire.toString('base64') });
+    const changed = await run(
+      'batch',
+      'approve',
+      'tampered.json',
+      '--keypair',
+      owner,
+      '--yes',
+      '--expect',
+      'pipelines.json',
+    );
+    expect(changed).toMatchObject({ exit: 9, stdout: '' });
+  });
+
+  it('runs in one go, and needs --yes without a terminal', async () => {
+    expect((await run('batch', 'run', 'pipelines.json', '--keypair', owner)).exit).toBe(2);
+    const { batch, result } = await json('batch', 'run', 'pipelines.json', '--keypair', owner, '--yes');
+    expect([batch.status, result.totalSuccessful]).toEqual(['EXECUTED', 2]);
+  });
+
+  it('is approved anew when the approval has grown too old', async () => {
+    const { batch } = await json('batch', 'init', 'pipelines.json', '--out', 'old.json');
+    const burns = Array.from({ length: 160 }, (_, id) => ({
+      type: 'WATCH_AD',
+      proof: { old: id },
+      burnAmount: 0.01,
+      persistOnchain: false,
+    }));
+    await json('burn-batch', write('many.json', burns));
+    const approval = JSON.parse(readFileSync(join(home, 'old.json'), 'utf8'));
+    const signed = await json(
+      'batch',
+      'approve',
+      'old.json',
+      '--keypair',
+      owner,
+      '--yes',
+      '--expect',
+      'pipelines.json',
+    );
+    // One signature now: the owner pays. The one that was issued has the operator's as well.
+    expect(Buffer.from(approval.proposalApproveTx, 'base64')[0]).toBe(2);
+    expect(Buffer.from(signed.signedTx, 'base64')[0]).toBe(1);
+    const { result } = await json('batch', 'execute', batch.id, '--signed-tx', signed.signedTx);
+    expect(result.totalSuccessful).toBe(2);
+  });
+});
+
+describe('local reset', () => {
+  it('needs --yes without a terminal, then nothing is left', async () => {
+    const dataDir = join(home, 'other');
+    await json('local', 'init', '--data-dir', dataDir);
+    const asked = await run('local', 'reset', '--data-dir', dataDir);
+    expect([asked.exit, JSON.parse(asked.stderr).error]).toEqual([2, 'ERR_USAGE']);
+    expect(await json('local', 'reset', '--data-dir', dataDir, '--yes')).toEqual({ dataDir, reset: true });
+    expect((await run('local', 'status', '--data-dir', dataDir)).exit).toBe(2);
+  });
+});
+
+describe('demo', () => {
+  it('ends with an executed batch, and its commands can be run again', async () => {
+    const { exit, stdout, stderr } = await run('demo');
+    expect(exit).toBe(0);
+    const report = JSON.parse(stdout);
+    expect(report.batch.status).toBe('EXECUTED');
+    expect(report.result.totalSuccessful).toBeGreaterThanOrEqual(6);
+    expect(stderr).toContain('$ flywheel batch approve');
+    const again = report.commands.find((line: string) => line.startsWith('flywheel burn-batch'));
+    const words = again.split(' ').slice(1);
+    expect((await run(...words)).exit).toBe(0);
+  });
+});
