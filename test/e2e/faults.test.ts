@@ -198,9 +198,12 @@ describe('a server that is killed while it burns', () => {
       await new Promise((resolve) => setTimeout(resolve, afterMs));
       await server.end('SIGKILL');
       await cut;
-      // The limit of one in ten seconds outlives the server; another key of the same project would be another request.
+      // The limit of one in ten seconds outlives the server; only forgetting it spares this test the wait.
+      for (const name of readdirSync(home.dataDir)) {
+        if (name.startsWith('rate-counts')) rmSync(join(home.dataDir, name));
+      }
       server = await serve(home);
-      const answer = await untilAllowed(() => ask(`${server?.url}${path}`, key, { body, idempotencyKey }));
+      const answer = await ask(server.url + path, key, { body, idempotencyKey });
       const result = (await answer.json()) as BurnBatchResult;
       expect([answer.status, result.success?.length, result.errors?.length]).toEqual([200, ELEMENTS, 0]);
       expect(new Set(result.success.map(({ txHash }) => txHash)).size).toBe(ELEMENTS);

@@ -122,6 +122,18 @@ describe('flywheel serve', () => {
     await expect(ask(server.url + CURRENT, key)).rejects.toThrow();
   });
 
+  it('exits at once on a second signal', async () => {
+    const server = await start();
+    const { key } = await freshKey();
+    const body = Array.from({ length: 1_000 }, (_, n) => ({ ...BURN, proof: { n } }));
+    const cut = ask(server.url + BATCHES, key, { body, idempotencyKey: randomUUID() }).catch(() => 'cut');
+    await untilAccepted(server);
+    server.child.kill('SIGTERM');
+    await untilRefused(server);
+    expect(await server.end('SIGTERM')).toEqual({ exit: null, signal: 'SIGTERM' });
+    expect(await cut).toBe('cut');
+  });
+
   it('keeps keys and proofs out of its log, and its files to the user', async () => {
     const server = await start('--log-level', 'trace');
     const { key } = await freshKey();
@@ -151,5 +163,15 @@ async function untilAccepted(server: ServeProcess): Promise<void> {
   for (;;) {
     const text = await (await fetch(`${server.url}/metrics`)).text();
     if (/flywheel_http_requests_running ([2-9]|\d\d)/.test(text)) return;
+  }
+}
+
+/** Waits until the server takes no new connection. */
+async function untilRefused(server: ServeProcess): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${server.url}/healthz`, { headers: { connection: 'close' } }).catch(
+      () => null,
+    );
+    if (answer === null) return;
   }
 }
