@@ -28,7 +28,8 @@ function outputStream(stream: NodeJS.WriteStream): OutputStream {
       return stream.isTTY === true;
     },
     get columns() {
-      return stream.columns ?? DEFAULT_COLUMNS;
+      // A pseudo terminal may say 0.
+      return stream.columns || DEFAULT_COLUMNS;
     },
     get closed() {
       return closed;
@@ -79,7 +80,7 @@ async function prompt(question: string, signal: AbortSignal): Promise<string | n
 function abortOnSignals(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => controller.abort(name));
+    process.once(name, () => controller.abort());
   }
   return controller.signal;
 }

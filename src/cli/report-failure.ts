@@ -1,9 +1,9 @@
 /** The one place that turns whatever was thrown into words on stderr and an exit number. */
 import type { ExitCode } from '../errors/exit-codes.js';
-import { FlywheelError, wrapUnknown } from '../errors/flywheel-error.js';
 import { outputMode } from './config/output-mode.js';
 import type { OutputMode } from './config/settings.js';
 import type { CliContext } from './context.js';
+import { asFlywheelError } from './interruption.js';
 import { colorLevel, createStyle } from './output/color.js';
 import { reportError } from './output/error-report.js';
 
@@ -13,7 +13,7 @@ export async function reportFailure(
   thrown: unknown,
   words: readonly string[],
 ): Promise<ExitCode> {
-  const error = toFlywheelError(thrown, signal);
+  const error = asFlywheelError(thrown, signal);
   const level = colorLevel(env, io.stderr.isTTY, words.includes('--no-color'));
   const style = await createStyle(level, io.stderr.columns);
   const debug = !['', '0'].includes(env['FLYWHEEL_DEBUG'] ?? '');
@@ -27,13 +27,4 @@ function modeOf(words: readonly string[], stdoutIsTTY: boolean): OutputMode {
   const output = at < 0 ? undefined : (words[at]?.split('=')[1] ?? words[at + 1]);
   const json = words.includes('--json');
   return outputMode({ json, ...(output === undefined ? {} : { output }) }, stdoutIsTTY);
-}
-
-/** What was thrown as an error of the house. */
-function toFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelError {
-  if (!signal.aborted || thrown instanceof FlywheelError) return wrapUnknown(thrown);
-  return new FlywheelError('ERR_INTERRUPTED', 'Interrupted.', {
-    hint: 'What was sent goes on; run the same command again to learn its outcome.',
-    cause: thrown,
-  });
 }

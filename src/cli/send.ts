@@ -4,10 +4,11 @@
  */
 import type { BatchCost, Call, ElementOutcome, Reply } from '../contract/call.js';
 import { ERRORS } from '../errors/codes.js';
-import { FlywheelError, wrapUnknown } from '../errors/flywheel-error.js';
+import type { FlywheelError } from '../errors/flywheel-error.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import type { Session } from './command.js';
 import type { JournalEntry, JournalRequest, OpenedService } from './context.js';
+import { asFlywheelError } from './interruption.js';
 import { resumeCommand } from './resume-command.js';
 
 /** A key that lasts as long as one logical request. */
@@ -42,16 +43,9 @@ export function isOutcomeKnown(error: FlywheelError): boolean {
 
 /** An error with the key of its request and, where the outcome is open, the command that resumes. */
 export function withKey(session: Session, thrown: unknown, key: string): FlywheelError {
-  const error = asError(session, thrown).with({ idempotencyKey: key });
+  const error = asFlywheelError(thrown, session.context.signal).with({ idempotencyKey: key });
   if (error.code !== 'ERR_OUTCOME_UNKNOWN' && error.code !== 'ERR_INTERRUPTED') return error;
   return error.with({ hint: `This resumes safely: ${resumeCommand(session.commandLine, key)}` });
-}
-
-function asError(session: Session, thrown: unknown): FlywheelError {
-  if (thrown instanceof FlywheelError) return thrown;
-  if (session.context.signal.aborted)
-    return new FlywheelError('ERR_INTERRUPTED', 'Interrupted; what was sent goes on.', { cause: thrown });
-  return wrapUnknown(thrown);
 }
 
 /** What goes along with one request. */

@@ -1,0 +1,118 @@
+/** What the built program promises of its streams, its exit numbers and its signals. */
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { emptyDirectory, flywheel, startFlywheel } from '../support/cli.js';
+
+const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
+const VERSION = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+
+/** Runs a line in a shell, with a pseudo terminal for all three streams. */
+function onTerminal(home: string, line: string, env: Record<string, string> = {}, input = '') {
+  const { status, stdout } = spawnSync('script', ['-qec', line, '/dev/null'], {
+    input,
+    env: { HOME: home, PATH: process.env['PATH'], TERM: 'xterm', ...env },
+    cwd: home,
+    encoding: 'utf8',
+  });
+  return { status, text: stdout.replaceAll('\r\n', '\n') };
+}
+
+const command = (words: string): string => `'${process.execPath}' '${BIN}' ${words}`;
+
+describe('flywheel', () => {
+  it('tells its version and help without making a file', async () => {
+    const home = emptyDirectory();
+    expect(await flywheel({ home }, '--version')).toMatchObject({
+      exit: 0,
+      stdout: `${VERSION}\n`,
+      stderr: '',
+    });
+    const help = await flywheel({ home }, '--help');
+    expect(help).toMatchObject({ exit: 0, stderr: '' });
+    expect(help.stdout).toBe((await flywheel({ home }, 'help')).stdout);
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  it('prints for people on a terminal, with colour, and JSON with --json', () => {
+    const home = emptyDirectory();
+    const human = onTerminal(home, command('local init'));
+    expect(human.status).toBe(0);
+    expect(human.text).toContain('\u001b[32mThe flywheel is set up.\u001b[39m');
+    const plain = onTerminal(home, command('local status'), { NO_COLOR: '1' });
+    expect(plain.text).toContain('\nburn wallet  1000000  10 SOL\n');
+    expect(plain.text).not.toContain('\u001b');
+    expect(JSON.parse(onTerminal(home, command('local status --json')).text)).toMatchObject({ burned: '0' });
+  });
+
+  it('asks before it wipes, takes silence for a no, and says so with 130', () => {
+    const home = emptyDirectory();
+    expect(onTerminal(home, command('local init')).status).toBe(0);
+    const declined = onTerminal(home, command('local reset'), {}, '\n');
+    expect(declined.status).toBe(130);
+    expect(declined.text).toContain('[y/N]');
+    expect(declined.text).toContain('Declined; nothing was done.');
+    expect(onTerminal(home, command('local status')).status).toBe(0);
+    expect(onTerminal(home, command('local reset'), {}, 'y\n').status).toBe(0);
+    expect(onTerminal(home, command('local status')).status).toBe(2);
+  });
+
+  it('ends quietly when the reader of its output goes away', () => {
+    const home = emptyDirectory();
+    const { stdout, stderr } = spawnSync(
+      'bash',
+      ['-c', `${command('help exit-codes')} | true; echo "exit \${PIPESTATUS[0]}"`],
+      { env: { HOME: home, PATH: process.env['PATH'] }, encoding: 'utf8' },
+    );
+    expect({ stdout, stderr }).toEqual({ stdout: 'exit 0\n', stderr: '' });
+  });
+
+  it('does not cut what it prints into a pipe', async () => {
+    const home = emptyDirectory();
+    await flywheel({ home }, 'local', 'init');
+    const burns = Array.from({ length: 900 }, (_, id) => ({
+      type: 'WATCH_AD',
+      proof: { id },
+      burnAmount: 0.001,
+      persistOnchain: false,
+    }));
+    const { exit, stdout } = await flywheel({ home, stdin: JSON.stringify(burns) }, 'burn-batch', '-');
+    expect(exit).toBe(0);
+    expect(stdout.length).toBeGreaterThan(65_536);
+    expect(JSON.parse(stdout).success).toHaveLength(900);
+  });
+
+  it('can be interrupted, and the same command then finishes each element exactly once', async () => {
+    const home = emptyDirectory();
+    await flywheel({ home }, 'local', 'init');
+    const total = 6_000;
+    const burns = Array.from({ length: total }, (_, id) =>
+      JSON.stringify({ type: 'WATCH_AD', proof: { id }, burnAmount: 1, persistOnchain: false }),
+    );
+    writeFileSync(join(home, 'burns.ndjson'), burns.join('\n'));
+    const words = ['burn-batch', 'burns.ndjson', '--output', 'ndjson'];
+    const child = startFlywheel({ home }, words);
+    child.stdout?.once('data', () => child.kill('SIGINT'));
+    let stderr = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString('utf8');
+    });
+    const exit = await new Promise((resolve) => child.once('close', resolve));
+    expect(exit).toBe(130);
+    expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({ error: 'ERR_INTERRUPTED' });
+    const midway = JSON.parse((await flywheel({ home }, 'local', 'status')).stdout);
+    expect(Number(midway.burned)).toBeLessThan(total);
+    const again = await flywheel({ home }, ...words);
+    expect(again.exit).toBe(0);
+    const lines = again.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(new Set(lines.map(({ index }) => index)).size).toBe(total);
+    expect(new Set(lines.map(({ txHash }) => txHash)).size).toBe(total);
+    const status = JSON.parse((await flywheel({ home }, 'local', 'status')).stdout);
+    expect(status.burned).toBe(String(total));
+    expect(readdirSync(join(home, '.local/share/flywheel/journal'))).toEqual([]);
+  });
+});
