@@ -83,36 +83,79 @@ describe('flywheel', () => {
     expect(JSON.parse(stdout).success).toHaveLength(900);
   });
 
-  it('can be interrupted, and the same command then finishes each element exactly once', async () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 130],
+    ['SIGKILL', null],
+  ] as const)(
+    'survives %s: the same command then finishes each element exactly once',
+    async (signal, code) => {
+      const home = emptyDirectory();
+      await flywheel({ home }, 'local', 'init');
+      const total = 6_000;
+      const burns = Array.from({ length: total }, (_, id) =>
+        JSON.stringify({ type: 'WATCH_AD', proof: { id }, burnAmount: 1, persistOnchain: false }),
+      );
+      writeFileSync(join(home, 'burns.ndjson'), burns.join('\n'));
+      const words = ['burn-batch', 'burns.ndjson', '--output', 'ndjson'];
+      const child = startFlywheel({ home }, words);
+      child.stdout?.once('data', () => child.kill(signal));
+      let stderr = '';
+      child.stderr?.on('data', (chunk: Buffer) => {
+        stderr += chunk.toString('utf8');
+      });
+      const exit = await new Promise((resolve) => child.once('close', resolve));
+      expect(exit).toBe(code);
+      if (code !== null)
+        expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
+          error: 'ERR_INTERRUPTED',
+        });
+      const midway = JSON.parse((await flywheel({ home }, 'local', 'status')).stdout);
+      expect(Number(midway.burned)).toBeLessThan(total);
+      const again = await flywheel({ home }, ...words);
+      expect(again.exit).toBe(0);
+      const lines = again.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(new Set(lines.map(({ index }) => index)).size).toBe(total);
+      expect(new Set(lines.map(({ txHash }) => txHash)).size).toBe(total);
+      const status = JSON.parse((await flywheel({ home }, 'local', 'status')).stdout);
+      expect(status.burned).toBe(String(total));
+      expect(readdirSync(join(home, '.local/share/flywheel/journal'))).toEqual([]);
+    },
+  );
+
+  it('serves until it is told to stop, then exits 0', async () => {
     const home = emptyDirectory();
-    await flywheel({ home }, 'local', 'init');
-    const total = 6_000;
-    const burns = Array.from({ length: total }, (_, id) =>
-      JSON.stringify({ type: 'WATCH_AD', proof: { id }, burnAmount: 1, persistOnchain: false }),
+    const { key } = JSON.parse((await flywheel({ home }, 'local', 'init')).stdout).apiKey;
+    const child = startFlywheel({ home }, ['serve', '--port', '0', '--log-level', 'silent']);
+    const line = await new Promise<string>((resolve) =>
+      child.stdout?.once('data', (chunk) => resolve(String(chunk))),
     );
-    writeFileSync(join(home, 'burns.ndjson'), burns.join('\n'));
-    const words = ['burn-batch', 'burns.ndjson', '--output', 'ndjson'];
-    const child = startFlywheel({ home }, words);
-    child.stdout?.once('data', () => child.kill('SIGINT'));
-    let stderr = '';
-    child.stderr?.on('data', (chunk: Buffer) => {
-      stderr += chunk.toString('utf8');
+    const { url } = JSON.parse(line);
+    const remote = { home, env: { FLYWHEEL_API_URL: url, FLYWHEEL_API_KEY: key } };
+    expect(await flywheel(remote, 'batch', 'current')).toEqual({
+      exit: 0,
+      signal: null,
+      stdout: 'null\n',
+      stderr: '',
     });
-    const exit = await new Promise((resolve) => child.once('close', resolve));
-    expect(exit).toBe(130);
-    expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({ error: 'ERR_INTERRUPTED' });
-    const midway = JSON.parse((await flywheel({ home }, 'local', 'status')).stdout);
-    expect(Number(midway.burned)).toBeLessThan(total);
-    const again = await flywheel({ home }, ...words);
-    expect(again.exit).toBe(0);
-    const lines = again.stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(new Set(lines.map(({ index }) => index)).size).toBe(total);
-    expect(new Set(lines.map(({ txHash }) => txHash)).size).toBe(total);
-    const status = JSON.parse((await flywheel({ home }, 'local', 'status')).stdout);
-    expect(status.burned).toBe(String(total));
-    expect(readdirSync(join(home, '.local/share/flywheel/journal'))).toEqual([]);
+    const words = ['burn', '--type', 'WATCH_AD', '--proof', '{"over":"http"}', '--amount', '1'];
+    expect((await flywheel(remote, ...words)).exit).toBe(0);
+    const health = JSON.parse((await flywheel(remote, 'doctor')).stdout);
+    expect(health.checks.filter(({ ok }: { ok: boolean }) => !ok)).toEqual([]);
+    const bad = await flywheel(
+      { home, env: { ...remote.env, FLYWHEEL_API_KEY: 'fk_wrong' } },
+      'batch',
+      'current',
+    );
+    expect([bad.exit, JSON.parse(bad.stderr)]).toMatchObject([4, { error: 'ERR_UNAUTHORIZED', status: 401 }]);
+    const closed = new Promise((resolve) => child.once('close', resolve));
+    child.kill('SIGTERM');
+    expect(await closed).toBe(0);
+    const gone = await flywheel(remote, ...words, '--max-wait', '0');
+    expect(gone.exit).toBe(6);
+    expect(JSON.parse(gone.stderr).idempotencyKey).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
