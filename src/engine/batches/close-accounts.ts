@@ -1,4 +1,7 @@
-/** After a batch has executed, its accounts are closed and their rent goes back to the operator, once. */
+/** After a batch is final, its accounts are closed and their rent goes back to the operator, once. */
+import { SQUADS_PROGRAM } from '../../chain/programs.js';
+import { decodeAccount, PROPOSAL } from '../../chain/squads/layouts/accounts.js';
+import { proposalAddress } from '../../chain/squads/layouts/addresses.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
@@ -7,16 +10,29 @@ import { intoBundles } from './phase.js';
 import { runPhase } from './run-phase.js';
 import { type BatchScene, closeTransactions } from './scene.js';
 
-/** A batch that failed halfway stays approved on chain, and the program closes nothing of it. */
-export const needsClosing = (batch: BatchRecord): boolean =>
-  batch.status === 'EXECUTED' && batch.cost.rentReclaimedLamports === 0n;
+/** A final batch whose rent has not come back yet. */
+export const needsClosing = ({ status, cost }: BatchRecord): boolean =>
+  (status === 'EXECUTED' || status === 'FAILED') && cost.rentReclaimedLamports === 0n;
 
 /**
- * Closes what an executed batch occupies; the batch's cost then says how much came back. What is refused is left as it is
- * and tried again with the next execute.
+ * A batch that failed halfway stays approved on chain, and the program closes nothing of it; one that was rejected or
+ * cancelled is over.
+ */
+async function isOver(deps: EngineDeps, { flywheel }: BatchScene, batch: BatchRecord): Promise<boolean> {
+  invariant(batch.batchIndex !== null, 'A final batch has an index.');
+  const { address } = proposalAddress(flywheel.multisig, batch.batchIndex);
+  const [account] = await deps.chain.getAccounts([address]);
+  const proposal = account?.owner === SQUADS_PROGRAM ? decodeAccount(PROPOSAL, account.data) : undefined;
+  return ['Executed', 'Rejected', 'Cancelled'].includes(proposal?.status.kind ?? '');
+}
+
+/**
+ * Closes what a final batch occupies, if it may be closed; the batch's cost then says how much came back. What is refused
+ * is left as it is and tried again with the next execute.
  */
 export async function closeAccounts(deps: EngineDeps, scene: BatchScene, batch: BatchRecord): Promise<void> {
-  invariant(batch.batchIndex !== null, 'An executed batch has an index.');
+  invariant(batch.batchIndex !== null, 'A final batch has an index.');
+  if (batch.status === 'FAILED' && !(await isOver(deps, scene, batch))) return;
   const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
   const phase = await runPhase(deps, {
     batchId: batch.id,
