@@ -1,0 +1,269 @@
+/** The signed approval: only the one that was issued, or the same one renewed after it expired, is ever landed. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { addSignature, buildApproval } from '../../../../src/chain/approval/build-approval.js';
+import { memo } from '../../../../src/chain/memo.js';
+import { proposalApprove } from '../../../../src/chain/squads/instructions/proposal.js';
+import { transfer } from '../../../../src/chain/system.js';
+import {
+  compileLegacyMessage,
+  compileV0Message,
+  partiallySign,
+  signTransaction,
+} from '../../../../src/chain/transaction/compile.js';
+import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
+import {
+  createKeypairSigner,
+  generateKeypair,
+  type Signer,
+} from '../../../../src/chain/transaction/signer.js';
+import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
+import type { Address } from '../../../../src/values/address.js';
+import {
+  aPipeline,
+  burnAction,
+  lamportsOf,
+  openTestEngine,
+  passBlocks,
+  signApproval,
+  type TestEngine,
+} from '../../../support/engine.js';
+
+let test: TestEngine;
+let batch: InitBatchResult;
+let owner: Signer;
+let multisig: Address;
+
+beforeEach(async () => {
+  test = await openTestEngine();
+  owner = test.project.owner;
+  multisig = test.project.registration.multisig as Address;
+  batch = (await test.engine.initBatch({ pipelines: [aPipeline([burnAction(1)])] }, test.project.call()))
+    .value;
+});
+afterEach(() => test.destroy());
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+const issued = (): Buffer => Buffer.from(batch.proposalApproveTx, 'base64');
+const signedByOwner = (): Buffer => Buffer.from(signApproval(owner, batch), 'base64');
+
+const execute = (signedTx: string) =>
+  test.engine.executeBatch({ batchId: batch.batch.id, signedTx } as never, test.project.call());
+
+/** Refused with this reason, and nothing of it on chain or in the batch. */
+async function expectRefused(bytes: Uint8Array, reason: string): Promise<void> {
+  const height = await test.chain.blockHeight();
+  await expect(execute(base64(bytes))).rejects.toMatchObject({
+    code: 'ERR_INVALID_SIGNED_TX',
+    message: expect.stringContaining(reason),
+  });
+  expect(await test.chain.blockHeight()).toBe(height);
+  const { value } = await test.engine.getBatch({ batchId: batch.batch.id }, test.project.call());
+  expect(value.status).toBe('FINALIZED');
+  // The owner can still approve.
+  expect((await execute(base64(signedByOwner()))).value.result.totalSuccessful).toBe(1);
+}
+
+const flipped = (bytes: Buffer, at: number): Buffer => {
+  const copy = Buffer.from(bytes);
+  copy[at] = (copy[at] ?? 0) ^ 1;
+  return copy;
+};
+
+const NOT_ISSUED = 'it is not the approval that was issued for batch';
+const approve = (batchIndex = 1n): Instruction =>
+  proposalApprove({ multisig, batchIndex, member: owner.address });
+
+/** A transaction of the owner's own, as another tool would make it. */
+async function ownTransaction(
+  instructions: readonly Instruction[],
+  compile = compileV0Message,
+): Promise<Uint8Array> {
+  const { blockhash } = await test.chain.latestBlockhash();
+  return signTransaction(compile({ payer: owner.address, instructions, blockhash }), [owner]).bytes;
+}
+
+describe('checkSignedApproval', () => {
+  it('refuses what is no transaction', () =>
+    expectRefused(Buffer.from('no transaction'), 'it cannot be decoded'));
+
+  it('refuses a transaction that is cut short', () =>
+    expectRefused(signedByOwner().subarray(0, -1), 'it cannot be decoded'));
+
+  it('refuses a transaction with bytes behind it', () =>
+    expectRefused(Buffer.concat([signedByOwner(), Buffer.from([0])]), 'it cannot be decoded'));
+
+  it("refuses one without the owner's signature", () =>
+    expectRefused(issued(), `the signature of ${owner.address} is missing`));
+
+  it("refuses one without the operator's signature", () => {
+    const bytes = signedByOwner();
+    bytes.fill(0, 1, 65);
+    return expectRefused(bytes, `the signature of ${test.project.registration.operator} is missing`);
+  });
+
+  it("refuses one whose owner's signature is wrong", () =>
+    expectRefused(flipped(signedByOwner(), 65), `the signature of ${owner.address} is wrong`));
+
+  it("refuses one whose operator's signature is wrong", () =>
+    expectRefused(
+      flipped(signedByOwner(), 1),
+      `the signature of ${test.project.registration.operator} is wrong`,
+    ));
+
+  it('refuses signatures in the wrong order', () => {
+    const bytes = signedByOwner();
+    return expectRefused(
+      Buffer.concat([
+        bytes.subarray(0, 1),
+        bytes.subarray(65, 129),
+        bytes.subarray(1, 65),
+        bytes.subarray(129),
+      ]),
+      'is wrong',
+    );
+  });
+
+  it('refuses one with a signature left out', () => {
+    const bytes = signedByOwner();
+    return expectRefused(
+      Buffer.concat([Buffer.from([1]), bytes.subarray(1, 65), bytes.subarray(129)]),
+      'it does not carry the signatures that it asks for',
+    );
+  });
+
+  it('refuses one with a signature too many', () => {
+    const bytes = signedByOwner();
+    return expectRefused(
+      Buffer.concat([Buffer.from([3]), bytes.subarray(1, 129), bytes.subarray(65, 129), bytes.subarray(129)]),
+      'it does not carry the signatures that it asks for',
+    );
+  });
+
+  it("refuses another batch's approval", async () => {
+    const other = await test.engine.initBatch(
+      { pipelines: [aPipeline([burnAction(2)])] },
+      test.project.call(),
+    );
+    await expectRefused(Buffer.from(signApproval(owner, other.value), 'base64'), NOT_ISSUED);
+  });
+
+  it('refuses every other message that the owner might have signed', async () => {
+    const stranger = createKeypairSigner(generateKeypair());
+    const { blockhash } = await test.chain.latestBlockhash();
+    const pay = transfer({ from: owner.address, to: stranger.address, lamports: 1_000_000n });
+    const variants = [
+      // Right, but the issued one is still good.
+      await ownTransaction([approve()]),
+      await ownTransaction([approve(2n)]),
+      await ownTransaction([approve(), pay]),
+      await ownTransaction([memo('hello', [owner.address])]),
+      await ownTransaction([approve()], compileLegacyMessage),
+      addSignature(
+        buildApproval({
+          owner: owner.address,
+          multisig,
+          batchIndex: 1n,
+          blockhash,
+          feePayer: test.project.registration.operator as Address,
+        }),
+        owner,
+      ),
+    ];
+    for (const bytes of variants) {
+      await expect(execute(base64(bytes))).rejects.toMatchObject({ code: 'ERR_INVALID_SIGNED_TX' });
+    }
+    await expectRefused(variants[2] ?? Buffer.alloc(0), NOT_ISSUED);
+  });
+});
+
+describe('an approval that expired', () => {
+  const expire = () => passBlocks(test, 150);
+
+  it('is told as such, and the batch stays ready', async () => {
+    await expire();
+    await expect(execute(base64(signedByOwner()))).rejects.toMatchObject({
+      code: 'ERR_APPROVAL_EXPIRED',
+      hint: expect.stringContaining('batch approve'),
+    });
+    const { value } = await test.engine.getBatch({ batchId: batch.batch.id }, test.project.call());
+    expect(value.status).toBe('FINALIZED');
+  });
+
+  it.each([
+    ['version 0', compileV0Message],
+    ['legacy', compileLegacyMessage],
+  ])('is renewed by the owner as payer (%s)', async (_name, compile) => {
+    await expire();
+    const renewed = await ownTransaction([approve()], compile);
+    const before = await lamportsOf(test.chain, owner.address);
+    const { value, meta } = await execute(base64(renewed));
+    expect(value.result).toMatchObject({ totalSuccessful: 1, totalFailed: 0 });
+    expect(await lamportsOf(test.chain, owner.address)).toBe(before - 5_000n);
+    // Set-up 3, two approvals with one signature each, execution 1, closing 1.
+    expect(meta.cost?.feeLamports).toBe(5_000n * 7n);
+  });
+
+  it('is not renewed by anything but that one instruction, paid by the owner', async () => {
+    await expire();
+    const { blockhash } = await test.chain.latestBlockhash();
+    const stranger = createKeypairSigner(generateKeypair());
+    const operatorPays = {
+      payer: test.project.registration.operator as Address,
+      instructions: [approve()],
+      blockhash,
+    };
+    const variants: readonly Uint8Array[] = [
+      await ownTransaction([approve(2n)]),
+      await ownTransaction([approve(), memo('more', [owner.address])]),
+      await ownTransaction([memo('more', [owner.address]), approve()]),
+      await ownTransaction([approve(), approve()]),
+      partiallySign(compileV0Message(operatorPays), [owner]),
+      signTransaction(compileV0Message({ payer: stranger.address, instructions: [approve()], blockhash }), [
+        stranger,
+        owner,
+      ]).bytes,
+    ];
+    for (const bytes of variants) {
+      await expect(execute(base64(bytes))).rejects.toMatchObject({
+        code: 'ERR_INVALID_SIGNED_TX',
+        message: expect.stringContaining(NOT_ISSUED),
+      });
+    }
+    expect((await execute(base64(await ownTransaction([approve()])))).value.result.totalSuccessful).toBe(1);
+  });
+
+  it('that was landed in time is good for ever', async () => {
+    const [rejection] = await test.chain.submit([signedByOwner()]);
+    expect(rejection).toBeNull();
+    await expire();
+    const { value, meta } = await execute(base64(signedByOwner()));
+    expect(value.result).toMatchObject({ totalSuccessful: 1 });
+    // The operator paid for both signatures, whoever sent it.
+    expect(meta.cost?.feeLamports).toBe(5_000n * 8n);
+  });
+
+  it('says that a renewed one has expired too', async () => {
+    await expire();
+    const renewed = await ownTransaction([approve()]);
+    await expire();
+    await expect(execute(base64(renewed))).rejects.toMatchObject({ code: 'ERR_APPROVAL_EXPIRED' });
+  });
+
+  it('says who cannot pay for a renewed one', async () => {
+    await expire();
+    const held = await lamportsOf(test.chain, owner.address);
+    await test.chain.submit([
+      await ownTransaction([
+        transfer({
+          from: owner.address,
+          to: test.project.registration.burnWallet as Address,
+          lamports: held - 5_000n,
+        }),
+      ]),
+    ]);
+    await expect(execute(base64(await ownTransaction([approve()])))).rejects.toMatchObject({
+      code: 'ERR_INSUFFICIENT_FUNDS',
+      message: expect.stringContaining(owner.address),
+    });
+  });
+});
