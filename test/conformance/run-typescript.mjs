@@ -16,6 +16,6 @@ await build({
   external: ['litesvm-*', 'esbuild'],
   sourcemap: 'inline',
   logLevel: 'warning',
-  banner: { js: "import{createRequire as r}from'node:module';const require=r(import.meta.url);" },
+  banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
 });
 await import(pathToFileURL(outfile).href);

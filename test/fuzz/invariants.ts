@@ -1,0 +1,107 @@
+/** What holds of every transaction, whatever it was. */
+import { type AccountState, rentExemptLamports } from '../../src/chain/account.js';
+import type { ExecutionResult } from '../../src/chain/local/runtime/runtime.js';
+import { ERROR_NUMBERS } from '../../src/chain/local/squads/errors.js';
+import { INSTRUCTION_ERRORS, TRANSACTION_ERRORS } from '../../src/chain/local/vm/errors.js';
+import { SQUADS_PROGRAM } from '../../src/chain/programs.js';
+import {
+  ACCOUNT_SIZE,
+  BATCH,
+  decodeAccount,
+  MULTISIG,
+  PROGRAM_CONFIG,
+  PROPOSAL,
+  VAULT_BATCH_TRANSACTION,
+  VAULT_TRANSACTION,
+} from '../../src/chain/squads/layouts/accounts.js';
+import { storedMessageSize } from '../../src/chain/squads/layouts/message.js';
+import type { Address } from '../../src/values/address.js';
+import type { World } from './world.js';
+
+/** Largest error number of the bundled programs (Token-2022 has the most). */
+const BUNDLED_ERRORS = 100;
+const squadsNumbers: ReadonlySet<number> = new Set(Object.values(ERROR_NUMBERS));
+const instructionNames = new Set(INSTRUCTION_ERRORS);
+const transactionNames = new Set([...TRANSACTION_ERRORS, 'InsufficientFundsForRent', 'DuplicateInstruction']);
+
+function errorProblem({ error }: ExecutionResult): string | null {
+  if (error === null) return null;
+  if (error.kind === 'transaction') {
+    return transactionNames.has(error.error) ? null : `unknown transaction error ${error.error}`;
+  }
+  if ('custom' in error) {
+    const known = error.custom < BUNDLED_ERRORS || squadsNumbers.has(error.custom);
+    return known ? null : `unknown error number ${error.custom}`;
+  }
+  return instructionNames.has(error.error) ? null : `unknown instruction error ${error.error}`;
+}
+
+function lamportsProblem(world: World, { changes, feeLamports }: ExecutionResult): string | null {
+  let lost = 0n;
+  for (const [address, state] of changes) {
+    // A bundled program has lamports that the world does not list.
+    if (state?.executable === true && world.get(address) === null) return null;
+    lost += (world.get(address)?.lamports ?? 0n) - (state?.lamports ?? 0n);
+  }
+  return lost === feeLamports ? null : `${lost} lamports are gone, the fee is ${feeLamports}`;
+}
+
+function failureProblem(result: ExecutionResult): string | null {
+  const { error, landed, changes, feeLamports } = result;
+  if (error === null) return landed ? null : 'succeeded without landing';
+  if (!landed)
+    return changes.size === 0 && feeLamports === 0n ? null : 'did not start, yet changed something';
+  return changes.size === 1 ? null : `failed, yet changed ${changes.size} accounts`;
+}
+
+/** How long an account of the program has to be, or why it is none. */
+function sizeProblem(data: Uint8Array): string | null {
+  const multisig = decodeAccount(MULTISIG, data);
+  const transaction = decodeAccount(VAULT_TRANSACTION, data);
+  const inBatch = decodeAccount(VAULT_BATCH_TRANSACTION, data);
+  const proposal = decodeAccount(PROPOSAL, data);
+  let expected: number | undefined;
+  if (multisig !== undefined) expected = ACCOUNT_SIZE.multisig(multisig.members.length);
+  if (decodeAccount(BATCH, data) !== undefined) expected = ACCOUNT_SIZE.batch;
+  if (decodeAccount(PROGRAM_CONFIG, data) !== undefined) expected = ACCOUNT_SIZE.programConfig;
+  if (transaction !== undefined) {
+    expected = ACCOUNT_SIZE.vaultTransaction(
+      transaction.ephemeralSignerBumps.length,
+      storedMessageSize(transaction.message),
+    );
+  }
+  if (inBatch !== undefined) {
+    expected = ACCOUNT_SIZE.batchTransaction(
+      inBatch.ephemeralSignerBumps.length,
+      storedMessageSize(inBatch.message),
+    );
+  }
+  if (proposal !== undefined)
+    return (data.length - 70) % 96 === 0 ? null : `a proposal of ${data.length} bytes`;
+  return expected === data.length ? null : `${data.length} bytes where ${expected} belong`;
+}
+
+function accountProblem(after: AccountState): string | null {
+  if (after.owner !== SQUADS_PROGRAM) return null;
+  const size = sizeProblem(after.data);
+  if (size !== null) return size;
+  const needed = rentExemptLamports(after.data.length);
+  return after.lamports < needed ? `${after.lamports} lamports where the rent is ${needed}` : null;
+}
+
+/** The first thing that is wrong with a result, or `null`. */
+export function problemOf(world: World, result: ExecutionResult): string | null {
+  const general = errorProblem(result) ?? failureProblem(result) ?? lamportsProblem(world, result);
+  if (general !== null) return general;
+  for (const [address, state] of result.changes) {
+    const problem = state === null ? null : accountProblem(state);
+    if (problem !== null) return `${address}: ${problem}`;
+  }
+  return null;
+}
+
+/** Addresses whose lamports went down. */
+export const losers = (world: World, { changes }: ExecutionResult): Address[] =>
+  [...changes].flatMap(([address, state]) =>
+    (state?.lamports ?? 0n) < (world.get(address)?.lamports ?? 0n) ? [address] : [],
+  );

@@ -1,0 +1,159 @@
+/** Random inner messages: burns, transfers, memos, votes in other multisigs, rights that are too few, keys that repeat. */
+import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { associatedTokenAddress, ephemeralSignerAddress } from '../../src/chain/squads/layouts/addresses.js';
+import type { InnerLookup, InnerMessage } from '../../src/chain/squads/layouts/message.js';
+import { transfer } from '../../src/chain/system.js';
+import {
+  burnChecked,
+  createAssociatedTokenAccountIdempotent,
+  transferChecked,
+} from '../../src/chain/tokens/instructions.js';
+import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import { orderMessageKeys } from '../../src/chain/transaction/message-keys.js';
+import type { Address } from '../../src/values/address.js';
+import { memo } from './pieces.js';
+import type { World } from './world.js';
+
+/** For whom a message is made. */
+export interface MessageContext {
+  readonly vault: Address;
+  /** From which its ephemeral signers derive. */
+  readonly parent: Address;
+  readonly protectedAccounts: readonly Address[];
+}
+
+function tokenCall(world: World, vault: Address): Instruction {
+  const { random, mint } = world;
+  const account = associatedTokenAddress(vault, mint, TOKEN_PROGRAM);
+  const amount = random.oneIn(8) ? 10n ** 12n : BigInt(random.below(1_000));
+  const common = { mint, amount, decimals: random.oneIn(10) ? 5 : 6, tokenProgram: TOKEN_PROGRAM };
+  if (random.oneIn(2)) return burnChecked({ ...common, account, owner: vault });
+  const to = associatedTokenAddress(world.wallet().address, mint, TOKEN_PROGRAM);
+  return transferChecked({ ...common, from: account, to, owner: vault });
+}
+
+function lamportCall(world: World, { vault, parent }: MessageContext): Instruction {
+  const { random } = world;
+  const held = world.get(vault)?.lamports ?? 0n;
+  const most = random.oneIn(6) ? held : held / 50n;
+  const lamports = random.oneIn(9)
+    ? held - BigInt(random.below(900_000))
+    : BigInt(random.below(Number(most % 10n ** 9n) + 1));
+  const from = random.oneIn(6) ? ephemeralSignerAddress(parent, random.below(3)).address : vault;
+  return transfer({
+    from,
+    to: random.oneIn(3) ? world.anyAddress() : world.wallet().address,
+    lamports: lamports < 0n ? 0n : lamports,
+  });
+}
+
+function anyCall(world: World, context: MessageContext): Instruction {
+  const { random } = world;
+  const { vault } = context;
+  switch (random.below(6)) {
+    case 0:
+      return lamportCall(world, context);
+    case 1:
+      return memo(`note ${random.below(1000)}`, random.oneIn(2) ? [vault] : []);
+    case 2:
+      return createAssociatedTokenAccountIdempotent({
+        payer: vault,
+        owner: world.anyAddress(),
+        mint: world.mint,
+        tokenProgram: TOKEN_PROGRAM,
+      });
+    case 3: {
+      const touched = random.pick([...context.protectedAccounts, world.anyAddress()]);
+      const call = memo('x', []);
+      return { ...call, accounts: [{ address: touched, signer: false, writable: random.oneIn(2) }] };
+    }
+    default:
+      return tokenCall(world, vault);
+  }
+}
+
+/** Lays the calls out as a message with the vault first. */
+export function layOut(
+  vault: Address,
+  calls: readonly Instruction[],
+  lookups: readonly InnerLookup[] = [],
+  tail: readonly Address[] = [],
+): InnerMessage {
+  const order = orderMessageKeys(vault, calls);
+  const lookedUp = new Map(tail.map((address, at) => [address, at]));
+  const keys = order.keys.filter((key, at) => at < order.signers || !lookedUp.has(key));
+  const index = (address: Address): number => {
+    const at = keys.indexOf(address);
+    return at >= 0 ? at : keys.length + (lookedUp.get(address) ?? 0);
+  };
+  const writable = order.keys.slice(order.signers, order.signers + order.writableNonSigners);
+  return {
+    signers: order.signers,
+    writableSigners: order.writableSigners,
+    writableNonSigners: writable.filter((key) => keys.includes(key)).length,
+    keys,
+    instructions: calls.map(({ program, accounts, data }) => ({
+      programIndex: index(program),
+      accountIndexes: Uint8Array.from(accounts, ({ address }) => index(address)),
+      data,
+    })),
+    lookups,
+  };
+}
+
+/** Moves some of the keys that need not be static into a new table. */
+function withTable(world: World, vault: Address, calls: readonly Instruction[]): InnerMessage {
+  const order = orderMessageKeys(vault, calls);
+  const { signers, writableNonSigners } = order;
+  const writable = order.keys
+    .slice(signers, signers + writableNonSigners)
+    .filter(() => world.random.oneIn(2));
+  const readonly = order.keys.slice(signers + writableNonSigners).filter(() => world.random.oneIn(2));
+  if (writable.length + readonly.length === 0) return layOut(vault, calls);
+  const entries = world.random.shuffled([...writable, ...readonly, world.anyAddress()]);
+  const table = world.addTable(entries);
+  const at = (keys: readonly Address[]) => Uint8Array.from(keys, (key) => entries.indexOf(key));
+  const lookup = { table, writableIndexes: at(writable), readonlyIndexes: at(readonly) };
+  return layOut(vault, calls, [lookup], [...writable, ...readonly]);
+}
+
+function damaged(world: World, message: InnerMessage): InnerMessage {
+  const { random } = world;
+  switch (random.below(5)) {
+    case 0:
+      return { ...message, signers: message.signers + 1 - random.below(3) };
+    case 1:
+      return { ...message, writableNonSigners: random.below(6) };
+    case 2:
+      return { ...message, keys: [...message.keys, random.pick(message.keys)] };
+    case 3:
+      return { ...message, writableSigners: random.below(3) };
+    default:
+      return {
+        ...message,
+        instructions: [
+          ...message.instructions,
+          {
+            programIndex: random.below(12),
+            accountIndexes: random.bytes(2).map((byte) => byte % 12),
+            data: random.bytes(3),
+          },
+        ],
+      };
+  }
+}
+
+/** A message for a vault; most of them run. */
+export function randomMessage(
+  world: World,
+  context: MessageContext,
+  votes: readonly Instruction[],
+): InnerMessage {
+  const { random } = world;
+  const count = random.below(4);
+  const calls = Array.from({ length: count }, () =>
+    votes.length > 0 && random.oneIn(4) ? random.pick(votes) : anyCall(world, context),
+  );
+  const message = random.oneIn(4) ? withTable(world, context.vault, calls) : layOut(context.vault, calls);
+  return random.oneIn(10) ? damaged(world, message) : message;
+}

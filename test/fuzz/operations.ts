@@ -1,0 +1,418 @@
+/** Random instructions of the Squads program on the multisigs of a world, most of them near to valid. */
+import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../src/chain/programs.js';
+import {
+  BATCH,
+  decodeAccount,
+  MULTISIG,
+  type Multisig,
+  PROPOSAL,
+  type Proposal,
+  VAULT_BATCH_TRANSACTION,
+  VAULT_TRANSACTION,
+} from '../../src/chain/squads/layouts/accounts.js';
+import {
+  batchTransactionAddress,
+  ephemeralSignerAddress,
+  multisigAddress,
+  programConfigAddress,
+  proposalAddress,
+  transactionAddress,
+  vaultAddress,
+} from '../../src/chain/squads/layouts/addresses.js';
+import { encode } from '../../src/chain/squads/layouts/codec.js';
+import {
+  type ArgumentsByName,
+  encodeInstruction,
+  type InstructionName,
+} from '../../src/chain/squads/layouts/instructions.js';
+import {
+  argumentMessage,
+  type InnerMessage,
+  isSignerIndex,
+  isWritableIndex,
+} from '../../src/chain/squads/layouts/message.js';
+import type { AccountMeta, Instruction } from '../../src/chain/transaction/instruction.js';
+import { type Address, addressFromBytes } from '../../src/values/address.js';
+import { randomMessage } from './messages.js';
+import type { World } from './world.js';
+
+const VAULTS = 2;
+
+/** A multisig as it stands, and the index that the next instruction is about. */
+interface Target {
+  readonly world: World;
+  readonly address: Address;
+  readonly state: Multisig;
+  readonly index: bigint;
+  /** Most often one who may do it. */
+  readonly member: Address;
+}
+
+const meta = (address: Address, signer: boolean, writable: boolean): AccountMeta => ({
+  address,
+  signer,
+  writable,
+});
+const r = (address: Address) => meta(address, false, false);
+const w = (address: Address) => meta(address, false, true);
+const s = (address: Address) => meta(address, true, false);
+const ws = (address: Address) => meta(address, true, true);
+
+const call = <Name extends InstructionName>(
+  name: Name,
+  args: ArgumentsByName[Name],
+  accounts: readonly AccountMeta[],
+): Instruction => ({
+  program: SQUADS_PROGRAM,
+  accounts,
+  data: encodeInstruction(name, args),
+});
+
+const memoOf = ({ random }: World): string | null => (random.oneIn(6) ? 'why not' : null);
+
+/** Makes a multisig; half of them sound, members among the wallets and the vaults of other multisigs. */
+export function createMultisig(world: World): Instruction {
+  const { random } = world;
+  const createKey = random.oneIn(8) ? world.wallet() : world.newSigner();
+  const vaults = world.multisigs.map(({ address }) => vaultAddress(address, 0).address);
+  const people = random
+    .shuffled([...world.wallets.map(({ address }) => address), ...vaults])
+    .slice(0, 1 + random.below(4));
+  const members = people.map((key) => ({ key, permissions: random.oneIn(4) ? random.below(9) : 7 }));
+  const known = random.oneIn(15) ? [...members, ...members.slice(0, 1)] : members;
+  const { address } = multisigAddress(createKey.address);
+  world.multisigs.push({ address, createKey });
+  const args = {
+    configAuthority: random.oneIn(4) ? world.anyAddress() : null,
+    threshold: random.oneIn(10) ? random.below(6) : 1 + random.below(members.length),
+    members: known,
+    timeLockSeconds: random.oneIn(3) ? random.below(60) : random.oneIn(20) ? 7_776_000 + random.below(2) : 0,
+    rentCollector: random.oneIn(5) ? null : world.wallet().address,
+    memo: memoOf(world),
+  };
+  return call('multisigCreateV2', args, [
+    r(programConfigAddress().address),
+    w(world.treasury),
+    w(address),
+    s(createKey.address),
+    ws(world.wallet().address),
+    r(SYSTEM_PROGRAM),
+  ]);
+}
+
+function pickTarget(world: World): Target | undefined {
+  const { random } = world;
+  const known = world.multisigs.filter(({ address }) => world.get(address) !== null);
+  if (known.length === 0) return undefined;
+  const { address } = random.pick(known);
+  const state = decodeAccount(MULTISIG, world.get(address)?.data ?? new Uint8Array(0));
+  if (state === undefined) return undefined;
+  const last = Number(state.transactionIndex);
+  const index = BigInt(random.oneIn(12) ? random.below(last + 2) : Math.max(1, last - random.below(3)));
+  const able = state.members.filter(({ permissions }) => permissions === 7).map(({ key }) => key);
+  const signing = new Set(world.wallets.map((wallet) => wallet.address));
+  const candidates = able.filter((key) => signing.has(key));
+  const member = candidates.length > 0 && !random.oneIn(6) ? random.pick(candidates) : world.wallet().address;
+  return { world, address, state, index, member };
+}
+
+const proposalOf = ({ world, address, index }: Target): Proposal | undefined =>
+  decodeAccount(PROPOSAL, world.get(proposalAddress(address, index).address)?.data ?? new Uint8Array(0));
+
+const batchOf = ({ world, address, index }: Target) =>
+  decodeAccount(BATCH, world.get(transactionAddress(address, index).address)?.data ?? new Uint8Array(0));
+
+function batchCreate({ world, address, state, member }: Target): Instruction {
+  const next = state.transactionIndex + 1n;
+  return call('batchCreate', { vaultIndex: world.random.below(VAULTS), memo: memoOf(world) }, [
+    w(address),
+    w(transactionAddress(address, next).address),
+    s(member),
+    ws(world.wallet().address),
+    r(SYSTEM_PROGRAM),
+  ]);
+}
+
+function messageFor(target: Target, vaultIndex: number, index: bigint): InnerMessage {
+  const { world, address } = target;
+  const votes = world.multisigs.flatMap((other) =>
+    nestedVotes(world, other.address, vaultAddress(address, vaultIndex).address),
+  );
+  return randomMessage(
+    world,
+    {
+      vault: vaultAddress(address, vaultIndex).address,
+      parent: transactionAddress(address, index).address,
+      protectedAccounts: [
+        proposalAddress(address, index).address,
+        transactionAddress(address, index).address,
+        address,
+      ],
+    },
+    votes,
+  );
+}
+
+/** Votes that a vault could cast as a member of another multisig. */
+function nestedVotes(world: World, multisig: Address, member: Address): Instruction[] {
+  const state = decodeAccount(MULTISIG, world.get(multisig)?.data ?? new Uint8Array(0));
+  if (state === undefined || state.transactionIndex === 0n) return [];
+  const proposal = proposalAddress(multisig, state.transactionIndex).address;
+  const name = world.random.pick(['proposalApprove', 'proposalReject', 'proposalCancel'] as const);
+  return [call(name, { memo: null }, [r(multisig), ws(member), w(proposal)])];
+}
+
+function vaultTransactionCreate(target: Target): Instruction {
+  const { world, address, state, member } = target;
+  const next = state.transactionIndex + 1n;
+  const vaultIndex = world.random.below(VAULTS);
+  const args = {
+    vaultIndex,
+    ephemeralSigners: world.random.oneIn(3) ? world.random.below(3) : 0,
+    message: encode(argumentMessage, messageFor(target, vaultIndex, next)),
+    memo: memoOf(world),
+  };
+  return call('vaultTransactionCreate', args, [
+    w(address),
+    w(transactionAddress(address, next).address),
+    s(member),
+    ws(world.wallet().address),
+    r(SYSTEM_PROGRAM),
+  ]);
+}
+
+function proposalCreate({ world, address, index, member }: Target): Instruction {
+  return call('proposalCreate', { transactionIndex: index, draft: world.random.oneIn(2) }, [
+    r(address),
+    w(proposalAddress(address, index).address),
+    s(member),
+    ws(world.wallet().address),
+    r(SYSTEM_PROGRAM),
+  ]);
+}
+
+function batchAdd(target: Target): Instruction {
+  const { world, address, index, member } = target;
+  const batch = batchOf(target);
+  const number = (batch?.size ?? 0) + 1;
+  const args = {
+    ephemeralSigners: world.random.oneIn(4) ? world.random.below(3) : 0,
+    message: encode(argumentMessage, messageFor(target, batch?.vaultIndex ?? 0, index)),
+  };
+  return call('batchAddTransaction', args, [
+    r(address),
+    r(proposalAddress(address, index).address),
+    w(transactionAddress(address, index).address),
+    w(batchTransactionAddress(address, index, number).address),
+    s(world.random.oneIn(5) ? member : (batch?.creator ?? member)),
+    ws(world.wallet().address),
+    r(SYSTEM_PROGRAM),
+  ]);
+}
+
+const activate = ({ address, index, member }: Target): Instruction =>
+  call('proposalActivate', {}, [r(address), ws(member), w(proposalAddress(address, index).address)]);
+
+function vote(target: Target): Instruction {
+  const { world, address, index } = target;
+  const signing = new Set(world.wallets.map((wallet) => wallet.address));
+  const members = target.state.members.map(({ key }) => key).filter((key) => signing.has(key));
+  const member = members.length > 0 ? world.random.pick(members) : target.member;
+  const approved = proposalOf(target)?.status.kind === 'Approved';
+  const names =
+    approved && world.random.oneIn(2)
+      ? (['proposalCancel', 'proposalCancelV2'] as const)
+      : (['proposalApprove', 'proposalApprove', 'proposalApprove', 'proposalReject'] as const);
+  return call(world.random.pick(names), { memo: memoOf(world) }, [
+    r(address),
+    ws(member),
+    w(proposalAddress(address, index).address),
+    r(SYSTEM_PROGRAM),
+  ]);
+}
+
+/** The accounts behind the listed ones, as section 8 wants them. */
+function messageAccounts(world: World, message: InnerMessage, own: readonly Address[]): AccountMeta[] {
+  const statics = message.keys.map((key, index) =>
+    meta(key, isSignerIndex(message, index) && !own.includes(key), isWritableIndex(message, index)),
+  );
+  const lookedUp = message.lookups.flatMap(({ table, writableIndexes, readonlyIndexes }) => {
+    const data = world.get(table)?.data ?? new Uint8Array(0);
+    const entry = (index: number) => data.slice(56 + 32 * index, 88 + 32 * index);
+    const known = (index: number) => entry(index).length === 32;
+    return [
+      ...[...writableIndexes].filter(known).map((index) => w(addressFromBytes(entry(index)))),
+      ...[...readonlyIndexes].filter(known).map((index) => r(addressFromBytes(entry(index)))),
+    ];
+  });
+  return [...message.lookups.map(({ table }) => r(table)), ...statics, ...lookedUp];
+}
+
+function execute(target: Target): Instruction | undefined {
+  const { world, address, index, member } = target;
+  const transaction = transactionAddress(address, index).address;
+  const own = (vaultIndex: number, count: number) => [
+    vaultAddress(address, vaultIndex).address,
+    ...Array.from({ length: count }, (_, at) => ephemeralSignerAddress(transaction, at).address),
+  ];
+  const proposal = w(proposalAddress(address, index).address);
+  const batch = batchOf(target);
+  if (batch !== undefined) {
+    const inner = batchTransactionAddress(address, index, batch.executedTransactionIndex + 1).address;
+    const state = decodeAccount(VAULT_BATCH_TRANSACTION, world.get(inner)?.data ?? new Uint8Array(0));
+    const tail =
+      state === undefined
+        ? []
+        : messageAccounts(world, state.message, own(batch.vaultIndex, state.ephemeralSignerBumps.length));
+    return call('batchExecuteTransaction', {}, [
+      r(address),
+      s(member),
+      proposal,
+      w(transaction),
+      r(inner),
+      ...tail,
+    ]);
+  }
+  const state = decodeAccount(VAULT_TRANSACTION, world.get(transaction)?.data ?? new Uint8Array(0));
+  if (state === undefined) return undefined;
+  const tail = messageAccounts(
+    world,
+    state.message,
+    own(state.vaultIndex, state.ephemeralSignerBumps.length),
+  );
+  return call('vaultTransactionExecute', {}, [r(address), proposal, r(transaction), s(member), ...tail]);
+}
+
+function close(target: Target): Instruction {
+  const { world, address, index, state } = target;
+  const collector = w(state.rentCollector ?? world.wallet().address);
+  const transaction = w(transactionAddress(address, index).address);
+  const proposal = w(proposalAddress(address, index).address);
+  const batch = batchOf(target);
+  if (batch === undefined) {
+    return call('vaultTransactionAccountsClose', {}, [
+      r(address),
+      proposal,
+      transaction,
+      collector,
+      r(SYSTEM_PROGRAM),
+    ]);
+  }
+  if (batch.size === 0 || world.random.oneIn(8)) {
+    return call('batchAccountsClose', {}, [r(address), proposal, transaction, collector, r(SYSTEM_PROGRAM)]);
+  }
+  const last = w(batchTransactionAddress(address, index, batch.size).address);
+  return call('vaultBatchTransactionAccountClose', {}, [
+    r(address),
+    r(proposal.address),
+    transaction,
+    last,
+    collector,
+    r(SYSTEM_PROGRAM),
+  ]);
+}
+
+type Operation = (target: Target) => Instruction | undefined;
+
+const OPERATIONS: readonly Operation[] = [
+  batchCreate,
+  vaultTransactionCreate,
+  proposalCreate,
+  batchAdd,
+  activate,
+  vote,
+  execute,
+  close,
+];
+
+/** What moves the transaction at the target's index on, most likely. */
+function nextOperation(target: Target): Operation {
+  const { world, address, index, state } = target;
+  const { random } = world;
+  const begin = random.oneIn(2) ? batchCreate : vaultTransactionCreate;
+  if (state.transactionIndex === 0n || world.get(transactionAddress(address, index).address) === null)
+    return begin;
+  switch (proposalOf(target)?.status.kind) {
+    case undefined:
+      return random.oneIn(8) ? close : proposalCreate;
+    case 'Draft':
+      return batchOf(target) !== undefined && !random.oneIn(3) ? batchAdd : activate;
+    case 'Active':
+      return vote;
+    case 'Approved':
+      return random.oneIn(6) ? vote : execute;
+    default:
+      return random.oneIn(2) ? close : begin;
+  }
+}
+
+/** An account, its rights or the data, changed at random. */
+function damaged(world: World, instruction: Instruction): Instruction {
+  const { random } = world;
+  const accounts = [...instruction.accounts];
+  const at = random.below(Math.max(1, accounts.length));
+  const old = accounts[at];
+  const data = Uint8Array.from(instruction.data);
+  switch (random.below(7)) {
+    case 0:
+      if (old !== undefined) accounts[at] = { ...old, address: world.anyAddress(), signer: false };
+      break;
+    case 1:
+      if (old !== undefined) accounts[at] = { ...old, writable: !old.writable };
+      break;
+    case 2:
+      if (old !== undefined) accounts[at] = { ...old, signer: false };
+      break;
+    case 3:
+      accounts.splice(at, 1);
+      break;
+    case 4:
+      accounts.push(r(world.anyAddress()));
+      break;
+    case 5:
+      return { ...instruction, data: data.slice(0, random.below(data.length + 1)) };
+    default:
+      data[random.below(data.length)] = random.below(256);
+  }
+  return { ...instruction, accounts, data };
+}
+
+/** The next instruction; one in eight is damaged. */
+export function randomInstruction(world: World): Instruction {
+  const { random } = world;
+  const target = random.oneIn(25) ? undefined : pickTarget(world);
+  const operation = target === undefined || random.oneIn(6) ? random.pick(OPERATIONS) : nextOperation(target);
+  const instruction = (target === undefined ? undefined : operation(target)) ?? createMultisig(world);
+  return random.oneIn(8) ? damaged(world, instruction) : instruction;
+}
+
+/** Sets something that no instruction here can: as configuration changes, or strangers sending lamports, would. */
+export function meddle(world: World): void {
+  const target = pickTarget(world);
+  if (target === undefined) return;
+  const { random } = world;
+  const { address, index } = target;
+  const funded = random.pick([
+    vaultAddress(address, random.below(VAULTS)).address,
+    transactionAddress(address, index + 1n).address,
+    proposalAddress(address, index + 1n).address,
+    ephemeralSignerAddress(transactionAddress(address, index).address, random.below(2)).address,
+  ]);
+  if (random.oneIn(2) && world.get(funded) === null) world.fund(funded, BigInt(1 + random.below(5_000_000)));
+  const vault = vaultAddress(address, 0).address;
+  if (random.oneIn(2)) {
+    if (world.get(vault) === null) world.fund(vault, 1_000_000_000n);
+    world.giveTokens(vault);
+  }
+  const account = world.get(address);
+  if (account !== null && random.oneIn(6)) {
+    // The stale index, at its fixed place; see section 2.
+    const data = Buffer.from(account.data);
+    data.writeBigUInt64LE(
+      target.state.transactionIndex -
+        BigInt(random.below(2)) * (target.state.transactionIndex > 0n ? 1n : 0n),
+      86,
+    );
+    world.accounts.set(address, { ...account, data: Uint8Array.from(data) });
+  }
+}

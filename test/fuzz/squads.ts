@@ -1,0 +1,156 @@
+/**
+ * `npm run fuzz:squads`: random transactions on random multisigs, for a bounded time.
+ *
+ * FUZZ_SECONDS bounds it (60), FUZZ_SEED repeats a run, SQUADS_PROGRAM names the real program: then every transaction runs
+ * on both, and a difference is made small and written as a vector into FUZZ_FOUND_DIR (test/fuzz/found). Without it,
+ * invariants are checked. Exit code 1 when something was found.
+ */
+import { randomInt } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { resolveAccounts, resolveInstructions } from '../../src/chain/local/runtime/resolve.js';
+import { createRuntime, type ExecutionResult, type Runtime } from '../../src/chain/local/runtime/runtime.js';
+import { vaultAddress } from '../../src/chain/squads/layouts/addresses.js';
+import { decodeTransaction } from '../../src/chain/transaction/wire.js';
+import { differences } from '../conformance/squads/replay.js';
+import { fromState, toResult, type Vector } from '../conformance/squads/vector.js';
+import { losers, problemOf } from './invariants.js';
+import { meddle } from './operations.js';
+import { Random } from './random.js';
+import { shrink } from './shrink.js';
+import { type Plan, randomPlan, sign } from './transaction.js';
+import { VoteBook } from './vote-book.js';
+import { World } from './world.js';
+
+const STEPS_AN_EPISODE = 150;
+/** Ends that come from the real program's metering, which the native one does not have. */
+const METERED = /ComputationalBudgetExceeded|ProgramFailedToComplete|MaxInstructionTraceLengthExceeded/;
+
+const seconds = Number(process.env['FUZZ_SECONDS'] ?? 60);
+const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
+const folder = process.env['FUZZ_FOUND_DIR'] ?? 'test/fuzz/found';
+const program = process.env['SQUADS_PROGRAM'];
+
+const native = createRuntime();
+const real =
+  program === undefined || program === '' ? null : createRuntime({ squadsProgram: readFileSync(program) });
+const ends = new Map<string, number>();
+
+/** A plan on a world as a vector, with the end that a runtime gives it. */
+function asVector(world: World, bytes: Uint8Array, result: ExecutionResult, name: string): Vector {
+  const { message } = decodeTransaction(bytes);
+  const named = [...resolveAccounts(message, world).map(({ address }) => address), ...result.changes.keys()];
+  return {
+    name,
+    clock: {
+      slot: String(world.clock.slot),
+      epoch: String(world.clock.epoch),
+      unixTimestamp: String(world.clock.unixTimestamp),
+    },
+    transaction: Buffer.from(bytes).toString('base64'),
+    pre: Object.fromEntries(named.map((address) => [address, fromState(world.get(address))])),
+    post: Object.fromEntries([...result.changes].map(([address, state]) => [address, fromState(state)])),
+    result: toResult(result.error),
+    logs: result.logs,
+    computeUnits: Number(result.computeUnits),
+  };
+}
+
+function run(runtime: Runtime, world: World, bytes: Uint8Array): ExecutionResult {
+  return runtime.execute(bytes, world, world.clock);
+}
+
+/** Where native and real differ on a plan; nothing for ends that metering brought about. */
+function difference(world: World, plan: Plan): readonly string[] {
+  const bytes = sign(world, plan);
+  if (bytes === undefined || real === null) return [];
+  const expected = run(real, world, bytes);
+  if (METERED.test(JSON.stringify(expected.error))) return [];
+  return differences(native, asVector(world, bytes, expected, ''), false);
+}
+
+function report(world: World, plan: Plan, found: readonly string[], step: string): never {
+  const small = real === null ? plan : shrink(plan, (candidate) => difference(world, candidate).length > 0);
+  const bytes = sign(world, small) ?? new Uint8Array(0);
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `seed-${seed}-${step}.json`);
+  const vector = asVector(world, bytes, run(real ?? native, world, bytes), `fuzz/seed-${seed}-${step}`);
+  writeFileSync(file, `${JSON.stringify([vector], null, 1)}\n`);
+  process.stdout.write(
+    `FOUND at ${step}, seed ${seed}; written to ${file}\n${found.map((line) => `  ${line}\n`).join('')}`,
+  );
+  process.exit(1);
+}
+
+/** No vault loses lamports but by an execution that the votes allow. */
+function vaultProblem(
+  world: World,
+  book: VoteBook,
+  bytes: Uint8Array,
+  result: ExecutionResult,
+): string | null {
+  if (result.error !== null) return null;
+  const { message } = decodeTransaction(bytes);
+  const instructions = resolveInstructions(message, resolveAccounts(message, world)) ?? [];
+  const told = instructions.map(({ program: called, accounts, data }) => ({
+    program: called,
+    accounts: accounts.map(({ address }) => address),
+    data,
+  }));
+  const read = (address: Parameters<World['get']>[0]) =>
+    world.get(address) ?? result.changes.get(address) ?? null;
+  const wrong = book.record(told, read);
+  if (wrong !== null) return wrong;
+  const vaults = new Set(
+    world.multisigs.flatMap(({ address }) => [
+      vaultAddress(address, 0).address,
+      vaultAddress(address, 1).address,
+    ]),
+  );
+  const executes = result.logs.some((line) =>
+    /Instruction: (BatchExecute|VaultTransactionExecute)/.test(line),
+  );
+  const robbed = losers(world, result).find((address) => vaults.has(address));
+  return robbed === undefined || executes ? null : `vault ${robbed} lost lamports without an execution`;
+}
+
+function episode(random: Random, number: number, deadline: number): number {
+  const world = new World(random);
+  const book = new VoteBook();
+  let count = 0;
+  for (let step = 0; step < STEPS_AN_EPISODE && Date.now() < deadline; step += 1) {
+    if (random.oneIn(5)) meddle(world);
+    const plan = randomPlan(world);
+    const bytes = sign(world, plan);
+    if (bytes === undefined) continue;
+    const result = run(native, world, bytes);
+    const problem = problemOf(world, result) ?? vaultProblem(world, book, bytes, result);
+    if (problem !== null) report(world, plan, [problem], `${number}-${step}`);
+    const found = difference(world, plan);
+    if (found.length > 0) report(world, plan, found, `${number}-${step}`);
+    const end =
+      result.error === null
+        ? 'ok'
+        : JSON.stringify(toResult(result.error)).replace(/"(instruction|accountIndex)":\d+,?/g, '');
+    ends.set(end, (ends.get(end) ?? 0) + 1);
+    world.commit(result);
+    world.tick();
+    count += 1;
+  }
+  return count;
+}
+
+process.stdout.write(
+  `seed ${seed}, ${seconds} seconds, ${real === null ? 'invariants' : 'native against real'}\n`,
+);
+const random = new Random(seed);
+const deadline = Date.now() + seconds * 1_000;
+let transactions = 0;
+let episodes = 0;
+while (Date.now() < deadline) {
+  transactions += episode(random, episodes, deadline);
+  episodes += 1;
+}
+for (const [end, times] of [...ends].sort((left, right) => right[1] - left[1]))
+  process.stdout.write(`${times}\t${end}\n`);
+process.stdout.write(`seed ${seed}: ${transactions} transactions in ${episodes} episodes, nothing found\n`);

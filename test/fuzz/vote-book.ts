@@ -1,0 +1,115 @@
+/** Counts votes from the transactions alone, without looking at what the program stored about them. */
+
+import type { AccountState } from '../../src/chain/account.js';
+import { SQUADS_PROGRAM } from '../../src/chain/programs.js';
+import {
+  decodeAccount,
+  MULTISIG,
+  VAULT_BATCH_TRANSACTION,
+  VAULT_TRANSACTION,
+} from '../../src/chain/squads/layouts/accounts.js';
+import { instructionName } from '../../src/chain/squads/layouts/instructions.js';
+import type { InnerMessage } from '../../src/chain/squads/layouts/message.js';
+import type { Address } from '../../src/values/address.js';
+
+type Read = (address: Address) => AccountState | null;
+
+/** An instruction as far as votes are concerned. */
+interface Told {
+  readonly program: Address;
+  readonly accounts: readonly Address[];
+  readonly data: Uint8Array;
+}
+
+interface Ballot {
+  readonly approvals: Set<Address>;
+  readonly cancellations: Set<Address>;
+  passed: boolean;
+}
+
+/** What votes have been cast on each proposal, by successful transactions. */
+export class VoteBook {
+  readonly #ballots = new Map<Address, Ballot>();
+
+  /**
+   * Takes a successful transaction in.
+   * @returns what is wrong with it: an execution of a proposal that had not passed.
+   */
+  record(instructions: readonly Told[], read: Read): string | null {
+    for (const told of instructions) {
+      const wrong = told.program === SQUADS_PROGRAM ? this.#take(told, read) : null;
+      if (wrong !== null) return wrong;
+    }
+    return null;
+  }
+
+  #take({ accounts, data }: Told, read: Read): string | null {
+    const name = instructionName(data);
+    const [first, second, third, , fifth] = accounts;
+    if (first === undefined || second === undefined) return null;
+    switch (name) {
+      case 'proposalCreate':
+        this.#ballots.set(second, { approvals: new Set(), cancellations: new Set(), passed: false });
+        return null;
+      case 'proposalApprove':
+      case 'proposalReject':
+      case 'proposalCancel':
+      case 'proposalCancelV2':
+        if (third !== undefined) this.#vote(name, first, second, third, read);
+        return null;
+      case 'batchExecuteTransaction':
+        return this.#execute(third, messageAt(fifth, read), accounts.slice(5), read);
+      case 'vaultTransactionExecute':
+        return this.#execute(second, messageAt(third, read), accounts.slice(4), read);
+      default:
+        return null;
+    }
+  }
+
+  #vote(name: string, multisig: Address, member: Address, proposal: Address, read: Read): void {
+    const ballot = this.#ballots.get(proposal);
+    const threshold = decodeAccount(MULTISIG, read(multisig)?.data ?? new Uint8Array(0))?.threshold;
+    if (ballot === undefined || threshold === undefined) return;
+    if (name === 'proposalApprove') ballot.approvals.add(member);
+    if (name === 'proposalReject') ballot.approvals.delete(member);
+    if (name.startsWith('proposalCancel')) ballot.cancellations.add(member);
+    ballot.passed = ballot.approvals.size >= threshold && ballot.cancellations.size < threshold;
+  }
+
+  #execute(
+    proposal: Address | undefined,
+    message: InnerMessage | undefined,
+    remaining: readonly Address[],
+    read: Read,
+  ): string | null {
+    if (proposal === undefined || message === undefined) return 'executed something that is not there';
+    if (this.#ballots.get(proposal)?.passed !== true) return `executed ${proposal} without enough approvals`;
+    const keys = indexSpace(message, remaining.slice(message.lookups.length));
+    const inner = message.instructions.flatMap(({ programIndex, accountIndexes, data }) => {
+      const program = keys[programIndex];
+      return program === undefined
+        ? []
+        : [{ program, accounts: [...accountIndexes].flatMap((index) => keys[index] ?? []), data }];
+    });
+    return this.record(inner, read);
+  }
+}
+
+/** Static keys, then all writable looked-up keys, then all readonly ones, from accounts given table by table. */
+function indexSpace(message: InnerMessage, given: readonly Address[]): readonly Address[] {
+  const writable: Address[] = [];
+  const readonly: Address[] = [];
+  let at = message.keys.length;
+  for (const { writableIndexes, readonlyIndexes } of message.lookups) {
+    writable.push(...given.slice(at, at + writableIndexes.length));
+    at += writableIndexes.length;
+    readonly.push(...given.slice(at, at + readonlyIndexes.length));
+    at += readonlyIndexes.length;
+  }
+  return [...message.keys, ...writable, ...readonly];
+}
+
+function messageAt(address: Address | undefined, read: Read): InnerMessage | undefined {
+  const data = (address === undefined ? null : read(address))?.data ?? new Uint8Array(0);
+  return (decodeAccount(VAULT_BATCH_TRANSACTION, data) ?? decodeAccount(VAULT_TRANSACTION, data))?.message;
+}

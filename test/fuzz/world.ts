@@ -1,0 +1,145 @@
+/** The accounts of a fuzzed chain: wallets, tokens, multisigs met so far, and the clock. */
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { type AccountState, RENT_EPOCH_EXEMPT, rentExemptLamports } from '../../src/chain/account.js';
+import type { ExecutionResult, RuntimeClock } from '../../src/chain/local/runtime/runtime.js';
+import {
+  ADDRESS_LOOKUP_TABLE_PROGRAM,
+  ASSOCIATED_TOKEN_PROGRAM,
+  MEMO_PROGRAM,
+  SQUADS_PROGRAM,
+  SYSTEM_PROGRAM,
+  TOKEN_PROGRAM,
+} from '../../src/chain/programs.js';
+import { encodeAccount, PROGRAM_CONFIG } from '../../src/chain/squads/layouts/accounts.js';
+import { associatedTokenAddress, programConfigAddress } from '../../src/chain/squads/layouts/addresses.js';
+import { createKeypairSigner, type Signer } from '../../src/chain/transaction/signer.js';
+import { type Address, addressBytes, addressFromBytes } from '../../src/values/address.js';
+import type { Random } from './random.js';
+
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+const WALLETS = 7;
+export const TOKENS_HELD = 1_000_000n;
+
+function walletFrom(seed: Uint8Array): Signer {
+  const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
+  const publicBytes = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(12);
+  return createKeypairSigner(Buffer.concat([seed, publicBytes]));
+}
+
+/** Where the next transaction or batch of a multisig stands, as the fuzzer knows it. */
+export interface KnownMultisig {
+  readonly address: Address;
+  readonly createKey: Signer;
+}
+
+export class World {
+  readonly accounts = new Map<Address, AccountState>();
+  readonly wallets: readonly Signer[];
+  /** All whose keys are known, the wallets too. */
+  readonly signers: Signer[];
+  readonly treasury: Address;
+  readonly mint: Address;
+  readonly multisigs: KnownMultisig[] = [];
+  readonly tables: Address[] = [];
+  clock: RuntimeClock = { slot: 10n, epoch: 0n, unixTimestamp: 1_700_000_000n };
+
+  constructor(readonly random: Random) {
+    this.wallets = Array.from({ length: WALLETS }, () => walletFrom(random.bytes(32)));
+    this.signers = [...this.wallets];
+    for (const { address } of this.wallets) this.fund(address, 10_000_000_000n);
+    this.treasury = addressFromBytes(random.bytes(32));
+    this.fund(this.treasury, 5_000_000n);
+    this.mint = addressFromBytes(random.bytes(32));
+    this.#putMint();
+    const config = encodeAccount(PROGRAM_CONFIG, {
+      authority: this.treasury,
+      multisigCreationFeeLamports: random.oneIn(3) ? 2_500_000_000n : 0n,
+      treasury: this.treasury,
+      reserved: new Uint8Array(64),
+    });
+    this.put(programConfigAddress().address, config, SQUADS_PROGRAM);
+    for (const { address } of this.wallets) this.giveTokens(address);
+  }
+
+  get(address: Address): AccountState | null {
+    return this.accounts.get(address) ?? null;
+  }
+
+  wallet(): Signer {
+    return this.random.pick(this.wallets);
+  }
+
+  put(address: Address, data: Uint8Array, owner: Address, lamports = rentExemptLamports(data.length)): void {
+    this.accounts.set(address, { lamports, owner, data, executable: false, rentEpoch: RENT_EPOCH_EXEMPT });
+  }
+
+  fund(address: Address, lamports: bigint): void {
+    this.put(address, new Uint8Array(0), SYSTEM_PROGRAM, lamports);
+  }
+
+  /** A key of its own, without an account, that can sign. */
+  newSigner(): Signer {
+    const signer = walletFrom(this.random.bytes(32));
+    this.signers.push(signer);
+    return signer;
+  }
+
+  /** Opens the associated token account of an owner, filled. */
+  giveTokens(owner: Address): void {
+    const data = Buffer.alloc(165);
+    data.set(addressBytes(this.mint), 0);
+    data.set(addressBytes(owner), 32);
+    data.writeBigUInt64LE(TOKENS_HELD, 64);
+    data[108] = 1;
+    this.put(associatedTokenAddress(owner, this.mint, TOKEN_PROGRAM), Uint8Array.from(data), TOKEN_PROGRAM);
+  }
+
+  /** A lookup table with these entries. */
+  addTable(entries: readonly Address[]): Address {
+    const data = Buffer.alloc(56 + 32 * entries.length);
+    data.writeUInt32LE(1, 0);
+    data.fill(0xff, 4, 12);
+    entries.forEach((entry, index) => {
+      data.set(addressBytes(entry), 56 + 32 * index);
+    });
+    const address = addressFromBytes(this.random.bytes(32));
+    this.put(address, Uint8Array.from(data), ADDRESS_LOOKUP_TABLE_PROGRAM);
+    this.tables.push(address);
+    return address;
+  }
+
+  #putMint(): void {
+    const data = Buffer.alloc(82);
+    data.writeUInt32LE(1, 0);
+    data.set(addressBytes(this.treasury), 4);
+    data.writeBigUInt64LE(1n << 50n, 36);
+    data[44] = 6;
+    data[45] = 1;
+    this.put(this.mint, Uint8Array.from(data), TOKEN_PROGRAM);
+  }
+
+  /** Any address that means something here; now and then one that means nothing. */
+  anyAddress(): Address {
+    const known = [...this.accounts.keys()];
+    const programs = [SYSTEM_PROGRAM, TOKEN_PROGRAM, MEMO_PROGRAM, ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM];
+    if (this.random.oneIn(12)) return addressFromBytes(this.random.bytes(32));
+    return this.random.pick(this.random.oneIn(6) ? programs : known);
+  }
+
+  commit({ changes }: ExecutionResult): void {
+    for (const [address, state] of changes) {
+      if (state === null) this.accounts.delete(address);
+      else this.accounts.set(address, state);
+    }
+  }
+
+  /** Lets time pass. */
+  tick(): void {
+    const { slot, epoch, unixTimestamp } = this.clock;
+    this.clock = {
+      slot: slot + 1n,
+      epoch,
+      unixTimestamp: unixTimestamp + BigInt(this.random.below(40)),
+    };
+  }
+}
