@@ -1,4 +1,5 @@
 /** What the server counts, in Prometheus' text form; each server has its own registry. */
+import type { Registry } from 'prom-client';
 import type { Reply } from '../contract/call.js';
 import type { OperationId } from '../contract/operations.js';
 import type { MetricsSource } from './options.js';
@@ -50,53 +51,52 @@ function memoize<Arguments extends readonly (string | number)[], Made>(
   };
 }
 
-/** Counters and gauges of one server. */
-export async function createMetrics(source: MetricsSource): Promise<Metrics> {
-  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client');
-  const registry = new Registry();
-  const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  const requests = new Counter({
-    name: 'flywheel_http_requests_total',
-    help: 'Requests answered, by operation and status.',
-    labelNames: ['operation', 'status'] as const,
-    registers,
-  });
-  const duration = new Histogram({
-    name: 'flywheel_http_request_duration_seconds',
-    help: 'Time from the request line to the end of the answer.',
-    labelNames: ['operation'] as const,
-    buckets: DURATION_BUCKETS_SECONDS,
-    registers,
-  });
-  const limited = new Counter({
-    name: 'flywheel_rate_limited_total',
-    help: 'Requests refused by the rate limit.',
-    labelNames: ['operation'] as const,
-    registers,
-  });
-  const replays = new Counter({
-    name: 'flywheel_idempotent_replays_total',
-    help: 'Answers that were those of an earlier request.',
-    labelNames: ['operation'] as const,
-    registers,
-  });
-  const burns = new Counter({
-    name: 'flywheel_burns_total',
-    help: 'Burns reported by the two burn operations, replays left out.',
-    labelNames: ['result'] as const,
-    registers,
-  });
-  const running = new Gauge({
-    name: 'flywheel_http_requests_running',
-    help: 'Requests that are being worked on.',
-    registers,
-  });
-  // Bound once for each combination of labels, since binding costs more than counting.
-  const requestsOf = memoize((operation: string, status: number) =>
-    requests.labels(operation, String(status)),
-  );
-  const durationOf = memoize((operation: string) => duration.labels(operation));
+type Prometheus = typeof import('prom-client');
+
+/** What is counted as it happens. */
+function createCounters({ Counter, Gauge, Histogram }: Prometheus, registers: Registry[]) {
+  return {
+    requests: new Counter({
+      name: 'flywheel_http_requests_total',
+      help: 'Requests answered, by operation and status.',
+      labelNames: ['operation', 'status'] as const,
+      registers,
+    }),
+    duration: new Histogram({
+      name: 'flywheel_http_request_duration_seconds',
+      help: 'Time from the request line to the end of the answer.',
+      labelNames: ['operation'] as const,
+      buckets: DURATION_BUCKETS_SECONDS,
+      registers,
+    }),
+    limited: new Counter({
+      name: 'flywheel_rate_limited_total',
+      help: 'Requests refused by the rate limit.',
+      labelNames: ['operation'] as const,
+      registers,
+    }),
+    replays: new Counter({
+      name: 'flywheel_idempotent_replays_total',
+      help: 'Answers that were those of an earlier request.',
+      labelNames: ['operation'] as const,
+      registers,
+    }),
+    burns: new Counter({
+      name: 'flywheel_burns_total',
+      help: 'Burns reported by the two burn operations, replays left out.',
+      labelNames: ['result'] as const,
+      registers,
+    }),
+    running: new Gauge({
+      name: 'flywheel_http_requests_running',
+      help: 'Requests that are being worked on.',
+      registers,
+    }),
+  };
+}
+
+/** What is asked of the service when somebody reads the metrics. */
+function addSourceGauges({ Gauge }: Prometheus, registers: Registry[], source: MetricsSource): void {
   new Gauge({
     name: 'flywheel_batches',
     help: 'Batches by status.',
@@ -116,7 +116,20 @@ export async function createMetrics(source: MetricsSource): Promise<Metrics> {
       this.set(source.queueDepth?.() ?? 0);
     },
   });
+}
 
+/** Counters and gauges of one server. */
+export async function createMetrics(source: MetricsSource): Promise<Metrics> {
+  const prometheus = await import('prom-client');
+  const registry = new prometheus.Registry();
+  prometheus.collectDefaultMetrics({ register: registry });
+  const { requests, duration, limited, replays, burns, running } = createCounters(prometheus, [registry]);
+  addSourceGauges(prometheus, [registry], source);
+  // Bound once for each combination of labels, since binding costs more than counting.
+  const requestsOf = memoize((operation: string, status: number) =>
+    requests.labels(operation, String(status)),
+  );
+  const durationOf = memoize((operation: string) => duration.labels(operation));
   return {
     finished({ operation, status, seconds }) {
       requestsOf(operation, status).inc();
