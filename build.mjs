@@ -36,7 +36,7 @@ const commanderWithoutPrograms = {
 
 /**
  * The SQLite driver finds its native half by asking node for a report on the whole process, which takes longer than all the
- * rest of opening a database. Whether the half for glibc is installed says the same.
+ * rest of opening a database. Whether the half for glibc loads says the same.
  */
 const libsqlWithoutReport = {
   name: 'libsql-without-report',
@@ -44,10 +44,10 @@ const libsqlWithoutReport = {
     const standIns = {
       '@neon-rs/load': `
         const machine = process.platform + '-' + process.arch;
-        const has = (target) => { try { return require.resolve('@libsql/' + target); } catch { return undefined; } };
+        const loads = (target) => { try { return require('@libsql/' + target) !== undefined; } catch { return false; } };
         exports.currentTarget = () =>
           process.platform !== 'linux' ? machine + (process.platform === 'win32' ? '-msvc' : '')
-          : has(machine + '-gnu') ? machine + '-gnu' : machine + '-musl';`,
+          : loads(machine + '-gnu') ? machine + '-gnu' : machine + '-musl';`,
       'detect-libc': "exports.GLIBC = 'glibc'; exports.MUSL = 'musl'; exports.familySync = () => null;",
     };
     onResolve({ filter: /^(@neon-rs\/load|detect-libc)$/ }, ({ path }) => ({ path, namespace: 'stand-in' }));
