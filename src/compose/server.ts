@@ -34,7 +34,6 @@ export async function startServerOverEngine(
       health: { ready: () => engine.ready() },
       metrics: { batchesByStatus: () => engine.countBatches() },
       rateLimiter: createRateLimiter({ clock: ambient.clock, counts }),
-      clock: ambient.clock,
       log: { level: options.logLevel, stream: ambient.io.stderr },
     },
     {

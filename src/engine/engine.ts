@@ -1,6 +1,7 @@
 /** The service itself: six operations and the administration, on a store and a chain that are handed in. */
 import type { Admin } from '../contract/admin.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
+import type { Scope } from '../contract/schemas/scalars.js';
 import type { Service } from '../contract/service.js';
 import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
@@ -21,7 +22,9 @@ import { type Reconciled, reconcile } from './reconcile.js';
 
 export interface Engine extends Service, Admin {
   /** @throws `ERR_UNAUTHORIZED`; how long it takes tells nothing about the key. */
-  authenticate(credential: Secret | null): Promise<{ readonly keyId: string }>;
+  authenticate(
+    credential: Secret | null,
+  ): Promise<{ readonly keyId: string; readonly scopes: readonly Scope[] }>;
   /** A further project in the same store, as a service for many has them. */
   registerProject: (input: Parameters<Admin['register']>[0]) => ReturnType<Admin['register']>;
   /** Finds out what became of the burns that a dead engine left pending, and settles them. */
@@ -70,7 +73,10 @@ export function createEngine(deps: EngineDeps): Engine {
     },
     revokeKey: async (id) => revokeKey(deps, (await registered()).token.id, id),
 
-    authenticate: async (credential) => ({ keyId: (await authenticate(deps.store, credential)).key.id }),
+    authenticate: async (credential) => {
+      const { key } = await authenticate(deps.store, credential);
+      return { keyId: key.id, scopes: key.scopes };
+    },
     reconcile: () => reconcile(deps),
     ready: async () => {
       await Promise.all([deps.store.read((tx) => tx.tokens.list()), deps.chain.blockHeight()]);

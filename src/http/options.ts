@@ -7,7 +7,6 @@ import type { Scope } from '../contract/schemas/scalars.js';
 import type { Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
-import type { Clock } from '../values/time.js';
 import type { RateLimiter } from './rate-limiter.js';
 
 export interface Principal {
@@ -35,7 +34,6 @@ export interface HttpServerDeps {
   };
   readonly metrics?: MetricsSource;
   readonly rateLimiter: RateLimiter;
-  readonly clock: Clock;
   readonly log: { readonly level: LogLevel; readonly stream: { write(line: string): unknown } };
 }
 

@@ -61,7 +61,7 @@ function checkScope(operation: Operation, principal: Principal): void {
   if (scopes === undefined || operation.scopes.some((scope) => scopes.includes(scope))) return;
   throw new FlywheelError(
     'ERR_KEY_SCOPES_UNAUTHORIZED',
-    `The API key needs the scope ${operation.scopes.join(' or ')}.`,
+    `The API key needs the scope ${operation.scopes.map((scope) => `\`${scope}\``).join(' or ')}.`,
   );
 }
 

@@ -36,7 +36,6 @@ export async function startServer(
       authenticate: fakeAuthenticate,
       health: { ready: async () => undefined },
       rateLimiter: createRateLimiter({ clock: systemClock }),
-      clock: systemClock,
       log: { level: 'trace', stream: { write: (line) => logLines.push(line) } },
       ...deps,
     },

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../../src/contract/examples.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { Secret } from '../../../src/values/secret.js';
-import { type FakeService, fakeService, GOOD_KEY } from '../../support/fake-service.js';
+import { type FakeService, fakeAuthenticate, fakeService, GOOD_KEY } from '../../support/fake-service.js';
 import { type RunningServer, startServer } from '../../support/http.js';
 
 const BURN = JSON.stringify(EXAMPLES.burn.request);
@@ -347,5 +347,32 @@ describe('service routes', () => {
         expect(html).not.toMatch(/<script|src=|https?:\/\/(?!\S*ietf)/);
       },
     );
+  });
+});
+
+describe('the order of the checks', () => {
+  it('is key, limit, scope, media type, body, service', async () => {
+    const fake = fakeService();
+    const server = await startServer(
+      {
+        service: fake.service,
+        authenticate: async (credential) => ({
+          ...(await fakeAuthenticate(credential)),
+          scopes: ['airdrop'],
+        }),
+      },
+      { rateLimits: { burn: { name: 'burn', points: 1, windowSeconds: 60 } } },
+    );
+    const status = async (path: string, headers: Record<string, string>): Promise<number> =>
+      (await fetch(server.url + path, { method: 'POST', body: '{"broken', headers })).status;
+    const burn = '/v1/tokenomics/burn';
+    expect(await status(burn, { 'content-type': 'x' })).toBe(401);
+    expect(await status(burn, { ...KEY, 'content-type': 'x' })).toBe(403);
+    expect(await status(burn, { ...KEY, 'content-type': 'x' })).toBe(429);
+    const init = '/v1/flywheel/batch/init';
+    expect(await status(init, { ...KEY, 'content-type': 'x' })).toBe(415);
+    expect(await status(init, { ...KEY, ...JSON_TYPE })).toBe(400);
+    expect(fake.calls).toEqual([]);
+    await server.closeGracefully(1_000);
   });
 });
