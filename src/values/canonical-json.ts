@@ -21,26 +21,49 @@ function quote(text: string): string {
   return JSON.stringify(text);
 }
 
+interface Rules {
+  readonly quote: (text: string) => string;
+  readonly maxDepth: number;
+}
+
 /**
  * The canonical text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, no white space, numbers as ECMAScript
  * writes them.
  *
- * @throws `ERR_INVALID_REQUEST` for a lone surrogate, a number that is not finite, or nesting beyond {@link MAX_JSON_DEPTH}.
+ * @throws `ERR_INVALID_REQUEST` for a lone surrogate, a number that is not finite, a value that JSON does not have, or
+ * nesting beyond {@link MAX_JSON_DEPTH}.
  */
-export function canonicalJson(value: JsonValue, depth = 0): string {
-  if (depth > MAX_JSON_DEPTH) {
-    throw new FlywheelError('ERR_INVALID_REQUEST', `JSON is nested deeper than ${MAX_JSON_DEPTH} levels.`);
+export const canonicalJson = (value: JsonValue): string =>
+  write(value, 0, { quote, maxDepth: MAX_JSON_DEPTH });
+
+/** Levels of a request around the proofs in it, which are judged by themselves. */
+const WRAPPING_LEVELS = 8;
+
+/**
+ * A text that is the same for equal values only, made as {@link canonicalJson} makes its own, but also of half surrogate
+ * pairs (escaped) and of what wraps a value of the greatest depth: a request is told apart before its parts are judged.
+ */
+export const distinctText = (value: JsonValue): string =>
+  write(value, 0, { quote: JSON.stringify, maxDepth: MAX_JSON_DEPTH + WRAPPING_LEVELS });
+
+function write(value: JsonValue, depth: number, rules: Rules): string {
+  if (depth > rules.maxDepth) {
+    throw new FlywheelError('ERR_INVALID_REQUEST', `JSON is nested deeper than ${rules.maxDepth} levels.`);
   }
-  if (typeof value === 'string') return quote(value);
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new FlywheelError('ERR_INVALID_REQUEST', `JSON has no number ${String(value)}.`);
+  if (typeof value === 'object' && value !== null) return writeNested(value, depth, rules);
+  if (typeof value === 'string') return rules.quote(value);
+  if (value === null || typeof value === 'boolean' || Number.isFinite(value)) return JSON.stringify(value);
+  const what = typeof value === 'number' ? `number ${String(value)}` : `value of type ${typeof value}`;
+  throw new FlywheelError('ERR_INVALID_REQUEST', `JSON has no ${what}.`);
+}
+
+function writeNested(value: readonly JsonValue[] | JsonObject, depth: number, rules: Rules): string {
+  if (Array.isArray(value)) {
+    return `[${value.map((item: JsonValue) => write(item, depth + 1, rules)).join(',')}]`;
   }
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  if (Array.isArray(value))
-    return `[${value.map((item: JsonValue) => canonicalJson(item, depth + 1)).join(',')}]`;
   const object = value as JsonObject;
   const fields = Object.keys(object)
     .sort()
-    .map((key) => `${quote(key)}:${canonicalJson(object[key] as JsonValue, depth + 1)}`);
+    .map((key) => `${rules.quote(key)}:${write(object[key] as JsonValue, depth + 1, rules)}`);
   return `{${fields.join(',')}}`;
 }

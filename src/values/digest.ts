@@ -1,6 +1,6 @@
 /** SHA-256 digests, as lowercase hex. */
 import { hash } from 'node:crypto';
-import { canonicalJson, type JsonObject, type JsonValue } from './canonical-json.js';
+import { canonicalJson, distinctText, type JsonObject, type JsonValue } from './canonical-json.js';
 
 declare const brand: unique symbol;
 
@@ -15,5 +15,5 @@ export const sha256 = (data: Uint8Array | string): Sha256 => hash('sha256', data
 /** The hash of a proof: SHA-256 of its canonical JSON (contract, section 1.6). */
 export const proofHash = (proof: JsonObject): Sha256 => sha256(canonicalJson(proof));
 
-/** What tells one request body from another: SHA-256 of its canonical JSON. */
-export const fingerprint = (body: JsonValue): Sha256 => sha256(canonicalJson(body));
+/** What tells one request body from another: SHA-256 of a text that only equal bodies have. */
+export const fingerprint = (body: JsonValue): Sha256 => sha256(distinctText(body));
