@@ -9,7 +9,15 @@ import { systemClock } from '../../src/values/time.js';
 import { aBurn, aPipeline } from '../contract/service/examples.js';
 import type { TestProject } from '../support/engine.js';
 import { type RunningServer, remoteClient, startServer } from '../support/http.js';
-import { ask, besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import {
+  ask,
+  besides,
+  initHome,
+  remotely,
+  type ServedHome,
+  type ServeProcess,
+  serve,
+} from '../support/http-serve.js';
 import {
   type Cut,
   type CuttingProxy,
@@ -211,4 +219,24 @@ describe('a server that is killed while it burns', () => {
       expect((await burned()) - before).toBe(ELEMENTS);
     },
   );
+});
+
+describe('a command whose answer is lost', () => {
+  it('ends with 7, and the same command again finishes the job once', async () => {
+    const home = await initHome();
+    const server = await serve(home);
+    const proxy = await startCuttingProxy(Number(new URL(server.url).port));
+    const words = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"B-1"}', '--amount', '3', '--json'];
+    proxy.cuts = ['after', 'after', 'after'];
+    const lost = await remotely(home, proxy.url, ...words);
+    expect([lost.exit, lost.stdout]).toEqual([EXIT.unknownOutcome, '']);
+    const problem = JSON.parse(lost.stderr.trim().split('\n').at(-1) ?? '') as Record<string, string>;
+    expect(problem).toMatchObject({ error: 'ERR_OUTCOME_UNKNOWN', idempotencyKey: expect.any(String) });
+    const resumed = await remotely(home, proxy.url, ...words);
+    expect([resumed.exit, JSON.parse(resumed.stdout)]).toMatchObject([0, { result: 'SUCCESS' }]);
+    const { stdout } = await besides(home, 'local', 'status', '--json');
+    expect((JSON.parse(stdout) as { burned: string }).burned).toBe('3');
+    await proxy.close();
+    await server.end('SIGTERM');
+  });
 });
