@@ -1,5 +1,6 @@
 /** The service itself: six operations and the administration, on a store and a chain that are handed in. */
 import type { Admin } from '../contract/admin.js';
+import type { Call } from '../contract/call.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import type { Scope } from '../contract/schemas/scalars.js';
 import type { Service } from '../contract/service.js';
@@ -38,12 +39,13 @@ export interface Engine extends Service, Admin {
 export function createEngine(deps: EngineDeps): Engine {
   const registered = () => findRegistration(deps);
   return {
-    burn: (input, call) => guard('ERR_INTERNAL', () => burn(deps, input, call)),
-    burnBatch: (input, call) => guard('ERR_INTERNAL', () => burnBatch(deps, input, call)),
-    getBatch: ({ batchId }, call) => guard('ERR_INTERNAL', () => getBatch(deps, batchId, call)),
-    currentBatch: (call) => guard('ERR_BATCH_CURRENT_FAILED', () => currentBatch(deps, call)),
-    initBatch: (input, call) => guard('ERR_BATCH_INIT_FAILED', () => initBatch(deps, input, call)),
-    executeBatch: (input, call) => guard('ERR_BATCH_EXECUTE_FAILED', () => executeBatch(deps, input, call)),
+    burn: (input, call) => guard('ERR_INTERNAL', call, () => burn(deps, input, call)),
+    burnBatch: (input, call) => guard('ERR_INTERNAL', call, () => burnBatch(deps, input, call)),
+    getBatch: ({ batchId }, call) => guard('ERR_INTERNAL', call, () => getBatch(deps, batchId, call)),
+    currentBatch: (call) => guard('ERR_BATCH_CURRENT_FAILED', call, () => currentBatch(deps, call)),
+    initBatch: (input, call) => guard('ERR_BATCH_INIT_FAILED', call, () => initBatch(deps, input, call)),
+    executeBatch: (input, call) =>
+      guard('ERR_BATCH_EXECUTE_FAILED', call, () => executeBatch(deps, input, call)),
 
     register: async (input) => {
       await deps.store.read(refuseSecond);
@@ -90,21 +92,20 @@ export function createEngine(deps: EngineDeps): Engine {
 }
 
 /** Errors of the house pass; anything else becomes the operation's own internal error and keeps its cause. */
-async function guard<Result>(code: ErrorCode, work: () => Promise<Result>): Promise<Result> {
+async function guard<Result>(
+  code: ErrorCode,
+  { signal }: Call,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
-  } catch (error) {
-    if (isFlywheelError(error)) throw error;
-    if (error instanceof Error && error.name === 'AbortError') {
-      throw new FlywheelError(
-        'ERR_INTERRUPTED',
-        'Interrupted; what was under way is stored and can be carried on.',
-        {
-          cause: error,
-        },
-      );
+  } catch (cause) {
+    if (isFlywheelError(cause)) throw cause;
+    if (signal?.aborted === true) {
+      const message = 'Interrupted; what was under way is stored and can be carried on.';
+      throw new FlywheelError('ERR_INTERRUPTED', message, { cause });
     }
-    throw new FlywheelError(code, 'Something went wrong inside the service.', { cause: error });
+    throw new FlywheelError(code, 'Something went wrong inside the service.', { cause });
   }
 }
 

@@ -1,5 +1,6 @@
 /** Finds and loads the LiteSVM build for this machine, and names the part of it that is used; nothing else of the package is needed. */
 import { createRequire } from 'node:module';
+import { arch, platform } from 'node:os';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 
 export interface NativeAccount {
@@ -65,40 +66,37 @@ export interface NativeModule {
 export interface Platform {
   readonly os: string;
   readonly cpu: string;
-  /** C library is musl; matters on Linux only. */
-  readonly musl: boolean;
-}
-
-/** The name of the package with the build for a machine, whether there is one or not. */
-export function nativePackageName({ os, cpu, musl }: Platform): string {
-  if (os !== 'linux') return `litesvm-${os}-${cpu}`;
-  return `litesvm-linux-${cpu}-${musl ? 'musl' : 'gnu'}`;
-}
-
-/** Node's own report names the version of glibc it runs on, and none where the library is musl. */
-function hostPlatform(): Platform {
-  const { report, platform: os, arch: cpu } = process;
-  const { header } = os === 'linux' ? (report.getReport() as { header?: object }) : {};
-  return { os, cpu, musl: header !== undefined && !('glibcVersionRuntime' in header) };
 }
 
 /**
+ * Names of the packages with a build for a machine, likeliest first. Which C library a Linux has is not asked beforehand:
+ * the build for the other one does not load, and node's own report, which would tell, takes longer than loading.
+ */
+export const nativePackageNames = ({ os, cpu }: Platform): readonly string[] =>
+  os === 'linux' ? [`litesvm-linux-${cpu}-gnu`, `litesvm-linux-${cpu}-musl`] : [`litesvm-${os}-${cpu}`];
+
+/**
  * Loads LiteSVM.
- * @param platform - of another machine, under test.
+ * @param host - another machine, under test.
  * @throws `ERR_INTERNAL` when there is no build for the machine, or it is not installed.
  */
-export function loadNative(platform: Platform = hostPlatform()): NativeModule {
-  const name = nativePackageName(platform);
-  try {
-    return createRequire(import.meta.url)(name) as NativeModule;
-  } catch (cause) {
-    throw new FlywheelError(
-      'ERR_INTERNAL',
-      `The embedded chain needs the package ${name}, which is not installed or does not run on this machine.`,
-      {
-        cause,
-        hint: 'Install again without --omit=optional, on Linux or macOS (arm64 or x64), or use the API with --api-url.',
-      },
-    );
+export function loadNative(host: Platform = { os: platform(), cpu: arch() }): NativeModule {
+  const require = createRequire(import.meta.url);
+  const names = nativePackageNames(host);
+  let cause: unknown;
+  for (const name of names) {
+    try {
+      return require(name) as NativeModule;
+    } catch (error) {
+      cause ??= error;
+    }
   }
+  throw new FlywheelError(
+    'ERR_INTERNAL',
+    `The embedded chain needs the package ${names.join(' or ')}, which is not installed or does not run on this machine.`,
+    {
+      cause,
+      hint: 'Install again without --omit=optional, on Linux or macOS (arm64 or x64), or use the API with --api-url.',
+    },
+  );
 }
