@@ -155,7 +155,7 @@ class Parser {
     const text = found[0];
     const value = Number(text);
     if (!Number.isFinite(value)) this.#fail(`The number ${text.slice(0, 40)} is too large`);
-    if (text.length > 15 && !readsBack(text, value)) this.#inexact.push({ path: [...this.#path], text });
+    if (!isPlainlyExact(text) && !readsBack(text, value)) this.#inexact.push({ path: [...this.#path], text });
     this.#at = NUMBER.lastIndex;
     return value;
   }
@@ -188,6 +188,9 @@ class Parser {
     return fail(`${message} (line ${line}, column ${column}).`);
   }
 }
+
+/** Up to 15 digits without an exponent always read back; that is nearly every number. */
+const isPlainlyExact = (text: string): boolean => text.length <= 15 && !/e/i.test(text);
 
 /** Does the number stand for exactly the decimal that was written? Signs agree by construction. */
 function readsBack(text: string, value: number): boolean {
