@@ -1,0 +1,141 @@
+/** Canonical JSON: the one text of a value, as RFC 8785 has it. */
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  canonicalJson,
+  distinctText,
+  type JsonValue,
+  MAX_JSON_DEPTH,
+} from '../../../src/values/canonical-json.js';
+
+// Its types describe an ES module, which it is not.
+const canonicalize = createRequire(import.meta.url)('canonicalize') as (value: JsonValue) => string;
+
+const nested = (depth: number): JsonValue => {
+  let value: JsonValue = 1;
+  for (let level = 0; level < depth; level += 1) value = [value];
+  return value;
+};
+
+/** Any JSON, with whole characters only. */
+const json = fc.jsonValue({ stringUnit: 'grapheme' }) as fc.Arbitrary<JsonValue>;
+
+describe('canonicalJson', () => {
+  it('agrees with an independent implementation', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        expect(canonicalJson(value)).toBe(canonicalize(value));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('does not depend on the order of keys', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.integer()), (object) => {
+        const reversed = Object.fromEntries(Object.entries(object).reverse());
+        expect(canonicalJson(reversed)).toBe(canonicalJson(object));
+      }),
+    );
+  });
+
+  // RFC 8785, section 3.2.3 and appendix B.
+  it('sorts keys by UTF-16 code units', () => {
+    const value = {
+      '\u20ac': 'Euro Sign',
+      '\r': 'Carriage Return',
+      '\ufb33': 'Hebrew Letter Dalet With Dagesh',
+      '1': 'One',
+      '\ud83d\ude00': 'Emoji: Grinning Face',
+      '\u0080': 'Control',
+      '\u00f6': 'Latin Small Letter O With Diaeresis',
+    };
+    const keys = [...canonicalJson(value).matchAll(/:"([A-Z][^"]*)"/g)].map(([, text]) => text);
+    expect(keys).toEqual([
+      'Carriage Return',
+      'One',
+      'Control',
+      'Latin Small Letter O With Diaeresis',
+      'Euro Sign',
+      'Emoji: Grinning Face',
+      'Hebrew Letter Dalet With Dagesh',
+    ]);
+  });
+
+  it.each([
+    ['0000000000000000', '0'],
+    ['8000000000000000', '0'],
+    ['0000000000000001', '5e-324'],
+    ['8000000000000001', '-5e-324'],
+    ['7fefffffffffffff', '1.7976931348623157e+308'],
+    ['4340000000000000', '9007199254740992'],
+    ['4430000000000000', '295147905179352830000'],
+    ['44b52d02c7e14af5', '9.999999999999997e+22'],
+    ['44b52d02c7e14af6', '1e+23'],
+    ['444b1ae4d6e2ef4e', '999999999999999700000'],
+    ['444b1ae4d6e2ef50', '1e+21'],
+    ['3eb0c6f7a0b5ed8c', '9.999999999999997e-7'],
+    ['3eb0c6f7a0b5ed8d', '0.000001'],
+    ['41b3de4355555555', '333333333.3333333'],
+  ])('writes the number of the bits %s as %s', (bits, text) => {
+    expect(canonicalJson(Buffer.from(bits, 'hex').readDoubleBE())).toBe(text);
+  });
+
+  it('escapes what must be escaped, and nothing else', () => {
+    expect(canonicalJson('\u20ac$\u000f\nA\'B"\\\\"/\u007f')).toBe(
+      '"\u20ac$\\u000f\\nA\'B\\"\\\\\\\\\\"/\u007f"',
+    );
+  });
+
+  it('treats __proto__ as any other key', () => {
+    expect(canonicalJson(JSON.parse('{"b":1,"__proto__":{"a":2}}') as JsonValue)).toBe(
+      '{"__proto__":{"a":2},"b":1}',
+    );
+  });
+
+  it.each(['\ud800', '\udc00', 'a\ud800b', '\udc00\ud800', '\ud83d\ud83d\ude00'])(
+    'refuses half a pair: %j',
+    (text) => {
+      const refused = expect.objectContaining({ code: 'ERR_INVALID_REQUEST' });
+      expect(() => canonicalJson(text)).toThrow(refused);
+      expect(() => canonicalJson({ [text]: 1 })).toThrow(refused);
+      expect(() => canonicalJson([{ a: text }])).toThrow(refused);
+    },
+  );
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])('refuses %d', (value) => {
+    expect(() => canonicalJson([value])).toThrow(`JSON has no number ${value}.`);
+  });
+
+  it.each([[undefined], [1n], [() => 1], [Symbol('s')]])('refuses what JSON does not have', (value) => {
+    expect(() => canonicalJson({ a: value } as unknown as JsonValue)).toThrow(
+      /^JSON has no value of type \w+\.$/,
+    );
+  });
+
+  it('goes as deep as is allowed, and no deeper', () => {
+    expect(canonicalJson(nested(MAX_JSON_DEPTH))).toHaveLength(2 * MAX_JSON_DEPTH + 1);
+    expect(() => canonicalJson(nested(MAX_JSON_DEPTH + 1))).toThrow(`deeper than ${MAX_JSON_DEPTH} levels`);
+    expect(() => canonicalJson(nested(5_000))).toThrow('deeper');
+  });
+});
+
+describe('distinctText', () => {
+  it('is the canonical text wherever there is one', () => {
+    fc.assert(fc.property(json, (value) => distinctText(value) === canonicalJson(value)));
+  });
+
+  it('tells any two values apart', () => {
+    const any = fc.jsonValue({ stringUnit: 'binary' }) as fc.Arbitrary<JsonValue>;
+    fc.assert(
+      fc.property(any, any, (left, right) => {
+        const same = JSON.stringify(left) === JSON.stringify(right);
+        if (same) expect(distinctText(left)).toBe(distinctText(right));
+        else if (distinctText(left) === distinctText(right)) expect(left).toEqual(right);
+      }),
+    );
+    expect(distinctText('\ud800')).not.toBe(distinctText('\ufffd'));
+    expect(distinctText('\ud800')).not.toBe(distinctText('\\ud800'));
+  });
+});

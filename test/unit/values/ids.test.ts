@@ -1,0 +1,40 @@
+/** Identifiers: valid UUIDs, random or derived. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { derivedUuid, isUuid, randomIds } from '../../../src/values/ids.js';
+
+describe('ids', () => {
+  it('derives the same valid UUID from the same parts, and another from others', () => {
+    expect(derivedUuid('a', '1')).toBe(derivedUuid('a', '1'));
+    fc.assert(
+      fc.property(fc.array(fc.string()), fc.array(fc.string()), (left, right) => {
+        const id = derivedUuid(...left);
+        // RFC 9562: version 8, variant 10.
+        expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+        expect(isUuid(id)).toBe(true);
+        expect(derivedUuid(...right) === id).toBe(JSON.stringify(left) === JSON.stringify(right));
+      }),
+    );
+    expect(derivedUuid('a', 'b')).not.toBe(derivedUuid('ab'));
+  });
+
+  it('derives what it always has, so that a key survives an upgrade', () => {
+    expect(derivedUuid('burn-batch', '0')).toBe('0765628c-dbe7-8c66-b32b-55679d982b42');
+  });
+
+  it('makes random ones that differ', () => {
+    expect(isUuid(randomIds.uuid())).toBe(true);
+    expect(new Set(Array.from({ length: 100 }, () => randomIds.uuid())).size).toBe(100);
+    expect(randomIds.bytes(32)).toHaveLength(32);
+  });
+
+  it.each([
+    '',
+    'x',
+    '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f1',
+    '5f0c3c394c8e4f3e9b523d0d6f6c3f11',
+    '{5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11}',
+  ])('knows that %j is none', (text) => {
+    expect(isUuid(text)).toBe(false);
+  });
+});
