@@ -76,12 +76,16 @@ async function prompt(question: string, signal: AbortSignal): Promise<string | n
   });
 }
 
-/** First signal: stop at the next safe point. Second: the default, at once. */
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/** First signal: stop at the next safe point. The second, whichever it is, has its default: it ends the process at once. */
 function abortOnSignals(): AbortSignal {
   const controller = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => controller.abort());
-  }
+  const abort = (): void => {
+    for (const name of SIGNALS) process.off(name, abort);
+    controller.abort();
+  };
+  for (const name of SIGNALS) process.on(name, abort);
   return controller.signal;
 }
 

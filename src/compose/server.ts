@@ -2,9 +2,10 @@
 
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, RunningServer, ServeOptions } from '../cli/context.js';
+import type { Service } from '../contract/service.js';
 import { createRateLimiter } from '../http/rate-limiter.js';
 import { rememberReads } from '../http/remembered-reads.js';
-import { createHttpServer } from '../http/server.js';
+import { createHttpServer, type HttpServer } from '../http/server.js';
 import { openEngine } from './engine.js';
 import { homeFiles, requireHome } from './home.js';
 import { openRateCounts } from './rate-counts.js';
@@ -19,21 +20,61 @@ export async function startServerOverEngine(
   settings: Settings,
   options: ServeOptions,
 ): Promise<RunningServer> {
+  const opened = new Opened();
+  try {
+    const server = await createServer(opened, ambient, settings, options);
+    const url = await server.listen({ host: options.host, port: options.port });
+    return {
+      url,
+      close: async () => {
+        await server.closeGracefully(SHUTDOWN_MS);
+        await opened.close();
+      },
+    };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+/** What has been opened so far, to be closed again whatever happens next. */
+class Opened {
+  readonly #closers: (() => unknown)[] = [];
+
+  keep<Thing extends { close(): unknown }>(thing: Thing): Thing {
+    this.#closers.push(() => thing.close());
+    return thing;
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0).reverse()) await close();
+  }
+}
+
+async function createServer(
+  opened: Opened,
+  ambient: Ambient,
+  settings: Settings,
+  options: ServeOptions,
+): Promise<HttpServer> {
+  const { clock } = ambient;
   const dataDir = settings.dataDir.value;
-  const { engine, close } = await openEngine(dataDir, requireHome(dataDir), { clock: ambient.clock });
-  const counts = await openRateCounts(homeFiles(dataDir).rateCounts);
-  const store = await openStoreVersion(homeFiles(dataDir).store);
+  const files = homeFiles(dataDir);
+  const { engine } = opened.keep(await openEngine(dataDir, requireHome(dataDir), { clock }));
+  const counts = opened.keep(await openRateCounts(files.rateCounts));
+  const store = opened.keep(await openStoreVersion(files.store));
   await engine.reconcile();
-  const server = await createHttpServer(
+  const writes = countWrites(engine);
+  return createHttpServer(
     {
       ...rememberReads({
-        service: engine,
+        service: writes.service,
         authenticate: (credential) => engine.authenticate(credential),
         version: () => store.version(),
       }),
       health: { ready: () => engine.ready() },
-      metrics: { batchesByStatus: () => engine.countBatches() },
-      rateLimiter: createRateLimiter({ clock: ambient.clock, counts }),
+      metrics: { batchesByStatus: () => engine.countBatches(), queueDepth: writes.waiting },
+      rateLimiter: createRateLimiter({ clock, counts }),
       log: { level: options.logLevel, stream: ambient.io.stderr },
     },
     {
@@ -43,17 +84,27 @@ export async function startServerOverEngine(
       ...(options.metricsToken === null ? {} : { metricsToken: options.metricsToken }),
     },
   );
-  const stop = async (): Promise<void> => {
-    await server.closeGracefully(SHUTDOWN_MS);
-    await close();
-    counts.close();
-    store.close();
+}
+
+/** The ledger has one writer: of the operations that write, all but one wait for their turn. */
+function countWrites(engine: Service): { readonly service: Service; waiting(): number } {
+  let running = 0;
+  const counted = async <Value>(work: () => Promise<Value>): Promise<Value> => {
+    running += 1;
+    try {
+      return await work();
+    } finally {
+      running -= 1;
+    }
   };
-  try {
-    const url = await server.listen({ host: options.host, port: options.port });
-    return { url, close: stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  return {
+    service: {
+      ...engine,
+      burn: (input, call) => counted(() => engine.burn(input, call)),
+      burnBatch: (input, call) => counted(() => engine.burnBatch(input, call)),
+      initBatch: (input, call) => counted(() => engine.initBatch(input, call)),
+      executeBatch: (input, call) => counted(() => engine.executeBatch(input, call)),
+    },
+    waiting: () => Math.max(0, running - 1),
+  };
 }

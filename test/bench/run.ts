@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { benchBatch } from './batches.js';
 import { benchLargeLedger, benchManyBurns, benchOneBurn } from './burns.js';
+import { benchHttp } from './http.js';
 import { benchStart } from './processes.js';
 import { type BenchRatio, keeps } from './ratio.js';
 import { benchSquads } from './squads.js';
@@ -19,6 +20,7 @@ const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
   batch: benchBatch,
   ledger: () => benchLargeLedger(bin, env),
   squads: benchSquads,
+  http: benchHttp,
 };
 
 function print(measured: BenchRatio): void {

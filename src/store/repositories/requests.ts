@@ -30,23 +30,25 @@ type Writes = Pick<RequestRepository, 'insert' | 'claim' | 'linkBatch' | 'comple
 type Reads = Pick<RequestRepository, 'find' | 'get' | 'running'>;
 type Removals = Pick<RequestRepository, 'remove' | 'removeDoneBefore'>;
 
+const toRow = (request: RequestRecord): RequestTable => ({
+  id: request.id,
+  key_id: request.keyId,
+  operation: request.operation,
+  value: request.value,
+  fingerprint: request.fingerprint,
+  status: request.status,
+  instance: request.instance,
+  lease_until_ms: request.leaseUntilMs,
+  reply: request.reply,
+  batch_id: request.batchId,
+  date_created: request.dateCreated,
+});
+
 const writes = ({ db }: Session): Writes => ({
   async insert(request) {
     const { numInsertedOrUpdatedRows } = await db
       .insertInto('requests')
-      .values({
-        id: request.id,
-        key_id: request.keyId,
-        operation: request.operation,
-        value: request.value,
-        fingerprint: request.fingerprint,
-        status: request.status,
-        instance: request.instance,
-        lease_until_ms: request.leaseUntilMs,
-        reply: request.reply,
-        batch_id: request.batchId,
-        date_created: request.dateCreated,
-      })
+      .values(toRow(request))
       .onConflict((conflict) => conflict.columns(['key_id', 'operation', 'value']).doNothing())
       .executeTakeFirst();
     if (numInsertedOrUpdatedRows === 0n) {
