@@ -19,7 +19,7 @@ export interface BenchRatio {
   readonly target: number;
 }
 
-const VECTORS = new URL('../conformance/vectors/squads/', import.meta.url).pathname;
+const VECTORS = 'test/conformance/vectors/squads';
 const ROUNDS = 5;
 const RUNS_A_ROUND = 1_000;
 const SEQUENCE_RUNS_A_ROUND = 10;

@@ -16,6 +16,8 @@ await build({
   external: ['litesvm-*', 'esbuild'],
   sourcemap: 'inline',
   logLevel: 'warning',
-  banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
+  banner: {
+    js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
+  },
 });
 await import(pathToFileURL(outfile).href);

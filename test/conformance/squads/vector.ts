@@ -36,22 +36,22 @@ interface VectorSequence {
 }
 
 /** What depends on the real program's metering; it runs on the real binary alone. */
-const METERED_FILE = 'metering.json';
+export const METERED_FILE = 'metering.json';
 
-/** Every vector of a folder, sequences step by step, in the order of the files. */
-export function readVectors(folder: string, options: { readonly metered: boolean }): readonly Vector[] {
-  const files = readdirSync(folder)
-    .filter((file) => file.endsWith('.json'))
-    .sort();
-  return files
-    .filter((file) => options.metered || file !== METERED_FILE)
-    .flatMap((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as (Vector | VectorSequence)[])
-    .flatMap((entry) =>
-      'steps' in entry
-        ? entry.steps.map((step, index) => ({ ...step, name: `${entry.name}[${index}] ${step.name}` }))
-        : [entry],
-    );
-}
+/** Every vector of a file, sequences step by step. */
+export const readVectorFile = (file: string): readonly Vector[] =>
+  (JSON.parse(readFileSync(file, 'utf8')) as (Vector | VectorSequence)[]).flatMap((entry) =>
+    'steps' in entry
+      ? entry.steps.map((step, index) => ({ ...step, name: `${entry.name}[${index}] ${step.name}` }))
+      : [entry],
+  );
+
+/** Every vector of a folder, in the order of its files' names. */
+export const readVectors = (folder: string, options: { readonly metered: boolean }): readonly Vector[] =>
+  readdirSync(folder)
+    .filter((file) => file.endsWith('.json') && (options.metered || file !== METERED_FILE))
+    .sort()
+    .flatMap((file) => readVectorFile(join(folder, file)));
 
 export const toState = (account: VectorAccount | null): AccountState | null =>
   account === null

@@ -35,7 +35,7 @@ export const closesInto = <Subject>(
 export const readState = <Value extends object, Subject>(
   layout: AccountLayout<Value>,
   constraints: readonly Rule<Subject>[],
-): AccountRule<Value, Subject> => ({ kind: 'state', layout, constraints, writtenBack: false });
+): AccountRule<Value, Subject> => ({ kind: 'state', layout, constraints });
 
 /** An account of the program that is written back; that it is writable stands among its constraints. */
 export const writtenState = <Value extends object, Subject>(
@@ -55,7 +55,6 @@ export const signer = <Subject>(
 ): AccountRule<undefined, Subject> => ({
   kind: 'signer',
   constraints,
-  writtenBack: false,
 });
 
 /** An account of which only the address and the rights count. */
@@ -64,14 +63,12 @@ export const raw = <Subject>(
 ): AccountRule<undefined, Subject> => ({
   kind: 'raw',
   constraints,
-  writtenBack: false,
 });
 
 /** The system program, by its address. */
 export const systemProgram: AccountRule<undefined, unknown> = {
   kind: 'systemProgram',
   constraints: [],
-  writtenBack: false,
 };
 
 /** The rent payer of section 7: signs and is writable. */

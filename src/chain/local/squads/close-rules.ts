@@ -1,9 +1,9 @@
 /** What the three closing instructions have in common (squads-v4.md, sections 7.12 and 7.13). */
 import type { Address } from '../../../values/address.js';
-import { SYSTEM_PROGRAM } from '../../programs.js';
 import type { Multisig, Proposal } from '../../squads/layouts/accounts.js';
 import { InstructionFailure } from '../runtime/failure.js';
 import type { Invocation } from '../runtime/invocation.js';
+import { EMPTY_ACCOUNT } from '../runtime/overlay.js';
 import { isWritable } from './account-rules.js';
 import type { Loaded, Plain, Rule } from './definition.js';
 import { multisigAddressRule } from './state-rules.js';
@@ -52,5 +52,5 @@ export function close(invocation: Invocation, account: Address, collector: Addre
   const state = invocation.get(account);
   const receiver = invocation.get(collector);
   invocation.set(collector, { ...receiver, lamports: receiver.lamports + state.lamports });
-  invocation.set(account, { ...state, lamports: 0n, owner: SYSTEM_PROGRAM, data: new Uint8Array(0) });
+  invocation.set(account, EMPTY_ACCOUNT);
 }

@@ -55,8 +55,8 @@ export interface AccountRule<Value, Subject> {
   readonly creation?: Creation<Subject>;
   /** In their order; see section 4, step 5. */
   readonly constraints: readonly Rule<Subject>[];
-  /** Is the value written back at the end? */
-  readonly writtenBack: boolean;
+  /** The value is written back at the end. */
+  readonly writtenBack?: true;
 }
 
 /** An instruction of section 7. */

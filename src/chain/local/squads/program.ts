@@ -3,6 +3,7 @@ import {
   decodeArguments,
   IDENTIFIER_BYTES,
   INSTRUCTIONS,
+  type InstructionName,
   instructionName,
 } from '../../squads/layouts/instructions.js';
 import type { Invocation } from '../runtime/invocation.js';
@@ -21,35 +22,32 @@ import { runInstruction } from './run-instruction.js';
 import { vaultTransactionCreate, vaultTransactionExecute } from './vault-transaction.js';
 
 /** In the order of section 7. */
-const DEFINITIONS: ReadonlyMap<string, AnyDefinition> = new Map(
-  [
-    multisigCreate,
-    multisigCreateV2,
-    batchCreate,
-    proposalCreate,
-    batchAddTransaction,
-    proposalActivate,
-    proposalApprove,
-    proposalReject,
-    proposalCancel,
-    proposalCancelV2,
-    batchExecuteTransaction,
-    vaultTransactionCreate,
-    vaultTransactionExecute,
-    vaultBatchTransactionAccountClose,
-    batchAccountsClose,
-    vaultTransactionAccountsClose,
-  ].map((definition) => [definition.name, definition]),
-);
+const DEFINITIONS: Readonly<Record<InstructionName, AnyDefinition>> = {
+  multisigCreate,
+  multisigCreateV2,
+  batchCreate,
+  proposalCreate,
+  batchAddTransaction,
+  proposalActivate,
+  proposalApprove,
+  proposalReject,
+  proposalCancel,
+  proposalCancelV2,
+  batchExecuteTransaction,
+  vaultTransactionCreate,
+  vaultTransactionExecute,
+  vaultBatchTransactionAccountClose,
+  batchAccountsClose,
+  vaultTransactionAccountsClose,
+};
 
 /** Runs one instruction of the program. @throws InstructionFailure */
 export function runSquads(invocation: Invocation): void {
   if (invocation.data.length < IDENTIFIER_BYTES) fail(invocation, 'InstructionMissing');
   const name = instructionName(invocation.data);
-  const definition = name === undefined ? undefined : DEFINITIONS.get(name);
-  if (name === undefined || definition === undefined) fail(invocation, 'InstructionFallbackNotFound');
+  if (name === undefined) fail(invocation, 'InstructionFallbackNotFound');
   invocation.log(`Instruction: ${INSTRUCTIONS[name].logName}`);
   const args = decodeArguments(name, invocation.data);
   if (args === undefined) fail(invocation, 'InstructionDidNotDeserialize');
-  runInstruction(definition, args, invocation);
+  runInstruction(DEFINITIONS[name], args, invocation);
 }

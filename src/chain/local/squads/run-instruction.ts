@@ -2,7 +2,8 @@
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import { hasTypeMark, TYPE_MARK_BYTES } from '../../squads/layouts/accounts.js';
 import { derive } from '../../squads/layouts/addresses.js';
-import { tryDecode, tryEncodeInto } from '../../squads/layouts/codec.js';
+import { tryEncodeInto } from '../../squads/layouts/codec.js';
+import { decodeOnce, readsAs, rememberDecoded } from '../../squads/layouts/decode-cache.js';
 import type { AccountMeta } from '../../transaction/instruction.js';
 import type { Invocation } from '../runtime/invocation.js';
 import { makeAccount } from './create-account.js';
@@ -10,15 +11,6 @@ import type { AccountRule, AnyDefinition, AnyScope, Creation, Loaded, Rule } fro
 import { fail } from './errors.js';
 
 type AnyRule = AccountRule<unknown, AnyScope>;
-
-/** What data reads as, for the accounts met last: an account's bytes are never changed in place. */
-const decoded = new Map<Uint8Array, unknown>();
-const MAX_DECODED = 256;
-
-function remember(data: Uint8Array, value: unknown): void {
-  if (decoded.size >= MAX_DECODED) decoded.clear();
-  decoded.set(data, value);
-}
 
 /** Step 3, kind *state*. */
 function loadState(invocation: Invocation, name: string, rule: AnyRule, meta: AccountMeta): unknown {
@@ -30,11 +22,8 @@ function loadState(invocation: Invocation, name: string, rule: AnyRule, meta: Ac
   if (layout === undefined || !hasTypeMark(layout, data)) {
     fail(invocation, 'AccountDiscriminatorMismatch', name);
   }
-  const known = decoded.get(data);
-  if (known !== undefined) return known;
-  const value = tryDecode(layout.fields, data, TYPE_MARK_BYTES);
+  const value = decodeOnce(layout, data);
   if (value === undefined) fail(invocation, 'AccountDidNotDeserialize', name);
-  remember(data, value);
   return value;
 }
 
@@ -93,12 +82,12 @@ function writeBack(
   if (layout === undefined) return;
   const state = invocation.get(address);
   // What was read and not replaced reads the same as its bytes, so that writing it changes nothing.
-  if (decoded.get(state.data) === value) return;
+  if (readsAs(state.data, value)) return;
   const data = state.data.slice();
   data.set(layout.typeMark);
   const fits = tryEncodeInto(layout.fields, value as object, data, TYPE_MARK_BYTES);
   if (!fits) fail(invocation, 'AccountDidNotSerialize', name);
-  remember(data, value);
+  rememberDecoded(data, value);
   invocation.set(address, { ...state, data });
 }
 
@@ -131,6 +120,6 @@ export function runInstruction(definition: AnyDefinition, args: unknown, invocat
   requireAll(invocation, definition.checks, scope);
   definition.effect(scope);
   for (const { name, rule, account } of entries) {
-    if (rule.writtenBack) writeBack(invocation, name, rule, account);
+    if (rule.writtenBack === true) writeBack(invocation, name, rule, account);
   }
 }

@@ -1,0 +1,210 @@
+/** What has to be wrong with each account of each instruction to be refused, straight from the tables of squads-v4.md, section 7. */
+import { SQUADS_PROGRAM, SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../../src/chain/programs.js';
+import {
+  type AccountLayout,
+  BATCH,
+  decodeAccount,
+  encodeAccount,
+  MULTISIG,
+  PROPOSAL,
+  VAULT_BATCH_TRANSACTION,
+  VAULT_TRANSACTION,
+} from '../../../src/chain/squads/layouts/accounts.js';
+import { addressFromBytes } from '../../../src/values/address.js';
+import { sha256 } from '../../../src/values/digest.js';
+import { type Scene, sceneOf } from './scene.js';
+
+/** One thing that must be so. */
+export interface Case {
+  readonly name: string;
+  /** @returns what is wrong, or `null`. */
+  check(): string | null;
+}
+
+/**
+ * The accounts of each instruction on a recorded success: name, kind, and after it `w` where it must be writable, `a` where its
+ * address is derived with the bump it
+ * stores, `c` where with the canonical one, `p` for who pays the rent. New accounts and rent payers that cannot be written fail in the system call, not by constraint.
+ */
+const TABLES: Readonly<Record<string, string>> = {
+  'multisig-create-v2/ok-2-of-2-members-get-sorted':
+    'programConfig:state+c treasury:raw+w multisig:new createKey:signer creator:signer+p systemProgram:system',
+  'batch-create/ok-first-batch':
+    'multisig:state+wa batch:new creator:signer rentPayer:signer+p systemProgram:system',
+  'proposal-create/ok-draft-for-a-batch':
+    'multisig:state+a proposal:new creator:signer rentPayer:signer+p systemProgram:system',
+  'batch-add-transaction/ok-second':
+    'multisig:state+a proposal:state+a batch:state+wa transaction:new member:signer rentPayer:signer+p systemProgram:system',
+  'proposal-activate/ok-batch': 'multisig:state+a member:signer+w proposal:state+wa',
+  'proposal-vote/approve-ok-below-threshold': 'multisig:state+a member:signer+w proposal:state+wa',
+  'proposal-vote/reject-ok-below-cutoff': 'multisig:state+a member:signer+w proposal:state+wa',
+  'proposal-vote/cancel-ok-below-threshold': 'multisig:state+a member:signer+w proposal:state+wa',
+  'proposal-vote/cancel-v2-ok-below-threshold':
+    'multisig:state+a member:signer+w proposal:state+wa systemProgram:system',
+  'batch-execute-transaction/ok-burn-checked':
+    'multisig:state+a member:signer proposal:state+wa batch:state+wa transaction:state+a',
+  'vault-transaction-create/ok-memo':
+    'multisig:state+wa transaction:new creator:signer rentPayer:signer+p systemProgram:system',
+  'vault-transaction-execute/ok-burn': 'multisig:state+a proposal:state+wa transaction:state+a member:signer',
+  'accounts-close/batch-transaction-ok-last-of-an-executed-batch':
+    'multisig:state+a proposal:state batch:state+w transaction:state+w rentCollector:raw+w systemProgram:system',
+  'accounts-close/batch-ok-executed':
+    'multisig:state+a proposal:raw+wc batch:state+w rentCollector:raw+w systemProgram:system',
+  'accounts-close/vault-transaction-ok-executed':
+    'multisig:state+a proposal:raw+wc transaction:state+w rentCollector:raw+w systemProgram:system',
+};
+
+const elsewhere = addressFromBytes(Buffer.from(sha256('elsewhere'), 'hex'));
+const PLENTY_LAMPORTS = 1_000_000_000n;
+
+/** Of which account a change is made: its position, and that of the account that the instruction creates. */
+interface Place {
+  readonly index: number;
+  readonly created: number;
+}
+
+interface Change {
+  readonly what: string;
+  readonly expected: number | string;
+  readonly make: (scene: Scene, place: Place) => void;
+}
+
+const readonlyAccount = (scene: Scene, { index }: Place): void =>
+  scene.setAccount(index, { writable: false });
+
+function toFundedWallet(scene: Scene, { index }: Place): void {
+  const wallet = { ...scene.state(index), data: new Uint8Array(0), owner: SYSTEM_PROGRAM };
+  scene.accounts.set(elsewhere, wallet);
+  scene.setAccount(index, { address: elsewhere });
+}
+
+function toCopyElsewhere(scene: Scene, { index }: Place): void {
+  scene.accounts.set(elsewhere, scene.state(index));
+  scene.setAccount(index, { address: elsewhere });
+}
+
+const LAYOUTS = [
+  MULTISIG,
+  PROPOSAL,
+  BATCH,
+  VAULT_BATCH_TRANSACTION,
+  VAULT_TRANSACTION,
+] as unknown as readonly AccountLayout<{ bump: number }>[];
+
+/** The account stays where it is, but the bump stored in it is another. */
+function withAnotherBump(scene: Scene, { index }: Place): void {
+  const { data } = scene.state(index);
+  for (const layout of LAYOUTS) {
+    const value = decodeAccount(layout, data);
+    if (value === undefined) continue;
+    const changed = encodeAccount(layout, { ...value, bump: value.bump ^ 1 });
+    scene.setState(index, { data: Buffer.concat([changed, data.subarray(changed.length)]) });
+  }
+}
+
+const dataIs =
+  (change: (data: Uint8Array) => Uint8Array) =>
+  (scene: Scene, { index }: Place): void =>
+    scene.setState(index, { data: change(scene.state(index).data) });
+
+const cutBefore = (scene: Scene, { index }: Place): void => {
+  scene.instruction = { ...scene.instruction, accounts: scene.instruction.accounts.slice(0, index) };
+};
+
+const CHANGES: Readonly<Record<string, readonly Change[]>> = {
+  any: [{ what: 'missing', expected: 3005, make: cutBefore }],
+  state: [
+    {
+      what: 'not there',
+      expected: 3012,
+      make: (scene, { index }) => scene.accounts.set(scene.account(index).address, null),
+    },
+    { what: 'a funded wallet', expected: 3007, make: toFundedWallet },
+    {
+      what: 'of another program',
+      expected: 3007,
+      make: (scene, { index }) => scene.setState(index, { owner: TOKEN_PROGRAM }),
+    },
+    { what: 'shorter than a type mark', expected: 3001, make: dataIs((data) => data.slice(0, 7)) },
+    { what: 'nothing but a type mark', expected: 3003, make: dataIs((data) => data.slice(0, 8)) },
+    {
+      what: 'of another type',
+      expected: 3002,
+      make: dataIs((data) =>
+        Buffer.concat([data.subarray(0, 7), Uint8Array.of((data[7] ?? 0) ^ 1), data.subarray(8)]),
+      ),
+    },
+    { what: 'cut short', expected: 3003, make: dataIs((data) => data.slice(0, 20)) },
+  ],
+  signer: [
+    {
+      what: 'not signing',
+      expected: 3010,
+      make: (scene, { index }) => scene.setAccount(index, { signer: false }),
+    },
+  ],
+  system: [
+    {
+      what: 'another program',
+      expected: 3008,
+      make: (scene, { index }) => scene.setAccount(index, { address: TOKEN_PROGRAM }),
+    },
+  ],
+  new: [
+    {
+      what: 'at another address',
+      expected: 2006,
+      make: (scene, { index }) => scene.setAccount(index, { address: elsewhere }),
+    },
+    { what: 'readonly', expected: 'PrivilegeEscalation', make: readonlyAccount },
+    {
+      what: 'in use',
+      expected: 0,
+      make: (scene, { index }) =>
+        scene.setState(index, { lamports: PLENTY_LAMPORTS, owner: SQUADS_PROGRAM, data: new Uint8Array(9) }),
+    },
+  ],
+  raw: [],
+  w: [{ what: 'readonly', expected: 2000, make: readonlyAccount }],
+  a: [
+    { what: 'with another bump', expected: 2006, make: withAnotherBump },
+    { what: 'a copy elsewhere', expected: 2006, make: toCopyElsewhere },
+  ],
+  c: [{ what: 'a copy elsewhere', expected: 2006, make: toCopyElsewhere }],
+  p: [
+    { what: 'readonly', expected: 'PrivilegeEscalation', make: readonlyAccount },
+    {
+      what: 'readonly where nothing is to pay',
+      expected: 2000,
+      make: (scene, place) => {
+        scene.setState(place.created, { lamports: PLENTY_LAMPORTS });
+        readonlyAccount(scene, place);
+      },
+    },
+  ],
+};
+
+function casesOf(vector: string, table: string): readonly Case[] {
+  const accounts = table.split(' ').map((entry) => {
+    const [name, kind, marks] = entry.split(/[:+]/);
+    return { name, keys: ['any', kind ?? '', ...(marks ?? '')] };
+  });
+  const created = accounts.findIndex(({ keys }) => keys.includes('new'));
+  return accounts.flatMap(({ name, keys }, index) =>
+    keys
+      .flatMap((key) => CHANGES[key] ?? [])
+      .map(({ what, expected, make }) => ({
+        name: `${vector}: ${name} ${what}`,
+        check: () => {
+          const scene = sceneOf(vector);
+          make(scene, { index, created });
+          const { end } = scene.run();
+          return end === expected ? null : `expected ${expected}, got ${end}`;
+        },
+      })),
+  );
+}
+
+/** Every account of every instruction, wrong in every way that its kind and rules know. */
+export const accountCases = (): readonly Case[] =>
+  Object.entries(TABLES).flatMap(([vector, table]) => casesOf(vector, table));

@@ -1,0 +1,13 @@
+/** All cases made from the specification; the recorded vectors stand beside them. */
+import { accountCases, type Case } from './account-cases.js';
+import { matrixCases } from './matrix-cases.js';
+import { messageCases } from './message-cases.js';
+import { specCases } from './spec-cases.js';
+
+/** Every case, ready to be checked. */
+export const allCases = (): readonly Case[] => [
+  ...accountCases(),
+  ...matrixCases(),
+  ...messageCases(),
+  ...specCases(),
+];

@@ -1,0 +1,193 @@
+/** Every permission mask, every status of a proposal and every staleness, against what squads-v4.md says of each instruction. */
+import {
+  type AccountLayout,
+  decodeAccount,
+  encodeAccount,
+  MULTISIG,
+  type Multisig,
+  PROPOSAL,
+  PROPOSAL_STATUSES,
+  type Proposal,
+  type ProposalStatusKind,
+} from '../../../src/chain/squads/layouts/accounts.js';
+import type { Case } from './account-cases.js';
+import { type Scene, sceneOf } from './scene.js';
+
+/** Rewrites the value of an account, leaving what lies behind it. */
+export function rewrite<Value>(
+  scene: Scene,
+  index: number,
+  layout: AccountLayout<Value>,
+  change: (value: Value) => Value,
+): void {
+  const { data } = scene.state(index);
+  const value = decodeAccount(layout, data);
+  if (value === undefined) throw new Error(`Account ${index} is no ${layout.name}.`);
+  const bytes = encodeAccount(layout, change(value));
+  scene.setState(index, { data: Buffer.concat([bytes, data.subarray(bytes.length)]) });
+}
+
+const expectEnd = (scene: Scene, expected: number | string): string | null => {
+  const { end } = scene.run();
+  return end === expected ? null : `expected ${expected}, got ${end}`;
+};
+
+interface Row {
+  readonly vector: string;
+  /** Position of the member among the accounts, and the bits of which one is needed. */
+  readonly member?: readonly [index: number, bits: number];
+  /** Position of the proposal, and the statuses that pass. */
+  readonly proposal?: readonly [index: number, passes: readonly ProposalStatusKind[]];
+  /** What a stale index leads to; left out where there is no index yet. */
+  readonly stale?: number | 'ok';
+}
+
+/** Initiate 1, vote 2, execute 4; sections 7.2 to 7.11. */
+const ROWS: readonly Row[] = [
+  { vector: 'batch-create/ok-first-batch', member: [2, 1] },
+  { vector: 'vault-transaction-create/ok-memo', member: [2, 1] },
+  { vector: 'proposal-create/ok-draft-for-a-batch', member: [2, 3], stale: 6007 },
+  { vector: 'batch-add-transaction/ok-second', member: [4, 1], proposal: [1, ['Draft']], stale: 'ok' },
+  { vector: 'proposal-activate/ok-batch', member: [1, 1], proposal: [2, ['Draft']], stale: 6007 },
+  {
+    vector: 'proposal-vote/approve-ok-below-threshold',
+    member: [1, 2],
+    proposal: [2, ['Active']],
+    stale: 6007,
+  },
+  { vector: 'proposal-vote/reject-ok-below-cutoff', member: [1, 2], proposal: [2, ['Active']], stale: 6007 },
+  {
+    vector: 'proposal-vote/cancel-ok-below-threshold',
+    member: [1, 2],
+    proposal: [2, ['Approved']],
+    stale: 'ok',
+  },
+  {
+    vector: 'proposal-vote/cancel-v2-ok-below-threshold',
+    member: [1, 2],
+    proposal: [2, ['Approved']],
+    stale: 'ok',
+  },
+  {
+    vector: 'batch-execute-transaction/ok-burn-checked',
+    member: [1, 4],
+    proposal: [2, ['Approved']],
+    stale: 'ok',
+  },
+  { vector: 'vault-transaction-execute/ok-burn', member: [3, 4], proposal: [1, ['Approved']], stale: 'ok' },
+];
+
+function maskCases({ vector, member }: Row): readonly Case[] {
+  if (member === undefined) return [];
+  const [index, bits] = member;
+  const withMember = (change: (multisig: Multisig, key: string) => Multisig): Scene => {
+    const scene = sceneOf(vector);
+    const { address } = scene.account(index);
+    rewrite(scene, 0, MULTISIG, (multisig) => change(multisig, address));
+    return scene;
+  };
+  const masks = [0, 1, 2, 3, 4, 5, 6, 7].map((mask) => ({
+    name: `${vector}: member with mask ${mask}`,
+    check: () => {
+      const scene = withMember((multisig, key) => ({
+        ...multisig,
+        // Others who can do everything keep the multisig sound, so that nothing but the mask decides.
+        members: multisig.members.map((other) => ({ ...other, permissions: other.key === key ? mask : 7 })),
+        threshold: 1,
+      }));
+      const { end } = scene.run();
+      const refused = end === 6004;
+      return refused === ((mask & bits) === 0) ? null : `got ${end}`;
+    },
+  }));
+  const stranger = {
+    name: `${vector}: not a member`,
+    check: () =>
+      expectEnd(
+        withMember((multisig, key) => ({
+          ...multisig,
+          members: multisig.members.filter((other) => other.key !== key),
+        })),
+        6005,
+      ),
+  };
+  return [...masks, stranger];
+}
+
+const withStatus =
+  (kind: ProposalStatusKind) =>
+  (proposal: Proposal): Proposal => ({
+    ...proposal,
+    status: { kind, timestamp: kind === 'Executing' ? 0n : proposal.status.timestamp },
+  });
+
+const statusCases = ({ vector, proposal }: Row): readonly Case[] =>
+  proposal === undefined
+    ? []
+    : PROPOSAL_STATUSES.map((kind) => ({
+        name: `${vector}: proposal ${kind}`,
+        check: () => {
+          const scene = sceneOf(vector);
+          rewrite(scene, proposal[0], PROPOSAL, withStatus(kind));
+          return expectEnd(scene, proposal[1].includes(kind) ? 'ok' : 6008);
+        },
+      }));
+
+const staleTo = (scene: Scene): void =>
+  rewrite(scene, 0, MULTISIG, (multisig) => ({
+    ...multisig,
+    staleTransactionIndex: multisig.transactionIndex,
+  }));
+
+const staleCases = ({ vector, stale }: Row): readonly Case[] =>
+  stale === undefined
+    ? []
+    : [
+        {
+          name: `${vector}: stale`,
+          check: () => {
+            const scene = sceneOf(vector);
+            staleTo(scene);
+            return expectEnd(scene, stale);
+          },
+        },
+      ];
+
+/** Section 7.12: what may be closed. */
+const CLOSABLE: Readonly<Record<ProposalStatusKind, 'always' | 'stale' | 'never'>> = {
+  Draft: 'stale',
+  Active: 'stale',
+  Rejected: 'always',
+  Approved: 'never',
+  Executing: 'never',
+  Executed: 'always',
+  Cancelled: 'always',
+};
+
+const CLOSING: readonly string[] = [
+  'accounts-close/batch-transaction-ok-last-of-an-executed-batch',
+  'accounts-close/batch-ok-executed',
+  'accounts-close/vault-transaction-ok-executed',
+];
+
+const closeCases = (): readonly Case[] =>
+  CLOSING.flatMap((vector) =>
+    PROPOSAL_STATUSES.flatMap((kind) =>
+      [true, false].map((stale) => ({
+        name: `${vector}: proposal ${kind}${stale ? ', stale' : ''}`,
+        check: () => {
+          const scene = sceneOf(vector);
+          rewrite(scene, 1, PROPOSAL, withStatus(kind));
+          if (stale) staleTo(scene);
+          const may = CLOSABLE[kind] === 'always' || (CLOSABLE[kind] === 'stale' && stale);
+          return expectEnd(scene, may ? 'ok' : 6008);
+        },
+      })),
+    ),
+  );
+
+/** The whole matrix. */
+export const matrixCases = (): readonly Case[] => [
+  ...ROWS.flatMap((row) => [...maskCases(row), ...statusCases(row), ...staleCases(row)]),
+  ...closeCases(),
+];

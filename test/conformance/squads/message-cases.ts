@@ -1,0 +1,170 @@
+/** What running a message checks, and what it lets an instruction do (squads-v4.md, section 8). */
+import type { AccountMeta } from '../../../src/chain/transaction/instruction.js';
+import { addressFromBytes } from '../../../src/values/address.js';
+import { sha256 } from '../../../src/values/digest.js';
+import type { Case } from './account-cases.js';
+import { type Scene, sceneOf } from './scene.js';
+
+const stranger = addressFromBytes(Buffer.from(sha256('stranger'), 'hex'));
+/** Accounts of batchExecuteTransaction itself. */
+const LISTED = 5;
+
+const lookups = 'batch-execute-transaction/ok-two-lookup-tables';
+const plain = 'batch-execute-transaction/ok-burn-checked';
+
+const one = (
+  name: string,
+  vector: string,
+  expected: number | string,
+  prepare: (scene: Scene) => void,
+): Case => ({
+  name: `${vector}: ${name}`,
+  check: () => {
+    const scene = sceneOf(vector);
+    prepare(scene);
+    const { end } = scene.run();
+    return end === expected ? null : `expected ${expected}, got ${end}`;
+  },
+});
+
+const withAccounts = (change: (accounts: AccountMeta[]) => AccountMeta[]) => (scene: Scene) => {
+  scene.instruction = { ...scene.instruction, accounts: change([...scene.instruction.accounts]) };
+};
+
+const tableData = (change: (data: Buffer) => Uint8Array) => (scene: Scene) =>
+  scene.setState(LISTED, { data: change(Buffer.from(scene.state(LISTED).data)) });
+
+const extra: AccountMeta = { address: stranger, signer: false, writable: false };
+
+const numbers: readonly Case[] = [
+  one(
+    'no remaining account at all',
+    lookups,
+    6013,
+    withAccounts((accounts) => accounts.slice(0, LISTED)),
+  ),
+  one(
+    'fewer accounts than tables',
+    lookups,
+    6013,
+    withAccounts((accounts) => accounts.slice(0, LISTED + 1)),
+  ),
+  one(
+    'tables and nothing else',
+    lookups,
+    6013,
+    withAccounts((accounts) => accounts.slice(0, LISTED + 2)),
+  ),
+  one(
+    'one too few',
+    plain,
+    6013,
+    withAccounts((accounts) => accounts.slice(0, -1)),
+  ),
+  one(
+    'one too many',
+    plain,
+    6013,
+    withAccounts((accounts) => [...accounts, extra]),
+  ),
+];
+
+const tables: readonly Case[] = [
+  one('as recorded', lookups, 'ok', () => {}),
+  one(
+    'deactivated',
+    lookups,
+    'ok',
+    tableData((data) => data.fill(1, 4, 12)),
+  ),
+  one(
+    'not initialised',
+    lookups,
+    6014,
+    tableData((data) => data.fill(0, 0, 4)),
+  ),
+  one(
+    'of an unknown kind',
+    lookups,
+    6014,
+    tableData((data) => data.fill(2, 0, 1)),
+  ),
+  one(
+    'without its head',
+    lookups,
+    6014,
+    tableData((data) => data.subarray(0, 40)),
+  ),
+  one(
+    'cut within its head',
+    lookups,
+    6014,
+    tableData((data) => data.subarray(0, 55)),
+  ),
+  one(
+    'cut within an entry',
+    lookups,
+    6014,
+    tableData((data) => Buffer.concat([data, Buffer.alloc(31)])),
+  ),
+  one(
+    'longer by an entry',
+    lookups,
+    'ok',
+    tableData((data) => Buffer.concat([data, Buffer.alloc(32)])),
+  ),
+  one(
+    'without entries',
+    lookups,
+    6014,
+    tableData((data) => data.subarray(0, 56)),
+  ),
+  one(
+    'an authority tag that is none',
+    lookups,
+    6014,
+    tableData((data) => data.fill(2, 21, 22)),
+  ),
+  one(
+    'tables in the other order',
+    lookups,
+    6014,
+    withAccounts((accounts) => {
+      const [first, second] = accounts.slice(LISTED, LISTED + 2);
+      return first && second ? accounts.toSpliced(LISTED, 2, second, first) : accounts;
+    }),
+  ),
+  one(
+    'the table twice',
+    lookups,
+    6014,
+    withAccounts((accounts) => accounts.toSpliced(LISTED + 1, 1, accounts[LISTED] ?? extra)),
+  ),
+];
+
+/** Each account behind the listed ones replaced, and each writable one made readonly. */
+const replaced = (vector: string): readonly Case[] => {
+  const { accounts } = sceneOf(vector).instruction;
+  return accounts.slice(LISTED).flatMap((meta, at) => {
+    const index = LISTED + at;
+    const another = one(`account ${index} is another`, vector, 6014, (scene) =>
+      withAccounts((all) => all.toSpliced(index, 1, { ...meta, address: stranger }))(scene),
+    );
+    const readonly = one(`account ${index} is readonly`, vector, 6014, (scene) =>
+      withAccounts((all) =>
+        all.map((other) => (other.address === meta.address ? { ...other, writable: false } : other)),
+      )(scene),
+    );
+    const written =
+      meta.writable && accounts.slice(0, LISTED).every(({ address }) => address !== meta.address);
+    return written ? [another, readonly] : [another];
+  });
+};
+
+/** Every case of this file. */
+export const messageCases = (): readonly Case[] => [
+  ...numbers,
+  ...tables,
+  ...replaced(plain),
+  ...replaced(lookups),
+];

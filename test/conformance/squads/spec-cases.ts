@@ -1,0 +1,304 @@
+/** Single sentences of squads-v4.md that the recorded vectors leave untold, each as a case. */
+import { rentExemptLamports } from '../../../src/chain/account.js';
+import { SYSTEM_PROGRAM } from '../../../src/chain/programs.js';
+import {
+  BATCH,
+  MULTISIG,
+  type Multisig,
+  PROGRAM_CONFIG,
+} from '../../../src/chain/squads/layouts/accounts.js';
+import { batchTransactionAddress, transactionAddress } from '../../../src/chain/squads/layouts/addresses.js';
+import type { Address } from '../../../src/values/address.js';
+import type { Case } from './account-cases.js';
+import { rewrite } from './matrix-cases.js';
+import { type Scene, type SceneEnd, sceneOf } from './scene.js';
+
+const U64_MAX = 2n ** 64n - 1n;
+const U32_MAX = 2 ** 32 - 1;
+
+/** Keys that sort before all others. */
+const STRANGERS = [2, 3].map((last) => `1111111111111111111111111111111${last}` as Address);
+
+const one = (
+  name: string,
+  vector: string,
+  prepare: (scene: Scene) => void,
+  check: (end: SceneEnd, scene: Scene) => string | null,
+): Case => ({
+  name: `${vector}: ${name}`,
+  check: () => {
+    const scene = sceneOf(vector);
+    prepare(scene);
+    return check(scene.run(), scene);
+  },
+});
+
+const ends =
+  (expected: number | string) =>
+  ({ end }: SceneEnd): string | null =>
+    end === expected ? null : `expected ${expected}, got ${end}`;
+
+const succeedsLogging =
+  (line: string, times = 1) =>
+  ({ end, logs }: SceneEnd): string | null => {
+    const count = logs.filter((other) => other === line).length;
+    return end === 'ok' && count === times ? null : `${end}, with ${count} times ${JSON.stringify(line)}`;
+  };
+
+const changeMultisig = (change: Partial<Multisig>) => (scene: Scene) =>
+  rewrite(scene, 0, MULTISIG, (multisig) => ({ ...multisig, ...change }));
+
+/** Section 5: the rules on a multisig, here of one that has gone wrong. */
+const soundness: readonly Case[] = [
+  one(
+    'stale index above the new index',
+    'batch-create/ok-first-batch',
+    changeMultisig({ staleTransactionIndex: 2n }),
+    ends(6019),
+  ),
+  one(
+    'stale index equal to the new index',
+    'batch-create/ok-first-batch',
+    changeMultisig({ staleTransactionIndex: 1n }),
+    ends('ok'),
+  ),
+  one(
+    'soundness for a vault transaction too',
+    'vault-transaction-create/ok-memo',
+    changeMultisig({ threshold: 60 }),
+    ends(6003),
+  ),
+  ...[0, 1, 2].map((at) =>
+    one(
+      `members ${at} and ${at + 1} are equal`,
+      'batch-create/ok-first-batch',
+      (scene) => {
+        scene.setState(0, { data: Buffer.concat([scene.state(0).data, new Uint8Array(200)]) });
+        const keys = [...STRANGERS, scene.account(2).address];
+        const members = keys
+          .toSpliced(at, 0, keys[at] ?? SYSTEM_PROGRAM)
+          .map((key) => ({ key, permissions: 7 }));
+        changeMultisig({ threshold: 1, members })(scene);
+      },
+      ends(6000),
+    ),
+  ),
+];
+
+function atIndex(scene: Scene, index: bigint): void {
+  const { address } = scene.account(0);
+  rewrite(scene, 0, MULTISIG, (multisig) => ({ ...multisig, transactionIndex: index - 1n }));
+  scene.setAccount(1, { address: transactionAddress(address, index).address });
+}
+
+/** Counters at their ends: the program stops rather than starting over. */
+const counters: readonly Case[] = [
+  one(
+    'the last index there is',
+    'batch-create/ok-first-batch',
+    (scene) => atIndex(scene, U64_MAX),
+    ends('ok'),
+  ),
+  one(
+    'no index left',
+    'batch-create/ok-first-batch',
+    changeMultisig({ transactionIndex: U64_MAX }),
+    ends('ProgramFailedToComplete'),
+  ),
+  one(
+    'no number left in the batch',
+    'batch-add-transaction/ok-second',
+    (scene) => rewrite(scene, 2, BATCH, (batch) => ({ ...batch, size: U32_MAX })),
+    ends('ProgramFailedToComplete'),
+  ),
+  one(
+    'the last number in the batch',
+    'batch-add-transaction/ok-second',
+    (scene) => {
+      rewrite(scene, 2, BATCH, (batch) => {
+        scene.setAccount(3, {
+          address: batchTransactionAddress(batch.multisig, batch.index, U32_MAX).address,
+        });
+        return { ...batch, size: U32_MAX - 1 };
+      });
+    },
+    ends('ok'),
+  ),
+];
+
+const CREATED = 'Program 11111111111111111111111111111111 invoke [2]';
+const prefund = (extra: bigint) => (scene: Scene) =>
+  scene.setState(1, { lamports: rentExemptLamports(91) + extra });
+
+/** Section 4, step 4: an address that holds lamports already. */
+const creation: readonly Case[] = [
+  one('one lamport is missing', 'batch-create/ok-first-batch', prefund(-1n), succeedsLogging(CREATED, 3)),
+  one('nothing is missing', 'batch-create/ok-first-batch', prefund(0n), succeedsLogging(CREATED, 2)),
+  one('more than enough is there', 'batch-create/ok-first-batch', prefund(1n), succeedsLogging(CREATED, 2)),
+  ...[999_999_999n, 1_000_000_000n, 2_500_000_000n].map((fee) =>
+    one(
+      `a creation fee of ${fee}`,
+      'multisig-create-v2/ok-creation-fee-below-one-sol',
+      (scene) => {
+        rewrite(scene, 0, PROGRAM_CONFIG, (config) => ({ ...config, multisigCreationFeeLamports: fee }));
+        scene.setState(4, { lamports: 100_000_000_000n });
+      },
+      succeedsLogging(`Program log: Creation fee: ${fee / 1_000_000_000n}`),
+    ),
+  ),
+];
+
+const enlargement = (lamports: (needed: bigint) => bigint, shorter: number) => (scene: Scene) => {
+  const members = 3;
+  const { data } = scene.state(2);
+  const full = 70 + 96 * members;
+  const resized = new Uint8Array(full - shorter);
+  resized.set(data.subarray(0, Math.min(data.length, resized.length)));
+  resized.fill(0xee, resized.length - 5);
+  scene.setState(2, { data: resized, lamports: lamports(rentExemptLamports(full)) });
+};
+
+function enlarged(times: number): (end: SceneEnd, scene: Scene) => string | null {
+  return ({ end, logs, get }, scene) => {
+    const state = get(scene.account(2).address);
+    const calls = logs.filter((line) => line === CREATED).length;
+    const tail = Buffer.from(state?.data ?? []).includes(Buffer.alloc(5, 0xee));
+    const right = end === 'ok' && calls === times && state?.data.length === 70 + 96 * 3 && tail;
+    return right ? null : `${end}, ${calls} calls, ${state?.data.length} bytes, tail ${tail}`;
+  };
+}
+
+const V2 = 'proposal-vote/cancel-v2-ok-below-threshold';
+
+/** Sections 7.6 to 7.9: votes. */
+const votes: readonly Case[] = [
+  one(
+    'the account grows, the rent is missing',
+    V2,
+    enlargement((needed) => needed - 1n, 96),
+    enlarged(1),
+  ),
+  one(
+    'the account grows, the rent is there',
+    V2,
+    enlargement((needed) => needed, 96),
+    enlarged(0),
+  ),
+  one(
+    'the account grows, more than the rent is there',
+    V2,
+    enlargement((needed) => needed + 1n, 96),
+    enlarged(0),
+  ),
+  one(
+    'the account is as long as it has to be',
+    V2,
+    enlargement((needed) => needed - 1n, 0),
+    enlarged(0),
+  ),
+  one(
+    'a threshold above the number of voters',
+    'proposal-vote/reject-ok-below-cutoff',
+    changeMultisig({ threshold: 9 }),
+    ends('ProgramFailedToComplete'),
+  ),
+];
+
+/** Sections 7.12 and 7.13: closing. */
+const closing: readonly Case[] = [
+  ...(
+    [
+      ['shorter than a type mark', 7, 3001],
+      ['nothing but a type mark', 8, 3003],
+    ] as const
+  ).map(([what, length, expected]) =>
+    one(
+      `proposal ${what}`,
+      'accounts-close/batch-ok-executed',
+      (scene) => scene.setState(1, { data: scene.state(1).data.slice(0, length) }),
+      ends(expected),
+    ),
+  ),
+  one(
+    'proposal of another type',
+    'accounts-close/batch-ok-executed',
+    (scene) => scene.setState(1, { data: scene.state(0).data }),
+    ends(3002),
+  ),
+  one(
+    'a proposal address that only holds lamports is left alone',
+    'accounts-close/batch-ok-stale-without-proposal',
+    (scene) => scene.setState(1, { lamports: 5_000_000n, owner: SYSTEM_PROGRAM, data: new Uint8Array(0) }),
+    ({ end, get }, scene) => {
+      const left = get(scene.account(1).address)?.lamports;
+      return end === 'ok' && left === 5_000_000n ? null : `${end}, ${left} lamports left`;
+    },
+  ),
+  ...(
+    [
+      ['batch-ok-executed', 1, 'UnbalancedInstruction'],
+      ['batch-ok-executed', 2, 2011],
+      ['vault-transaction-ok-executed', 2, 2011],
+      ['batch-transaction-ok-last-of-an-executed-batch', 3, 2011],
+    ] as const
+  ).map(([vector, index, expected]) =>
+    one(
+      `account ${index} is its own collector`,
+      `accounts-close/${vector}`,
+      (scene) => {
+        const { address } = scene.account(index);
+        const position = vector.startsWith('batch-transaction') ? 4 : 3;
+        rewrite(scene, 0, MULTISIG, (multisig) => ({ ...multisig, rentCollector: address }));
+        scene.setAccount(position, { address });
+      },
+      ends(expected),
+    ),
+  ),
+];
+
+/** What a failure says in the log (section 9). */
+const logs: readonly Case[] = [
+  one(
+    'an account at fault is named',
+    'accounts-close/batch-ok-executed',
+    (scene) => scene.setAccount(3, { writable: false }),
+    ({ logs: lines }) =>
+      lines.includes(
+        'Program log: AnchorError caused by account: rent_collector. Error Code: ConstraintMut. Error Number: 2000.',
+      )
+        ? null
+        : lines.join('\n'),
+  ),
+  one(
+    'a failed check is named',
+    'batch-create/ok-first-batch',
+    changeMultisig({ staleTransactionIndex: 2n }),
+    ({ logs: lines }) =>
+      lines.includes(
+        'Program log: AnchorError occurred. Error Code: InvalidStaleTransactionIndex. Error Number: 6019.',
+      )
+        ? null
+        : lines.join('\n'),
+  ),
+];
+
+/** Signatures come from the stored bumps (sections 1 and 8). */
+const storedBump: readonly Case[] = [
+  one(
+    'a vault transaction with another stored bump of its vault',
+    'batch-execute-transaction/ok-burn-checked',
+    (scene) => rewrite(scene, 3, BATCH, (batch) => ({ ...batch, vaultBump: batch.vaultBump ^ 1 })),
+    ({ end }) => (end === 'ok' ? 'a vault signed with a wrong bump' : null),
+  ),
+];
+
+/** Every case of this file. */
+export const specCases = (): readonly Case[] => [
+  ...soundness,
+  ...counters,
+  ...creation,
+  ...votes,
+  ...closing,
+  ...logs,
+  ...storedBump,
+];
