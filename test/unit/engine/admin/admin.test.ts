@@ -1,0 +1,209 @@
+/** Registration, funding, keys and status of the embedded engine. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { decodeAccount, MULTISIG } from '../../../../src/chain/squads/layouts/accounts.js';
+import { decodeMint } from '../../../../src/chain/tokens/accounts.js';
+import type { RegisterInput } from '../../../../src/contract/admin.js';
+import type { Address } from '../../../../src/values/address.js';
+import { Secret } from '../../../../src/values/secret.js';
+import {
+  aBurnRequest,
+  lamportsOf,
+  openTestEngine,
+  REGISTER_DEFAULTS,
+  type TestEngine,
+  tokensOf,
+} from '../../../support/engine.js';
+
+let test: TestEngine;
+afterEach(() => test.destroy());
+
+describe('register', () => {
+  it.each(['token', 'token-2022'] as const)(
+    'makes mint, wallets, vault and multisig as told (%s)',
+    async (tokenProgram) => {
+      test = await openTestEngine({
+        tokenProgram,
+        decimals: 9,
+        supply: '1000.000000001',
+        vaultTokens: '300',
+        vaultSol: '2',
+        burnWalletTokens: '0.000000001',
+        burnWalletSol: '3',
+        dailyBurn: '12.5',
+        dailyAirdrop: null,
+      });
+      const { registration, owner } = test.project;
+      const [mintAccount, multisigAccount] = await test.chain.getAccounts([
+        registration.mintAddress as Address,
+        registration.multisig as Address,
+      ]);
+      // Nobody can mint more, or freeze.
+      expect(decodeMint(mintAccount ?? null)).toMatchObject({
+        supply: 1_000_000_000_001n,
+        decimals: 9,
+        mintAuthority: null,
+        freezeAuthority: null,
+      });
+      const multisig = decodeAccount(MULTISIG, multisigAccount?.data ?? new Uint8Array());
+      expect(multisig).toMatchObject({
+        threshold: 2,
+        timeLockSeconds: 0,
+        rentCollector: registration.operator,
+      });
+      expect(multisig?.members.map(({ key }) => key).sort()).toEqual(
+        [owner.address, registration.operator].sort(),
+      );
+      expect(await tokensOf(test.chain, test.project, registration.vaultAddress)).toBe(300_000_000_000n);
+      expect(await tokensOf(test.chain, test.project, registration.burnWallet)).toBe(1n);
+      expect(await test.engine.status()).toEqual({
+        ...registration,
+        supply: '1000.000000001',
+        burned: '0',
+        balances: {
+          vault: { tokens: '300', lamports: '2000000000' },
+          burnWallet: { tokens: '0.000000001', lamports: '3000000000' },
+          owner: { lamports: '1000000000' },
+          operator: { lamports: '20000000000' },
+        },
+        usedToday: { burn: '0', airdrop: '0' },
+      });
+      expect(registration.dailyLimits).toEqual({ burn: '12.5', airdrop: null });
+      expect(await test.engine.registration()).toEqual(registration);
+    },
+  );
+
+  it('registers once', async () => {
+    test = await openTestEngine();
+    const height = await test.chain.blockHeight();
+    await expect(
+      test.engine.register({ ...REGISTER_DEFAULTS, owner: test.project.owner.address }),
+    ).rejects.toMatchObject({
+      code: 'ERR_LOCAL_ALREADY_EXISTS',
+      message: `The token FLY (${test.project.registration.mintAddress}) is registered here already.`,
+    });
+    expect(await test.chain.blockHeight()).toBe(height);
+  });
+
+  it.each<[string, Partial<RegisterInput>, string]>([
+    [
+      'a share above the supply',
+      { supply: '100', vaultTokens: '60', burnWalletTokens: '41' },
+      'more than the supply of 100 FLY',
+    ],
+    [
+      'more decimals than the token has',
+      { vaultTokens: '0.0000001' },
+      'has more decimals than the token has (6)',
+    ],
+    ['no supply', { supply: '0' }, 'must be positive'],
+    ['more than a u64', { supply: '1e15' }, 'more than a token account can hold'],
+    ['a wallet that cannot exist', { vaultSol: '0.0001' }, 'The vault needs at least 0.00089088 SOL'],
+    ['a negative share', { burnWalletTokens: '-1' }, 'Expected a positive decimal number'],
+    ['a cap that cannot be expressed', { dailyBurn: '0.0000001' }, 'has more decimals'],
+    ['an owner that is no address', { owner: 'nobody' }, 'Expected a base58 address'],
+  ])('refuses %s, and makes nothing', async (_name, more, part) => {
+    test = await openTestEngine();
+    const height = await test.chain.blockHeight();
+    await expect(test.register(more)).rejects.toMatchObject({
+      code: 'ERR_INVALID_REQUEST',
+      message: expect.stringContaining(part),
+    });
+    expect(await test.chain.blockHeight()).toBe(height);
+  });
+
+  it('takes shares and caps of nothing', async () => {
+    test = await openTestEngine({ vaultTokens: '0', burnWalletTokens: '0.0', vaultSol: '0', dailyBurn: '0' });
+    expect((await test.engine.status()).balances.vault).toEqual({ tokens: '0', lamports: '0' });
+    await expect(test.engine.burn(aBurnRequest(1), test.project.call())).rejects.toMatchObject({
+      code: 'ERR_INSUFFICIENT_FUNDS',
+    });
+  });
+});
+
+describe('fund', () => {
+  it('sends tokens and SOL to whom it is told, and says what is there now', async () => {
+    test = await openTestEngine();
+    const { registration, owner } = test.project;
+    for (const [to, address, lamports] of [
+      ['vault', registration.vaultAddress, 11_500_000_000n],
+      ['burn-wallet', registration.burnWallet, 11_500_000_000n],
+      ['operator', registration.operator, 21_500_000_000n],
+      [owner.address, owner.address, 2_500_000_000n],
+    ] as const) {
+      const before = await tokensOf(test.chain, test.project, address);
+      const result = await test.engine.fund({ to, tokens: '2.5', sol: '1.5' });
+      expect(result).toMatchObject({ address, lamports: lamports.toString() });
+      expect(await tokensOf(test.chain, test.project, address)).toBe(before + 2_500_000n);
+      expect(await lamportsOf(test.chain, address)).toBe(lamports);
+      const [record] = await test.chain.lookUp([result.txHash]);
+      expect(record?.error).toBeNull();
+    }
+  });
+
+  it.each([
+    ['nothing', {}, 'ERR_INVALID_REQUEST', 'There is nothing to fund.'],
+    ['zero', { sol: '0' }, 'ERR_INVALID_REQUEST', 'must be positive'],
+    ['more than there is', { tokens: '999000001' }, 'ERR_INSUFFICIENT_FUNDS', 'insufficient funds'],
+    ['more SOL than there is', { sol: '10000000000' }, 'ERR_INSUFFICIENT_FUNDS', 'cannot send this'],
+    ['nobody', { to: 'somebody', sol: '1' }, 'ERR_INVALID_REQUEST', '"somebody"'],
+  ])('refuses %s', async (_name, input, code, part) => {
+    test = await openTestEngine();
+    const before = [await test.chain.blockHeight(), await test.engine.status()];
+    await expect(test.engine.fund({ to: 'vault', ...input })).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(part),
+    });
+    expect([await test.chain.blockHeight(), await test.engine.status()]).toEqual(before);
+  });
+});
+
+describe('keys', () => {
+  it('are made, listed without their text, and revoked', async () => {
+    test = await openTestEngine();
+    const made = await test.engine.createKey({ scopes: ['airdrop'], proofTypes: ['WATCH_AD'] });
+    const listed = await test.engine.listKeys();
+    expect(listed).toHaveLength(2);
+    expect(listed.find(({ id }) => id === made.id)).toEqual({
+      id: made.id,
+      scopes: ['airdrop'],
+      proofTypes: ['WATCH_AD'],
+      dateCreated: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      dateRevoked: null,
+    });
+    expect(JSON.stringify(listed)).not.toContain(made.key);
+    const revoked = await test.engine.revokeKey(made.id);
+    expect(revoked.dateRevoked).not.toBeNull();
+    expect(await test.engine.revokeKey(made.id)).toEqual(revoked);
+    await expect(test.engine.currentBatch({ credential: new Secret(made.key) })).rejects.toMatchObject({
+      code: 'ERR_UNAUTHORIZED',
+    });
+  });
+
+  it('cannot have what the flywheel has not, nor be revoked from outside', async () => {
+    test = await openTestEngine();
+    await expect(
+      test.engine.createKey({ scopes: ['burn'], proofTypes: ['X', 'WATCH_AD', 'Y'] }),
+    ).rejects.toMatchObject({
+      code: 'ERR_INVALID_REQUEST',
+      message: 'The flywheel has no proof type X, Y; it has PRODUCT_BUY, WATCH_AD.',
+    });
+    await expect(test.engine.revokeKey('no-such-key')).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' });
+    const other = await test.register({ symbol: 'OTH' });
+    const { keyId } = await test.engine.authenticate(other.key);
+    // The second project's key is not the first project's to revoke.
+    const list = await test.engine.listKeys();
+    const foreign = list.some(({ id }) => id === keyId) ? test.project.key : other.key;
+    const { keyId: foreignId } = await test.engine.authenticate(foreign);
+    await expect(test.engine.revokeKey(foreignId)).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' });
+    expect(await test.engine.authenticate(foreign)).toMatchObject({ keyId: foreignId });
+  });
+});
+
+describe('ready', () => {
+  it('is so while store and chain answer, and not after', async () => {
+    test = await openTestEngine();
+    await test.engine.ready();
+    await test.close();
+    await expect(test.engine.ready()).rejects.toMatchObject({ code: expect.stringMatching(/^ERR_/) });
+  });
+});
