@@ -117,7 +117,6 @@ describe('the project', () => {
     expect(missing).toEqual([]);
   });
 
-
   it('pins every dependency exactly', () => {
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     const ranges = ['dependencies', 'optionalDependencies', 'devDependencies'].flatMap((kind) =>
