@@ -25,7 +25,8 @@ const CONFUSED = new Map([
   ['VOTE', 'EXECUTE'],
   ['EXECUTE', 'INITIATE'],
 ]);
-const OTHER_ERROR = 'InvalidStaleTransactionIndex';
+const OTHER_ERRORS = ["'AccountNotEnoughKeys'", "'InvalidStaleTransactionIndex'"];
+const otherError = (text) => OTHER_ERRORS.find((other) => other !== text);
 
 const isType = (node) =>
   ts.isTypeNode(node) ||
@@ -74,10 +75,10 @@ function ofRule(node, source, add) {
     node.name.getText(source) === 'error' &&
     ts.isStringLiteral(node.initializer)
   ) {
-    add(node.initializer, `'${OTHER_ERROR}'`);
+    add(node.initializer, otherError(node.initializer.getText(source)));
   }
   if (ts.isCallExpression(node) && node.expression.getText(source) === 'fail' && node.arguments.length > 1) {
-    add(node.arguments[1], `'${OTHER_ERROR}'`);
+    add(node.arguments[1], otherError(node.arguments[1].getText(source)));
   }
   if (ts.isPropertyAssignment(node) && node.name.getText(source) === 'holds')
     add(node.initializer, '() => true');

@@ -1,8 +1,10 @@
 /** What running a message checks, and what it lets an instruction do (squads-v4.md, section 8). */
+import { VAULT_BATCH_TRANSACTION } from '../../../src/chain/squads/layouts/accounts.js';
 import type { AccountMeta } from '../../../src/chain/transaction/instruction.js';
 import { addressFromBytes } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
 import type { Case } from './account-cases.js';
+import { rewrite } from './matrix-cases.js';
 import { type Scene, sceneOf } from './scene.js';
 
 const stranger = addressFromBytes(Buffer.from(sha256('stranger'), 'hex'));
@@ -142,6 +144,36 @@ const tables: readonly Case[] = [
   ),
 ];
 
+/** A message that names the first table without taking anything from it, and does nothing. */
+function takingNothing(scene: Scene): void {
+  rewrite(scene, 4, VAULT_BATCH_TRANSACTION, (transaction) => {
+    const { message } = transaction;
+    const [first] = message.lookups;
+    const lookups =
+      first === undefined
+        ? []
+        : [{ ...first, writableIndexes: new Uint8Array(0), readonlyIndexes: new Uint8Array(0) }];
+    const statics = LISTED + message.lookups.length;
+    withAccounts((accounts) => [
+      ...accounts.slice(0, LISTED + 1),
+      ...accounts.slice(statics, statics + message.keys.length),
+    ])(scene);
+    return { ...transaction, message: { ...message, lookups, instructions: [] } };
+  });
+}
+
+const untouchedTables: readonly Case[] = [
+  one('a table from which nothing is taken', lookups, 'ok', takingNothing),
+  one('an empty table from which nothing is taken', lookups, 'ok', (scene) => {
+    takingNothing(scene);
+    tableData((data) => data.subarray(0, 56))(scene);
+  }),
+  one('no table, though nothing is taken', lookups, 6014, (scene) => {
+    takingNothing(scene);
+    tableData((data) => data.subarray(0, 55))(scene);
+  }),
+];
+
 /** Each account behind the listed ones replaced, and each writable one made readonly. */
 const replaced = (vector: string): readonly Case[] => {
   const { accounts } = sceneOf(vector).instruction;
@@ -165,6 +197,7 @@ const replaced = (vector: string): readonly Case[] => {
 export const messageCases = (): readonly Case[] => [
   ...numbers,
   ...tables,
+  ...untouchedTables,
   ...replaced(plain),
   ...replaced(lookups),
 ];

@@ -218,7 +218,8 @@ export class Machine {
   #lead(calls: readonly Instruction[], budget: TransactionBudget, loans: number): readonly Instruction[] {
     const byDefault = calls.length * DEFAULT_INSTRUCTION_COMPUTE_UNITS;
     if (budget.heapBytes === null && budget.computeUnits === byDefault && loans === 0) return [];
-    const computeUnits = budget.computeUnits + (2 + loans) * BUILTIN_CALL_UNITS;
+    const own = budget.heapBytes === null ? 1 : 2;
+    const computeUnits = budget.computeUnits + (own + loans) * BUILTIN_CALL_UNITS;
     return budgetInstructions({ ...budget, computeUnits });
   }
 

@@ -1,7 +1,8 @@
 /** How the program makes an account at an address of its own (squads-v4.md, section 4, step 4). */
-import { type Address, addressBytes } from '../../../values/address.js';
+import type { Address } from '../../../values/address.js';
 import { rentExemptLamports } from '../../account.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
+import { encode, key, struct, u32, u64 } from '../../squads/layouts/codec.js';
 import { createAccount, transfer } from '../../system.js';
 import { type Instruction, writableSigner } from '../../transaction/instruction.js';
 import type { Invocation } from '../runtime/invocation.js';
@@ -10,19 +11,20 @@ import type { Invocation } from '../runtime/invocation.js';
 const ASSIGN = 1;
 const ALLOCATE = 8;
 
-function allocate(account: Address, sizeBytes: number): Instruction {
-  const data = Buffer.alloc(12);
-  data.writeUInt32LE(ALLOCATE, 0);
-  data.writeBigUInt64LE(BigInt(sizeBytes), 4);
-  return { program: SYSTEM_PROGRAM, accounts: [writableSigner(account)], data };
-}
+const allocateData = struct<{ kind: number; sizeBytes: bigint }>({ kind: u32, sizeBytes: u64 });
+const assignData = struct<{ kind: number; owner: Address }>({ kind: u32, owner: key });
 
-function assign(account: Address): Instruction {
-  const data = Buffer.alloc(36);
-  data.writeUInt32LE(ASSIGN, 0);
-  data.set(addressBytes(SQUADS_PROGRAM), 4);
-  return { program: SYSTEM_PROGRAM, accounts: [writableSigner(account)], data };
-}
+const allocate = (account: Address, sizeBytes: number): Instruction => ({
+  program: SYSTEM_PROGRAM,
+  accounts: [writableSigner(account)],
+  data: encode(allocateData, { kind: ALLOCATE, sizeBytes: BigInt(sizeBytes) }),
+});
+
+const assign = (account: Address): Instruction => ({
+  program: SYSTEM_PROGRAM,
+  accounts: [writableSigner(account)],
+  data: encode(assignData, { kind: ASSIGN, owner: SQUADS_PROGRAM }),
+});
 
 /** What {@link makeAccount} makes, and who pays. */
 export interface NewAccount {

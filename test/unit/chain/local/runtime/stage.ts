@@ -1,0 +1,81 @@
+import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
+import type { NativeProgram } from '../../../../../src/chain/local/runtime/invocation.js';
+import { type ExecutionResult, LocalRuntime } from '../../../../../src/chain/local/runtime/local-runtime.js';
+import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
+import { compileLegacyMessage, signTransaction } from '../../../../../src/chain/transaction/compile.js';
+import type { AccountMeta, Instruction } from '../../../../../src/chain/transaction/instruction.js';
+import {
+  createKeypairSigner,
+  generateKeypair,
+  type Signer,
+} from '../../../../../src/chain/transaction/signer.js';
+import type { Address } from '../../../../../src/values/address.js';
+
+export const NO_BLOCKHASH = '11111111111111111111111111111111';
+export const CLOCK = { slot: 5n, epoch: 0n, unixTimestamp: 1_700_000_000n };
+
+export const wallet = (lamports: bigint): AccountState => ({
+  lamports,
+  owner: SYSTEM_PROGRAM,
+  data: new Uint8Array(0),
+  executable: false,
+  rentEpoch: RENT_EPOCH_EXEMPT,
+});
+
+/** A runtime whose one native program does what the test says, and accounts that keep what transactions change. */
+export class Stage {
+  readonly accounts = new Map<Address, AccountState>();
+  readonly payer: Signer;
+  program: NativeProgram = () => {};
+  readonly runtime = new LocalRuntime({
+    nativePrograms: new Map([[SQUADS_PROGRAM, (invocation) => this.program(invocation)]]),
+  });
+
+  constructor() {
+    this.payer = this.signer(10_000_000_000n);
+  }
+
+  signer(lamports: bigint): Signer {
+    const signer = createKeypairSigner(generateKeypair());
+    this.accounts.set(signer.address, wallet(lamports));
+    return signer;
+  }
+
+  get(address: Address): AccountState | null {
+    return this.accounts.get(address) ?? null;
+  }
+
+  lamports(address: Address): bigint {
+    return this.get(address)?.lamports ?? 0n;
+  }
+
+  sign(instructions: readonly Instruction[], signers: readonly Signer[] = []): Uint8Array {
+    const message = compileLegacyMessage({
+      payer: this.payer.address,
+      blockhash: NO_BLOCKHASH,
+      instructions,
+    });
+    return signTransaction(message, [this.payer, ...signers]).bytes;
+  }
+
+  execute(transaction: Uint8Array): ExecutionResult {
+    return this.runtime.execute(transaction, this, CLOCK);
+  }
+
+  /** Runs and commits. */
+  land(instructions: readonly Instruction[], signers: readonly Signer[] = []): ExecutionResult {
+    const result = this.execute(this.sign(instructions, signers));
+    for (const [address, state] of result.changes) {
+      if (state === null) this.accounts.delete(address);
+      else this.accounts.set(address, state);
+    }
+    return result;
+  }
+}
+
+/** Calls the native program with these accounts. */
+export const callNative = (accounts: readonly AccountMeta[] = [], data = new Uint8Array(0)): Instruction => ({
+  program: SQUADS_PROGRAM,
+  accounts,
+  data,
+});
