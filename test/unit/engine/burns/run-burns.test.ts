@@ -103,6 +103,7 @@ describe('runBurns', () => {
       arrived += 1;
       if (arrived === engines) openGate();
     };
+    let turn: Promise<unknown> = Promise.resolve();
     // Whoever would sign anew waits until all would, or were refused; each gets a blockhash of its own.
     const meet = () => {
       let here = false;
@@ -113,8 +114,12 @@ describe('runBurns', () => {
       const latestBlockhash = async () => {
         announce();
         await gate;
-        await passBlocks(test, 1);
-        return test.chain.latestBlockhash();
+        const mine = turn.then(async () => {
+          await passBlocks(test, 1);
+          return test.chain.latestBlockhash();
+        });
+        turn = mine.catch(() => undefined);
+        return mine;
       };
       return { announce, chain: chainOver(test.chain, { latestBlockhash }) };
     };
