@@ -37,21 +37,43 @@ export interface Engine extends Service, Admin {
 
 /** Builds the engine; nothing is opened or read before the first call. */
 export function createEngine(deps: EngineDeps): Engine {
+  return {
+    ...createService(deps),
+    ...createAdmin(deps),
+    registerProject: (input) => registerProject(deps, input),
+    authenticate: async (credential) => {
+      const { key } = await authenticate(deps.store, credential);
+      return { keyId: key.id, scopes: key.scopes };
+    },
+    reconcile: () => reconcile(deps),
+    ready: async () => {
+      await Promise.all([deps.store.read((tx) => tx.tokens.list()), deps.chain.blockHeight()]);
+    },
+    countBatches: () => deps.store.read((tx) => tx.batches.countByStatus()),
+  };
+}
+
+const createService = (deps: EngineDeps): Service => ({
+  burn: (input, call) => guard('ERR_INTERNAL', call, () => burn(deps, input, call)),
+  burnBatch: (input, call) => guard('ERR_INTERNAL', call, () => burnBatch(deps, input, call)),
+  getBatch: ({ batchId }, call) => guard('ERR_INTERNAL', call, () => getBatch(deps, batchId, call)),
+  currentBatch: (call) => guard('ERR_BATCH_CURRENT_FAILED', call, () => currentBatch(deps, call)),
+  initBatch: (input, call) => guard('ERR_BATCH_INIT_FAILED', call, () => initBatch(deps, input, call)),
+  executeBatch: (input, call) =>
+    guard('ERR_BATCH_EXECUTE_FAILED', call, () => executeBatch(deps, input, call)),
+  close: async () => {
+    await deps.store.close();
+    await deps.chain.close();
+  },
+});
+
+function createAdmin(deps: EngineDeps): Admin {
   const registered = () => findRegistration(deps);
   return {
-    burn: (input, call) => guard('ERR_INTERNAL', call, () => burn(deps, input, call)),
-    burnBatch: (input, call) => guard('ERR_INTERNAL', call, () => burnBatch(deps, input, call)),
-    getBatch: ({ batchId }, call) => guard('ERR_INTERNAL', call, () => getBatch(deps, batchId, call)),
-    currentBatch: (call) => guard('ERR_BATCH_CURRENT_FAILED', call, () => currentBatch(deps, call)),
-    initBatch: (input, call) => guard('ERR_BATCH_INIT_FAILED', call, () => initBatch(deps, input, call)),
-    executeBatch: (input, call) =>
-      guard('ERR_BATCH_EXECUTE_FAILED', call, () => executeBatch(deps, input, call)),
-
     register: async (input) => {
       await deps.store.read(refuseSecond);
       return registerProject(deps, input);
     },
-    registerProject: (input) => registerProject(deps, input),
     registration: async () => {
       const { token, flywheel } = await registered();
       return registrationView(token, flywheel);
@@ -74,20 +96,6 @@ export function createEngine(deps: EngineDeps): Engine {
       return (await deps.store.read((tx) => tx.apiKeys.ofToken(token.id))).map(keyInfo);
     },
     revokeKey: async (id) => revokeKey(deps, (await registered()).token.id, id),
-
-    authenticate: async (credential) => {
-      const { key } = await authenticate(deps.store, credential);
-      return { keyId: key.id, scopes: key.scopes };
-    },
-    reconcile: () => reconcile(deps),
-    ready: async () => {
-      await Promise.all([deps.store.read((tx) => tx.tokens.list()), deps.chain.blockHeight()]);
-    },
-    countBatches: () => deps.store.read((tx) => tx.batches.countByStatus()),
-    close: async () => {
-      await deps.store.close();
-      await deps.chain.close();
-    },
   };
 }
 

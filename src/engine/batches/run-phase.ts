@@ -16,7 +16,7 @@ import { bundleId, type PhaseFailure, type PhaseInput, type PhaseResult } from '
 /** Bundles whose intents share one store transaction; each lands in a block, well within a blockhash's 150. */
 const WINDOW_BUNDLES = 32;
 /** Times that bundles are signed anew in one run before they are left to the next one. */
-const MAX_RENEWALS = 3;
+const MAX_RENEWALS = 20;
 
 /**
  * Runs the bundles that have not landed yet and stops at the first that is refused.

@@ -49,8 +49,11 @@ export type OpenBurn = Pick<
   | 'lastValidBlockHeight'
 >;
 
-/** Times that a burn is signed anew in one run before it is left to the next one. */
-const MAX_ROUNDS = 3;
+/**
+ * Times that a burn is signed anew in one run before it is left to the next one. Other processes that burn in lists of their
+ * own can use up the blocks of a blockhash before this one has its turn, several times in a row.
+ */
+const MAX_ROUNDS = 20;
 
 /** What intents are written on the strength of; one moment for all of them. */
 export interface IntentMoment {
