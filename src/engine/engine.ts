@@ -72,7 +72,7 @@ function createAdmin(deps: EngineDeps): Admin {
   return {
     register: async (input) => {
       await deps.store.read(refuseSecond);
-      return registerProject(deps, input);
+      return registerProject(deps, input, refuseSecond);
     },
     registration: async () => {
       const { token, flywheel } = await registered();

@@ -55,9 +55,15 @@ export interface Registered {
 
 /**
  * Registers a project: everything lands on the chain in one bundle, then in the store in one transaction.
+ *
+ * @param admit - asked in that transaction; what it throws leaves the store as it was.
  * @throws `ERR_INVALID_REQUEST` for amounts that the token cannot express or that exceed its supply.
  */
-export async function registerProject(deps: EngineDeps, input: RegisterInput): Promise<Registered> {
+export async function registerProject(
+  deps: EngineDeps,
+  input: RegisterInput,
+  admit: (tx: StoreTransaction) => Promise<void> = async () => {},
+): Promise<Registered> {
   const amounts = checkAmounts(input);
   const owner = address(input.owner);
   const treasury = requireTreasury(deps);
@@ -87,6 +93,7 @@ export async function registerProject(deps: EngineDeps, input: RegisterInput): P
     throw new FlywheelError('ERR_INTERNAL', `The registration could not be made on chain: ${reason}.`);
   }
   return deps.store.transaction(async (tx) => {
+    await admit(tx);
     await tx.tokens.insert(token);
     await tx.flywheels.insert(flywheel);
     const apiKey = await insertKey(deps, tx, token.id, { scopes: input.scopes, proofTypes: null });

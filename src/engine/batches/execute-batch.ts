@@ -75,7 +75,8 @@ class Execution {
   async run(signedTx: string, signal: AbortSignal | undefined): Promise<Reply<ExecuteBatchResult>> {
     if (isFinal(this.#batch) && !needsClosing(this.#batch)) return this.#stored(this.#batch);
     const claimed = await this.#claim();
-    if (claimed === 'busy') return this.#stored(this.#batch);
+    // It may have become final only since it was read.
+    if (claimed === 'busy') return this.#answer(this.#batch.id, true);
     try {
       const final = isFinal(claimed) ? claimed : await this.#execute(claimed, signedTx, signal);
       if (needsClosing(final)) await this.#close(final);
