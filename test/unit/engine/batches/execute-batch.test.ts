@@ -56,6 +56,15 @@ const place = ({ batch }: InitBatchResult, member: Signer) => ({
   member: member.address,
 });
 
+/** A promise, and what resolves it. */
+function gate(): [Promise<void>, () => void] {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return [opened, open];
+}
+
 describe('executeBatch', () => {
   it('executes every pipeline in order, in bundles of up to four', async () => {
     test = await openTestEngine({ dailyBurn: '100' });
@@ -154,6 +163,38 @@ describe('executeBatch', () => {
     const errors = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []));
     expect(errors).toEqual(['ERR_BATCH_IN_PROGRESS', 'ERR_BATCH_IN_PROGRESS']);
     expect((await test.engine.status()).burned).toBe('5');
+  });
+
+  it('answers while the accounts of a batch that has just been executed are being closed', async () => {
+    test = await openTestEngine();
+    const batch = await init(ones(1));
+    const [closing, reachClosing] = gate();
+    const [answered, letClose] = gate();
+    let lists = 0;
+    const chain = chainOver(test.chain, {
+      submitBundles: async (bundles) => {
+        lists += 1;
+        // The operator's approval, the execution, the closing.
+        if (lists === 3) {
+          reachClosing();
+          await answered;
+        }
+        return test.chain.submitBundles(bundles);
+      },
+    });
+    const { store } = test;
+    // This one has read the batch before it was executed, and would take it while it is being closed.
+    const late = engineBeside(test, {
+      store: {
+        read: (work) => store.read(work),
+        transaction: (work) => closing.then(() => store.transaction(work)),
+        close: () => store.close(),
+      },
+    });
+    const input = { batchId: batch.batch.id, signedTx: signApproval(test.project.owner, batch) } as never;
+    const second = late.executeBatch(input, test.project.call()).finally(letClose);
+    const first = await engineBeside(test, { chain }).executeBatch(input, test.project.call());
+    expect(await second).toMatchObject({ value: first.value, meta: { replayed: true } });
   });
 
   it('costs what it says, to the lamport, and reclaims its rent once', async () => {
