@@ -1,0 +1,184 @@
+/** The data directory: its configuration, its private files, its keys, and what is wrong with them. */
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
+import { readSquadsProgram } from '../../../src/compose/engine.js';
+import { createFileKeyring } from '../../../src/compose/file-keyring.js';
+import {
+  homeFiles,
+  readApiKey,
+  readHome,
+  requireHome,
+  wipeHome,
+  writeHome,
+} from '../../../src/compose/home.js';
+import { createInstances } from '../../../src/compose/instances.js';
+import { readOwnerKeypair } from '../../../src/compose/owner-keypair.js';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'flywheel-home-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const treasury = createKeypairSigner(generateKeypair()).address;
+const config = { treasury, ownerKeypair: '/somewhere/owner.json', squadsProgram: false };
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+
+describe('home', () => {
+  it('reads back what was written, in files that only the user can read', () => {
+    const home = join(directory, 'new', 'home');
+    expect(readHome(home)).toBeUndefined();
+    writeHome(home, config);
+    expect(readHome(home)).toEqual(config);
+    expect(requireHome(home)).toEqual(config);
+    expect(modeOf(homeFiles(home).config)).toBe(0o600);
+    expect(modeOf(home)).toBe(0o700);
+  });
+
+  it('says that nothing is there', () => {
+    expect(() => requireHome(directory)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_LOCAL_NOT_FOUND',
+        message: `There is no flywheel in ${directory}.`,
+        hint: expect.stringContaining('flywheel local init'),
+      }),
+    );
+  });
+
+  it.each(['', '{', '[]', 'null', '{"version":99}', '{"version":1,"treasury":"x"}'])(
+    'says that %j is no configuration',
+    (text) => {
+      writeFileSync(homeFiles(directory).config, text);
+      expect(() => readHome(directory)).toThrow(
+        expect.objectContaining({
+          code: 'ERR_STORE_UNAVAILABLE',
+          message: expect.stringContaining(homeFiles(directory).config),
+        }),
+      );
+    },
+  );
+
+  it('reads the API key without the line end that editors leave', () => {
+    expect(readApiKey(directory)).toBeNull();
+    writeFileSync(homeFiles(directory).apiKey, 'fwk_abc\n');
+    expect(readApiKey(directory)?.reveal()).toBe('fwk_abc');
+    writeFileSync(homeFiles(directory).apiKey, '\n');
+    expect(readApiKey(directory)).toBeNull();
+  });
+
+  it('wipes its own files and no others', () => {
+    writeHome(directory, config);
+    createFileKeyring(homeFiles(directory).keys).create();
+    for (const file of ['store.db', 'store.db-wal', 'ledger.db', 'ledger.db-shm', 'api-key', 'mine.txt']) {
+      writeFileSync(join(directory, file), 'x');
+    }
+    wipeHome(directory);
+    expect(readdirSync(directory)).toEqual(['mine.txt']);
+  });
+});
+
+describe('createFileKeyring', () => {
+  it('keeps its keys between processes, each for the user only', () => {
+    const made = createFileKeyring(directory).create();
+    const again = createFileKeyring(directory).get(made.address);
+    const message = Buffer.from('hello');
+    expect(Buffer.from(again.sign(message))).toEqual(Buffer.from(made.sign(message)));
+    expect(modeOf(join(directory, `${made.address}.json`))).toBe(0o600);
+  });
+
+  it.each([
+    ['not there', (): undefined => undefined, 'no such file'],
+    ['damaged', (path: string) => writeFileSync(path, '[1,2,'), 'it is damaged'],
+    [
+      'another key',
+      (path: string) => writeFileSync(path, JSON.stringify([...generateKeypair()])),
+      'another address',
+    ],
+    ['a directory', (path: string) => mkdirSync(path), 'directory'],
+  ])('says that a key is %s, without its content', (_name, spoil, part) => {
+    const path = join(directory, `${treasury}.json`);
+    spoil(path);
+    const error = (() => {
+      try {
+        return createFileKeyring(directory).get(treasury) && undefined;
+      } catch (reason) {
+        return reason as { code: string; message: string; cause?: unknown };
+      }
+    })();
+    expect(error).toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
+    expect(error?.message).toContain(path);
+    expect(error?.message).toContain(part);
+    expect(error?.cause).toBeUndefined();
+  });
+});
+
+describe('readOwnerKeypair', () => {
+  it('reads what the Solana CLI writes', () => {
+    const keypair = generateKeypair();
+    const path = join(directory, 'owner.json');
+    writeFileSync(path, JSON.stringify([...keypair]));
+    expect(readOwnerKeypair(path)).toEqual({ bytes: keypair, address: createKeypairSigner(keypair).address });
+  });
+
+  it.each(['', 'x', '[1,2,3]', '{}'])('refuses %j', (text) => {
+    const path = join(directory, 'owner.json');
+    writeFileSync(path, text);
+    expect(() => readOwnerKeypair(path)).toThrow(expect.objectContaining({ code: 'ERR_KEYPAIR_INVALID' }));
+  });
+});
+
+describe('readSquadsProgram', () => {
+  it('takes the program of mainnet and nothing else', () => {
+    const path = join(directory, 'squads.so');
+    expect(() => readSquadsProgram(path)).toThrow(expect.objectContaining({ code: 'ERR_CONFIG_INVALID' }));
+    writeFileSync(path, 'something else');
+    expect(() => readSquadsProgram(path)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_CONFIG_INVALID',
+        message: expect.stringMatching(/its SHA-256 is [0-9a-f]{64}, expected dec8d3e0/),
+      }),
+    );
+    expect(readFileSync(path, 'utf8')).toBe('something else');
+    chmodSync(path, 0o600);
+  });
+});
+
+describe('createInstances', () => {
+  it('knows who lives in this process and who has let go', () => {
+    const [first, second] = [createInstances(), createInstances()];
+    expect(first.id).not.toBe(second.id);
+    expect([first.isAlive(second.id), second.isAlive(first.id)]).toEqual([true, true]);
+    second.release();
+    expect(first.isAlive(second.id)).toBe(false);
+    expect(first.isAlive(first.id)).toBe(true);
+    first.release();
+  });
+
+  it('knows that a process is gone, also when its number was given to another', () => {
+    const instances = createInstances();
+    const [host = '', identity = ''] = instances.id.split('/');
+    const [pid = ''] = identity.split('-');
+    expect(instances.isAlive(`${host}/4194399-1/1`)).toBe(false);
+    // This process's number with another start.
+    expect(instances.isAlive(`${host}/${pid}-1/1`)).toBe(false);
+    instances.release();
+  });
+
+  it('takes the engines of other machines for living', () => {
+    const instances = createInstances();
+    expect(instances.isAlive('another-machine/1-1/1')).toBe(true);
+    instances.release();
+  });
+});
