@@ -1,5 +1,6 @@
 /** What running a message checks, and what it lets an instruction do (squads-v4.md, section 8). */
 import { VAULT_BATCH_TRANSACTION } from '../../../src/chain/squads/layouts/accounts.js';
+import type { InnerInstruction, InnerMessage } from '../../../src/chain/squads/layouts/message.js';
 import type { AccountMeta } from '../../../src/chain/transaction/instruction.js';
 import { addressFromBytes } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
@@ -144,6 +145,12 @@ const tables: readonly Case[] = [
   ),
 ];
 
+const changeMessage = (change: (message: InnerMessage) => InnerMessage) => (scene: Scene) =>
+  rewrite(scene, 4, VAULT_BATCH_TRANSACTION, (transaction) => ({
+    ...transaction,
+    message: change(transaction.message),
+  }));
+
 /** A message that names the first table without taking anything from it, and does nothing. */
 function takingNothing(scene: Scene): void {
   rewrite(scene, 4, VAULT_BATCH_TRANSACTION, (transaction) => {
@@ -174,6 +181,65 @@ const untouchedTables: readonly Case[] = [
   }),
 ];
 
+/** A message with nothing but the first table; `given` says whether the table stands behind the listed accounts. */
+const nothingButTable = (given: boolean) => (scene: Scene) => {
+  takingNothing(scene);
+  withAccounts((accounts) => accounts.slice(0, given ? LISTED + 1 : LISTED))(scene);
+  changeMessage((message) => ({
+    ...message,
+    signers: 0,
+    writableSigners: 0,
+    writableNonSigners: 0,
+    keys: [],
+  }))(scene);
+};
+
+const withoutKeys: readonly Case[] = [
+  one('a table and no keys', lookups, 'ok', nothingButTable(true)),
+  one('a table and no keys, the table not given', lookups, 6013, nothingButTable(false)),
+];
+
+const writesProposal = 'batch-execute-transaction/err-proposal-writable-inside';
+/** The token program's InvalidInstruction. */
+const TOKEN_INVALID_INSTRUCTION = 12;
+/** The token program at its place in that message, with an instruction it does not know. */
+const unknownCall: InnerInstruction = {
+  programIndex: 4,
+  accountIndexes: Uint8Array.of(1),
+  data: Uint8Array.of(254),
+};
+
+/** A protected account ends the message where it is written, whatever stands before or behind. */
+const protection: readonly Case[] = [
+  one(
+    'by an instruction that would fail itself',
+    writesProposal,
+    6029,
+    changeMessage((message) => ({
+      ...message,
+      instructions: message.instructions.map((call) => ({ ...call, data: unknownCall.data })),
+    })),
+  ),
+  one(
+    'before an instruction that would fail',
+    writesProposal,
+    6029,
+    changeMessage((message) => ({
+      ...message,
+      instructions: [...message.instructions, unknownCall],
+    })),
+  ),
+  one(
+    'behind an instruction that fails',
+    writesProposal,
+    TOKEN_INVALID_INSTRUCTION,
+    changeMessage((message) => ({
+      ...message,
+      instructions: [unknownCall, ...message.instructions],
+    })),
+  ),
+];
+
 /** Each account behind the listed ones replaced, and each writable one made readonly. */
 const replaced = (vector: string): readonly Case[] => {
   const { accounts } = sceneOf(vector).instruction;
@@ -198,6 +264,8 @@ export const messageCases = (): readonly Case[] => [
   ...numbers,
   ...tables,
   ...untouchedTables,
+  ...withoutKeys,
+  ...protection,
   ...replaced(plain),
   ...replaced(lookups),
 ];

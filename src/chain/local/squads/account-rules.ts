@@ -41,13 +41,13 @@ export const readState = <Value extends object, Subject>(
 export const writtenState = <Value extends object, Subject>(
   layout: AccountLayout<Value>,
   constraints: readonly Rule<Subject>[],
-): AccountRule<Value, Subject> => ({ kind: 'state', layout, constraints, writtenBack: true });
+): AccountRule<Value, Subject> => ({ kind: 'state', layout, constraints, writtenBack: layout });
 
 /** An account that this instruction makes. */
 export const newState = <Value extends object, Subject>(
   layout: AccountLayout<Value>,
   creation: Creation<Subject>,
-): AccountRule<Value, Subject> => ({ kind: 'new', layout, creation, constraints: [], writtenBack: true });
+): AccountRule<Value, Subject> => ({ kind: 'new', layout, creation, constraints: [], writtenBack: layout });
 
 /** An account that has to sign. */
 export const signer = <Subject>(

@@ -55,8 +55,8 @@ export interface AccountRule<Value, Subject> {
   readonly creation?: Creation<Subject>;
   /** In their order; see section 4, step 5. */
   readonly constraints: readonly Rule<Subject>[];
-  /** The value is written back at the end. */
-  readonly writtenBack?: true;
+  /** The layout in which the value is written back at the end; left out where it is not. */
+  readonly writtenBack?: AccountLayout<Value & object>;
 }
 
 /** An instruction of section 7. */

@@ -1,6 +1,6 @@
 /** Runs any instruction as section 4 of squads-v4.md lays down; what is special to one stands in its definition. */
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
-import { hasTypeMark, TYPE_MARK_BYTES } from '../../squads/layouts/accounts.js';
+import { type AccountLayout, hasTypeMark, TYPE_MARK_BYTES } from '../../squads/layouts/accounts.js';
 import { derive } from '../../squads/layouts/addresses.js';
 import { tryEncodeInto } from '../../squads/layouts/codec.js';
 import { decodeOnce, readsAs, rememberDecoded } from '../../squads/layouts/decode-cache.js';
@@ -76,10 +76,9 @@ function create(scope: AnyScope, name: string, account: Loaded<unknown>, creatio
 function writeBack(
   invocation: Invocation,
   name: string,
-  { layout }: AnyRule,
+  layout: AccountLayout<object>,
   { address, value }: Loaded<unknown>,
 ): void {
-  if (layout === undefined) return;
   const state = invocation.get(address);
   // What was read and not replaced reads the same as its bytes, so that writing it changes nothing.
   if (readsAs(state.data, value)) return;
@@ -120,6 +119,6 @@ export function runInstruction(definition: AnyDefinition, args: unknown, invocat
   requireAll(invocation, definition.checks, scope);
   definition.effect(scope);
   for (const { name, rule, account } of entries) {
-    if (rule.writtenBack === true) writeBack(invocation, name, rule, account);
+    if (rule.writtenBack !== undefined) writeBack(invocation, name, rule.writtenBack, account);
   }
 }

@@ -1,0 +1,239 @@
+import { PublicKey } from '@solana/web3.js';
+import * as sqds from '@sqds/multisig';
+import { describe, expect, it } from 'vitest';
+import {
+  ACCOUNT_SIZE,
+  type AccountLayout,
+  BATCH,
+  decodeAccount,
+  encodeAccount,
+  MULTISIG,
+  PROGRAM_CONFIG,
+  PROPOSAL,
+  VAULT_BATCH_TRANSACTION,
+  VAULT_TRANSACTION,
+} from '../../../../../src/chain/squads/layouts/accounts.js';
+import * as addresses from '../../../../../src/chain/squads/layouts/addresses.js';
+import { encode, tryDecode } from '../../../../../src/chain/squads/layouts/codec.js';
+import { isOnCurve } from '../../../../../src/chain/squads/layouts/curve.js';
+import {
+  decodeArguments,
+  INSTRUCTIONS,
+  instructionName,
+} from '../../../../../src/chain/squads/layouts/instructions.js';
+import {
+  argumentMessage,
+  argumentMessageSize,
+  storedMessage,
+  storedMessageSize,
+} from '../../../../../src/chain/squads/layouts/message.js';
+import { type Address, addressBytes } from '../../../../../src/values/address.js';
+import { sha256 } from '../../../../../src/values/digest.js';
+import { readVectors } from '../../../../conformance/squads/vector.js';
+import { Random } from '../../../../fuzz/random.js';
+
+const vectors = readVectors('test/conformance/vectors/squads', { metered: true });
+const random = new Random(7);
+const someKey = (): PublicKey => new PublicKey(random.bytes(32));
+const asAddress = (key: PublicKey): Address => key.toBase58() as Address;
+const plain = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? String(part) : part)));
+
+/** Data of every recorded account of a kind, each once. */
+const recorded = (layout: { readonly typeMark: Uint8Array }): Uint8Array[] => {
+  const found = new Map<string, Uint8Array>();
+  for (const { pre, post } of vectors) {
+    for (const account of [...Object.values(pre), ...Object.values(post)]) {
+      const data = Buffer.from(account?.data ?? '', 'base64');
+      if (data.subarray(0, 8).equals(Buffer.from(layout.typeMark)))
+        found.set(account?.data ?? '', Uint8Array.from(data));
+    }
+  }
+  return [...found.values()];
+};
+
+describe('account layouts', () => {
+  it.each([
+    [MULTISIG, sqds.accounts.Multisig],
+    [PROPOSAL, sqds.accounts.Proposal],
+    [BATCH, sqds.accounts.Batch],
+    [VAULT_BATCH_TRANSACTION, sqds.accounts.VaultBatchTransaction],
+    [VAULT_TRANSACTION, sqds.accounts.VaultTransaction],
+    [PROGRAM_CONFIG, sqds.accounts.ProgramConfig],
+  ] as const)('write again what was recorded, and what the public client writes: %#', (layout, oracle) => {
+    const all = recorded(layout);
+    expect(all.length).toBeGreaterThan(0);
+    for (const data of all) {
+      const value = decodeAccount<object>(layout as AccountLayout<object>, data);
+      expect(value).toBeDefined();
+      const written = Buffer.from(encodeAccount<object>(layout as AccountLayout<object>, value ?? {}));
+      expect(written.equals(data.subarray(0, written.length))).toBe(true);
+      const [theirs] = oracle.deserialize(Buffer.from(data));
+      const [bytes] = theirs.serialize();
+      expect(written.equals(bytes.subarray(0, written.length))).toBe(true);
+    }
+  });
+
+  it('have the marks of their names', () => {
+    for (const { name, typeMark } of [
+      MULTISIG,
+      PROPOSAL,
+      BATCH,
+      VAULT_BATCH_TRANSACTION,
+      VAULT_TRANSACTION,
+      PROGRAM_CONFIG,
+    ]) {
+      expect(Buffer.from(typeMark).toString('hex')).toBe(sha256(`account:${name}`).slice(0, 16));
+    }
+  });
+
+  it('have the sizes of recorded accounts', () => {
+    for (const data of recorded(VAULT_TRANSACTION)) {
+      const value = decodeAccount(VAULT_TRANSACTION, data);
+      const size =
+        value &&
+        ACCOUNT_SIZE.vaultTransaction(value.ephemeralSignerBumps.length, storedMessageSize(value.message));
+      expect(size).toBe(data.length);
+    }
+  });
+
+  it.each([0, 7, 8, 20, 100])('refuse data cut to %i bytes', (length) => {
+    const [data] = recorded(MULTISIG);
+    expect(decodeAccount(MULTISIG, data?.subarray(0, length) ?? new Uint8Array(0))).toBeUndefined();
+  });
+});
+
+describe('message layouts', () => {
+  it('carry the same content in both encodings, as long as their formulas say', () => {
+    for (const data of recorded(VAULT_BATCH_TRANSACTION)) {
+      const message = decodeAccount(VAULT_BATCH_TRANSACTION, data)?.message;
+      if (message === undefined) throw new Error('not decoded');
+      const argument = encode(argumentMessage, message);
+      expect(argument).toHaveLength(argumentMessageSize(message));
+      expect(encode(storedMessage, message)).toHaveLength(storedMessageSize(message));
+      expect(tryDecode(argumentMessage, argument)).toEqual(message);
+      const [theirs] = sqds.types.transactionMessageBeet.deserialize(Buffer.from(argument));
+      expect(theirs.accountKeys.map((key) => key.toBase58())).toEqual(message.keys);
+      expect(theirs.instructions.map((one) => [one.programIdIndex, ...one.data])).toEqual(
+        message.instructions.map((one) => [one.programIndex, ...one.data]),
+      );
+    }
+  });
+});
+
+describe('instruction layouts', () => {
+  it('have the identifiers of their names', () => {
+    for (const [name, { identifier }] of Object.entries(INSTRUCTIONS)) {
+      const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      expect(Buffer.from(identifier).toString('hex')).toBe(sha256(`global:${snake}`).slice(0, 16));
+      expect(instructionName(identifier)).toBe(name);
+    }
+    expect(instructionName(new Uint8Array(8))).toBeUndefined();
+    expect(instructionName(new Uint8Array(0))).toBeUndefined();
+  });
+
+  it('read what the public client writes', () => {
+    const members = [someKey(), someKey()].map((key) => ({ key, permissions: { mask: 5 } }));
+    const args = {
+      configAuthority: null,
+      threshold: 2,
+      members,
+      timeLock: 60,
+      rentCollector: someKey(),
+      memo: 'é',
+    };
+    const [data] = sqds.generated.multisigCreateV2Struct.serialize({
+      instructionDiscriminator: sqds.generated.multisigCreateV2InstructionDiscriminator,
+      args,
+    });
+    expect(plain(decodeArguments('multisigCreateV2', data))).toEqual({
+      configAuthority: null,
+      threshold: 2,
+      members: members.map(({ key }) => ({ key: key.toBase58(), permissions: 5 })),
+      timeLockSeconds: 60,
+      rentCollector: args.rentCollector.toBase58(),
+      memo: 'é',
+    });
+  });
+
+  it.each([
+    ['a boolean of 2', 'proposalCreate', '0100000000000000', '02'],
+    ['an option tag of 2', 'proposalApprove', '', '02'],
+    ['text that is not UTF-8', 'proposalApprove', '01', '01000000ff'],
+    ['text beyond the data', 'proposalApprove', '01', '05000000616263'],
+    ['no arguments at all', 'batchCreate', '', ''],
+  ] as const)('refuse %s', (_, name, start, rest) => {
+    const data = Buffer.concat([INSTRUCTIONS[name].identifier, Buffer.from(start + rest, 'hex')]);
+    expect(decodeArguments(name, data)).toBeUndefined();
+  });
+});
+
+describe('addresses', () => {
+  it('are those of the public client', () => {
+    for (let round = 0; round < 20; round += 1) {
+      const multisigPda = someKey();
+      const index = BigInt(random.bits());
+      const number = random.bits();
+      const small = random.below(256);
+      const key = asAddress(multisigPda);
+      const pairs: [addresses.DerivedAddress, [PublicKey, number]][] = [
+        [addresses.programConfigAddress(), sqds.getProgramConfigPda({})],
+        [addresses.multisigAddress(key), sqds.getMultisigPda({ createKey: multisigPda })],
+        [addresses.vaultAddress(key, small), sqds.getVaultPda({ multisigPda, index: small })],
+        [addresses.transactionAddress(key, index), sqds.getTransactionPda({ multisigPda, index })],
+        [
+          addresses.proposalAddress(key, index),
+          sqds.getProposalPda({ multisigPda, transactionIndex: index }),
+        ],
+        [
+          addresses.batchTransactionAddress(key, index, number),
+          sqds.getBatchTransactionPda({ multisigPda, batchIndex: index, transactionIndex: number }),
+        ],
+        [
+          addresses.ephemeralSignerAddress(key, small),
+          sqds.getEphemeralSignerPda({ transactionPda: multisigPda, ephemeralSignerIndex: small }),
+        ],
+      ];
+      for (const [ours, [address, bump]] of pairs) {
+        expect(ours).toEqual({ address: address.toBase58(), bump });
+      }
+      const seeds = addresses.SEEDS.vault(key, small);
+      const { bump, address } = addresses.derive(seeds);
+      expect(addresses.deriveWithBump(seeds, bump)).toBe(address);
+      if (bump < 255) expect(addresses.deriveWithBump(seeds, bump + 1)).toBeNull();
+    }
+  });
+
+  it('keep different seeds apart', () => {
+    const key = asAddress(someKey());
+    const all = [
+      addresses.transactionAddress(key, 1n),
+      addresses.proposalAddress(key, 1n),
+      addresses.batchTransactionAddress(key, 1n, 1),
+      addresses.batchTransactionAddress(key, 11n, 1),
+      addresses.batchTransactionAddress(key, 1n, 11),
+      addresses.vaultAddress(key, 1),
+      addresses.ephemeralSignerAddress(key, 1),
+    ];
+    expect(new Set(all.map(({ address }) => address)).size).toBe(all.length);
+  });
+});
+
+describe('isOnCurve', () => {
+  it('agrees with web3.js', () => {
+    for (let round = 0; round < 300; round += 1) {
+      const key = someKey();
+      expect(isOnCurve(addressBytes(asAddress(key)))).toBe(PublicKey.isOnCurve(key.toBytes()));
+    }
+  });
+
+  it.each([
+    ['y = 0', 0],
+    ['y = 1', 1],
+    ['y = 2', 2],
+  ])('decides small values: %s', (_, y) => {
+    const bytes = new Uint8Array(32);
+    bytes[0] = y;
+    expect(isOnCurve(bytes)).toBe(PublicKey.isOnCurve(bytes));
+  });
+});
