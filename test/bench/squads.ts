@@ -11,18 +11,12 @@ import { createKeypairSigner, generateKeypair } from '../../src/chain/transactio
 import { type Address, addressBytes } from '../../src/values/address.js';
 import { execute } from '../conformance/squads/replay.js';
 import { readVectors, toState, type Vector } from '../conformance/squads/vector.js';
-
-/** One measured ratio and its bound. */
-export interface BenchRatio {
-  readonly name: string;
-  readonly ratio: number;
-  readonly target: number;
-}
+import type { BenchRatio } from './ratio.js';
 
 const VECTORS = 'test/conformance/vectors/squads';
-const ROUNDS = 5;
-const RUNS_A_ROUND = 1_000;
-const SEQUENCE_RUNS_A_ROUND = 10;
+const ROUNDS = 30;
+const RUNS_A_ROUND = 200;
+const SEQUENCE_RUNS_A_ROUND = 2;
 const NO_BLOCKHASH = '11111111111111111111111111111111';
 const MANY_TOKENS = 1n << 60n;
 const SUPPLY_OFFSET = 36;
@@ -30,15 +24,22 @@ const AMOUNT_OFFSET = 64;
 const OWNER_OFFSET = 32;
 const DECIMALS_OFFSET = 44;
 
-/** Milliseconds of the fastest of some rounds, after one to warm up: the least disturbed by what else the machine does. */
-function fastest(runs: number, work: () => void): number {
-  const times: number[] = [];
-  for (let round = 0; round <= ROUNDS; round += 1) {
+/**
+ * How much longer one work takes than another: both in turns, and of each the fastest round, which is the least disturbed by
+ * whatever else the machine does.
+ */
+function ratioOf(work: () => void, base: () => void, runs: number): number {
+  const fastest = { work: Number.POSITIVE_INFINITY, base: Number.POSITIVE_INFINITY };
+  const milliseconds = (repeated: () => void): number => {
     const start = performance.now();
-    for (let run = 0; run < runs; run += 1) work();
-    times.push(performance.now() - start);
+    for (let run = 0; run < runs; run += 1) repeated();
+    return performance.now() - start;
+  };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    fastest.work = Math.min(fastest.work, milliseconds(work));
+    fastest.base = Math.min(fastest.base, milliseconds(base));
   }
-  return Math.min(...times.slice(1)) / runs;
+  return fastest.work / fastest.base;
 }
 
 const findVector = (name: string, folder = VECTORS): readonly Vector[] =>
@@ -82,7 +83,7 @@ class Accounts {
 }
 
 /** One burn of the vector's vault by batchExecuteTransaction, over and over. */
-function nativeExecuteMs(runtime: Runtime): number {
+function nativeExecute(runtime: Runtime): () => void {
   const vector = burnVector();
   const accounts = new Accounts(vector);
   const bytes = Uint8Array.from(Buffer.from(vector.transaction, 'base64'));
@@ -91,7 +92,7 @@ function nativeExecuteMs(runtime: Runtime): number {
     epoch: BigInt(vector.clock.epoch),
     unixTimestamp: BigInt(vector.clock.unixTimestamp),
   };
-  return fastest(RUNS_A_ROUND, () => accounts.commit(runtime.execute(bytes, accounts, clock)));
+  return () => accounts.commit(runtime.execute(bytes, accounts, clock));
 }
 
 /** The accounts of a signer who burns: a wallet, and the vector's mint and token account made over to it. */
@@ -126,31 +127,29 @@ function plainBurn(svm: NativeSvm): Uint8Array {
   return signTransaction(message, [signer]).bytes;
 }
 
-function plainBurnMs(): number {
+function plainBurning(): () => void {
   const { LiteSvm, FailedTransactionMetadata } = loadNative();
   const svm = new LiteSvm();
   svm.setBlockhashCheck(false);
   svm.setTransactionHistory(0n);
   const burn = plainBurn(svm);
-  return fastest(RUNS_A_ROUND, () => {
+  return () => {
     const outcome = svm.sendVersionedTransaction(burn);
     if (outcome instanceof FailedTransactionMetadata) throw new Error('The plain burn failed.');
-  });
+  };
 }
 
-const sequenceMs = (runtime: Runtime, steps: readonly Vector[]): number =>
-  fastest(SEQUENCE_RUNS_A_ROUND, () => {
-    for (const step of steps) execute(runtime, step);
-  });
+const replaying = (runtime: Runtime, steps: readonly Vector[]) => (): void => {
+  for (const step of steps) execute(runtime, step);
+};
 
 /** Measures; with SQUADS_PROGRAM, the real program too. */
 export async function benchSquads(): Promise<BenchRatio[]> {
-  const plain = plainBurnMs();
   const native = createRuntime();
-  const ratios = [
+  const ratios: BenchRatio[] = [
     {
       name: 'native batchExecuteTransaction with one burn : the same burn in LiteSVM',
-      ratio: nativeExecuteMs(native) / plain,
+      ratio: ratioOf(nativeExecute(native), plainBurning(), RUNS_A_ROUND),
       target: 2.5,
     },
   ];
@@ -160,7 +159,7 @@ export async function benchSquads(): Promise<BenchRatio[]> {
     const real = createRuntime({ squadsProgram: readFileSync(file) });
     ratios.push({
       name: 'sequence of nine transactions: native : the real program',
-      ratio: sequenceMs(native, steps) / sequenceMs(real, steps),
+      ratio: ratioOf(replaying(native, steps), replaying(real, steps), SEQUENCE_RUNS_A_ROUND),
       target: 1.5,
     });
   }

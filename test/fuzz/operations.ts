@@ -1,5 +1,5 @@
 /** Random instructions of the Squads program on the multisigs of a world, most of them near to valid. */
-import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../src/chain/programs.js';
+import { SYSTEM_PROGRAM } from '../../src/chain/programs.js';
 import {
   BATCH,
   decodeAccount,
@@ -21,11 +21,6 @@ import {
 } from '../../src/chain/squads/layouts/addresses.js';
 import { encode } from '../../src/chain/squads/layouts/codec.js';
 import {
-  type ArgumentsByName,
-  encodeInstruction,
-  type InstructionName,
-} from '../../src/chain/squads/layouts/instructions.js';
-import {
   argumentMessage,
   type InnerMessage,
   isSignerIndex,
@@ -34,12 +29,13 @@ import {
 import type { AccountMeta, Instruction } from '../../src/chain/transaction/instruction.js';
 import { type Address, addressFromBytes } from '../../src/values/address.js';
 import { randomMessage } from './messages.js';
+import { call, meta, r, s, w, ws } from './pieces.js';
 import type { World } from './world.js';
 
-const VAULTS = 2;
+export const VAULTS = 2;
 
 /** A multisig as it stands, and the index that the next instruction is about. */
-interface Target {
+export interface Target {
   readonly world: World;
   readonly address: Address;
   readonly state: Multisig;
@@ -47,26 +43,6 @@ interface Target {
   /** Most often one who may do it. */
   readonly member: Address;
 }
-
-const meta = (address: Address, signer: boolean, writable: boolean): AccountMeta => ({
-  address,
-  signer,
-  writable,
-});
-const r = (address: Address) => meta(address, false, false);
-const w = (address: Address) => meta(address, false, true);
-const s = (address: Address) => meta(address, true, false);
-const ws = (address: Address) => meta(address, true, true);
-
-const call = <Name extends InstructionName>(
-  name: Name,
-  args: ArgumentsByName[Name],
-  accounts: readonly AccountMeta[],
-): Instruction => ({
-  program: SQUADS_PROGRAM,
-  accounts,
-  data: encodeInstruction(name, args),
-});
 
 const memoOf = ({ random }: World): string | null => (random.oneIn(6) ? 'why not' : null);
 
@@ -100,7 +76,7 @@ export function createMultisig(world: World): Instruction {
   ]);
 }
 
-function pickTarget(world: World): Target | undefined {
+export function pickTarget(world: World): Target | undefined {
   const { random } = world;
   const known = world.multisigs.filter(({ address }) => world.get(address) !== null);
   if (known.length === 0) return undefined;
@@ -116,13 +92,13 @@ function pickTarget(world: World): Target | undefined {
   return { world, address, state, index, member };
 }
 
-const proposalOf = ({ world, address, index }: Target): Proposal | undefined =>
+export const proposalOf = ({ world, address, index }: Target): Proposal | undefined =>
   decodeAccount(PROPOSAL, world.get(proposalAddress(address, index).address)?.data ?? new Uint8Array(0));
 
-const batchOf = ({ world, address, index }: Target) =>
+export const batchOf = ({ world, address, index }: Target) =>
   decodeAccount(BATCH, world.get(transactionAddress(address, index).address)?.data ?? new Uint8Array(0));
 
-function batchCreate({ world, address, state, member }: Target): Instruction {
+export function batchCreate({ world, address, state, member }: Target): Instruction {
   const next = state.transactionIndex + 1n;
   return call('batchCreate', { vaultIndex: world.random.below(VAULTS), memo: memoOf(world) }, [
     w(address),
@@ -162,7 +138,7 @@ function nestedVotes(world: World, multisig: Address, member: Address): Instruct
   return [call(name, { memo: null }, [r(multisig), ws(member), w(proposal)])];
 }
 
-function vaultTransactionCreate(target: Target): Instruction {
+export function vaultTransactionCreate(target: Target): Instruction {
   const { world, address, state, member } = target;
   const next = state.transactionIndex + 1n;
   const vaultIndex = world.random.below(VAULTS);
@@ -181,7 +157,7 @@ function vaultTransactionCreate(target: Target): Instruction {
   ]);
 }
 
-function proposalCreate({ world, address, index, member }: Target): Instruction {
+export function proposalCreate({ world, address, index, member }: Target): Instruction {
   return call('proposalCreate', { transactionIndex: index, draft: world.random.oneIn(2) }, [
     r(address),
     w(proposalAddress(address, index).address),
@@ -191,7 +167,7 @@ function proposalCreate({ world, address, index, member }: Target): Instruction 
   ]);
 }
 
-function batchAdd(target: Target): Instruction {
+export function batchAdd(target: Target): Instruction {
   const { world, address, index, member } = target;
   const batch = batchOf(target);
   const number = (batch?.size ?? 0) + 1;
@@ -210,10 +186,10 @@ function batchAdd(target: Target): Instruction {
   ]);
 }
 
-const activate = ({ address, index, member }: Target): Instruction =>
+export const activate = ({ address, index, member }: Target): Instruction =>
   call('proposalActivate', {}, [r(address), ws(member), w(proposalAddress(address, index).address)]);
 
-function vote(target: Target): Instruction {
+export function vote(target: Target): Instruction {
   const { world, address, index } = target;
   const signing = new Set(world.wallets.map((wallet) => wallet.address));
   const members = target.state.members.map(({ key }) => key).filter((key) => signing.has(key));
@@ -248,7 +224,7 @@ function messageAccounts(world: World, message: InnerMessage, own: readonly Addr
   return [...message.lookups.map(({ table }) => r(table)), ...statics, ...lookedUp];
 }
 
-function execute(target: Target): Instruction | undefined {
+export function execute(target: Target): Instruction | undefined {
   const { world, address, index, member } = target;
   const transaction = transactionAddress(address, index).address;
   const own = (vaultIndex: number, count: number) => [
@@ -283,7 +259,7 @@ function execute(target: Target): Instruction | undefined {
   return call('vaultTransactionExecute', {}, [r(address), proposal, r(transaction), s(member), ...tail]);
 }
 
-function close(target: Target): Instruction {
+export function close(target: Target): Instruction {
   const { world, address, index, state } = target;
   const collector = w(state.rentCollector ?? world.wallet().address);
   const transaction = w(transactionAddress(address, index).address);
@@ -310,109 +286,4 @@ function close(target: Target): Instruction {
     collector,
     r(SYSTEM_PROGRAM),
   ]);
-}
-
-type Operation = (target: Target) => Instruction | undefined;
-
-const OPERATIONS: readonly Operation[] = [
-  batchCreate,
-  vaultTransactionCreate,
-  proposalCreate,
-  batchAdd,
-  activate,
-  vote,
-  execute,
-  close,
-];
-
-/** What moves the transaction at the target's index on, most likely. */
-function nextOperation(target: Target): Operation {
-  const { world, address, index, state } = target;
-  const { random } = world;
-  const begin = random.oneIn(2) ? batchCreate : vaultTransactionCreate;
-  if (state.transactionIndex === 0n || world.get(transactionAddress(address, index).address) === null)
-    return begin;
-  switch (proposalOf(target)?.status.kind) {
-    case undefined:
-      return random.oneIn(8) ? close : proposalCreate;
-    case 'Draft':
-      return batchOf(target) !== undefined && !random.oneIn(3) ? batchAdd : activate;
-    case 'Active':
-      return vote;
-    case 'Approved':
-      return random.oneIn(6) ? vote : execute;
-    default:
-      return random.oneIn(2) ? close : begin;
-  }
-}
-
-/** An account, its rights or the data, changed at random. */
-function damaged(world: World, instruction: Instruction): Instruction {
-  const { random } = world;
-  const accounts = [...instruction.accounts];
-  const at = random.below(Math.max(1, accounts.length));
-  const old = accounts[at];
-  const data = Uint8Array.from(instruction.data);
-  switch (random.below(7)) {
-    case 0:
-      if (old !== undefined) accounts[at] = { ...old, address: world.anyAddress(), signer: false };
-      break;
-    case 1:
-      if (old !== undefined) accounts[at] = { ...old, writable: !old.writable };
-      break;
-    case 2:
-      if (old !== undefined) accounts[at] = { ...old, signer: false };
-      break;
-    case 3:
-      accounts.splice(at, 1);
-      break;
-    case 4:
-      accounts.push(r(world.anyAddress()));
-      break;
-    case 5:
-      return { ...instruction, data: data.slice(0, random.below(data.length + 1)) };
-    default:
-      data[random.below(data.length)] = random.below(256);
-  }
-  return { ...instruction, accounts, data };
-}
-
-/** The next instruction; one in eight is damaged. */
-export function randomInstruction(world: World): Instruction {
-  const { random } = world;
-  const target = random.oneIn(25) ? undefined : pickTarget(world);
-  const operation = target === undefined || random.oneIn(6) ? random.pick(OPERATIONS) : nextOperation(target);
-  const instruction = (target === undefined ? undefined : operation(target)) ?? createMultisig(world);
-  return random.oneIn(8) ? damaged(world, instruction) : instruction;
-}
-
-/** Sets something that no instruction here can: as configuration changes, or strangers sending lamports, would. */
-export function meddle(world: World): void {
-  const target = pickTarget(world);
-  if (target === undefined) return;
-  const { random } = world;
-  const { address, index } = target;
-  const funded = random.pick([
-    vaultAddress(address, random.below(VAULTS)).address,
-    transactionAddress(address, index + 1n).address,
-    proposalAddress(address, index + 1n).address,
-    ephemeralSignerAddress(transactionAddress(address, index).address, random.below(2)).address,
-  ]);
-  if (random.oneIn(2) && world.get(funded) === null) world.fund(funded, BigInt(1 + random.below(5_000_000)));
-  const vault = vaultAddress(address, 0).address;
-  if (random.oneIn(2)) {
-    if (world.get(vault) === null) world.fund(vault, 1_000_000_000n);
-    world.giveTokens(vault);
-  }
-  const account = world.get(address);
-  if (account !== null && random.oneIn(6)) {
-    // The stale index, at its fixed place; see section 2.
-    const data = Buffer.from(account.data);
-    data.writeBigUInt64LE(
-      target.state.transactionIndex -
-        BigInt(random.below(2)) * (target.state.transactionIndex > 0n ? 1n : 0n),
-      86,
-    );
-    world.accounts.set(address, { ...account, data: Uint8Array.from(data) });
-  }
 }

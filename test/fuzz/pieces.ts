@@ -1,6 +1,15 @@
 /** Small instructions that the fuzzer needs and the project itself builds in another form. */
-import { COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM } from '../../src/chain/programs.js';
-import { type Instruction, readonlySigner } from '../../src/chain/transaction/instruction.js';
+import { COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM, SQUADS_PROGRAM } from '../../src/chain/programs.js';
+import {
+  type ArgumentsByName,
+  encodeInstruction,
+  type InstructionName,
+} from '../../src/chain/squads/layouts/instructions.js';
+import {
+  type AccountMeta,
+  type Instruction,
+  readonlySigner,
+} from '../../src/chain/transaction/instruction.js';
 import type { Address } from '../../src/values/address.js';
 
 export const memo = (text: string, signers: readonly Address[]): Instruction => ({
@@ -24,3 +33,24 @@ export function unitPrice(microLamports: bigint): Instruction {
   data.writeBigUInt64LE(microLamports, 1);
   return { program: COMPUTE_BUDGET_PROGRAM, accounts: [], data };
 }
+
+// Accounts of an instruction, and an instruction of the Squads program, in few letters: the builders are tables of them.
+export const meta = (address: Address, signer: boolean, writable: boolean): AccountMeta => ({
+  address,
+  signer,
+  writable,
+});
+export const r = (address: Address) => meta(address, false, false);
+export const w = (address: Address) => meta(address, false, true);
+export const s = (address: Address) => meta(address, true, false);
+export const ws = (address: Address) => meta(address, true, true);
+
+export const call = <Name extends InstructionName>(
+  name: Name,
+  args: ArgumentsByName[Name],
+  accounts: readonly AccountMeta[],
+): Instruction => ({
+  program: SQUADS_PROGRAM,
+  accounts,
+  data: encodeInstruction(name, args),
+});

@@ -5,7 +5,7 @@ import { compileLegacyMessage, compileV0Message } from '../../src/chain/transact
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import { decodeMessage, encodeTransaction, type WireMessage } from '../../src/chain/transaction/wire.js';
 import type { Address } from '../../src/values/address.js';
-import { randomInstruction } from './operations.js';
+import { randomInstruction } from './choose.js';
 import { memo, unitLimit, unitPrice } from './pieces.js';
 import type { World } from './world.js';
 

@@ -1,0 +1,131 @@
+/** Which instruction comes next, most likely one that moves a proposal on; and what is changed beside all instructions. */
+import {
+  ephemeralSignerAddress,
+  proposalAddress,
+  transactionAddress,
+  vaultAddress,
+} from '../../src/chain/squads/layouts/addresses.js';
+import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import {
+  activate,
+  batchAdd,
+  batchCreate,
+  batchOf,
+  close,
+  createMultisig,
+  execute,
+  pickTarget,
+  proposalCreate,
+  proposalOf,
+  type Target,
+  VAULTS,
+  vaultTransactionCreate,
+  vote,
+} from './operations.js';
+import { r } from './pieces.js';
+import type { World } from './world.js';
+
+type Operation = (target: Target) => Instruction | undefined;
+
+const OPERATIONS: readonly Operation[] = [
+  batchCreate,
+  vaultTransactionCreate,
+  proposalCreate,
+  batchAdd,
+  activate,
+  vote,
+  execute,
+  close,
+];
+
+/** What moves the transaction at the target's index on, most likely. */
+function nextOperation(target: Target): Operation {
+  const { world, address, index, state } = target;
+  const { random } = world;
+  const begin = random.oneIn(2) ? batchCreate : vaultTransactionCreate;
+  if (state.transactionIndex === 0n || world.get(transactionAddress(address, index).address) === null)
+    return begin;
+  switch (proposalOf(target)?.status.kind) {
+    case undefined:
+      return random.oneIn(8) ? close : proposalCreate;
+    case 'Draft':
+      return batchOf(target) !== undefined && !random.oneIn(3) ? batchAdd : activate;
+    case 'Active':
+      return vote;
+    case 'Approved':
+      return random.oneIn(6) ? vote : execute;
+    default:
+      return random.oneIn(2) ? close : begin;
+  }
+}
+
+/** An account, its rights or the data, changed at random. */
+function damaged(world: World, instruction: Instruction): Instruction {
+  const { random } = world;
+  const accounts = [...instruction.accounts];
+  const at = random.below(Math.max(1, accounts.length));
+  const old = accounts[at];
+  const data = Uint8Array.from(instruction.data);
+  switch (random.below(7)) {
+    case 0:
+      if (old !== undefined) accounts[at] = { ...old, address: world.anyAddress(), signer: false };
+      break;
+    case 1:
+      if (old !== undefined) accounts[at] = { ...old, writable: !old.writable };
+      break;
+    case 2:
+      if (old !== undefined) accounts[at] = { ...old, signer: false };
+      break;
+    case 3:
+      accounts.splice(at, 1);
+      break;
+    case 4:
+      accounts.push(r(world.anyAddress()));
+      break;
+    case 5:
+      return { ...instruction, data: data.slice(0, random.below(data.length + 1)) };
+    default:
+      data[random.below(data.length)] = random.below(256);
+  }
+  return { ...instruction, accounts, data };
+}
+
+/** The next instruction; one in eight is damaged. */
+export function randomInstruction(world: World): Instruction {
+  const { random } = world;
+  const target = random.oneIn(25) ? undefined : pickTarget(world);
+  const operation = target === undefined || random.oneIn(6) ? random.pick(OPERATIONS) : nextOperation(target);
+  const instruction = (target === undefined ? undefined : operation(target)) ?? createMultisig(world);
+  return random.oneIn(8) ? damaged(world, instruction) : instruction;
+}
+
+/** Sets something that no instruction here can: as configuration changes, or strangers sending lamports, would. */
+export function meddle(world: World): void {
+  const target = pickTarget(world);
+  if (target === undefined) return;
+  const { random } = world;
+  const { address, index } = target;
+  const funded = random.pick([
+    vaultAddress(address, random.below(VAULTS)).address,
+    transactionAddress(address, index + 1n).address,
+    proposalAddress(address, index + 1n).address,
+    ephemeralSignerAddress(transactionAddress(address, index).address, random.below(2)).address,
+  ]);
+  if (random.oneIn(2) && world.get(funded) === null) world.fund(funded, BigInt(1 + random.below(5_000_000)));
+  const vault = vaultAddress(address, 0).address;
+  if (random.oneIn(2)) {
+    if (world.get(vault) === null) world.fund(vault, 1_000_000_000n);
+    world.giveTokens(vault);
+  }
+  const account = world.get(address);
+  if (account !== null && random.oneIn(6)) {
+    // The stale index, at its fixed place; see section 2.
+    const data = Buffer.from(account.data);
+    data.writeBigUInt64LE(
+      target.state.transactionIndex -
+        BigInt(random.below(2)) * (target.state.transactionIndex > 0n ? 1n : 0n),
+      86,
+    );
+    world.accounts.set(address, { ...account, data: Uint8Array.from(data) });
+  }
+}
