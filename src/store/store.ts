@@ -69,21 +69,19 @@ export interface BurnRepository {
   /** Reserves `count` sequence numbers; the first of them. */
   reserveSequences(count: number): Promise<number>;
   insertMany(burns: readonly BurnIntent[]): Promise<void>;
-  /** New signature for a burn whose earlier one is proven expired. */
+  /**
+   * New signature for a pending burn whose signature `expired` is proven never to land.
+   * @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` when the burn has another signature by now: somebody else carries it on.
+   */
   resign(
     sequence: number,
+    expired: string,
     signed: Pick<BurnRecord, 'signature' | 'transaction' | 'lastValidBlockHeight'>,
   ): Promise<void>;
   /** Only PENDING burns change; settling twice is refused by the database. */
   settleMany(outcomes: readonly BurnOutcome[]): Promise<void>;
   /** In the order of their index, `from` to `to` (exclusive). */
   ofRequest(requestId: string, from?: number, to?: number): Promise<readonly BurnRecord[]>;
-  /**
-   * Pending burns of requests that nobody works on, oldest first: those whose lease has ended, and any of a request that is
-   * done or forgotten.
-   * @param nowMs - against which leases are judged; the system's time by default.
-   */
-  pending(limit: number, nowMs?: number): Promise<readonly BurnRecord[]>;
 }
 
 export type UsageKind = 'burn' | 'airdrop';

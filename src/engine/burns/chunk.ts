@@ -258,7 +258,11 @@ async function signAnew(
     expired.has(burn) ? { ...burn, ...signBurn(token, wallet, burn, recent) } : burn,
   );
   await deps.store.transaction(async (tx) => {
-    for (const burn of renewed) if (!burns.includes(burn)) await tx.burns.resign(burn.sequence, burn);
+    for (const [position, burn] of renewed.entries()) {
+      const before = burns[position];
+      if (before !== undefined && before !== burn)
+        await tx.burns.resign(burn.sequence, before.signature, burn);
+    }
   });
   return renewed;
 }

@@ -94,7 +94,13 @@ export async function openRequest(
 
 /** Gives up a request that may have moved something, so that the next call with its key carries on at once. */
 export async function abandonRequest(deps: EngineDeps, request: RequestRecord): Promise<void> {
-  await deps.store.transaction((tx) => tx.requests.claim(request.id, deps.instances.id, 0));
+  await deps.store.transaction(async (tx) => {
+    const current = await tx.requests.get(request.id);
+    // An engine that slept past its lease must not give up what another has taken over.
+    if (current?.status === 'running' && current.instance === deps.instances.id) {
+      await tx.requests.claim(request.id, deps.instances.id, 0);
+    }
+  });
 }
 
 /** Forgets a request that moved nothing: it does not use its key up. */

@@ -91,7 +91,6 @@ const burns = (integer: string, bytes: string): readonly string[] => [
     unique (request_id, position),
     check ((status = 'PENDING') = (date_settled is null)),
     check ((status = 'FAILED') = (error_code is not null)))`,
-  "create index burns_pending on burns (sequence) where status = 'PENDING'",
   `create table daily_usage (
     token_id text not null references tokens (id),
     day text not null,

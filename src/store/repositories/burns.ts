@@ -1,5 +1,6 @@
 /** Burns: the intent of each, then its outcome; written in few statements however many there are. */
 import { type Selectable, sql } from 'kysely';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { UtcDay } from '../../values/time.js';
 import { toU64Text } from '../column-values.js';
@@ -70,7 +71,7 @@ const settleStatement = (outcomes: readonly BurnOutcome[]) => {
 };
 
 type Writes = Pick<BurnRepository, 'reserveSequences' | 'insertMany' | 'resign' | 'settleMany'>;
-type Reads = Pick<BurnRepository, 'ofRequest' | 'pending'>;
+type Reads = Pick<BurnRepository, 'ofRequest'>;
 
 const writes = (session: Session): Writes => ({
   reserveSequences: (count) => takeNumbers(session, 'burn', count),
@@ -80,7 +81,7 @@ const writes = (session: Session): Writes => ({
       session.db.insertInto('burns').values(rows).compile(),
     ),
 
-  async resign(sequence, signed) {
+  async resign(sequence, expired, signed) {
     const { numUpdatedRows } = await session.db
       .updateTable('burns')
       .set({
@@ -90,8 +91,12 @@ const writes = (session: Session): Writes => ({
       })
       .where('sequence', '=', sequence)
       .where('status', '=', PENDING)
+      .where('signature', '=', expired)
       .executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `There is no pending burn ${sequence} to sign anew.`);
+    if (numUpdatedRows === 1n) return;
+    throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', `Another engine carries burn ${sequence} on.`, {
+      retryAfterSeconds: 1,
+    });
   },
 
   async settleMany(outcomes) {
@@ -111,25 +116,6 @@ const reads = ({ db }: Session): Reads => ({
     if (from !== undefined) query = query.where('position', '>=', from);
     if (to !== undefined) query = query.where('position', '<', to);
     return (await query.execute()).map(toRecord);
-  },
-
-  async pending(limit, nowMs = Date.now()) {
-    const rows = await db
-      .selectFrom('burns')
-      .leftJoin('requests', 'requests.id', 'burns.request_id')
-      .selectAll('burns')
-      .where('burns.status', '=', PENDING)
-      .where(({ or, eb }) =>
-        or([
-          eb('requests.id', 'is', null),
-          eb('requests.status', '=', 'done'),
-          eb('requests.lease_until_ms', '<=', nowMs),
-        ]),
-      )
-      .orderBy('burns.sequence')
-      .limit(limit)
-      .execute();
-    return rows.map(toRecord);
   },
 });
 

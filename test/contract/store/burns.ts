@@ -1,8 +1,8 @@
 /** Burns, one by one and many at once. */
 import { describe, expect, it } from 'vitest';
-import type { BurnOutcome, BurnRecord } from '../../../src/store/records.js';
+import type { BurnOutcome } from '../../../src/store/records.js';
 import type { Store } from '../../../src/store/store.js';
-import { aBurn, aRequest, CREATED, pending, settled, success } from '../../support/store.js';
+import { aBurn, CREATED, pending, settled, success } from '../../support/store.js';
 
 /** Burns, one by one and many at once. */
 export function burns(store: () => Store): void {
@@ -87,42 +87,27 @@ export function burns(store: () => Store): void {
       const signed = { signature: 'second', transaction: new Uint8Array([9]), lastValidBlockHeight: 300n };
       await store().transaction(async (tx) => {
         await tx.burns.insertMany([aBurn(1)]);
-        await tx.burns.resign(1, signed);
+        await tx.burns.resign(1, aBurn(1).signature, signed);
       });
       expect(await store().read((tx) => tx.burns.ofRequest('request-1'))).toStrictEqual([
         { ...pending(1), ...signed },
       ]);
+      const again = () => store().transaction((tx) => tx.burns.resign(1, signed.signature, signed));
       await store().transaction((tx) => tx.burns.settleMany([success(1)]));
-      await expect(store().transaction((tx) => tx.burns.resign(1, signed))).rejects.toMatchObject({
-        code: 'ERR_INTERNAL',
-      });
+      await expect(again()).rejects.toMatchObject({ code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY' });
     });
 
-    it('finds the pending burns that nobody works on, oldest first', async () => {
-      await store().transaction(async (tx) => {
-        await tx.requests.insert(aRequest({ id: 'left', value: 'left', leaseUntilMs: 0 }));
-        await tx.requests.insert(aRequest({ id: 'done', value: 'done', status: 'done', reply: '1' }));
-        await tx.burns.insertMany([
-          aBurn(5, { requestId: 'left' }),
-          aBurn(2, { requestId: 'done' }),
-          aBurn(3, { requestId: 'request-1' }),
-          aBurn(4, { requestId: 'left' }),
-          aBurn(1, { requestId: 'left' }),
-        ]);
-        await tx.burns.settleMany([success(1)]);
+    it('is not signed anew by one who still believes in an earlier signature', async () => {
+      const first = { signature: 'second', transaction: new Uint8Array([9]), lastValidBlockHeight: 300n };
+      const late = { ...first, signature: 'third' };
+      await store().transaction((tx) => tx.burns.insertMany([aBurn(1)]));
+      const { signature } = aBurn(1);
+      await store().transaction((tx) => tx.burns.resign(1, signature, first));
+      await expect(store().transaction((tx) => tx.burns.resign(1, signature, late))).rejects.toMatchObject({
+        code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY',
       });
-      const { leaseUntilMs } = aRequest();
-      const sequences = (records: readonly BurnRecord[]) => records.map(({ sequence }) => sequence);
-      const found = await store().read(async (tx) => [
-        sequences(await tx.burns.pending(10, leaseUntilMs - 1)),
-        sequences(await tx.burns.pending(10, leaseUntilMs)),
-        sequences(await tx.burns.pending(2, leaseUntilMs)),
-      ]);
-      expect(found).toStrictEqual([
-        [2, 4, 5],
-        [2, 3, 4, 5],
-        [2, 3],
-      ]);
+      const [burn] = await store().read((tx) => tx.burns.ofRequest('request-1'));
+      expect(burn?.signature).toBe('second');
     });
   });
 }

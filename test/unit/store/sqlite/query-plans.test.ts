@@ -25,7 +25,6 @@ const ALLOWED = [
   'SCAN tokens', // A store holds a handful.
   'SCAN settled', // The outcomes that were handed in.
   /^SCAN \d+ CONSTANT ROWS$/,
-  'SCAN burns USING INDEX burns_pending', // Only what is pending.
   'SCAN requests USING INDEX requests_running', // Only what runs.
   'SCAN batches USING COVERING INDEX batches_status', // Counts them.
 ];
@@ -56,9 +55,8 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.requests.running(),
     () => tx.burns.reserveSequences(2),
     () => tx.burns.insertMany([aBurn(1), aBurn(2)]),
-    () => tx.burns.resign(1, signed),
+    () => tx.burns.resign(1, aBurn(1).signature, signed),
     () => tx.burns.ofRequest('request-1', 0, 2),
-    () => tx.burns.pending(10, 0),
     () => tx.burns.settleMany([outcome(1), outcome(2)]),
     () => tx.usage.reserve({ ...usage, cap: null }),
     () => tx.usage.reserve({ ...usage, cap: null }),
