@@ -1,7 +1,9 @@
-/** Builds dist: the command line with one lazy chunk a command, the library entries, and their types. */
+/** Builds dist: the command line with its compiled code, the library entries, and their types. */
 import { spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { build } from 'esbuild';
 
 /** Loaded from node_modules: what is native, large, or has files of its own beside its code. */
@@ -10,10 +12,7 @@ const EXTERNAL = [
   'litesvm-*',
   'fastify',
   '@solana/web3.js',
-  '@sqds/multisig',
   'undici',
-  'conf',
-  'pg',
   'prom-client',
   'rate-limiter-flexible',
 ];
@@ -59,28 +58,73 @@ const libsqlWithoutReport = {
 };
 
 const common = {
-  outdir: 'dist',
   bundle: true,
-  splitting: true,
   minify: true,
-  format: 'esm',
   platform: 'node',
   target: 'node20',
   external: EXTERNAL,
   plugins: [commanderWithoutPrograms, libsqlWithoutReport],
+  logLevel: 'warning',
+};
+const module = {
+  ...common,
+  outdir: 'dist',
+  splitting: true,
+  format: 'esm',
   chunkNames: 'chunks/[name]-[hash]',
   // Bundled CommonJS packages ask for `require`, which a module does not have.
   banner: {
     js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
   },
-  logLevel: 'warning',
 };
 
 rmSync('dist', { recursive: true, force: true });
-// Apart from each other: what the library shares with the command line would be one more file to open at every start.
-// As .mjs, node need not look for the package.json above each of some forty files: a twentieth of a burn.
-await build({ ...common, entryPoints: { main: 'src/main.ts' }, outExtension: { '.js': '.mjs' } });
-await build({ ...common, entryPoints: { index: 'src/index.ts', contract: 'src/contract/index.ts' } });
+await build({ ...module, entryPoints: { index: 'src/index.ts', contract: 'src/contract/index.ts' } });
+// The program is a script, because only of a script does V8 take back what it has compiled before; what is imported lazily
+// in it runs when first asked for. Its start is one too: node's loader of modules takes longer to start than all of that.
+await build({
+  ...common,
+  entryPoints: { main: 'src/main.ts', app: 'src/app.ts' },
+  outdir: 'dist',
+  outExtension: { '.js': '.cjs' },
+  format: 'cjs',
+  // A script that came out of a cache cannot import; it requires, which every package left outside understands.
+  supported: { 'dynamic-import': false },
+  define: { 'import.meta.url': '__url' },
+  banner: { js: "const __url=require('node:url').pathToFileURL(__filename).href;" },
+});
+
+/** Runs the program once, with all that a first command does, and keeps what V8 has compiled by then. */
+function keepCompiledCode() {
+  const folder = mkdtempSync(join(tmpdir(), 'flywheel-build-'));
+  const hook = join(folder, 'hook.cjs');
+  writeFileSync(
+    hook,
+    `const vm = require('node:vm');
+     const { writeFileSync } = require('node:fs');
+     const { Script } = vm;
+     vm.Script = class extends Script {
+       constructor(source, options) {
+         super(source, options);
+         process.on('exit', () => writeFileSync(options.filename + '.cache', this.createCachedData()));
+       }
+     };
+     require('node:module').syncBuiltinESMExports();`,
+  );
+  const env = { PATH: process.env.PATH, HOME: folder };
+  const words = (...more) => [...more, '--data-dir', join(folder, 'data'), '--local', '--json'];
+  const run = (options, args) => {
+    const { status, stderr } = spawnSync(process.execPath, [...options, 'bin/flywheel.js', ...args], {
+      env,
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(stderr);
+  };
+  run([], words('local', 'init'));
+  run(['--require', hook], words('burn', '--type', 'PRODUCT_BUY', '--proof', '{}', '--amount', '1'));
+  rmSync(folder, { recursive: true, force: true });
+}
+keepCompiledCode();
 
 const help = spawnSync(process.execPath, ['bin/flywheel.js', 'help'], { encoding: 'utf8' });
 if (help.status !== 0) throw new Error(help.stderr);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import packageJson from '../package.json' with { type: 'json' };
 import type { CliContext, InputStream, OutputStream } from './cli/context.js';
+import { loadApp } from './load-app.js';
 
 /** Columns where the terminal does not say. */
 const DEFAULT_COLUMNS = 80;
@@ -48,7 +49,7 @@ const inputStream: InputStream = {
       const bytes = Buffer.from(chunk);
       size += bytes.length;
       if (size > maxBytes) {
-        const { FlywheelError } = await import('./errors/flywheel-error.js');
+        const { FlywheelError } = await loadApp().loadErrors();
         throw new FlywheelError('ERR_INPUT_INVALID', `Standard input holds more than ${maxBytes} bytes.`);
       }
       chunks.push(bytes);
@@ -102,7 +103,7 @@ function createContext(): CliContext {
   const signal = once(abortOnSignals);
   const stdout = once(() => outputStream(process.stdout));
   const stderr = once(() => outputStream(process.stderr));
-  const openers = () => import('./compose/context.js');
+  const openers = () => loadApp().loadOpeners();
   const context: CliContext = {
     io: {
       stdin: inputStream,
@@ -143,10 +144,14 @@ function readyAnswer(word: string | undefined): string | undefined {
   }
 }
 
-const words = process.argv.slice(2);
-const ready = words.length === 1 ? readyAnswer(words[0]) : undefined;
-if (ready !== undefined) process.stdout.write(ready);
-else {
-  const { runCli } = await import('./cli/run.js');
+async function main(words: readonly string[]): Promise<void> {
+  const ready = words.length === 1 ? readyAnswer(words[0]) : undefined;
+  if (ready !== undefined) {
+    process.stdout.write(ready);
+    return;
+  }
+  const { runCli } = await loadApp().loadCli();
   process.exitCode = await runCli(createContext(), words);
 }
+
+void main(process.argv.slice(2));

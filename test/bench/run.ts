@@ -11,7 +11,10 @@ import { benchSquads } from './squads.js';
 
 const bin = resolve('bin/flywheel.js');
 const home = mkdtempSync(join(tmpdir(), 'flywheel-bench-'));
-const env = { PATH: process.env['PATH'], HOME: home };
+// What the machine needs to run node stays; what would change the program's settings does not.
+const env: NodeJS.ProcessEnv = Object.fromEntries(
+  Object.entries({ ...process.env, HOME: home }).filter(([name]) => !/^(FLYWHEEL|XDG)_/.test(name)),
+);
 
 const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
   start: () => benchStart(bin, env),

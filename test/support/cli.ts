@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { CliContext, IdempotencyJournal, JournalRequest, OpenedService } from '../../src/cli/context.js';
 import { runCli } from '../../src/cli/run.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
@@ -155,10 +155,17 @@ const environment = ({ home, env }: SpawnOptions): NodeJS.ProcessEnv => ({
   ...env,
 });
 
+/** With SQUADS_PROGRAM=FILE every flywheel that a test sets up runs on the real program, and so does all that follows. */
+function withSquadsProgram(words: readonly string[]): readonly string[] {
+  const file = process.env['SQUADS_PROGRAM'];
+  const sets = words[0] === 'local' && words[1] === 'init';
+  return sets && file !== undefined && file !== '' ? [...words, '--squads-program', resolve(file)] : words;
+}
+
 /** Starts `bin/flywheel.js` of the present build. */
 export function startFlywheel(options: SpawnOptions, words: readonly string[]): ChildProcess {
   mkdirSync(options.home, { recursive: true });
-  return spawn(process.execPath, [join(ROOT, 'bin/flywheel.js'), ...words], {
+  return spawn(process.execPath, [join(ROOT, 'bin/flywheel.js'), ...withSquadsProgram(words)], {
     cwd: options.cwd ?? options.home,
     env: environment(options),
   });
