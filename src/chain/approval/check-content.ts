@@ -2,8 +2,9 @@
 import type { Address } from '../../values/address.js';
 import { PERMISSION } from '../squads/layouts/accounts.js';
 import type { KnownOperation, Operation } from '../transaction/describe.js';
+import type { DecodedTransaction } from './decoded-transaction.js';
 import type { VaultToken } from './pipelines.js';
-import type { BatchDescription, DecodedTransaction } from './read-batch.js';
+import type { BatchDescription } from './read-batch.js';
 import { ensure, refuse } from './refuse.js';
 
 /** Why an operation is not allowed, or `undefined`. */

@@ -25,24 +25,11 @@ import {
   transactionAddress,
   vaultAddress,
 } from '../squads/layouts/addresses.js';
-import { describeInstruction, type Operation } from '../transaction/describe.js';
+import { describeInstruction } from '../transaction/describe.js';
+import type { DecodedTransaction } from './decoded-transaction.js';
 import { contentDigest, type PipelineContent } from './pipelines.js';
 import { readPipelines } from './read-pipelines.js';
 import { ensure, refuse } from './refuse.js';
-
-/** One transaction of a batch, decoded. */
-export interface DecodedTransaction {
-  /** Place in the batch, from 1. */
-  readonly number: number;
-  readonly address: Address;
-  readonly operations: readonly Operation[];
-  /** Keys that the message marks as signers; normally the vault alone. */
-  readonly signers: readonly Address[];
-  /** Further signers that the program itself would provide; normally none. */
-  readonly ephemeralSigners: number;
-  /** Why the content cannot be told, or `null`. */
-  readonly problem: string | null;
-}
 
 /** What a batch is and will do, all of it from chain. */
 export interface BatchDescription extends BatchRef {

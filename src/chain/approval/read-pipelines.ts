@@ -3,8 +3,8 @@ import type { Address } from '../../values/address.js';
 import { isSha256 } from '../../values/digest.js';
 import { proofMemoText } from '../memo.js';
 import type { Operation } from '../transaction/describe.js';
+import type { DecodedTransaction } from './decoded-transaction.js';
 import type { PipelineAction, PipelineContent } from './pipelines.js';
-import type { DecodedTransaction } from './read-batch.js';
 
 /** The pipelines of a batch and the one number of decimals that all amounts state, or what does not fit. */
 export type ReadPipelines =

@@ -1,5 +1,5 @@
 /** Version 1: every table, with the invariants that a constraint can state. */
-import type { Migration } from './index.js';
+import type { Migration } from './migration.js';
 
 const MAX_U64 = '18446744073709551615';
 

@@ -3,21 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Tables } from '../tables.js';
 import { initialSchema } from './0001-initial.js';
-
-/** What differs between databases: names of types, and the rules that only triggers can state. */
-export interface SchemaDialect {
-  /** For numbers up to 2^53. */
-  readonly integer: string;
-  readonly bytes: string;
-  /** Statements that run after those of the migration with this version. */
-  readonly triggers: (version: number) => readonly string[];
-}
-
-export interface Migration {
-  readonly version: number;
-  readonly name: string;
-  readonly statements: (dialect: SchemaDialect) => readonly string[];
-}
+import type { Migration, SchemaDialect } from './migration.js';
 
 /** In the order in which they are applied; an entry is never changed once it was released. */
 export const MIGRATIONS: readonly Migration[] = [initialSchema];

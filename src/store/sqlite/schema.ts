@@ -1,5 +1,5 @@
 /** What of the schema only SQLite says so: its names of types, and its triggers. */
-import type { SchemaDialect } from '../migrations/index.js';
+import type { SchemaDialect } from '../migrations/migration.js';
 
 const refuse = (sentence: string): string => `begin select raise(abort, '${sentence}'); end`;
 

@@ -1,0 +1,17 @@
+/** What is known of one transaction of a batch once it is read. */
+import type { Address } from '../../values/address.js';
+import type { Operation } from '../transaction/describe.js';
+
+/** One transaction of a batch, decoded. */
+export interface DecodedTransaction {
+  /** Place in the batch, from 1. */
+  readonly number: number;
+  readonly address: Address;
+  readonly operations: readonly Operation[];
+  /** Keys that the message marks as signers; normally the vault alone. */
+  readonly signers: readonly Address[];
+  /** Further signers that the program itself would provide; normally none. */
+  readonly ephemeralSigners: number;
+  /** Why the content cannot be told, or `null`. */
+  readonly problem: string | null;
+}
