@@ -117,16 +117,17 @@ function resolveApiUrl(ambient: Ambient, flags: GlobalFlags, profile: Profile): 
   return { ...url, value: checkApiUrl(url.value, where) };
 }
 
-/** A profile's key goes to the profile's own API and nowhere else. */
+/** A profile's key goes to the profile's own API and nowhere else, whoever names that API. */
 function resolveApiKey(
   ambient: Ambient,
-  name: string | null,
-  apiUrl: Setting<string | null>,
+  { value: name, profile }: Setting<string | null> & { readonly profile: Profile },
+  apiUrl: string | null,
   dir: string,
 ): Setting<Secret | null> {
   const environment = filled(ambient.env['FLYWHEEL_API_KEY']);
   if (environment !== undefined) return { value: new Secret(environment), source: 'environment' };
-  if (name === null || apiUrl.source !== 'profile') return { value: null, source: 'default' };
+  const own = profile.apiUrl === undefined ? null : checkApiUrl(profile.apiUrl, 'the profile');
+  if (name === null || apiUrl === null || apiUrl !== own) return { value: null, source: 'default' };
   const key = readProfileKey(dir, name, ambient.platform);
   return key === null ? { value: null, source: 'default' } : { value: key, source: 'profile' };
 }
@@ -138,7 +139,8 @@ function resolveApiKey(
 export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings {
   const { env, io, cwd } = ambient;
   const config = configDir(ambient);
-  const { profile, ...chosen } = chooseProfile(ambient, flags, config.value);
+  const found = chooseProfile(ambient, flags, config.value);
+  const { profile, ...chosen } = found;
   const apiUrl = resolveApiUrl(ambient, flags, profile);
   const dataDir = pick(
     flags.dataDir,
@@ -159,7 +161,7 @@ export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings 
     profile: chosen,
     apiUrl,
     apiKeyHeader: { ...header, value: header.value.toLowerCase() },
-    apiKey: resolveApiKey(ambient, chosen.value, apiUrl, config.value),
+    apiKey: resolveApiKey(ambient, found, apiUrl.value, config.value),
     configDir: config,
     dataDir: { ...dataDir, value: resolvePath(cwd, dataDir.value) },
     rpcUrl: pick(undefined, filled(env['FLYWHEEL_RPC_URL']), profile.rpcUrl, null),

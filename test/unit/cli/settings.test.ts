@@ -108,6 +108,13 @@ describe('whoami', () => {
     expect((await row(cli, '--local')).apiKey.value).toBe(null);
   });
 
+  it("sends a profile's key to its own address, whoever names it", async () => {
+    const { cli } = await withProfile();
+    const { value: own } = (await row(cli)).apiUrl;
+    const named = await row(cli, '--api-url', String(own));
+    expect(named).toMatchObject({ apiUrl: { source: 'flag' }, apiKey: { value: 'set', source: 'profile' } });
+  });
+
   it.each(['ftp://a.example', 'https://user:secret@a.example', 'https://a.example/?key=1', 'not a url'])(
     'refuses the address %s',
     async (url) => {
