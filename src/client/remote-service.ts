@@ -66,6 +66,7 @@ function replyFrom<Value>(value: Value, answer: HttpAnswer): Reply<Value> {
   const requestId = headers[REQUEST_ID_HEADER];
   const rateLimit = decodeRateLimit(headers[RATE_LIMIT_HEADER] ?? '');
   const cost = decodeBatchCost(headers[BATCH_COST_HEADER] ?? '');
+  const serverTimeMs = Date.parse(headers['date'] ?? '');
   return {
     value,
     meta: {
@@ -73,6 +74,7 @@ function replyFrom<Value>(value: Value, answer: HttpAnswer): Reply<Value> {
       ...(requestId === undefined ? {} : { requestId }),
       ...(rateLimit === undefined ? {} : { rateLimit }),
       ...(cost === undefined ? {} : { cost }),
+      ...(Number.isNaN(serverTimeMs) ? {} : { serverTimeMs }),
     },
   };
 }

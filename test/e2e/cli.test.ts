@@ -145,6 +145,8 @@ describe('flywheel', () => {
     expect((await flywheel(remote, ...words)).exit).toBe(0);
     const health = JSON.parse((await flywheel(remote, 'doctor')).stdout);
     expect(health.checks.filter(({ ok }: { ok: boolean }) => !ok)).toEqual([]);
+    const checked = health.checks.map(({ name }: { name: string }) => name);
+    expect(checked).toEqual(expect.arrayContaining(['api key', 'service', 'tls', 'clock']));
     const bad = await flywheel(
       { home, env: { ...remote.env, FLYWHEEL_API_KEY: 'fk_wrong' } },
       'batch',

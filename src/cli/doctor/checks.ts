@@ -73,8 +73,11 @@ async function checkService(session: Session, opened: OpenedService): Promise<re
       ? 'answers; no batch is waiting'
       : `answers; batch ${reply.value.id} is ${reply.value.status}`;
   });
+  const { value: apiUrl } = session.settings.apiUrl;
+  const found =
+    apiUrl === null || !service.ok ? [service] : [service, await check('tls', () => tlsOf(apiUrl))];
   const seen = serverTimeMs;
-  if (seen === undefined) return [service];
+  if (seen === undefined) return found;
   const clock = await check('clock', () => {
     const skewMs = session.context.clock.nowMs() - seen;
     if (Math.abs(skewMs) <= MAX_CLOCK_SKEW_MS) return 'agrees with the service';
@@ -86,8 +89,12 @@ async function checkService(session: Session, opened: OpenedService): Promise<re
       },
     );
   });
-  return [service, clock];
+  return [...found, clock];
 }
+
+/** The client speaks plain http to this machine only, and answers nobody whose certificate does not hold. */
+const tlsOf = (apiUrl: string): string =>
+  apiUrl.startsWith('https:') ? 'the certificate holds' : 'none; the address is of this machine';
 
 /** Runs all checks that apply to the settings. */
 export async function runChecks(session: Session): Promise<readonly Finding[]> {
