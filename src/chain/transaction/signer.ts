@@ -1,5 +1,13 @@
 /** Ed25519 keys: what signs, and what checks a signature. The work is done by node:crypto, four times as fast as pure JavaScript. */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto';
+import { promisify } from 'node:util';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
 
@@ -8,7 +16,12 @@ export interface Signer {
   readonly address: Address;
   /** @returns the 64 signature bytes. */
   sign(message: Uint8Array): Uint8Array;
+  /** Signs many at once, on as many cores as there are. @returns the signatures in the order of the messages. */
+  signAll(messages: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
 }
+
+/** Fewer are signed sooner than they are handed to other threads. */
+const FEW_MESSAGES = 8;
 
 /** Bytes of a keypair in the Solana CLI's format: 32 of the seed, then 32 of the public key. */
 export const KEYPAIR_LENGTH_BYTES = 64;
@@ -46,8 +59,17 @@ export function createKeypairSigner(keypair: Uint8Array): Signer {
   return {
     address: addressFromBytes(Uint8Array.from(publicBytes)),
     sign: (message) => sign(null, message, key),
+    signAll: async (messages) =>
+      messages.length < FEW_MESSAGES
+        ? messages.map((message) => sign(null, message, key))
+        : Promise.all(messages.map((message) => signElsewhere(message, key))),
   };
 }
+
+const signElsewhere = promisify(
+  (message: Uint8Array, key: KeyObject, done: (error: Error | null, signature: Buffer) => void) =>
+    sign(null, message, key, done),
+);
 
 /** The 64 bytes of a new random keypair. */
 export function generateKeypair(): Uint8Array {

@@ -16,18 +16,16 @@ const DISTINCT_LIMITS = 1_000_000;
 
 type BurnTerms = Pick<BurnRecord, 'sequence' | 'amount' | 'proofType' | 'proofHash' | 'persistOnchain'>;
 
+/** What signing adds to a burn. */
+type SignedBurn = Pick<BurnRecord, 'signature' | 'transaction' | 'lastValidBlockHeight'>;
+
 /**
- * Builds and signs a burn.
+ * The message of a burn.
  *
  * Two burns of the same amount under the same blockhash would be the same bytes, so the same signature, and the second
  * would never land. The compute limit, which costs nothing, carries the sequence number and keeps them apart.
  */
-export function signBurn(
-  token: TokenRecord,
-  burnWallet: Signer,
-  terms: BurnTerms,
-  recent: RecentBlockhash,
-): Pick<BurnRecord, 'signature' | 'transaction' | 'lastValidBlockHeight'> {
+function burnMessage(token: TokenRecord, terms: BurnTerms, { blockhash }: RecentBlockhash): Uint8Array {
   const instructions: Instruction[] = [
     setComputeUnitLimit(COMPUTE_UNITS + (terms.sequence % DISTINCT_LIMITS)),
   ];
@@ -44,15 +42,33 @@ export function signBurn(
       tokenProgram: tokenProgramAddress(token.tokenProgram),
     }),
   );
-  const message = compileLegacyMessage({
-    payer: token.burnWallet,
-    instructions,
-    blockhash: recent.blockhash,
+  return compileLegacyMessage({ payer: token.burnWallet, instructions, blockhash });
+}
+
+function signed(message: Uint8Array, signer: Signer, { lastValidBlockHeight }: RecentBlockhash): SignedBurn {
+  const { signature, bytes } = signTransaction(message, [signer]);
+  return { signature, transaction: bytes, lastValidBlockHeight };
+}
+
+/** Builds and signs one burn. */
+export const signBurn = (
+  token: TokenRecord,
+  burnWallet: Signer,
+  terms: BurnTerms,
+  recent: RecentBlockhash,
+): SignedBurn => signed(burnMessage(token, terms, recent), burnWallet, recent);
+
+/** Builds and signs many, in their order. */
+export async function signBurns(
+  token: TokenRecord,
+  burnWallet: Signer,
+  burns: readonly BurnTerms[],
+  recent: RecentBlockhash,
+): Promise<readonly SignedBurn[]> {
+  const messages = burns.map((terms) => burnMessage(token, terms, recent));
+  const signatures = await burnWallet.signAll(messages);
+  return messages.map((message, index) => {
+    const sign = (): Uint8Array => signatures[index] ?? burnWallet.sign(message);
+    return signed(message, { ...burnWallet, sign }, recent);
   });
-  const signed = signTransaction(message, [burnWallet]);
-  return {
-    signature: signed.signature,
-    transaction: signed.bytes,
-    lastValidBlockHeight: recent.lastValidBlockHeight,
-  };
 }

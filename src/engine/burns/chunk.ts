@@ -14,7 +14,7 @@ import type { EngineDeps } from '../deps.js';
 import { hasExpired, isExpiry } from '../expiry.js';
 import { dailyCap } from '../limits/daily-cap.js';
 import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
-import { signBurn } from './burn-transaction.js';
+import { signBurn, signBurns } from './burn-transaction.js';
 import { isRefusal, type PreparedBurn, type Refusal } from './prepare-burns.js';
 
 /** Where burns are made. */
@@ -122,15 +122,19 @@ export async function writeIntents(
     day: utcDay(nowMs),
     dateCreated: isoTime(nowMs),
   };
-  const intents = accepted.map(({ index, prepared }, position): BurnIntent => {
-    const terms = {
-      sequence: first + position,
-      amount: prepared.amount,
-      proofType: prepared.request.type,
-      proofHash: prepared.proofHash,
-      persistOnchain: prepared.request.persistOnchain,
-    };
-    return { ...common, ...terms, ...signBurn(token, wallet, terms, recent), index };
+  const terms = accepted.map(({ prepared }, position) => ({
+    sequence: first + position,
+    amount: prepared.amount,
+    proofType: prepared.request.type,
+    proofHash: prepared.proofHash,
+    persistOnchain: prepared.request.persistOnchain,
+  }));
+  const signatures = await signBurns(token, wallet, terms, recent);
+  const intents = accepted.map(({ index }, position): BurnIntent => {
+    const own = terms[position];
+    const signed = signatures[position];
+    invariant(own !== undefined && signed !== undefined, 'Every accepted burn is signed.');
+    return { ...common, ...own, ...signed, index };
   });
   await tx.burns.insertMany(intents);
   return { burns: intents, refusals };
