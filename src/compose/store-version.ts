@@ -17,8 +17,18 @@ export async function openStoreVersion(path: string): Promise<StoreVersion> {
     const { default: Database } = await import('libsql');
     const database = new Database(path, { readonly: true });
     const statement = database.prepare('pragma data_version').raw();
+    let known: number | undefined;
     return {
-      version: () => (statement.get() as readonly [number])[0],
+      version: () => {
+        if (known === undefined) {
+          known = (statement.get() as readonly [number])[0];
+          // Requests of one turn of the event loop came in together; none of them can know of a later write.
+          setImmediate(() => {
+            known = undefined;
+          });
+        }
+        return known;
+      },
       close: () => void database.close(),
     };
   } catch (cause) {
