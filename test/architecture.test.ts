@@ -95,12 +95,12 @@ describe('errors', () => {
   });
 
   it('are all raised somewhere', () => {
-    const all = sources
-      .filter(({ path }) => path !== 'src/errors/codes.ts')
-      .map(({ text }) => text)
+    // To be listed among what may happen is not to happen: lists of codes do not count.
+    const raising = sources
+      .filter(({ path }) => path !== 'src/errors/codes.ts' && path !== 'src/contract/operations.ts')
+      .map(({ text }) => text.replace(/errors: \[[^\]]*\]/g, ''))
       .join('\n');
-    const unused = Object.keys(ERRORS).filter((code) => !new RegExp(`['"]${code}['"]`).test(all));
-    expect(unused).toEqual([]);
+    expect(Object.keys(ERRORS).filter((code) => !raising.includes(`'${code}'`))).toEqual([]);
   });
 
   it('stand in the README, every one', () => {

@@ -110,8 +110,6 @@ export interface BatchRepository {
   get(id: string): Promise<BatchRecord | undefined>;
   /** The newest batch of the token that is not final. */
   current(tokenId: string): Promise<BatchRecord | undefined>;
-  /** Batches that are not final, oldest first. */
-  open(): Promise<readonly BatchRecord[]>;
   countByStatus(): Promise<Readonly<Record<BatchStatus, number>>>;
   setBatchIndex(id: string, batchIndex: bigint, dateUpdated: string): Promise<void>;
   setInitResult(id: string, initResult: InitResult, dateUpdated: string): Promise<void>;

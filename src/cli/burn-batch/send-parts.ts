@@ -5,7 +5,7 @@
  * without burning it twice and goes on from there.
  */
 import type { ElementOutcome } from '../../contract/call.js';
-import type { BurnError, BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
+import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
 import type { Session } from '../command.js';
@@ -13,13 +13,6 @@ import type { OpenedService } from '../context.js';
 import { beginRequest, callWith, isOutcomeKnown, noteReply, type RequestKey, withKey } from '../send.js';
 import { attributeOutcomes } from './attribute.js';
 import { type BurnBatchPart, partKey, splitBurns } from './split.js';
-
-/** All outcomes of a burn-batch. */
-export interface BurnBatchOutcome {
-  readonly result: { readonly success: BurnResult[]; readonly errors: BurnError[] };
-  readonly failures: readonly (ElementOutcome & { readonly status: 'error' })[];
-  readonly idempotencyKey: string;
-}
 
 interface Gathering {
   readonly session: Session;

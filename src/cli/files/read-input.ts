@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { decodeUtf8, parseStrictJson, type StrictJson } from '../../values/strict-json.js';
+import { decodeUtf8 } from '../../values/strict-json.js';
 import type { CliContext } from '../context.js';
 
 /** Largest input file in bytes; V8 holds no longer text. */
@@ -79,15 +79,6 @@ export function inInput<Value>(name: string, parse: () => Value): Value {
     if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
     throw new FlywheelError('ERR_INPUT_INVALID', `${name}: ${error.message}`, { cause: error });
   }
-}
-
-/** An input as JSON, strictly. */
-export async function readInputJson(
-  context: ReadContext,
-  file: string,
-): Promise<StrictJson & { name: string }> {
-  const { name, text } = await readInputText(context, file);
-  return { name, ...inInput(name, () => parseStrictJson(text)) };
 }
 
 /**

@@ -1,6 +1,6 @@
 /** A request's burns from first to last, chunk by chunk; shared by the single burn and the batch. */
 import type { Call, ElementOutcome } from '../../contract/call.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { LEASE_MS } from '../deps.js';
@@ -93,7 +93,7 @@ class Progress {
       const request = await this.#open(tx);
       await writeOutcomes(tx, token.id, [...this.#settled, ...resolved]);
       const at = { balance, recent, nowMs: deps.clock.nowMs() };
-      const intents = await writeIntents(this.#run, tx, request, missing, at);
+      const intents = await this.#recorded(() => writeIntents(this.#run, tx, request, missing, at));
       if (from === 0) this.#run.onRefused?.(intents.refusals);
       return { request, ...intents };
     });
@@ -102,6 +102,21 @@ class Progress {
     this.#announce();
     this.#settled = await settleBurns(this.#run, written.burns, false);
     this.#collect(from, to, [...resolved, ...this.#settled], known, written.refusals);
+  }
+
+  /**
+   * Names the failure to write the first record of a request. Nothing has been burned then, and nothing will be: it is
+   * thrown inside the transaction, which rolls back. Of a later record that could not be said.
+   */
+  async #recorded<Written>(write: () => Promise<Written>): Promise<Written> {
+    try {
+      return await write();
+    } catch (cause) {
+      const isNamed = isFlywheelError(cause) && cause.code !== 'ERR_INTERNAL';
+      if (isNamed || this.#request !== undefined) throw cause;
+      const message = 'The record of the burn could not be written; nothing was burned.';
+      throw new FlywheelError('ERR_CREATE_API_EVENT_FAILED', message, { cause });
+    }
   }
 
   /** Writes the last outcomes and closes the request. */

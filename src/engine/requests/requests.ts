@@ -103,11 +103,6 @@ export async function abandonRequest(deps: EngineDeps, request: RequestRecord): 
   });
 }
 
-/** Forgets a request that moved nothing: it does not use its key up. */
-export async function dropRequest(deps: EngineDeps, request: RequestRecord): Promise<void> {
-  await deps.store.transaction((tx) => tx.requests.remove(request.id));
-}
-
 /** Does an engine that may be alive hold this lease? */
 export function isWorkedOn(
   deps: EngineDeps,

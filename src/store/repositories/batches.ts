@@ -106,7 +106,7 @@ async function update({ db }: Session, id: string, change: Updateable<BatchTable
   expectAffected(numUpdatedRows, 1, `There is no batch ${id}.`);
 }
 
-type Reads = Pick<BatchRepository, 'get' | 'current' | 'open' | 'countByStatus'>;
+type Reads = Pick<BatchRepository, 'get' | 'current' | 'countByStatus'>;
 type Changes = Omit<BatchRepository, keyof Reads | 'insert' | 'transition' | 'addCost'>;
 type Writes = Pick<BatchRepository, 'insert' | 'transition' | 'addCost'>;
 
@@ -124,14 +124,6 @@ const reads = (session: Session): Reads => ({
       .limit(1)
       .executeTakeFirst();
     return row && toRecord(row);
-  },
-
-  async open() {
-    const rows = await selectBatches(session)
-      .where('batches.status', 'in', OPEN)
-      .orderBy('batches.ordinal')
-      .execute();
-    return rows.map(toRecord);
   },
 
   async countByStatus() {

@@ -1,5 +1,6 @@
 /** Burns that are cut off, expire, or are carried on by somebody else: each happens once, and the engine finds out which did. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { homeFiles } from '../../../../src/compose/home.js';
 import { createInstances } from '../../../../src/compose/instances.js';
 import { randomIds } from '../../../../src/values/ids.js';
 import { chainOver } from '../../../support/doubles.js';
@@ -10,6 +11,7 @@ import {
   passBlocks,
   type TestEngine,
 } from '../../../support/engine.js';
+import { rawSqlite } from '../../../support/store.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());
@@ -134,5 +136,31 @@ describe('runBurns', () => {
     );
     expect((await test.engine.status()).burned).toBe(sumTo(3));
     expect(codes.sort()).toEqual([3, ...Array(3).fill('ERR_DUPLICATE_IDEMPOTENCY_KEY')]);
+  });
+});
+
+describe('a burn whose record cannot be written', () => {
+  it('is refused by that name, burns nothing and does not use its key up', async () => {
+    test = await openTestEngine();
+    const { engine, project } = test;
+    const call = project.call({ idempotencyKey: randomIds.uuid() });
+    const height = await test.chain.blockHeight();
+    const { store } = homeFiles(test.dataDir);
+    rawSqlite(
+      store,
+      "create trigger refuse before insert on burns begin select raise(abort, 'no room'); end",
+    );
+    await expect(engine.burn(aBurnRequest(1), call)).rejects.toMatchObject({
+      code: 'ERR_CREATE_API_EVENT_FAILED',
+      status: 400,
+    });
+    await expect(engine.burnBatch(burns(3), call)).rejects.toMatchObject({
+      code: 'ERR_CREATE_API_EVENT_FAILED',
+    });
+    expect(await test.chain.blockHeight()).toBe(height);
+    expect((await engine.status()).usedToday.burn).toBe('0');
+    rawSqlite(store, 'drop trigger refuse');
+    await engine.burn(aBurnRequest(1), call);
+    expect((await engine.status()).burned).toBe('1');
   });
 });

@@ -67,7 +67,6 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.requests.removeDoneBefore('2026'),
     () => tx.batches.get('batch-1'),
     () => tx.batches.current('token-1'),
-    () => tx.batches.open(),
     () => tx.batches.countByStatus(),
     () => tx.batches.setBatchIndex('batch-1', 1n, LATER),
     () => tx.batches.addCost('batch-1', aBatch().cost),
