@@ -41,9 +41,9 @@ const linesOf = (tree: ts.SourceFile, node: ts.Node): number =>
   1;
 
 describe('files', () => {
-  it('have at most 300 lines', () => {
+  it('have at most 320 lines', () => {
     const long = sources.filter(
-      ({ path, text }) => !TABLES.includes(path) && text.split('\n').length - 1 > 300,
+      ({ path, text }) => !TABLES.includes(path) && text.split('\n').length - 1 > 320,
     );
     expect(long.map(({ path }) => path)).toEqual([]);
   });

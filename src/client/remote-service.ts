@@ -1,6 +1,6 @@
 /** The service over HTTP: what is sent, how often, and which outcome the caller is told (contract, section 2.5). */
 
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { Call, Reply } from '../contract/call.js';
 import { decodeBatchCost, decodeRateLimit } from '../contract/header-values.js';
 import {
@@ -14,10 +14,9 @@ import {
 } from '../contract/headers.js';
 import { DEFAULT_MAX_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { OPERATIONS, type Operation } from '../contract/operations.js';
-import { uuidSchema } from '../contract/schemas/scalars.js';
 import type { Service } from '../contract/service.js';
-import { parseInput } from '../contract/validate.js';
-import type { Ids } from '../values/ids.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { type Ids, isUuid } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
 import {
   addressBelow,
@@ -58,7 +57,6 @@ export interface RemoteServiceDeps {
   readonly userAgent?: string;
 }
 
-const batchIdInput = z.strictObject({ batchId: uuidSchema });
 const REQUEST_ID = /^[A-Za-z0-9._~:+/=@-]{1,128}$/;
 
 function replyFrom<Value>(value: Value, answer: HttpAnswer): Reply<Value> {
@@ -136,6 +134,12 @@ class RequestWriter {
   }
 }
 
+/** The path of an operation on one batch. @throws `ERR_BATCH_NOT_FOUND` for what is no id, so that it never becomes part of a path. */
+function batchPath({ path }: Operation, batchId: string): string {
+  if (isUuid(batchId)) return path.replace('{batchId}', batchId);
+  throw new FlywheelError('ERR_BATCH_NOT_FOUND', `There is no batch ${batchId.slice(0, 64)}.`);
+}
+
 const sleepWithTimer = async (ms: number, signal?: AbortSignal): Promise<void> => {
   const { setTimeout } = await import('node:timers/promises');
   await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
@@ -183,11 +187,8 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
       }
       return reply;
     },
-    async getBatch(input, call) {
-      // Checked here too, since the id becomes part of the path.
-      const { batchId } = parseInput(batchIdInput, input);
-      const path = OPERATIONS.getBatch.path.replace('{batchId}', batchId);
-      return send(OPERATIONS.getBatch, call, { path });
+    async getBatch({ batchId }, call) {
+      return send(OPERATIONS.getBatch, call, { path: batchPath(OPERATIONS.getBatch, batchId) });
     },
     currentBatch: (call) => send(OPERATIONS.currentBatch, call),
     initBatch: (body, call) => send(OPERATIONS.initBatch, call, { body }),

@@ -13,6 +13,8 @@ export interface Call {
   /** 1 to 255 visible ASCII characters; a UUID for burn-batch. */
   readonly idempotencyKey?: string;
   readonly requestId?: string;
+  /** Answer from a stored result, or refuse with `ERR_RATE_LIMIT_EXCEEDED`: the limit of fresh requests is used up. */
+  readonly repeatOnly?: boolean;
   /** Aborting stops waiting and stops before the next step; what was submitted goes on. */
   readonly signal?: AbortSignal;
   /** Told of each burn-batch element as soon as its outcome is stored. */

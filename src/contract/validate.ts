@@ -2,8 +2,11 @@
 import type * as z from 'zod';
 import { FlywheelError } from '../errors/flywheel-error.js';
 
-/** Problems that one message lists; more are counted. */
-const MAX_LISTED_PROBLEMS = 100;
+/** Problems that a message of the service lists; more are counted (contract, section 1.3). */
+const MAX_LISTED_PROBLEMS = 20;
+/** Unknown keys that one problem names, and how much of each. */
+const MAX_NAMED_KEYS = 5;
+const MAX_KEY_LENGTH = 64;
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 
@@ -18,40 +21,58 @@ export function pathText(path: readonly PropertyKey[]): string {
   return text;
 }
 
-/** Lines of the form `path: reason`, as one sentence list. */
-export function listProblems(problems: readonly string[]): string {
-  const listed = problems.slice(0, MAX_LISTED_PROBLEMS).join('; ');
-  const rest = problems.length - MAX_LISTED_PROBLEMS;
+/**
+ * Lines of the form `path: reason`, as one sentence list.
+ * @param most - lines that are listed. @default 20
+ */
+export function listProblems(problems: readonly string[], most = MAX_LISTED_PROBLEMS): string {
+  const listed = problems.slice(0, most).join('; ');
+  const rest = problems.length - most;
   return rest > 0 ? `${listed}; and ${rest} more` : listed;
 }
 
-function issueText(issue: z.core.$ZodIssue): string {
-  const path = pathText(issue.path);
-  const reason =
-    issue.code === 'unrecognized_keys'
-      ? `unknown key ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`
-      : issue.message;
-  return path === '' ? reason : `${path}: ${reason}`;
+function unknownKeys(keys: readonly string[]): string {
+  const named = keys.slice(0, MAX_NAMED_KEYS).map((key) => JSON.stringify(key.slice(0, MAX_KEY_LENGTH)));
+  const rest = keys.length - named.length;
+  return `unknown key ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-/** Every problem of a value, or its checked form. */
+/** One thing that is wrong with a value; the reason has no full stop. */
+export interface ShapeIssue {
+  readonly path: readonly PropertyKey[];
+  readonly reason: string;
+}
+
+const toIssue = (issue: z.core.$ZodIssue): ShapeIssue => ({
+  path: issue.path,
+  reason: issue.code === 'unrecognized_keys' ? unknownKeys(issue.keys) : issue.message,
+});
+
+/** `path: reason`. */
+export function issueText({ path, reason }: ShapeIssue): string {
+  const place = pathText(path);
+  return place === '' ? reason : `${place}: ${reason}`;
+}
+
+/** Everything that is wrong with a value, or its checked form. */
 export function checkInput<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
-): { readonly value: z.infer<Schema> } | { readonly problems: readonly string[] } {
+): { readonly value: z.infer<Schema> } | { readonly issues: readonly ShapeIssue[] } {
   const parsed = schema.safeParse(value);
-  return parsed.success ? { value: parsed.data } : { problems: parsed.error.issues.map(issueText) };
+  return parsed.success ? { value: parsed.data } : { issues: parsed.error.issues.map(toIssue) };
 }
+
+/** The error of a request whose shape is wrong. @param problems - `path: reason` each, without a full stop. */
+export const invalidRequest = (problems: readonly string[]): FlywheelError =>
+  new FlywheelError('ERR_INVALID_REQUEST', `The request is not valid: ${listProblems(problems)}.`);
 
 /**
  * The checked form of a value.
- * @throws `ERR_INVALID_REQUEST` naming the path of every problem.
+ * @throws `ERR_INVALID_REQUEST` naming the path of the first problems.
  */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
   const checked = checkInput(schema, value);
   if ('value' in checked) return checked.value;
-  throw new FlywheelError(
-    'ERR_INVALID_REQUEST',
-    `The request is not valid: ${listProblems(checked.problems)}.`,
-  );
+  throw invalidRequest(checked.issues.map(issueText));
 }

@@ -133,8 +133,8 @@ export interface BatchRecord {
   /** The init request that made it. */
   readonly requestId: string;
   readonly status: BatchStatus;
-  /** Index within the multisig; `null` until the set-up has reserved one. */
-  readonly batchIndex: bigint | null;
+  /** Index within the multisig; until the set-up has opened the batch on chain another may take it. */
+  readonly batchIndex: bigint;
   readonly pipelines: readonly PlannedPipeline[];
   /** Day on whose caps its amounts are reserved. */
   readonly day: UtcDay;

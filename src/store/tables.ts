@@ -105,7 +105,7 @@ export interface BatchTable {
   key_id: string;
   request_id: string;
   status: BatchStatus;
-  batch_index: U64Text | null;
+  batch_index: U64Text;
   day: string;
   init_result: JsonText | null;
   execute_result: JsonText | null;

@@ -1,10 +1,16 @@
 /** JSON values, and their one canonical text (RFC 8785) from which proofs and requests are hashed. */
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { InexactNumber } from './inexact-number.js';
 
-export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+/** What JSON text holds; a number that a double cannot carry is an {@link InexactNumber}. */
+export type JsonValue = null | boolean | number | string | InexactNumber | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
+
+/** Is it a JSON object, and not a list, null or a number that had to be kept as text? */
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof InexactNumber);
 
 /** Deepest nesting that is read or written anywhere; deeper input is refused, not followed. */
 export const MAX_JSON_DEPTH = 64;
@@ -23,8 +29,28 @@ function quote(text: string): string {
 
 interface Rules {
   readonly quote: (text: string) => string;
+  readonly number: (value: number | InexactNumber) => string;
   readonly maxDepth: number;
 }
+
+/** A number as ECMAScript writes it. */
+function numberText(value: number | InexactNumber): string {
+  if (value instanceof InexactNumber) throw inexact(value.text);
+  if (Number.isFinite(value)) return JSON.stringify(value);
+  throw new FlywheelError('ERR_INVALID_REQUEST', `JSON has no number ${String(value)}.`);
+}
+
+/** As {@link numberText}, of those integers only that no other integer can have been written for. */
+function exactNumberText(value: number | InexactNumber): string {
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) throw inexact(String(value));
+  return numberText(value);
+}
+
+const inexact = (text: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_INVALID_REQUEST',
+    `The number ${text.slice(0, 40)} is not kept exactly by JSON readers; write it as text.`,
+  );
 
 /**
  * The canonical text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, no white space, numbers as ECMAScript
@@ -34,27 +60,40 @@ interface Rules {
  * nesting beyond {@link MAX_JSON_DEPTH}.
  */
 export const canonicalJson = (value: JsonValue): string =>
-  write(value, 0, { quote, maxDepth: MAX_JSON_DEPTH });
+  write(value, 0, { quote, number: numberText, maxDepth: MAX_JSON_DEPTH });
+
+/**
+ * The canonical text of a proof. Two proofs with different numbers never have the same text: integers beyond 2^53 are
+ * refused, because different ones are the same double.
+ *
+ * @throws `ERR_INVALID_REQUEST` as {@link canonicalJson}, and for a number that is to be written as text.
+ */
+export const proofText = (proof: JsonObject): string =>
+  write(proof, 0, { quote, number: exactNumberText, maxDepth: MAX_JSON_DEPTH });
 
 /** Levels of a request around the proofs in it, which are judged by themselves. */
 const WRAPPING_LEVELS = 8;
 
 /**
  * A text that is the same for equal values only, made as {@link canonicalJson} makes its own, but also of half surrogate
- * pairs (escaped) and of what wraps a value of the greatest depth: a request is told apart before its parts are judged.
+ * pairs (escaped), of numbers that JSON does not have, and of what wraps a value of the greatest depth: a request is told apart before its parts are judged.
  */
 export const distinctText = (value: JsonValue): string =>
-  write(value, 0, { quote: JSON.stringify, maxDepth: MAX_JSON_DEPTH + WRAPPING_LEVELS });
+  write(value, 0, {
+    quote: JSON.stringify,
+    number: (number) => (number instanceof InexactNumber ? number.text : String(number)),
+    maxDepth: MAX_JSON_DEPTH + WRAPPING_LEVELS,
+  });
 
 function write(value: JsonValue, depth: number, rules: Rules): string {
   if (depth > rules.maxDepth) {
     throw new FlywheelError('ERR_INVALID_REQUEST', `JSON is nested deeper than ${rules.maxDepth} levels.`);
   }
+  if (typeof value === 'number' || value instanceof InexactNumber) return rules.number(value);
   if (typeof value === 'object' && value !== null) return writeNested(value, depth, rules);
   if (typeof value === 'string') return rules.quote(value);
-  if (value === null || typeof value === 'boolean' || Number.isFinite(value)) return JSON.stringify(value);
-  const what = typeof value === 'number' ? `number ${String(value)}` : `value of type ${typeof value}`;
-  throw new FlywheelError('ERR_INVALID_REQUEST', `JSON has no ${what}.`);
+  if (value === null || typeof value === 'boolean') return JSON.stringify(value);
+  throw new FlywheelError('ERR_INVALID_REQUEST', `JSON has no value of type ${typeof value}.`);
 }
 
 function writeNested(value: readonly JsonValue[] | JsonObject, depth: number, rules: Rules): string {
@@ -63,6 +102,8 @@ function writeNested(value: readonly JsonValue[] | JsonObject, depth: number, ru
   }
   const object = value as JsonObject;
   const fields = Object.keys(object)
+    // As JSON.stringify does, so that a value in this process is the same as its JSON text.
+    .filter((key) => object[key] !== undefined)
     .sort()
     .map((key) => `${rules.quote(key)}:${write(object[key] as JsonValue, depth + 1, rules)}`);
   return `{${fields.join(',')}}`;

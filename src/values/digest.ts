@@ -1,6 +1,6 @@
 /** SHA-256 digests, as lowercase hex. */
 import { hash } from 'node:crypto';
-import { canonicalJson, distinctText, type JsonObject, type JsonValue } from './canonical-json.js';
+import { distinctText, type JsonObject, type JsonValue, proofText } from './canonical-json.js';
 
 declare const brand: unique symbol;
 
@@ -12,8 +12,11 @@ export const isSha256 = (text: string): text is Sha256 => /^[0-9a-f]{64}$/.test(
 /** SHA-256 of bytes, or of text in UTF-8. */
 export const sha256 = (data: Uint8Array | string): Sha256 => hash('sha256', data, 'hex') as Sha256;
 
-/** The hash of a proof: SHA-256 of its canonical JSON (contract, section 1.6). */
-export const proofHash = (proof: JsonObject): Sha256 => sha256(canonicalJson(proof));
+/**
+ * The hash of a proof: SHA-256 of its canonical JSON (contract, section 1.6).
+ * @throws `ERR_INVALID_REQUEST` for a proof that has none, see {@link proofText}.
+ */
+export const proofHash = (proof: JsonObject): Sha256 => sha256(proofText(proof));
 
 /** What tells one request body from another: SHA-256 of a text that only equal bodies have. */
 export const fingerprint = (body: JsonValue): Sha256 => sha256(distinctText(body));

@@ -112,7 +112,7 @@ async function bareBatchMs(opened: TestEngine): Promise<number> {
 
 /** The vault messages that the engine would make, by way of its own planner. */
 async function planned({ store, project }: TestEngine) {
-  const { planBatch } = await import('../../src/engine/batches/plan-batch.js');
+  const { planPipeline } = await import('../../src/engine/batches/plan-batch.js');
   const { tokenProgramAddress } = await import('../../src/chain/programs.js');
   const { sha256 } = await import('../../src/values/digest.js');
   return store.read(async (tx) => {
@@ -124,11 +124,15 @@ async function planned({ store, project }: TestEngine) {
       proofHash: sha256(payload),
       actions: actions as never,
     }));
-    const plan = planBatch({
-      pipelines: sources,
+    const input = {
       token: { ...token, tokenProgram: tokenProgramAddress(token.tokenProgram) },
       flywheel,
+    };
+    const messages = sources.map((source) => {
+      const plan = planPipeline(source, input);
+      if (typeof plan === 'string') throw new Error(plan);
+      return plan.message;
     });
-    return { flywheel, messages: plan.map(({ message }) => message) };
+    return { flywheel, messages };
   });
 }

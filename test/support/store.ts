@@ -154,7 +154,7 @@ export const aBatch = (more: Partial<BatchRecord> = {}): BatchRecord => ({
   keyId: 'key-1',
   requestId: 'request-1',
   status: 'AVAILABLE_TO_QUEUE',
-  batchIndex: null,
+  batchIndex: 1n,
   pipelines: [
     {
       type: 'PRODUCT_BUY',

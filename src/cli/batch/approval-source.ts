@@ -4,11 +4,11 @@ import { resolve } from 'node:path';
 import type { Batch } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
+import { isJsonObject } from '../../values/canonical-json.js';
 import { isUuid, type Uuid } from '../../values/ids.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
 import { inInput, inputError, readInputText } from '../files/read-input.js';
-import { isJsonObject } from '../input/proof.js';
 import { callWith } from '../send.js';
 
 /** Which batch, as the service calls it and as the chain does. */

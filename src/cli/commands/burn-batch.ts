@@ -121,6 +121,7 @@ export const command: CommandSpec = {
     },
   ],
   details: [
+    'Deprecated by the service, for v1 tokens only; new work uses `flywheel batch run`.',
     'Each element is { "type": text, "proof": object, "burnAmount": number, "persistOnchain": true|false }.',
     'The whole file is checked before anything is sent; more than 1,000 elements go out as several requests.',
   ],

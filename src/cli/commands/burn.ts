@@ -1,5 +1,6 @@
 /** `flywheel burn`: one burn from options. */
 import type { BurnRequest } from '../../contract/schemas/burn.js';
+import { MAX_PROOF_TYPE_LENGTH } from '../../contract/schemas/scalars.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
 import { type CommandSpec, type Invocation, inSteps, type Session } from '../command.js';
@@ -21,7 +22,8 @@ async function parse(invocation: Invocation, { context }: Session): Promise<Inpu
   const amount = readAmountText(invocation.requiredOption('amount'));
   if ('problem' in amount) throw inputError('--amount', amount.problem);
   const type = invocation.requiredOption('type');
-  if (type === '' || type.length > 64) throw inputError('--type', 'expected 1 to 64 characters');
+  if (type === '' || type.length > MAX_PROOF_TYPE_LENGTH)
+    throw inputError('--type', `expected 1 to ${MAX_PROOF_TYPE_LENGTH} characters`);
   const text = await readOptionText(context, '--proof', invocation.requiredOption('proof'));
   return {
     givenKey,
@@ -45,6 +47,7 @@ async function run(session: Session, { request, givenKey }: Input) {
 }
 
 export const command: CommandSpec = {
+  details: ['Deprecated by the service, for v1 tokens only; new work uses `flywheel batch run`.'],
   options: [
     { flags: '--type <type>', description: 'proof type, one of the flywheel', required: true },
     {
@@ -62,7 +65,6 @@ export const command: CommandSpec = {
     'ERR_UNAUTHORIZED',
     'ERR_KEY_SCOPES_UNAUTHORIZED',
     'ERR_INVALID_PROOF',
-    'ERR_INSUFFICIENT_FUNDS',
     'ERR_DAILY_LIMIT_EXCEEDED',
     'ERR_BURN_TOKENOMICS_FAILED',
     'ERR_OUTCOME_UNKNOWN',

@@ -2,16 +2,16 @@
  * A file of burns → checked requests: a JSON array, or NDJSON with one object a line. Every problem of the whole file is
  * reported at once, and nothing is sent before the file is known to be good.
  */
-import { type BurnRequest, burnRequestSchema } from '../../contract/schemas/burn.js';
-import { checkInput, pathText } from '../../contract/validate.js';
+import { type BurnRequest, writtenBurnSchema } from '../../contract/schemas/burn.js';
+import { checkInput, issueText, pathText } from '../../contract/validate.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { JsonValue } from '../../values/canonical-json.js';
+import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { parseStrictJson, type StrictJson } from '../../values/strict-json.js';
 import { inInput, inputError, type NamedText } from '../files/read-input.js';
 import { readAmountText } from './amount.js';
 import { checkDecimals } from './decimals.js';
 import { Problems } from './problems.js';
-import { isJsonObject, proofProblem } from './proof.js';
+import { proofProblem } from './proof.js';
 
 /** What a file of burns holds. */
 export interface BurnsFile {
@@ -120,11 +120,11 @@ function readBurn(
   const prepared = isJsonObject(element) ? withNumberAmount(element, AMOUNT, place, problems) : element;
   for (const text of inexactAmounts)
     problems.add(`${place}.${AMOUNT}`, `${text} is not exact as a JSON number; write it as a decimal string`);
-  const checked = checkInput(burnRequestSchema, prepared);
-  if ('problems' in checked) {
+  const checked = checkInput(writtenBurnSchema, prepared);
+  if ('issues' in checked) {
     // An amount that was text has been complained of already.
     const known = problems.count > before;
-    for (const problem of checked.problems)
+    for (const problem of checked.issues.map(issueText))
       if (!(known && problem.startsWith(`${AMOUNT}:`))) problems.addAt(place, problem);
     return [];
   }

@@ -8,15 +8,15 @@ import {
   type Pipeline,
   pipelineSchema,
 } from '../../contract/schemas/batch.js';
-import { checkInput, pathText } from '../../contract/validate.js';
+import { checkInput, issueText, pathText } from '../../contract/validate.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
-import { canonicalJson, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
+import { isJsonObject, type JsonObject, type JsonValue, proofText } from '../../values/canonical-json.js';
 import { parseStrictJson, type StrictJson } from '../../values/strict-json.js';
 import { inInput, inputError, type NamedText } from '../files/read-input.js';
 import { withNumberAmount } from './burns-file.js';
 import { checkDecimals } from './decimals.js';
 import { Problems } from './problems.js';
-import { isJsonObject, proofProblem } from './proof.js';
+import { proofProblem } from './proof.js';
 
 /**
  * Reads and checks a whole file of pipelines.
@@ -66,8 +66,8 @@ function readPipeline(
   const prepared = isJsonObject(item) ? prepare(item, place, problems) : item;
   const complained = problems.count > before;
   const checked = checkInput(pipelineSchema, prepared);
-  if ('problems' in checked) {
-    for (const problem of checked.problems)
+  if ('issues' in checked) {
+    for (const problem of checked.issues.map(issueText))
       if (!(complained && /\.amount: /.test(problem))) problems.addAt(place, problem);
     return [];
   }
@@ -107,7 +107,7 @@ function payloadText(payload: JsonObject, place: string, problems: Problems): st
   try {
     const reason = proofProblem(payload);
     if (reason !== undefined) problems.add(`${place}.payload`, reason);
-    return canonicalJson(payload);
+    return proofText(payload);
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
     problems.add(`${place}.payload`, error.message.replace(/\.$/, ''));

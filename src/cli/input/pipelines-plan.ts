@@ -2,10 +2,10 @@
 import { digestText, pipelinesDigest, type SourcePipeline } from '../../chain/approval/pipelines.js';
 import type { Pipeline, SupportedAction } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { isJsonObject } from '../../values/canonical-json.js';
 import { proofHash } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { sumAmounts } from '../burn-batch/totals.js';
-import { isJsonObject } from './proof.js';
 
 /** What init would be asked for; amounts are whole tokens as decimal text. */
 export interface PipelinesPlan {

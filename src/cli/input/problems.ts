@@ -36,7 +36,7 @@ export class Problems {
   throwIfAny(): void {
     if (this.#count === 0) return;
     const more = this.#count - this.#kept.length;
-    const list = listProblems([...this.#kept, ...Array.from({ length: more }, () => '')]);
+    const list = listProblems([...this.#kept, ...Array.from({ length: more }, () => '')], MAX_KEPT);
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `${this.#name}: ${this.#count} problem${this.#count === 1 ? '' : 's'}; nothing was sent: ${list}.`,

@@ -1,17 +1,13 @@
 /** Text → proof: a JSON object without duplicate keys, no larger than the contract allows. */
 import { MAX_PROOF_BYTES } from '../../contract/limits.js';
-import { canonicalJson, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
+import { isJsonObject, type JsonObject, type JsonValue, proofText } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { inInput, inputError, type NamedText } from '../files/read-input.js';
-
-/** Is it a JSON object, not a list and not null? */
-export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What is wrong with a proof, without a full stop; `undefined` when nothing is. */
 export function proofProblem(proof: JsonValue | undefined): string | undefined {
   if (!isJsonObject(proof)) return 'expected a JSON object';
-  const size = Buffer.byteLength(canonicalJson(proof));
+  const size = Buffer.byteLength(proofText(proof));
   return size > MAX_PROOF_BYTES
     ? `the proof has ${size} bytes; at most ${MAX_PROOF_BYTES} are allowed`
     : undefined;

@@ -1,4 +1,5 @@
 /** Options that take an amount or a proof type. */
+import { MAX_PROOF_TYPE_LENGTH } from '../../contract/schemas/scalars.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Invocation } from '../command.js';
 
@@ -49,8 +50,11 @@ export function integerOption(
  */
 export function proofTypes(invocation: Invocation): readonly string[] {
   const types = [...new Set(invocation.list('proofType'))];
-  const bad = types.find((type) => type === '' || type.length > 64);
+  const bad = types.find((type) => type === '' || type.length > MAX_PROOF_TYPE_LENGTH);
   if (bad !== undefined)
-    throw new FlywheelError('ERR_INPUT_INVALID', '--proof-type: a proof type has 1 to 64 characters.');
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `--proof-type: a proof type has 1 to ${MAX_PROOF_TYPE_LENGTH} characters.`,
+    );
   return types;
 }

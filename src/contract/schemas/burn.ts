@@ -1,10 +1,8 @@
 /** Wire shapes of the two burn operations (service specification, sections 2.1 to 2.3). */
 import * as z from 'zod';
-import type { JsonObject } from '../../values/canonical-json.js';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
+import { InexactNumber } from '../../values/inexact-number.js';
 import { amountSchema, dateTimeSchema, hashSchema, proofTypeSchema, txHashSchema } from './scalars.js';
-
-const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Any JSON object; kept as it is, key by key, so that its hash is the client's. */
 export const proofSchema = z.custom<JsonObject>(isJsonObject, 'expected a JSON object').meta({
@@ -13,8 +11,9 @@ export const proofSchema = z.custom<JsonObject>(isJsonObject, 'expected a JSON o
   examples: [{ orderId: 'A-1001' }],
 });
 
+/** A burn whose values are in range too; other properties are ignored. */
 export const burnRequestSchema = z
-  .strictObject({
+  .object({
     type: proofTypeSchema,
     proof: proofSchema,
     burnAmount: amountSchema,
@@ -24,6 +23,25 @@ export const burnRequestSchema = z
   })
   .meta({ id: 'BurnRequest' });
 export type BurnRequest = z.infer<typeof burnRequestSchema>;
+
+/** The same from a person's hand: another key is most likely a slip, and is refused. */
+export const writtenBurnSchema = burnRequestSchema.strict();
+
+/**
+ * The structure alone of a burn: fields and their JSON types. Values are judged element by element, in answer to which a
+ * burn-batch as a whole succeeds (service specification, sections 4.2 and 7).
+ */
+export const burnShapeSchema = z.object({
+  type: z.string('expected text'),
+  proof: z.custom<JsonValue>((value) => value !== undefined, 'expected a JSON object'),
+  burnAmount: z.custom<number | InexactNumber>(
+    (value) => typeof value === 'number' || value instanceof InexactNumber,
+    'expected a number',
+  ),
+  persistOnchain: z.boolean('expected true or false'),
+});
+export const burnShapesSchema = z.array(burnShapeSchema);
+export type BurnShape = z.infer<typeof burnShapeSchema>;
 
 /** Elements that one burn-batch may hold, unless configured (contract, section 1.6). */
 export const MAX_BURN_BATCH_ELEMENTS = 1_000;
@@ -49,7 +67,9 @@ export const burnErrorSchema = z
   .object({
     message: z.string(),
     type: z.string().meta({ description: 'Error code of this failure.', examples: ['ERR_INVALID_PROOF'] }),
-    proof: proofSchema,
+    proof: z
+      .custom<JsonValue>((value) => value !== undefined, 'expected a JSON object')
+      .meta({ description: 'The proof as it was sent.', type: 'object' }),
     proofType: z.string(),
   })
   .meta({ id: 'BurnError' });

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { isAddress } from '../../values/address.js';
 import { isUuid } from '../../values/ids.js';
+import { InexactNumber } from '../../values/inexact-number.js';
 
 export const uuidSchema = z
   .string()
@@ -20,7 +21,12 @@ export const addressSchema = z
  * An amount in whole tokens as a JSON number. Decimals beyond the mint's are refused by the engine, which knows the mint.
  */
 export const amountSchema = z
-  .number('expected a positive number')
+  .number({
+    error: ({ input }) =>
+      input instanceof InexactNumber
+        ? `${input.text.slice(0, 40)} is not kept exactly by a JSON number`
+        : 'expected a positive number',
+  })
   .positive('expected a positive number')
   .meta({
     description: 'Amount in whole tokens, positive, at most as many decimals as the mint has.',
@@ -47,10 +53,13 @@ export const hashSchema = z.string().meta({
 
 export const txHashSchema = z.string().meta({ description: 'Transaction signature, base58.' });
 
+/** Characters of a proof type at most. */
+export const MAX_PROOF_TYPE_LENGTH = 64;
+
 export const proofTypeSchema = z
   .string()
   .min(1, 'expected a proof type')
-  .max(64, 'a proof type has at most 64 characters')
+  .max(MAX_PROOF_TYPE_LENGTH, `a proof type has at most ${MAX_PROOF_TYPE_LENGTH} characters`)
   .meta({
     description: 'Proof type identifier; allowed values are defined per project and per API key.',
     examples: ['PRODUCT_BUY'],

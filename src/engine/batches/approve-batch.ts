@@ -11,7 +11,7 @@ import {
 import { encode } from '../../chain/squads/layouts/codec.js';
 import { argumentMessage } from '../../chain/squads/layouts/message.js';
 import { describeTransactionError } from '../../chain/transaction/program-errors.js';
-import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
 import { isExpiry } from '../expiry.js';
@@ -59,7 +59,6 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
  * @throws `ERR_BATCH_EXECUTE_FAILED` when anything on chain differs from the plan.
  */
 async function readOnChain({ deps, scene, batch }: ApproveInput): Promise<OnChain> {
-  invariant(batch.batchIndex !== null, 'A finalized batch has an index.');
   const accounts = await deps.chain.getAccounts(
     batchAccounts(scene, batch.batchIndex, batch.pipelines.length),
   );
@@ -103,7 +102,7 @@ async function landOwnerApproval(
     if (isExpiry(rejection)) {
       throw new FlywheelError(
         'ERR_APPROVAL_EXPIRED',
-        `The blockhash of the signed approval of batch ${batch.id} is too old, and it has not landed.`,
+        `The blockhash of the signed approval of batch ${batch.id} is too old, and it has not landed. Approve again: POST /v1/flywheel/batch/${batch.id}/approval gives a fresh one, as \`flywheel batch approve ${batch.id}\` does.`,
       );
     }
     const reason = describeTransactionError(rejection.error, rejection.logs);
@@ -131,7 +130,6 @@ async function landOwnerApproval(
 }
 
 async function landOperatorApproval({ deps, scene, batch, stored }: ApproveInput): Promise<void> {
-  invariant(batch.batchIndex !== null, 'A finalized batch has an index.');
   const phase = await runPhase(deps, {
     batchId: batch.id,
     phase: 'OPERATOR_APPROVAL',

@@ -23,7 +23,7 @@ export function batchView(record: BatchRecord, { token, flywheel }: Owner): Batc
     tokenId: record.tokenId,
     mintAddress: token.mintAddress,
     status: record.status,
-    batchIndex: record.batchIndex?.toString() ?? '',
+    batchIndex: record.batchIndex.toString(),
     vaultIndex: flywheel.vaultIndex.toString(),
     multisig: flywheel.multisig,
     vaultAddress: flywheel.vaultAddress,

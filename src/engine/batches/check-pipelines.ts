@@ -1,30 +1,45 @@
-/** Pipelines as they came → pipelines that may be compiled, or every reason why not, each with pipeline and action index. */
+/** Pipelines as they came → pipelines that may be compiled, and every reason why not, each with pipeline and action index. */
 import { isOnCurve } from '../../chain/squads/layouts/curve.js';
-import type { InitBatchRequest, Pipeline, SupportedAction } from '../../contract/schemas/batch.js';
+import { type Action, pipelineSchema, type SupportedAction } from '../../contract/schemas/batch.js';
 import type { Scope } from '../../contract/schemas/scalars.js';
-import { listProblems } from '../../contract/validate.js';
+import { checkInput, invalidRequest, listProblems, pathText } from '../../contract/validate.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { TokenRecord } from '../../store/records.js';
 import { address, addressBytes } from '../../values/address.js';
-import type { JsonObject, JsonValue } from '../../values/canonical-json.js';
+import { isJsonObject } from '../../values/canonical-json.js';
 import type { Sha256 } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
 import { type Principal, permitsProofType } from '../auth/authenticate.js';
 import { hashProof } from '../burns/prepare-burns.js';
 import type { EngineLimits } from '../deps.js';
+import { createPause } from '../pause.js';
+import { MAX_ACTIONS_LOOKED_AT } from './plan-batch.js';
 
 export interface CheckedPipeline {
   readonly type: string;
   readonly payload: string;
   readonly proofHash: Sha256;
+  /** The first ones, more than fit into a transaction. */
   readonly actions: readonly SupportedAction[];
+  /** Of all actions, also of those that are left out. */
+  readonly actionCount: number;
 }
 
-interface Problem {
+/** Why a batch is refused; `text` names the place and has no full stop. */
+export interface Problem {
   readonly code: ErrorCode;
   readonly text: string;
+}
+
+/** What of a request can be planned, and what is wrong with it. */
+export interface CheckedRequest {
+  /** By the index in the request; a pipeline with a problem is missing. */
+  readonly pipelines: ReadonlyMap<number, CheckedPipeline>;
+  readonly problems: readonly Problem[];
+  /** Base units that all sound actions together burn and airdrop, those of pipelines with a problem too. */
+  readonly asked: { readonly burn: bigint; readonly airdrop: bigint };
 }
 
 const SCOPE_OF_ACTION: Readonly<Record<SupportedAction['action'], Scope | null>> = {
@@ -33,108 +48,162 @@ const SCOPE_OF_ACTION: Readonly<Record<SupportedAction['action'], Scope | null>>
   MEMO: null,
 };
 
-/**
- * Checks types, proofs, scopes, amounts and addresses of every pipeline.
- * @throws the code that all problems share, or `ERR_INVALID_REQUEST` when they differ; the message lists all of them.
- */
-export function checkPipelines(
-  principal: Principal,
-  token: TokenRecord,
-  { pipelines }: InitBatchRequest,
-  limits: EngineLimits,
-): readonly CheckedPipeline[] {
-  if (pipelines.length > limits.maxPipelines) {
-    throw new FlywheelError(
-      'ERR_INVALID_REQUEST',
-      `A batch has at most ${limits.maxPipelines} pipelines, got ${pipelines.length}.`,
-    );
-  }
-  const problems: Problem[] = [];
-  const checked = pipelines.map((pipeline, index): CheckedPipeline => {
-    const where = `pipelines[${index}]`;
-    const proofHash = checkProof(principal, pipeline, limits, where, problems);
-    const actions = pipeline.actions.flatMap((action, position) => {
-      const problem = actionProblem(principal, token, action);
-      if (problem === undefined) return [action as SupportedAction];
-      problems.push({ code: problem.code, text: `${where}.actions[${position}]: ${problem.text}` });
-      return [];
-    });
-    return { type: pipeline.type, payload: pipeline.payload, proofHash, actions };
-  });
-  if (problems.length > 0) throw problemsError(problems);
-  return checked;
-}
-
-function problemsError(problems: readonly Problem[]): FlywheelError {
+/** The error of a refused batch: the code that all problems share, or `ERR_INVALID_REQUEST` when they differ. */
+export function batchRefused(problems: readonly Problem[]): FlywheelError {
   const codes = new Set(problems.map(({ code }) => code));
   const [only] = codes;
   const code = codes.size === 1 && only !== undefined ? only : 'ERR_INVALID_REQUEST';
-  return new FlywheelError(
-    code,
-    `The batch is refused and nothing was created: ${listProblems(problems.map(({ text }) => text))}.`,
-  );
+  const list = listProblems(problems.map(({ text }) => text));
+  return new FlywheelError(code, `The batch is refused and nothing was created: ${list}.`);
 }
 
-const NO_HASH = '' as Sha256;
-
-function checkProof(
-  principal: Principal,
-  pipeline: Pipeline,
-  limits: EngineLimits,
-  where: string,
-  problems: Problem[],
-): Sha256 {
-  if (!permitsProofType(principal, pipeline.type)) {
-    const text = `${where}.type: the proof type ${JSON.stringify(pipeline.type)} is not known or not permitted for this key`;
-    problems.push({ code: 'ERR_INVALID_PROOF', text });
-  }
-  try {
-    return hashProof(payloadObject(pipeline.payload), limits);
-  } catch (error) {
-    const reason = (error as Error).message.replace(/\.$/, '');
-    problems.push({ code: 'ERR_INVALID_PROOF', text: `${where}.payload: ${reason}` });
-    return NO_HASH;
-  }
+/**
+ * The list of pipelines in a request, before any of them is looked at.
+ * @throws `ERR_INVALID_REQUEST` when there is none, or none of a length that is allowed.
+ */
+export function pipelineList(request: unknown, { maxPipelines: most }: EngineLimits): readonly unknown[] {
+  if (!isJsonObject(request)) throw invalidRequest(['expected { "pipelines": [ … ] }']);
+  const { pipelines, ...others } = request;
+  if (!Array.isArray(pipelines)) throw invalidRequest(['pipelines: expected a list of pipelines']);
+  const problems = Object.keys(others)
+    .slice(0, 1)
+    .map((key) => `unknown key ${JSON.stringify(key.slice(0, 64))}`);
+  if (pipelines.length === 0) problems.push('pipelines: expected at least one pipeline');
+  if (pipelines.length > most)
+    problems.push(`pipelines: a batch has at most ${most} pipelines, got ${pipelines.length}`);
+  if (problems.length > 0) throw invalidRequest(problems);
+  return pipelines;
 }
 
-function payloadObject(payload: string): JsonObject {
-  const { value } = parseStrictJson(payload);
-  if (isObject(value)) return value;
-  throw new FlywheelError('ERR_INVALID_PROOF', 'expected a JSON object as text');
-}
-
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function actionProblem(
+/** Checks shapes, types, proofs, scopes, amounts and addresses of every pipeline. */
+export async function checkPipelines(
   principal: Principal,
   token: TokenRecord,
-  action: Pipeline['actions'][number],
-): Problem | undefined {
-  if (!isSupported(action)) {
-    return { code: 'ERR_ACTION_NOT_SUPPORTED', text: `the action ${action.action} is not available` };
+  list: readonly unknown[],
+  limits: EngineLimits,
+): Promise<CheckedRequest> {
+  const pause = createPause();
+  const checks = new PipelineChecks(principal, token, limits);
+  const pipelines = new Map<number, CheckedPipeline>();
+  for (const [index, value] of list.entries()) {
+    const checked = checks.check(value, `pipelines[${index}]`);
+    if (checked !== undefined) pipelines.set(index, checked);
+    await pause();
   }
-  const scope = SCOPE_OF_ACTION[action.action];
-  if (scope !== null && !principal.key.scopes.includes(scope)) {
-    return {
-      code: 'ERR_KEY_SCOPES_UNAUTHORIZED',
-      text: `${action.action} needs a key with the scope \`${scope}\``,
-    };
-  }
-  if (action.action === 'MEMO') return undefined;
-  try {
-    tokenAmountFromNumber(action.amount, token.decimals);
-  } catch (error) {
-    return { code: 'ERR_INVALID_REQUEST', text: (error as Error).message.replace(/\.$/, '') };
-  }
-  return action.action === 'AIRDROP' ? recipientProblem(action.toAddress) : undefined;
+  return { pipelines, problems: checks.problems, asked: checks.asked };
 }
 
-const isSupported = (action: Pipeline['actions'][number]): action is SupportedAction =>
+class PipelineChecks {
+  readonly problems: Problem[] = [];
+  readonly asked = { burn: 0n, airdrop: 0n };
+  readonly #principal: Principal;
+  readonly #token: TokenRecord;
+  readonly #limits: EngineLimits;
+
+  constructor(principal: Principal, token: TokenRecord, limits: EngineLimits) {
+    this.#principal = principal;
+    this.#token = token;
+    this.#limits = limits;
+  }
+
+  /** A pipeline of which everything is right, or nothing after its problems were noted. */
+  check(value: unknown, where: string): CheckedPipeline | undefined {
+    const before = this.problems.length;
+    const { actions, actionCount, pipeline } = shorten(value);
+    const broken = this.#checkShape(pipeline, where);
+    const { type, payload } = isJsonObject(pipeline) ? pipeline : {};
+    if (typeof type === 'string' && !broken.has('type')) this.#checkType(type, where);
+    const proofHash =
+      typeof payload === 'string' && !broken.has('payload') ? this.#hash(payload, where) : undefined;
+    const sound = actions.filter((action, at) => {
+      const place = `actions[${at}]`;
+      return !broken.has(place) && this.#checkAction(action as Action, `${where}.${place}`);
+    });
+    if (this.problems.length > before || proofHash === undefined) return undefined;
+    return {
+      type: type as string,
+      payload: payload as string,
+      proofHash,
+      actions: sound as SupportedAction[],
+      actionCount,
+    };
+  }
+
+  /** @returns the parts of the pipeline that have not the right shape. */
+  #checkShape(pipeline: unknown, where: string): ReadonlySet<string> {
+    const checked = checkInput(pipelineSchema, pipeline);
+    if ('value' in checked) return new Set();
+    const broken = new Set<string>();
+    for (const { path, reason } of checked.issues) {
+      const part = path[0] === 'actions' ? pathText(path.slice(0, 2)) : String(path[0]);
+      broken.add(part);
+      const place = pathText(path);
+      const at = place === '' || place.startsWith('[') ? `${where}${place}` : `${where}.${place}`;
+      this.#note('ERR_INVALID_REQUEST', `${at}: ${reason}`);
+    }
+    return broken;
+  }
+
+  #checkType(type: string, where: string): void {
+    if (permitsProofType(this.#principal, type)) return;
+    const text = `${where}.type: the proof type ${JSON.stringify(type)} is not known or not permitted for this key`;
+    this.#note('ERR_INVALID_PROOF', text);
+  }
+
+  #hash(payload: string, where: string): Sha256 | undefined {
+    try {
+      return hashProof(parseStrictJson(payload).value, this.#limits);
+    } catch (error) {
+      const reason = (error as Error).message.replace(/^The proof is not valid: /, '').replace(/\.$/, '');
+      this.#note('ERR_INVALID_PROOF', `${where}.payload: ${reason}`);
+      return undefined;
+    }
+  }
+
+  #checkAction(action: Action, where: string): action is SupportedAction {
+    if (!isSupported(action)) {
+      this.#note('ERR_ACTION_NOT_SUPPORTED', `${where}: the action ${action.action} is not available`);
+      return false;
+    }
+    const scope = SCOPE_OF_ACTION[action.action];
+    if (scope !== null && !this.#principal.key.scopes.includes(scope)) {
+      const text = `${where}: ${action.action} needs a key with the scope \`${scope}\``;
+      this.#note('ERR_KEY_SCOPES_UNAUTHORIZED', text);
+    }
+    if (action.action === 'MEMO') return true;
+    try {
+      const amount = tokenAmountFromNumber(action.amount, this.#token.decimals);
+      if (action.action === 'AIRDROP') checkRecipient(action.toAddress);
+      this.asked[action.action === 'BURN' ? 'burn' : 'airdrop'] += amount;
+      return true;
+    } catch (error) {
+      this.#note('ERR_INVALID_REQUEST', `${where}: ${(error as Error).message.replace(/\.$/, '')}`);
+      return false;
+    }
+  }
+
+  #note(code: ErrorCode, text: string): void {
+    this.problems.push({ code, text });
+  }
+}
+
+/** A pipeline without the actions that could not fit whatever they are. */
+function shorten(value: unknown): {
+  readonly pipeline: unknown;
+  readonly actions: readonly unknown[];
+  readonly actionCount: number;
+} {
+  const all: unknown = isJsonObject(value) ? value['actions'] : undefined;
+  if (!Array.isArray(all)) return { pipeline: value, actions: [], actionCount: 0 };
+  const actions: unknown[] = all.slice(0, MAX_ACTIONS_LOOKED_AT);
+  return { pipeline: { ...(value as object), actions }, actions, actionCount: all.length };
+}
+
+const isSupported = (action: Action): action is SupportedAction =>
   Object.hasOwn(SCOPE_OF_ACTION, action.action);
 
-function recipientProblem(toAddress: string): Problem | undefined {
-  if (isOnCurve(addressBytes(address(toAddress)))) return undefined;
-  const text = `toAddress ${toAddress} is not a wallet: no key can exist for it (it is off the curve), so tokens sent there could be lost`;
-  return { code: 'ERR_INVALID_REQUEST', text };
+function checkRecipient(toAddress: string): void {
+  if (isOnCurve(addressBytes(address(toAddress)))) return;
+  const message = `toAddress ${toAddress} is not a wallet: no key can exist for it (it is off the curve), so tokens sent there could be lost.`;
+  throw new FlywheelError('ERR_INVALID_REQUEST', message);
 }

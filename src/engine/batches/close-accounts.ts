@@ -2,7 +2,6 @@
 import { SQUADS_PROGRAM } from '../../chain/programs.js';
 import { decodeAccount, PROPOSAL } from '../../chain/squads/layouts/accounts.js';
 import { proposalAddress } from '../../chain/squads/layouts/addresses.js';
-import { invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
 import { setupRentLamports } from './funds.js';
@@ -19,7 +18,6 @@ export const needsClosing = ({ status, cost }: BatchRecord): boolean =>
  * cancelled is over.
  */
 async function isOver(deps: EngineDeps, { flywheel }: BatchScene, batch: BatchRecord): Promise<boolean> {
-  invariant(batch.batchIndex !== null, 'A final batch has an index.');
   const { address } = proposalAddress(flywheel.multisig, batch.batchIndex);
   const [account] = await deps.chain.getAccounts([address]);
   const proposal = account?.owner === SQUADS_PROGRAM ? decodeAccount(PROPOSAL, account.data) : undefined;
@@ -31,7 +29,6 @@ async function isOver(deps: EngineDeps, { flywheel }: BatchScene, batch: BatchRe
  * is left as it is and tried again with the next execute.
  */
 export async function closeAccounts(deps: EngineDeps, scene: BatchScene, batch: BatchRecord): Promise<void> {
-  invariant(batch.batchIndex !== null, 'A final batch has an index.');
   if (batch.status === 'FAILED' && !(await isOver(deps, scene, batch))) return;
   const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
   const phase = await runPhase(deps, {

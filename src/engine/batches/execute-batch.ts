@@ -19,6 +19,7 @@ import { type EngineDeps, LEASE_MS } from '../deps.js';
 import {
   findEarlier,
   isWorkedOn,
+  noRepeat,
   openRequest,
   type RequestIdentity,
   requestIdentity,
@@ -53,6 +54,7 @@ export async function executeBatch(
       meta: { replayed: true, cost: batch.cost },
     };
   }
+  if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();
   const execution = new Execution(deps, principal, batch, identity);
   return execution.run(request.signedTx, call.signal);
 }
@@ -124,7 +126,6 @@ class Execution {
     const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
     const blocked = await approveBatch({ deps, scene: this.#scene, batch, stored, signedTx });
     if (blocked !== null) return this.#conclude(batch, null, blocked);
-    invariant(batch.batchIndex !== null, 'A finalized batch has an index.');
     const place = { flywheel: this.#scene.flywheel, batchIndex: batch.batchIndex };
     const phase = await runPhase(deps, {
       batchId: batch.id,

@@ -7,8 +7,7 @@ import { ACCOUNT_SIZE } from '../../chain/squads/layouts/accounts.js';
 import { storedMessageSize } from '../../chain/squads/layouts/message.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
-import { listProblems } from '../../contract/validate.js';
-import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import { invariant } from '../../errors/flywheel-error.js';
 import type { PlannedPipeline, TokenRecord } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import { solText, tokenText } from '../amount-text.js';
@@ -49,15 +48,24 @@ function recipients(token: TokenRecord, pipelines: readonly PlannedPipeline[]): 
   return [...wallets].map((wallet) => associatedTokenAddress(wallet, token.mintAddress, program));
 }
 
+/** What a batch asks for. */
+export interface FundsNeeded {
+  /** Base units that leave the vault. */
+  readonly tokens: bigint;
+  /** As far as they could be laid out. */
+  readonly pipelines: readonly PlannedPipeline[];
+}
+
 /**
- * Checks that vault and operator can pay for a batch.
- * @throws `ERR_INSUFFICIENT_FUNDS` saying, for everything that lacks, how much of what and the address to fund.
+ * Looks whether vault and operator can pay for a batch.
+ * @returns, for everything that lacks, how much of what and the address to fund, without a full stop.
  */
-export async function checkFunds(
+export async function missingFunds(
   chain: ChainReader,
   { token, flywheel, operator }: BatchScene,
-  pipelines: readonly PlannedPipeline[],
-): Promise<void> {
+  needed: FundsNeeded,
+): Promise<readonly string[]> {
+  const { pipelines } = needed;
   const targets = recipients(token, pipelines);
   const [vaultTokens, vault, payer, ...existing] = await chain.getAccounts([
     flywheel.vaultTokenAccount,
@@ -66,11 +74,10 @@ export async function checkFunds(
     ...targets,
   ]);
   const problems: string[] = [];
-  const tokensNeeded = totalBurn(pipelines) + totalAirdrop(pipelines);
   const tokensHeld = decodeTokenAccount(vaultTokens ?? null)?.amount ?? 0n;
-  if (tokensHeld < tokensNeeded) {
+  if (tokensHeld < needed.tokens) {
     problems.push(
-      `the vault ${flywheel.vaultAddress} holds ${tokenText(tokensHeld, token)}, ${tokenText(tokensNeeded, token)} are needed`,
+      `the vault ${flywheel.vaultAddress} holds ${tokenText(tokensHeld, token)}, ${tokenText(needed.tokens, token)} are needed`,
     );
   }
   const missing = existing.filter((account) => account === null).length;
@@ -90,12 +97,5 @@ export async function checkFunds(
       `the operator ${operator.address} holds ${solText(operatorHeld)}, ${solText(operatorNeeds)} are needed for fees and rent`,
     );
   }
-  if (problems.length === 0) return;
-  throw new FlywheelError(
-    'ERR_INSUFFICIENT_FUNDS',
-    `The batch is refused and nothing was created: ${listProblems(problems)}.`,
-    {
-      hint: 'Send what is missing to the address named; locally `flywheel local fund` does.',
-    },
-  );
+  return problems;
 }

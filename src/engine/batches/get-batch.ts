@@ -2,7 +2,6 @@
 import type { Call, Reply } from '../../contract/call.js';
 import { OPERATIONS } from '../../contract/operations.js';
 import type { Batch } from '../../contract/schemas/batch.js';
-import { uuidSchema } from '../../contract/schemas/scalars.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
 import { admit, type Principal, requireFlywheel, requireToken } from '../auth/authenticate.js';
@@ -21,7 +20,7 @@ export async function findBatch(
   const token = requireToken(principal);
   const batch = await deps.store.read((tx) => tx.batches.get(batchId.toLowerCase()));
   if (batch === undefined || batch.tokenId !== token.id) {
-    throw new FlywheelError('ERR_BATCH_NOT_FOUND', `There is no batch ${batchId}.`);
+    throw new FlywheelError('ERR_BATCH_NOT_FOUND', `There is no batch ${batchId.slice(0, 64)}.`);
   }
   return batch;
 }
@@ -33,9 +32,6 @@ const reply = (principal: Principal, batch: BatchRecord): Reply<Batch> => ({
 
 export async function getBatch(deps: EngineDeps, batchId: string, call: Call): Promise<Reply<Batch>> {
   const principal = await admit(deps.store, call.credential, OPERATIONS.getBatch);
-  if (!uuidSchema.safeParse(batchId).success) {
-    throw new FlywheelError('ERR_INVALID_REQUEST', 'The request is not valid: batchId: expected a UUID.');
-  }
   return reply(principal, await findBatch(deps, principal, batchId));
 }
 

@@ -27,8 +27,7 @@ import {
   TRANSACTION_SIZE_LIMIT_BYTES,
 } from '../../chain/transaction/limits.js';
 import { decodeMessage } from '../../chain/transaction/wire.js';
-import { listProblems } from '../../contract/validate.js';
-import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { executeComputeUnitLimit, heapShare, instructionTrace } from './execution-cost.js';
 
@@ -49,9 +48,17 @@ export interface PlanToken {
   readonly tokenProgram: Address;
 }
 
-/** What {@link planBatch} lays out. */
+/** A pipeline to lay out. */
+export interface PlanSource extends SourcePipeline {
+  /** When `actions` are only the first: how many there are. */
+  readonly actionCount?: number;
+}
+
+/** An action is at least one instruction: so many never fit, and what lies behind them need not be looked at to know it. */
+export const MAX_ACTIONS_LOOKED_AT = MAX_INSTRUCTION_TRACE;
+
+/** What pipelines are laid out for. */
 export interface PlanInput {
-  readonly pipelines: readonly SourcePipeline[];
   readonly token: PlanToken;
   readonly flywheel: PlanFlywheel;
 }
@@ -147,16 +154,19 @@ function fittingActions(content: PipelineContent, input: PlanInput): number {
 const sum = (content: PipelineContent, action: 'BURN' | 'AIRDROP'): bigint =>
   content.actions.reduce((total, one) => (one.action === action ? total + one.amount : total), 0n);
 
-function plan(source: SourcePipeline, index: number, input: PlanInput): PipelinePlan | string {
-  // An action is at least one instruction: so many never fit, and what lies behind them need not be compiled to know it.
-  const actions = source.actions.slice(0, MAX_INSTRUCTION_TRACE);
+/**
+ * Lays out a pipeline as one transaction of a batch; a pipeline is never split or merged.
+ * @returns the plan, or why it does not fit: its size and the limit, and how many of its actions would fit; no full stop.
+ */
+export function planPipeline(source: PlanSource, input: PlanInput): PipelinePlan | string {
+  const { actionCount = source.actions.length } = source;
+  const actions = source.actions.slice(0, MAX_ACTIONS_LOOKED_AT);
   const content = pipelineContent({ ...source, actions }, input.token.decimals);
   const { instructions, message, obstacle: reason } = layOut(content, input);
   if (reason !== undefined) {
     const fits = fittingActions(content, input);
-    const part =
-      actions.length < source.actions.length ? `with only its first ${actions.length} actions, ` : '';
-    return `pipelines[${index}]: ${part}${reason}; the first ${fits} of its ${source.actions.length} actions would fit`;
+    const part = actions.length < actionCount ? `with only its first ${actions.length} actions, ` : '';
+    return `a pipeline lands in one transaction or not at all; ${part}${reason}; the first ${fits} of its ${actionCount} actions would fit`;
   }
   const { mintAddress, tokenProgram } = input.token;
   const recipients = content.actions.flatMap((one) => (one.action === 'AIRDROP' ? [one.toAddress] : []));
@@ -170,27 +180,6 @@ function plan(source: SourcePipeline, index: number, input: PlanInput): Pipeline
       associatedTokenAddress(to, mintAddress, tokenProgram),
     ),
   };
-}
-
-/**
- * Lays out each pipeline as one transaction of a batch, in the order given; a pipeline is never split or merged.
- *
- * @throws `ERR_PIPELINE_TOO_LARGE` naming every pipeline that does not fit, its size and the limit in bytes, and how many
- * of its actions would fit.
- */
-export function planBatch(input: PlanInput): readonly PipelinePlan[] {
-  const problems: string[] = [];
-  const plans: PipelinePlan[] = [];
-  input.pipelines.forEach((pipeline, index) => {
-    const planned = plan(pipeline, index, input);
-    if (typeof planned === 'string') problems.push(planned);
-    else plans.push(planned);
-  });
-  if (problems.length === 0) return plans;
-  throw new FlywheelError(
-    'ERR_PIPELINE_TOO_LARGE',
-    `A pipeline lands in one transaction or not at all, and does not fit one: ${listProblems(problems)}.`,
-  );
 }
 
 /** A batch on chain: its flywheel and its index. */

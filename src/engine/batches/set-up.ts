@@ -44,7 +44,7 @@ export async function setUp(input: SetUpInput): Promise<BatchRecord> {
     ({ phase }) => phase === 'SETUP',
   );
   const { batch, phase: created } = await create(input, stored);
-  const place = { flywheel: scene.flywheel, batchIndex: indexOf(batch) };
+  const place = { flywheel: scene.flywheel, batchIndex: batch.batchIndex };
   const [, ...rest] = setupTransactions(place, messages(batch));
   const filled = await runPhase(deps, {
     ...common(input, stored),
@@ -67,11 +67,6 @@ const common = ({ deps, scene, batch, request, signal }: SetUpInput, stored: rea
     tx.requests.claim(request.id, deps.instances.id, deps.clock.nowMs() + LEASE_MS),
 });
 
-const indexOf = (batch: BatchRecord): bigint => {
-  invariant(batch.batchIndex !== null, 'The batch has its index.');
-  return batch.batchIndex;
-};
-
 /** Opens batch and proposal under the next free index of the multisig. */
 async function create(
   input: SetUpInput,
@@ -81,20 +76,20 @@ async function create(
   let batch = input.batch;
   let known = stored;
   for (let tries = 0; tries < MAX_INDEX_TRIES; tries += 1) {
-    const batchIndex = batch.batchIndex ?? (await lastIndex(deps.chain, scene.flywheel)) + 1n;
+    const { batchIndex } = batch;
     const phase = await runPhase(deps, {
       ...common(input, known),
       drafts: [[createTransaction(input, batchIndex)]],
       before: (tx) => tx.batches.setBatchIndex(batch.id, batchIndex, isoTime(deps.clock.nowMs())),
     });
-    batch = { ...batch, batchIndex };
     if (phase.failure === null) return { batch, phase };
     await deps.store.transaction(phase.settle);
-    if ((await lastIndex(deps.chain, scene.flywheel)) < batchIndex) {
+    const next = await nextBatchIndex(deps.chain, scene.flywheel);
+    if (next <= batchIndex) {
       throw await stop(input, batch, [phase], phase.failure.message);
     }
     // Another batch was faster; nothing of this one has landed, so it takes the next index.
-    batch = { ...batch, batchIndex: null };
+    batch = { ...batch, batchIndex: next };
     known = [];
   }
   throw new FlywheelError(
@@ -112,13 +107,14 @@ const createTransaction = ({ scene, batch }: SetUpInput, batchIndex: bigint): re
   ...createInstructions({ flywheel: scene.flywheel, batchIndex }),
 ];
 
-async function lastIndex(chain: Chain, flywheel: FlywheelRecord): Promise<bigint> {
+/** The index that the next batch of the multisig gets, if nobody else takes it first. */
+export async function nextBatchIndex(chain: Chain, flywheel: FlywheelRecord): Promise<bigint> {
   const [account] = await chain.getAccounts([flywheel.multisig]);
   const multisig = account?.owner === SQUADS_PROGRAM ? decodeAccount(MULTISIG, account.data) : undefined;
   if (multisig === undefined) {
     throw new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', `There is no multisig at ${flywheel.multisig}.`);
   }
-  return multisig.transactionIndex;
+  return multisig.transactionIndex + 1n;
 }
 
 function initResult(batch: BatchRecord, phases: readonly PhaseResult[], failedTxMsg?: string): InitResult {
@@ -130,7 +126,7 @@ function initResult(batch: BatchRecord, phases: readonly PhaseResult[], failedTx
     totalFailed: total - totalSuccessful,
     successfulExecutions: phases.flatMap(({ landed }): readonly BundleExecution[] => landed),
     ...(failedTxMsg === undefined ? {} : { failedTxMsg }),
-    batchIndex: Number(indexOf(batch)),
+    batchIndex: Number(batch.batchIndex),
   };
 }
 
@@ -155,7 +151,7 @@ async function finalize(
   phases: readonly PhaseResult[],
 ): Promise<BatchRecord> {
   const recent = await deps.chain.latestBlockhash();
-  const approval = issueApproval(scene, indexOf(batch), recent.blockhash);
+  const approval = issueApproval(scene, batch.batchIndex, recent.blockhash);
   const rentPaidLamports = setupRentLamports(batch.pipelines);
   const finalized: BatchRecord = {
     ...batch,

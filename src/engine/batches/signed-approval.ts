@@ -67,7 +67,7 @@ function isRenewed(
   height: bigint,
 ): boolean {
   const { approvalLastValidBlockHeight: lastValid, batchIndex } = batch;
-  if (batchIndex === null || lastValid === null || !hasExpired(lastValid, height)) return false;
+  if (lastValid === null || !hasExpired(lastValid, height)) return false;
   const { owner, multisig } = flywheel;
   const input = {
     payer: owner,

@@ -56,14 +56,14 @@ export class BurnAllowance {
     const { symbol, burnWallet } = this.#token;
     if (amount > this.#tokens) {
       return {
-        code: 'ERR_INSUFFICIENT_FUNDS',
+        code: 'ERR_BURN_TOKENOMICS_FAILED',
         message: `The burn wallet ${burnWallet} has ${tokenText(this.#tokens, this.#token)} left, ${tokenText(amount, this.#token)} are needed; send it ${symbol}.`,
       };
     }
     if (this.#lamports < LAMPORTS_PER_SIGNATURE) {
       const spendable = this.#lamports > 0n ? this.#lamports : 0n;
       return {
-        code: 'ERR_INSUFFICIENT_FUNDS',
+        code: 'ERR_BURN_TOKENOMICS_FAILED',
         message: `The burn wallet ${burnWallet} has ${solText(spendable)} left for fees, ${solText(LAMPORTS_PER_SIGNATURE)} are needed; send it SOL.`,
       };
     }

@@ -6,15 +6,19 @@ import {
   type BurnBatchResult,
   type BurnRequest,
   type BurnResult,
-  burnBatchRequestSchema,
-  burnRequestSchema,
+  type BurnShape,
+  burnShapeSchema,
+  burnShapesSchema,
 } from '../../contract/schemas/burn.js';
-import { parseInput } from '../../contract/validate.js';
+import { invalidRequest, parseInput } from '../../contract/validate.js';
 import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import { admit, requireToken } from '../auth/authenticate.js';
-import type { EngineDeps } from '../deps.js';
-import { findEarlier, requestIdentity } from '../requests/requests.js';
+import type { JsonValue } from '../../values/canonical-json.js';
+import { jsonText } from '../../values/inexact-number.js';
+import { admit } from '../auth/authenticate.js';
+import type { EngineDeps, EngineLimits } from '../deps.js';
+import { findReply, requestIdentity } from '../requests/requests.js';
+import { batchResult, burnResult } from './outcomes.js';
 import { isRefusal, prepareBurns } from './prepare-burns.js';
 import { type BurnRun, runBurns } from './run-burns.js';
 
@@ -22,13 +26,12 @@ import { type BurnRun, runBurns } from './run-burns.js';
 export async function burn(deps: EngineDeps, input: BurnRequest, call: Call): Promise<Reply<BurnResult>> {
   const principal = await admit(deps.store, call.credential, OPERATIONS.burn);
   const key = checkIdempotencyKey(call.idempotencyKey, OPERATIONS.burn.idempotencyKey);
-  const request = parseInput(burnRequestSchema, input);
+  const request = parseInput(burnShapeSchema, input);
   return once<BurnResult>(deps, {
     principal,
     call,
     inputs: [request],
-    identity: requestIdentity(principal.key.id, 'burn', key, request),
-    pathOf: () => [],
+    identity: requestIdentity(principal.key.id, 'burn', key, input as JsonValue),
     onRefused: (refusals) => {
       const refusal = refusals.get(0);
       if (refusal !== undefined) throw new FlywheelError(refusal.code, refusal.message);
@@ -55,65 +58,44 @@ export async function burnBatch(
 ): Promise<Reply<BurnBatchResult>> {
   const principal = await admit(deps.store, call.credential, OPERATIONS.burnBatch);
   const key = checkIdempotencyKey(call.idempotencyKey, OPERATIONS.burnBatch.idempotencyKey);
-  const requests = parseInput(burnBatchRequestSchema, input);
-  const { maxBurnBatchElements } = deps.limits;
-  if (requests.length > maxBurnBatchElements) {
-    throw new FlywheelError(
-      'ERR_INVALID_REQUEST',
-      `A burn-batch has at most ${maxBurnBatchElements} elements, got ${requests.length}.`,
-    );
-  }
+  const inputs = burnShapes(input, deps.limits);
   return once<BurnBatchResult>(deps, {
     principal,
     call,
-    inputs: requests,
-    identity: requestIdentity(principal.key.id, 'burnBatch', key, requests),
-    pathOf: (index) => [index],
-    close: (tx, record, outcomes) => tx.requests.complete(record.id, JSON.stringify(batchResult(outcomes))),
+    inputs,
+    identity: requestIdentity(principal.key.id, 'burnBatch', key, input as unknown as JsonValue),
+    close: (tx, record, outcomes) => tx.requests.complete(record.id, jsonText(batchResult(outcomes))),
     answer: batchResult,
   });
 }
 
-interface BurnOperation<Value>
-  extends Pick<BurnRun, 'principal' | 'call' | 'inputs' | 'identity' | 'onRefused' | 'close'> {
-  /** Where element `index` stands in the request. */
-  readonly pathOf: (index: number) => readonly PropertyKey[];
-  readonly answer: (outcomes: readonly ElementOutcome[]) => Value;
+/** The elements, if the structure of the whole is right; how many there are is looked at before any of them. */
+function burnShapes(input: unknown, { maxBurnBatchElements: most }: EngineLimits): readonly BurnShape[] {
+  if (!Array.isArray(input)) throw invalidRequest(['expected an array of burns']);
+  if (input.length === 0) throw invalidRequest(['expected at least one burn']);
+  if (input.length > most) throw invalidRequest([`expected at most ${most} burns, got ${input.length}`]);
+  return parseInput(burnShapesSchema, input);
 }
 
+type BurnOperation<Value> = Pick<
+  BurnRun,
+  'principal' | 'call' | 'inputs' | 'identity' | 'onRefused' | 'close'
+> & { readonly answer: (outcomes: readonly ElementOutcome[]) => Value };
+
 async function once<Value>(deps: EngineDeps, operation: BurnOperation<Value>): Promise<Reply<Value>> {
-  const { principal, identity, inputs } = operation;
-  const token = requireToken(principal);
-  const earlier = await deps.store.read((tx) => findEarlier(deps, tx, identity));
-  if (earlier?.reply != null) return { value: JSON.parse(earlier.reply) as Value, meta: { replayed: true } };
-  const elements = prepareBurns(principal, token, inputs, deps.limits, operation.pathOf);
-  if (earlier === undefined) refuseAtOnce(elements, operation);
-  const outcomes = await runBurns({ ...operation, deps, token, earlier, elements });
+  const { principal, identity, inputs, call } = operation;
+  const earlier = await findReply<Value>(deps, identity, call);
+  if ('value' in earlier) return earlier;
+  const elements = await prepareBurns(principal, inputs, deps.limits);
+  if (earlier.request === undefined) refuseAtOnce(elements, operation);
+  const outcomes = await runBurns({ ...operation, deps, earlier: earlier.request, elements });
   return { value: operation.answer(outcomes), meta: { replayed: false } };
 }
 
-/** Elements that cannot be burned whatever the chain says are told before any lock is taken. */
+/** Elements that cannot be burned whatever the chain says are refused before any lock is taken. */
 function refuseAtOnce(elements: BurnRun['elements'], { onRefused }: Pick<BurnRun, 'onRefused'>): void {
   const refusals = elements.flatMap((element, index) =>
     isRefusal(element) ? [[index, element] as const] : [],
   );
   onRefused?.(new Map(refusals));
-}
-
-function burnResult(outcome: Extract<ElementOutcome, { status: 'success' }>): BurnResult {
-  const { index: _index, status: _status, ...result } = outcome;
-  return result;
-}
-
-function batchResult(outcomes: readonly ElementOutcome[]): BurnBatchResult {
-  const result: BurnBatchResult = { success: [], errors: [] };
-  for (const outcome of outcomes) {
-    if (outcome.status === 'success') {
-      result.success.push(burnResult(outcome));
-    } else {
-      const { index: _index, status: _status, ...error } = outcome;
-      result.errors.push(error);
-    }
-  }
-  return result;
 }

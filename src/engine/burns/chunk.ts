@@ -15,7 +15,7 @@ import { hasExpired, isExpiry } from '../expiry.js';
 import { dailyCap } from '../limits/daily-cap.js';
 import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
 import { signBurn, signBurns } from './burn-transaction.js';
-import { isRefusal, type PreparedBurn, type Refusal } from './prepare-burns.js';
+import type { PreparedBurn, Refusal } from './prepare-burns.js';
 
 /** Where burns are made. */
 export interface BurnScene {
@@ -28,10 +28,10 @@ export interface BurnContext extends BurnScene {
   readonly principal: Principal;
 }
 
-/** An element on its way: what was asked, or why it was refused. */
+/** An element that may be burned. */
 export interface ChunkElement {
   readonly index: number;
-  readonly prepared: PreparedBurn | Refusal;
+  readonly prepared: PreparedBurn;
 }
 
 /** A burn that may be under way: its intent is stored. */
@@ -62,28 +62,23 @@ export interface IntentMoment {
   readonly nowMs: number;
 }
 
-interface Accepted {
-  readonly index: number;
-  readonly prepared: PreparedBurn;
-}
-
 /** Elements that balance and cap allow, in order, and why the others are refused. */
 async function select(
   { token, principal }: BurnContext,
   tx: StoreTransaction,
   elements: readonly ChunkElement[],
   at: IntentMoment,
-): Promise<{ readonly accepted: readonly Accepted[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
+): Promise<{ readonly accepted: readonly ChunkElement[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
   const day = utcDay(at.nowMs);
   const cap = dailyCap(principal.flywheel, 'burn');
   const used = await tx.usage.used(token.id, day, 'burn');
   const allowance = new BurnAllowance(token, at.balance, { day, cap, used });
   const refusals = new Map<number, Refusal>();
-  const accepted: Accepted[] = [];
-  for (const { index, prepared } of elements) {
-    const refusal = isRefusal(prepared) ? prepared : allowance.take(prepared.amount);
-    if (refusal !== undefined) refusals.set(index, refusal);
-    else if (!isRefusal(prepared)) accepted.push({ index, prepared });
+  const accepted: ChunkElement[] = [];
+  for (const element of elements) {
+    const refusal = allowance.take(element.prepared.amount);
+    if (refusal === undefined) accepted.push(element);
+    else refusals.set(element.index, refusal);
   }
   if (allowance.reserved > 0n) {
     const reserved = await tx.usage.reserve({
@@ -125,9 +120,9 @@ export async function writeIntents(
   const terms = accepted.map(({ prepared }, position) => ({
     sequence: first + position,
     amount: prepared.amount,
-    proofType: prepared.request.type,
+    proofType: prepared.type,
     proofHash: prepared.proofHash,
-    persistOnchain: prepared.request.persistOnchain,
+    persistOnchain: prepared.persistOnchain,
   }));
   const signatures = await signBurns(token, wallet, terms, recent);
   const intents = accepted.map(({ index }, position): BurnIntent => {

@@ -1,17 +1,20 @@
 /** Burn requests → burns that may be made: amounts in base units, proofs hashed, types permitted. Nothing is written here. */
-import type { BurnError, BurnRequest } from '../../contract/schemas/burn.js';
-import { listProblems, pathText } from '../../contract/validate.js';
+import type { BurnError, BurnShape } from '../../contract/schemas/burn.js';
+import { MAX_PROOF_TYPE_LENGTH } from '../../contract/schemas/scalars.js';
 import type { ErrorCode } from '../../errors/codes.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { TokenRecord } from '../../store/records.js';
-import { canonicalJson } from '../../values/canonical-json.js';
+import { isJsonObject, type JsonObject, type JsonValue, proofText } from '../../values/canonical-json.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
+import { InexactNumber } from '../../values/inexact-number.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
 import { type Principal, permitsProofType } from '../auth/authenticate.js';
 import type { EngineLimits } from '../deps.js';
+import { createPause } from '../pause.js';
 
 export interface PreparedBurn {
-  readonly request: BurnRequest;
+  readonly type: string;
+  readonly persistOnchain: boolean;
   /** Base units. */
   readonly amount: bigint;
   readonly proofHash: Sha256;
@@ -25,83 +28,89 @@ export interface Refusal {
 
 export const isRefusal = (value: PreparedBurn | Refusal): value is Refusal => 'code' in value;
 
-/**
- * Prepares every element, in order. An amount that the mint cannot express makes the whole request invalid, before
- * anything is burned; an element's proof is judged on its own.
- *
- * @param path - of the elements in the request: `(index) => [index]` for an array.
- * @throws `ERR_TOKEN_NOT_FOUND` for a token that is not of generation v1; `ERR_INVALID_REQUEST` naming every bad amount.
- */
-export function prepareBurns(
+/** Prepares every element, in order; each is judged on its own (service specification, sections 4.2 and 7). */
+export async function prepareBurns(
   principal: Principal,
-  token: TokenRecord,
-  requests: readonly BurnRequest[],
+  requests: readonly BurnShape[],
   limits: EngineLimits,
-  path: (index: number) => readonly PropertyKey[],
-): readonly (PreparedBurn | Refusal)[] {
-  if (token.generation !== 'v1') {
-    throw new FlywheelError(
-      'ERR_TOKEN_NOT_FOUND',
-      `The burn operations work for v1 tokens only; ${token.symbol} is of generation ${token.generation}.`,
-      {
-        hint: 'Use a flywheel batch: `flywheel batch run`.',
-      },
-    );
+): Promise<readonly (PreparedBurn | Refusal)[]> {
+  const pause = createPause();
+  const prepared: (PreparedBurn | Refusal)[] = [];
+  for (const request of requests) {
+    prepared.push(prepareBurn(principal, request, limits));
+    await pause();
   }
-  const problems: string[] = [];
-  const prepared = requests.map((request, index) => {
-    try {
-      return { request, amount: tokenAmountFromNumber(request.burnAmount, token.decimals) };
-    } catch (error) {
-      problems.push(
-        `${pathText([...path(index), 'burnAmount'])}: ${(error as Error).message.replace(/\.$/, '')}`,
-      );
-      return { request, amount: 0n };
-    }
-  });
-  if (problems.length > 0) {
-    throw new FlywheelError('ERR_INVALID_REQUEST', `The request is not valid: ${listProblems(problems)}.`);
-  }
-  return prepared.map(({ request, amount }) => withProof(principal, request, amount, limits));
+  return prepared;
 }
 
-function withProof(
-  principal: Principal,
-  request: BurnRequest,
-  amount: bigint,
-  limits: EngineLimits,
-): PreparedBurn | Refusal {
-  if (!permitsProofType(principal, request.type)) {
-    return {
-      code: 'ERR_INVALID_PROOF',
-      message: `The proof type ${JSON.stringify(request.type)} is not known or not permitted for this key.`,
-    };
+function prepareBurn(principal: Principal, request: BurnShape, limits: EngineLimits): PreparedBurn | Refusal {
+  const token = burnableToken(principal);
+  if ('code' in token) return token;
+  const { type, persistOnchain } = request;
+  try {
+    checkProofType(principal, type);
+    const proofHash = hashProof(request.proof, limits);
+    return { type, persistOnchain, proofHash, amount: baseUnits(request.burnAmount, token) };
+  } catch (error) {
+    if (isFlywheelError(error)) return { code: error.code, message: error.message };
+    throw error;
+  }
+}
+
+function burnableToken({ token }: Principal): TokenRecord | Refusal {
+  const code = 'ERR_TOKEN_NOT_FOUND';
+  if (token === undefined) return { code, message: 'The token of the API key cannot be found.' };
+  if (token.generation === 'v1') return token;
+  const message = `The burn operations work for v1 tokens only; ${token.symbol} is of generation ${token.generation}. Use a flywheel batch instead.`;
+  return { code, message };
+}
+
+function baseUnits(amount: BurnShape['burnAmount'], token: TokenRecord): bigint {
+  const code = 'ERR_BURN_TOKENOMICS_FAILED';
+  if (amount instanceof InexactNumber) {
+    const text = amount.text.slice(0, 40);
+    throw new FlywheelError(code, `The burnAmount ${text} is not kept exactly by a JSON number.`);
   }
   try {
-    return { request, amount, proofHash: hashProof(request.proof, limits) };
-  } catch (error) {
-    return { code: 'ERR_INVALID_PROOF', message: `The proof is not valid: ${(error as Error).message}` };
+    return tokenAmountFromNumber(amount, token.decimals);
+  } catch (cause) {
+    throw new FlywheelError(code, `The burnAmount cannot be burned: ${(cause as Error).message}`, { cause });
   }
+}
+
+/** @throws `ERR_INVALID_PROOF` for a type that is unknown, or not permitted for the key. */
+function checkProofType(principal: Principal, type: string): void {
+  if (permitsProofType(principal, type)) return;
+  const shown = JSON.stringify(type.length > MAX_PROOF_TYPE_LENGTH ? `${type.slice(0, 64)}…` : type);
+  const message = `The proof type ${shown} is not known or not permitted for this key.`;
+  throw new FlywheelError('ERR_INVALID_PROOF', message);
 }
 
 /**
- * The hash of a proof within the size limit.
- * @throws `ERR_INVALID_PROOF` when it is too large.
+ * The hash of a proof.
+ * @throws `ERR_INVALID_PROOF` when it is not an object, is too large, or holds what has no canonical text.
  */
-export function hashProof(proof: BurnRequest['proof'], limits: EngineLimits): Sha256 {
-  const text = canonicalJson(proof);
+export function hashProof(proof: JsonValue, limits: EngineLimits): Sha256 {
+  const text = textOf(proof);
   const sizeBytes = Buffer.byteLength(text);
-  if (sizeBytes > limits.maxProofBytes) {
-    throw new FlywheelError(
-      'ERR_INVALID_PROOF',
-      `it has ${sizeBytes} bytes, more than ${limits.maxProofBytes}.`,
-    );
-  }
-  return sha256(text);
+  if (sizeBytes <= limits.maxProofBytes) return sha256(text);
+  throw invalidProof(`it has ${sizeBytes} bytes, more than ${limits.maxProofBytes}.`);
 }
 
+function textOf(proof: JsonValue): string {
+  if (!isJsonObject(proof)) throw invalidProof('expected a JSON object.');
+  try {
+    return proofText(proof as JsonObject);
+  } catch (cause) {
+    throw invalidProof((cause as Error).message, cause);
+  }
+}
+
+const invalidProof = (reason: string, cause?: unknown): FlywheelError =>
+  new FlywheelError('ERR_INVALID_PROOF', `The proof is not valid: ${reason}`, { cause });
+
 /** A refused or failed element as the batch answer lists it. */
-export const burnError = (request: BurnRequest, refusal: Refusal): BurnError => ({
+export const burnError = (request: BurnShape, refusal: Refusal): BurnError => ({
   message: refusal.message,
   type: refusal.code,
   proof: request.proof,

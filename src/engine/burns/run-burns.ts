@@ -1,20 +1,24 @@
 /** A request's burns from first to last, chunk by chunk; shared by the single burn and the batch. */
 import type { Call, ElementOutcome } from '../../contract/call.js';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { BurnShape } from '../../contract/schemas/burn.js';
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { LEASE_MS } from '../deps.js';
+import { type Principal, requireToken } from '../auth/authenticate.js';
+import { type EngineDeps, LEASE_MS } from '../deps.js';
 import { abandonRequest, openRequest, type RequestIdentity } from '../requests/requests.js';
 import { readBurnWallet } from './allowance.js';
 import {
   type BurnContext,
   type ChunkElement,
+  type OpenBurn,
   type SettledBurn,
   settleBurns,
   writeIntents,
   writeOutcomes,
 } from './chunk.js';
-import { burnError, type PreparedBurn, type Refusal } from './prepare-burns.js';
+import { outcomeOf, type Settled } from './outcomes.js';
+import { burnError, isRefusal, type PreparedBurn, type Refusal } from './prepare-burns.js';
 
 /**
  * Elements that share an intent, a ledger commit and an outcome. Each lands in a block of its own, so all of them must
@@ -22,14 +26,19 @@ import { burnError, type PreparedBurn, type Refusal } from './prepare-burns.js';
  */
 const CHUNK_ELEMENTS = 128;
 
-export interface BurnRun extends BurnContext {
+export interface BurnRun {
+  readonly deps: EngineDeps;
+  readonly principal: Principal;
   readonly identity: RequestIdentity;
   /** The unfinished request to carry on, if there is one. */
   readonly earlier: RequestRecord | undefined;
   readonly elements: readonly (PreparedBurn | Refusal)[];
-  readonly inputs: readonly PreparedBurn['request'][];
-  readonly call: Pick<Call, 'signal' | 'onElement'>;
-  /** Told inside the first transaction, before anything is written, which elements are refused at once. */
+  readonly inputs: readonly BurnShape[];
+  readonly call: Pick<Call, 'signal' | 'onElement' | 'repeatOnly'>;
+  /**
+   * Hears inside the first transaction, before anything is written, which elements are refused at once. Whoever takes it
+   * speaks for one element, and gets every failure as an error; else a failure is that of the elements concerned.
+   */
   readonly onRefused?: (refusals: ReadonlyMap<number, Refusal>) => void;
   /** Closes the request in the transaction that writes the last outcomes. */
   readonly close: (
@@ -46,9 +55,12 @@ export interface BurnRun extends BurnContext {
 export async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]> {
   const progress = new Progress(run);
   try {
-    for (let from = 0; from < run.elements.length; from += CHUNK_ELEMENTS) {
-      run.call.signal?.throwIfAborted();
-      await progress.runChunk(from, Math.min(from + CHUNK_ELEMENTS, run.elements.length));
+    if (run.earlier !== undefined || !run.elements.every(isRefusal)) {
+      const context = { ...run, token: requireToken(run.principal) };
+      for (let from = 0; from < run.elements.length; from += CHUNK_ELEMENTS) {
+        run.call.signal?.throwIfAborted();
+        await progress.runChunk(context, from, Math.min(from + CHUNK_ELEMENTS, run.elements.length));
+      }
     }
     return await progress.finish();
   } catch (error) {
@@ -57,87 +69,141 @@ export async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]>
   }
 }
 
+const RECORD_FAILED: Refusal = {
+  code: 'ERR_CREATE_API_EVENT_FAILED',
+  message: 'The record of the burn could not be written; it was not burned.',
+};
+
+/** Intents of a chunk, and the elements that got none. */
+interface Written {
+  readonly burns: readonly OpenBurn[];
+  readonly refusals: ReadonlyMap<number, Refusal>;
+}
+
 /** What one run has done so far. */
 class Progress {
   readonly #run: BurnRun;
-  readonly #outcomes: ElementOutcome[] = [];
+  readonly #outcomes = new Map<number, ElementOutcome>();
   #request: RequestRecord | undefined;
   /** Outcomes that are known and not written yet; they go into the next transaction. */
   #settled: readonly SettledBurn[] = [];
   #announced = 0;
+  /** The store has failed; what has no record by then gets none. */
+  #storeFailed = false;
 
   constructor(run: BurnRun) {
     this.#run = run;
+    run.elements.forEach((element, index) => {
+      if (isRefusal(element)) this.#refuse(index, element);
+    });
   }
 
-  async runChunk(from: number, to: number): Promise<void> {
-    const { deps, token } = this.#run;
+  async runChunk(context: BurnContext, from: number, to: number): Promise<void> {
     await this.#takeOver();
     const found = await this.#earlierBurns(from, to);
-    const resolved = await settleBurns(
-      this.#run,
-      found.filter((burn) => burn.status === 'PENDING'),
-      true,
-    );
-    const known = new Map(found.map((burn) => [burn.index, burn]));
+    for (const burn of found) if (burn.status !== 'PENDING') this.#record(burn, burn);
+    const pending = found.filter((burn) => burn.status === 'PENDING');
+    this.#settle(await settleBurns(context, pending, true));
+    const known = new Set(found.map(({ index }) => index));
     const missing: ChunkElement[] = [];
     for (let index = from; index < to; index += 1) {
       const prepared = this.#run.elements[index];
-      if (prepared !== undefined && !known.has(index)) missing.push({ index, prepared });
+      if (prepared !== undefined && !isRefusal(prepared) && !known.has(index))
+        missing.push({ index, prepared });
     }
+    const { burns, refusals } = await this.#write(context, missing);
+    for (const [index, refusal] of refusals) this.#refuse(index, refusal);
+    this.#announce();
+    this.#settle(await settleBurns(context, burns, false));
+  }
+
+  /**
+   * Writes the intents of elements in one transaction. Where that fails though the store is there, some element is at fault:
+   * the elements are written in halves, and in the end it alone is refused.
+   */
+  async #write(context: BurnContext, elements: readonly ChunkElement[]): Promise<Written> {
+    if (this.#storeFailed) return refuseAll(elements);
+    try {
+      return await this.#writeTogether(context, elements);
+    } catch (cause) {
+      if (isFlywheelError(cause) && cause.code !== 'ERR_INTERNAL' && cause.code !== 'ERR_STORE_UNAVAILABLE')
+        throw cause;
+      if (this.#run.onRefused !== undefined) throw this.#asError(cause);
+      if (isFlywheelError(cause, 'ERR_STORE_UNAVAILABLE')) {
+        // Before the first record nothing has been done, and the same request can be made again.
+        if (this.#request === undefined) throw cause;
+        this.#storeFailed = true;
+        return refuseAll(elements);
+      }
+      if (elements.length <= 1) return refuseAll(elements);
+      const middle = Math.ceil(elements.length / 2);
+      const first = await this.#write(context, elements.slice(0, middle));
+      const second = await this.#write(context, elements.slice(middle));
+      return {
+        burns: [...first.burns, ...second.burns],
+        refusals: new Map([...first.refusals, ...second.refusals]),
+      };
+    }
+  }
+
+  async #writeTogether(context: BurnContext, elements: readonly ChunkElement[]): Promise<Written> {
+    const { deps, token } = context;
     const [balance, recent] = await Promise.all([
       readBurnWallet(deps.chain, token),
       deps.chain.latestBlockhash(),
     ]);
     const written = await deps.store.transaction(async (tx) => {
       const request = await this.#open(tx);
-      await writeOutcomes(tx, token.id, [...this.#settled, ...resolved]);
+      await writeOutcomes(tx, token.id, this.#settled);
       const at = { balance, recent, nowMs: deps.clock.nowMs() };
-      const intents = await this.#recorded(() => writeIntents(this.#run, tx, request, missing, at));
-      if (from === 0) this.#run.onRefused?.(intents.refusals);
+      const intents = await writeIntents(context, tx, request, elements, at);
+      this.#run.onRefused?.(intents.refusals);
       return { request, ...intents };
     });
     this.#request = written.request;
     this.#settled = [];
-    this.#announce();
-    this.#settled = await settleBurns(this.#run, written.burns, false);
-    this.#collect(from, to, [...resolved, ...this.#settled], known, written.refusals);
+    return written;
   }
 
-  /**
-   * Names the failure to write the first record of a request. Nothing has been burned then, and nothing will be: it is
-   * thrown inside the transaction, which rolls back. Of a later record that could not be said.
-   */
-  async #recorded<Written>(write: () => Promise<Written>): Promise<Written> {
-    try {
-      return await write();
-    } catch (cause) {
-      const isNamed = isFlywheelError(cause) && cause.code !== 'ERR_INTERNAL';
-      if (isNamed || this.#request !== undefined) throw cause;
-      const message = 'The record of the burn could not be written; nothing was burned.';
-      throw new FlywheelError('ERR_CREATE_API_EVENT_FAILED', message, { cause });
-    }
+  /** The failure of a single burn to write its record. Nothing has been burned then, and nothing will be: the transaction was undone. */
+  #asError(cause: unknown): unknown {
+    if (isFlywheelError(cause, 'ERR_STORE_UNAVAILABLE') || this.#request !== undefined) return cause;
+    return new FlywheelError(RECORD_FAILED.code, RECORD_FAILED.message, { cause });
   }
 
   /** Writes the last outcomes and closes the request. */
   async finish(): Promise<readonly ElementOutcome[]> {
-    const { deps, token, close } = this.#run;
-    await deps.store.transaction(async (tx) => {
-      await writeOutcomes(tx, token.id, this.#settled);
-      if (this.#request !== undefined) await close(tx, this.#request, this.#outcomes);
-    });
+    const { deps, principal, close } = this.#run;
+    const outcomes = this.#inOrder();
+    try {
+      await deps.store.transaction(async (tx) => {
+        const request = await this.#open(tx);
+        if (principal.token !== undefined) await writeOutcomes(tx, principal.token.id, this.#settled);
+        await close(tx, request, outcomes);
+      });
+    } catch (cause) {
+      // Without a stored answer a repeat would do what this one says it has not done.
+      if (isFlywheelError(cause) && cause.code !== 'ERR_INTERNAL') throw cause;
+      if (this.#request !== undefined) throw cause;
+      throw new FlywheelError(
+        'ERR_CREATE_API_EVENT_FAILED',
+        'The record of the request could not be written; nothing was burned.',
+        { cause },
+      );
+    }
     this.#settled = [];
     this.#announce();
-    return this.#outcomes;
+    return outcomes;
   }
 
   /** Keeps what is known, and lets the next call with the same key carry on at once. */
   async giveUp(): Promise<void> {
     const request = this.#request;
-    if (request === undefined) return;
-    const { deps, token } = this.#run;
+    const tokenId = this.#run.principal.token?.id;
+    if (request === undefined || tokenId === undefined) return;
+    const { deps } = this.#run;
     try {
-      await deps.store.transaction((tx) => writeOutcomes(tx, token.id, this.#settled));
+      await deps.store.transaction((tx) => writeOutcomes(tx, tokenId, this.#settled));
       this.#settled = [];
       this.#announce();
       await abandonRequest(deps, request);
@@ -177,53 +243,44 @@ class Progress {
     );
   }
 
-  #collect(
-    from: number,
-    to: number,
-    settled: readonly SettledBurn[],
-    known: ReadonlyMap<number, BurnRecord>,
-    refusals: ReadonlyMap<number, Refusal>,
-  ): void {
-    const byIndex = new Map(settled.map((item) => [item.burn.index, item]));
-    for (let index = from; index < to; index += 1) {
-      const item = byIndex.get(index);
-      const record = item === undefined ? known.get(index) : { ...item.burn, ...item.outcome };
-      const refusal = refusals.get(index);
-      const input = this.#run.inputs[index];
-      if (input === undefined) continue;
-      if (record !== undefined) this.#outcomes.push(recordOutcome(index, record, input));
-      else if (refusal !== undefined)
-        this.#outcomes.push({ index, status: 'error', ...burnError(input, refusal) });
-    }
+  #settle(settled: readonly SettledBurn[]): void {
+    for (const { burn, outcome } of settled) this.#record(burn, outcome);
+    this.#settled = [...this.#settled, ...settled];
   }
 
+  #record(burn: Pick<OpenBurn, 'index' | 'proofHash' | 'signature'>, outcome: Settled): void {
+    const input = this.#run.inputs[burn.index];
+    if (input !== undefined) this.#outcomes.set(burn.index, outcomeOf(burn, outcome, input));
+  }
+
+  #refuse(index: number, refusal: Refusal): void {
+    const input = this.#run.inputs[index];
+    if (input !== undefined)
+      this.#outcomes.set(index, { index, status: 'error', ...burnError(input, refusal) });
+  }
+
+  #inOrder(): readonly ElementOutcome[] {
+    return this.#run.inputs.map((_input, index) => {
+      const outcome = this.#outcomes.get(index);
+      invariant(outcome !== undefined, 'Every element has an outcome.');
+      return outcome;
+    });
+  }
+
+  /** Says in their order which outcomes are known, once those of burns are stored. */
   #announce(): void {
     const { onElement } = this.#run.call;
-    for (; this.#announced < this.#outcomes.length; this.#announced += 1) {
-      const outcome = this.#outcomes[this.#announced];
-      if (outcome !== undefined) onElement?.(outcome);
+    if (this.#settled.length > 0) return;
+    for (;;) {
+      const outcome = this.#outcomes.get(this.#announced);
+      if (outcome === undefined) return;
+      this.#announced += 1;
+      onElement?.(outcome);
     }
   }
 }
 
-type FinishedBurn = Pick<
-  BurnRecord,
-  'status' | 'proofHash' | 'signature' | 'errorCode' | 'errorMessage' | 'dateSettled'
->;
-
-function recordOutcome(index: number, record: FinishedBurn, input: PreparedBurn['request']): ElementOutcome {
-  if (record.status === 'SUCCESS') {
-    return {
-      index,
-      status: 'success',
-      result: 'SUCCESS',
-      hash: record.proofHash,
-      txHash: record.signature,
-      type: input.type,
-      dateBurned: record.dateSettled ?? '',
-    };
-  }
-  const message = record.errorMessage ?? 'The burn failed.';
-  const type = record.errorCode ?? 'ERR_BURN_TOKENOMICS_FAILED';
-  return { index, status: 'error', message, type, proof: input.proof, proofType: input.type };
-}
+const refuseAll = (elements: readonly ChunkElement[]): Written => ({
+  burns: [],
+  refusals: new Map(elements.map(({ index }) => [index, RECORD_FAILED])),
+});

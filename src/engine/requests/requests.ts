@@ -2,6 +2,7 @@
  * Idempotency: the first result of a request wins, a repeat gets it again, and a request that its engine did not finish is
  * carried on by whoever brings it next (contract, section 1.4).
  */
+import type { Call, Reply } from '../../contract/call.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { RequestOperation, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
@@ -9,6 +10,9 @@ import type { JsonValue } from '../../values/canonical-json.js';
 import { fingerprint, type Sha256 } from '../../values/digest.js';
 import { isoTime } from '../../values/time.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
+
+/** The stored answer of a request, or the request of the same key that is to be carried on, if there is one. */
+export type Earlier<Value> = Reply<Value> | { readonly request: RequestRecord | undefined };
 
 /** What identifies a request, before anything is known of it. */
 export interface RequestIdentity {
@@ -58,6 +62,30 @@ export async function findEarlier(
   if (earlier.status === 'running' && isWorkedOn(deps, earlier)) throw stillRunning(identity.value);
   return earlier;
 }
+
+/**
+ * Looks for the answer of an earlier request with the same key, and for one that has to be carried on.
+ * @throws as {@link findEarlier}; `ERR_RATE_LIMIT_EXCEEDED` when only a stored answer may be given and there is none.
+ */
+export async function findReply<Value>(
+  deps: EngineDeps,
+  identity: RequestIdentity,
+  { repeatOnly }: Pick<Call, 'repeatOnly'>,
+): Promise<Earlier<Value>> {
+  const request = await deps.store.read((tx) => findEarlier(deps, tx, identity));
+  if (request?.reply != null) {
+    return { value: JSON.parse(request.reply) as Value, meta: { replayed: true } };
+  }
+  if (repeatOnly === true) throw noRepeat();
+  return { request };
+}
+
+/** Over the limit of fresh requests a repeat is still answered; this was none. */
+export const noRepeat = (): FlywheelError =>
+  new FlywheelError(
+    'ERR_RATE_LIMIT_EXCEEDED',
+    'Over the rate limit, and not the repeat of a finished request.',
+  );
 
 /**
  * Opens a request inside a write transaction: a new record, the takeover of an unfinished one, or the stored answer.

@@ -300,16 +300,13 @@ export function batches(under: () => ServiceUnderTest): void {
     expect((await execute(project, started)).value.result.totalSuccessful).toBe(1);
   });
 
-  it('finds no batch for an id that is none, and refuses what is no id', async () => {
+  it('finds no batch for an id that is none, nor for what is no id', async () => {
     const { service, test } = under();
     const missing = await failureOf(service.getBatch({ batchId: randomUUID() }, test.project.call()));
     expect([missing.code, missing.status, missing.exitCode]).toEqual(['ERR_BATCH_NOT_FOUND', 404, 5]);
     for (const batchId of ['1', 'CURRENT', `${randomUUID()}0`]) {
       const refused = await failureOf(service.getBatch({ batchId }, test.project.call()));
-      expect([refused.code, refused.message]).toEqual([
-        'ERR_INVALID_REQUEST',
-        expect.stringContaining('batchId: expected a UUID'),
-      ]);
+      expect([refused.code, refused.status]).toEqual(['ERR_BATCH_NOT_FOUND', 404]);
     }
   });
 }

@@ -48,7 +48,7 @@ export function burning(under: () => ServiceUnderTest): void {
     const amounts = [0, -1, 0.000_000_1, 0.1 + 0.2, 1e-7, 18_446_744_073_710, 1e300, Number.MIN_VALUE];
     for (const burnAmount of amounts) {
       const error = await failureOf(service.burn(aBurn({ burnAmount }), test.project.call()));
-      expect([burnAmount, error.code, error.status]).toEqual([burnAmount, 'ERR_INVALID_REQUEST', 400]);
+      expect([burnAmount, error.code, error.status]).toEqual([burnAmount, 'ERR_BURN_TOKENOMICS_FAILED', 400]);
       expect(error.message).toContain('burnAmount');
     }
     expect(await supplyOf(under(), test.project)).toBe(before);
@@ -59,10 +59,10 @@ export function burning(under: () => ServiceUnderTest): void {
   it('refuses requests of another shape, naming every problem by its path', async () => {
     const { service, test } = under();
     const call = test.project.call();
-    const bad = { type: '', proof: [], persistOnchain: 'yes', extra: 1 } as unknown as BurnRequest;
+    const bad = { type: 7, burnAmount: '1', persistOnchain: 'yes' } as unknown as BurnRequest;
     const error = await failureOf(service.burn(bad, call));
     expect(error.code).toBe('ERR_INVALID_REQUEST');
-    for (const path of ['type', 'proof', 'burnAmount', 'persistOnchain', 'extra']) {
+    for (const path of ['type', 'proof', 'burnAmount', 'persistOnchain']) {
       expect(error.message).toContain(path);
     }
     const batchCall = { ...call, idempotencyKey: randomUUID() };
@@ -88,12 +88,12 @@ export function burning(under: () => ServiceUnderTest): void {
     const { service, register } = under();
     const poor = await register({ burnWalletTokens: '5' });
     const error = await failureOf(service.burn(aBurn({ burnAmount: 5.5 }), poor.call()));
-    expect([error.code, error.status]).toEqual(['ERR_INSUFFICIENT_FUNDS', 400]);
+    expect([error.code, error.status]).toEqual(['ERR_BURN_TOKENOMICS_FAILED', 400]);
     expect(error.message).toContain(poor.registration.burnWallet);
     expect(error.message).toContain('5.5');
     await service.burn(aBurn({ burnAmount: 5 }), poor.call());
     const noSol = await register({ burnWalletSol: '0' });
-    expect((await failureOf(service.burn(aBurn(), noSol.call()))).code).toBe('ERR_INSUFFICIENT_FUNDS');
+    expect((await failureOf(service.burn(aBurn(), noSol.call()))).code).toBe('ERR_BURN_TOKENOMICS_FAILED');
   });
 
   it('keeps the daily cap to the last unit, and gives back what failed', async () => {
@@ -109,7 +109,7 @@ export function burning(under: () => ServiceUnderTest): void {
     );
     const short = await register({ dailyBurn: '10', burnWalletTokens: '5' });
     const refused = await failureOf(service.burn(aBurn({ burnAmount: 6 }), short.call()));
-    expect(refused.code).toBe('ERR_INSUFFICIENT_FUNDS');
+    expect(refused.code).toBe('ERR_BURN_TOKENOMICS_FAILED');
     await service.burn(aBurn({ burnAmount: 5 }), short.call());
     expect(await balanceOf(under(), short, short.registration.burnWallet)).toBe(0n);
   });
@@ -118,8 +118,11 @@ export function burning(under: () => ServiceUnderTest): void {
     const { service, register } = under();
     const later = await register({ tokenGeneration: 'v2' });
     expect((await failureOf(service.burn(aBurn(), later.call()))).code).toBe('ERR_TOKEN_NOT_FOUND');
-    const batch = service.burnBatch([aBurn()], later.call({ idempotencyKey: randomUUID() }));
-    expect((await failureOf(batch)).code).toBe('ERR_TOKEN_NOT_FOUND');
+    const call = later.call({ idempotencyKey: randomUUID() });
+    const elements = [aBurn(), aBurn({ type: 'NOPE' })];
+    const { value } = await service.burnBatch(elements, call);
+    expect(value.errors.map(({ type }) => type)).toEqual(['ERR_TOKEN_NOT_FOUND', 'ERR_TOKEN_NOT_FOUND']);
+    expect((await service.burnBatch(elements, call)).meta.replayed).toBe(true);
   });
 
   it('burns Token-2022 mints and mints without decimals', async () => {
@@ -133,7 +136,7 @@ export function burning(under: () => ServiceUnderTest): void {
     await service.burn(aBurn({ burnAmount: 3 }), whole.call());
     expect(supply - (await supplyOf(under(), whole))).toBe(3n);
     expect((await failureOf(service.burn(aBurn({ burnAmount: 0.5 }), whole.call()))).code).toBe(
-      'ERR_INVALID_REQUEST',
+      'ERR_BURN_TOKENOMICS_FAILED',
     );
   });
 
@@ -161,7 +164,7 @@ export function burning(under: () => ServiceUnderTest): void {
         proofType: 'NOPE',
       },
       {
-        type: 'ERR_INSUFFICIENT_FUNDS',
+        type: 'ERR_BURN_TOKENOMICS_FAILED',
         message: expect.any(String),
         proof: elements[3]?.proof,
         proofType: 'PRODUCT_BUY',

@@ -72,10 +72,10 @@ export function once(under: () => ServiceUnderTest): void {
     const project = await register({ burnWalletTokens: '0' });
     const call = project.call({ idempotencyKey: 'order/77#1' });
     const request = aBurn();
-    expect((await failureOf(service.burn(request, call))).code).toBe('ERR_INSUFFICIENT_FUNDS');
-    expect((await failureOf(service.burn(request, call))).code).toBe('ERR_INSUFFICIENT_FUNDS');
+    expect((await failureOf(service.burn(request, call))).code).toBe('ERR_BURN_TOKENOMICS_FAILED');
+    expect((await failureOf(service.burn(request, call))).code).toBe('ERR_BURN_TOKENOMICS_FAILED');
     const typo = await failureOf(service.burn({ ...request, burnAmount: 0 }, call));
-    expect(typo.code).toBe('ERR_INVALID_REQUEST');
+    expect(typo.code).toBe('ERR_BURN_TOKENOMICS_FAILED');
     expect((await failureOf(service.burn({ ...request, type: 'NOPE' }, call))).code).toBe(
       'ERR_INVALID_PROOF',
     );

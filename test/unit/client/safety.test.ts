@@ -99,7 +99,7 @@ describe('the API key', () => {
     const stub = await start(json(200, null));
     for (const batchId of ['..', '../../metrics', 'current', 'a/b', '%2e%2e', '']) {
       await expect(client(stub.url).getBatch({ batchId }, call)).rejects.toMatchObject({
-        code: 'ERR_INVALID_REQUEST',
+        code: 'ERR_BATCH_NOT_FOUND',
       });
     }
     expect(stub.requests).toEqual([]);

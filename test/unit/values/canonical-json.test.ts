@@ -7,7 +7,9 @@ import {
   distinctText,
   type JsonValue,
   MAX_JSON_DEPTH,
+  proofText,
 } from '../../../src/values/canonical-json.js';
+import { InexactNumber } from '../../../src/values/inexact-number.js';
 
 // Its types describe an ES module, which it is not.
 const canonicalize = createRequire(import.meta.url)('canonicalize') as (value: JsonValue) => string;
@@ -108,7 +110,18 @@ describe('canonicalJson', () => {
     expect(() => canonicalJson([value])).toThrow(`JSON has no number ${value}.`);
   });
 
-  it.each([[undefined], [1n], [() => 1], [Symbol('s')]])('refuses what JSON does not have', (value) => {
+  it('leaves out a property without a value, as JSON text does', () => {
+    expect(canonicalJson({ b: 1, a: undefined } as unknown as JsonValue)).toBe('{"b":1}');
+    expect(() => canonicalJson([undefined] as unknown as JsonValue)).toThrow('type undefined');
+  });
+
+  it('refuses a number that no double carries', () => {
+    expect(() => canonicalJson([new InexactNumber('9007199254740993')])).toThrow(
+      'The number 9007199254740993 is not kept exactly by JSON readers; write it as text.',
+    );
+  });
+
+  it.each([[1n], [() => 1], [Symbol('s')]])('refuses what JSON does not have', (value) => {
     expect(() => canonicalJson({ a: value } as unknown as JsonValue)).toThrow(
       /^JSON has no value of type \w+\.$/,
     );
@@ -118,6 +131,20 @@ describe('canonicalJson', () => {
     expect(canonicalJson(nested(MAX_JSON_DEPTH))).toHaveLength(2 * MAX_JSON_DEPTH + 1);
     expect(() => canonicalJson(nested(MAX_JSON_DEPTH + 1))).toThrow(`deeper than ${MAX_JSON_DEPTH} levels`);
     expect(() => canonicalJson(nested(5_000))).toThrow('deeper');
+  });
+});
+
+describe('proofText', () => {
+  it.each([2 ** 53, -(2 ** 53), 1e21, Number.MAX_VALUE])(
+    'refuses %d, which stands for many integers',
+    (n) => {
+      expect(() => proofText({ a: { b: [n] } })).toThrow('write it as text');
+    },
+  );
+
+  it('takes every integer up to 2^53 - 1, and fractions', () => {
+    const proof = { a: 2 ** 53 - 1, b: -(2 ** 53 - 1), c: 0.1, d: 5e-324 };
+    expect(proofText(proof)).toBe(canonicalJson(proof));
   });
 });
 

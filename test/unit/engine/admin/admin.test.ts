@@ -115,7 +115,7 @@ describe('register', () => {
     test = await openTestEngine({ vaultTokens: '0', burnWalletTokens: '0.0', vaultSol: '0', dailyBurn: '0' });
     expect((await test.engine.status()).balances.vault).toEqual({ tokens: '0', lamports: '0' });
     await expect(test.engine.burn(aBurnRequest(1), test.project.call())).rejects.toMatchObject({
-      code: 'ERR_INSUFFICIENT_FUNDS',
+      code: 'ERR_BURN_TOKENOMICS_FAILED',
     });
   });
 });

@@ -128,10 +128,10 @@ describe('scopes', () => {
 });
 
 describe('getBatch', () => {
-  it('asks for a UUID', async () => {
+  it('finds none for what is no UUID', async () => {
     expect(await answerOf(test.engine.getBatch({ batchId: 'x' }, test.project.call()))).toMatchObject({
-      code: 'ERR_INVALID_REQUEST',
-      message: 'The request is not valid: batchId: expected a UUID.',
+      code: 'ERR_BATCH_NOT_FOUND',
+      message: 'There is no batch x.',
     });
   });
 });

@@ -5,6 +5,7 @@ import { batchTransactionAddress } from '../../../../src/chain/squads/layouts/ad
 import { decodeMessage, decodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import { createInstances } from '../../../../src/compose/instances.js';
 import type { Action, Pipeline } from '../../../../src/contract/schemas/batch.js';
+import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import type { Address } from '../../../../src/values/address.js';
 import { proofHash } from '../../../../src/values/digest.js';
 import { Secret } from '../../../../src/values/secret.js';
@@ -160,6 +161,49 @@ describe('initBatch', () => {
     );
   });
 
+  it('names problems of every kind at once: shape, proofs, actions, sizes, caps and funds', async () => {
+    test = await openTestEngine({ vaultTokens: '5', dailyBurn: '10' });
+    const message = await expectRefused(
+      [
+        { ...aPipeline([burnAction(20), { action: 'BURN' } as never]), type: 7 },
+        aPipeline([burnAction(1)], { type: 'UNKNOWN' }),
+        aPipeline([memo('x'.repeat(900))]),
+        aPipeline([{ action: 'LOCK' }], { payload: '{"n":9007199254740992}' }),
+        aPipeline([burnAction(4)]),
+        5 as never,
+      ],
+      'ERR_INVALID_REQUEST',
+    );
+    for (const part of [
+      'pipelines[0].type: ',
+      'pipelines[0].actions[1].amount: expected a positive number',
+      'pipelines[1].type: the proof type "UNKNOWN"',
+      'pipelines[2]: a pipeline lands in one transaction or not at all',
+      'pipelines[3].payload: The number 9007199254740992 is not kept exactly',
+      'pipelines[3].actions[0]: the action LOCK',
+      'pipelines[5]: ',
+      'The daily burn cap of 10 FLY would be passed: 0 FLY are used',
+      '25 FLY were asked for',
+      'holds 5 FLY, 25 FLY are needed',
+    ])
+      expect(message).toContain(part);
+  });
+
+  it('has its index from its first moment on', async () => {
+    test = await openTestEngine();
+    const chain = chainOver(test.chain, {
+      submitBundles: () => Promise.reject(new FlywheelError('ERR_UNAVAILABLE', 'The chain is away.')),
+    });
+    const input = { pipelines: [aPipeline([burnAction(1)])] };
+    await expect(engineBeside(test, { chain }).initBatch(input, test.project.call())).rejects.toMatchObject({
+      code: 'ERR_UNAVAILABLE',
+    });
+    expect((await test.engine.currentBatch(test.project.call())).value).toMatchObject({
+      status: 'AVAILABLE_TO_QUEUE',
+      batchIndex: '1',
+    });
+  });
+
   it('asks for the scope of every action', async () => {
     test = await openTestEngine();
     const burnOnly = await test.engine.createKey({ scopes: ['burn'], proofTypes: null });
@@ -217,7 +261,7 @@ describe('initBatch', () => {
     await expect(init([aPipeline([burnAction(4), airdrop(stranger, 1.5)])])).rejects.toMatchObject({
       code: 'ERR_DAILY_LIMIT_EXCEEDED',
       message: expect.stringMatching(
-        /^The daily airdrop cap of 4 FLY would be passed: 3 FLY are used on \d{4}-\d\d-\d\d \(UTC\), 1\.5 FLY were asked for\.$/,
+        /nothing was created: The daily airdrop cap of 4 FLY would be passed: 3 FLY are used on \d{4}-\d\d-\d\d \(UTC\), 1\.5 FLY were asked for\.$/,
       ),
     });
     // A refused batch holds nothing, not even of the cap that it would have kept.

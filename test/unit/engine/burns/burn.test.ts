@@ -5,6 +5,7 @@ import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { proofHash } from '../../../../src/values/digest.js';
 import { randomIds } from '../../../../src/values/ids.js';
+import { InexactNumber, jsonText } from '../../../../src/values/inexact-number.js';
 import { Secret } from '../../../../src/values/secret.js';
 import { HandClock } from '../../../support/chain.js';
 import { chainOver } from '../../../support/doubles.js';
@@ -90,29 +91,61 @@ describe('burn', () => {
   it('works for v1 tokens only', async () => {
     test = await openTestEngine({ tokenGeneration: 'v2' });
     await expectRefused(() => burn(aBurnRequest(1)), 'ERR_TOKEN_NOT_FOUND', 'generation v2');
-    await expectRefused(() => burnBatch([aBurnRequest(1)]), 'ERR_TOKEN_NOT_FOUND');
+    const { value } = await burnBatch([aBurnRequest(1), aBurnRequest(0)]);
+    expect(value.success).toEqual([]);
+    expect(value.errors.map(({ type }) => type)).toEqual(['ERR_TOKEN_NOT_FOUND', 'ERR_TOKEN_NOT_FOUND']);
   });
 
   it.each([
+    ['more decimals than the mint has', { burnAmount: 0.0000001 }, 'The amount 1e-7 has more decimals'],
+    ['zero', { burnAmount: 0 }, 'got 0'],
+    ['a negative amount', { burnAmount: -1 }, 'got -1'],
+    ['NaN', { burnAmount: Number.NaN }, 'got NaN'],
+    ['infinity', { burnAmount: Number.POSITIVE_INFINITY }, 'got Infinity'],
+    ['more than a u64', { burnAmount: 1e19 }, 'more than a token account can hold'],
+    ['an inexact one', { burnAmount: new InexactNumber('0.10000000000000000001') }, '0.10000000000000000001'],
+  ])('refuses as an amount %s', async (_name, more, part) => {
+    test = await openTestEngine();
+    await expectRefused(
+      () => burn({ ...aBurnRequest(1), ...more }),
+      'ERR_BURN_TOKENOMICS_FAILED',
+      'burnAmount',
+      part,
+    );
+  });
+
+  it.each([
+    ['a list as proof', { proof: [] }, 'expected a JSON object'],
+    ['null as proof', { proof: null }, 'expected a JSON object'],
+    ['an empty type', { type: '' }, 'The proof type "" is not known'],
+    ['a type that is too long', { type: 'T'.repeat(65) }, `"${'T'.repeat(64)}…"`],
+    ['an integer that doubles cannot tell from others', { proof: { id: 2 ** 53 } }, 'write it as text'],
     [
-      'more decimals than the mint has',
-      { burnAmount: 0.0000001 },
-      'burnAmount: The amount 1e-7 has more decimals',
+      'a number that no double carries',
+      { proof: { a: [new InexactNumber('9007199254740993')] } },
+      '9007199254740993 is not kept exactly by JSON readers; write it as text',
     ],
-    ['zero', { burnAmount: 0 }, 'burnAmount'],
-    ['a negative amount', { burnAmount: -1 }, 'burnAmount'],
-    ['NaN', { burnAmount: Number.NaN }, 'burnAmount'],
-    ['infinity', { burnAmount: Number.POSITIVE_INFINITY }, 'burnAmount'],
-    ['more than a u64', { burnAmount: 1e19 }, 'burnAmount'],
-    ['an amount as text', { burnAmount: '1' }, 'burnAmount: expected a positive number'],
-    ['a list as proof', { proof: [] }, 'proof: expected a JSON object'],
-    ['no proof', { proof: undefined }, 'proof'],
-    ['an empty type', { type: '' }, 'type: expected a proof type'],
+  ])('refuses as a proof %s', async (_name, more, part) => {
+    test = await openTestEngine();
+    await expectRefused(() => burn({ ...aBurnRequest(1), ...more }), 'ERR_INVALID_PROOF', part);
+  });
+
+  it.each([
+    ['an amount as text', { burnAmount: '1' }, 'burnAmount: expected a number'],
+    ['no proof', { proof: undefined }, 'proof: expected a JSON object'],
+    ['a number as type', { type: 1 }, 'type: expected text'],
     ['a text for persistOnchain', { persistOnchain: 'yes' }, 'persistOnchain: expected true or false'],
-    ['an unknown key', { burnAmont: 1 }, 'unknown key "burnAmont"'],
-  ])('refuses %s', async (_name, more, part) => {
+  ])('refuses as another shape %s', async (_name, more, part) => {
     test = await openTestEngine();
     await expectRefused(() => burn({ ...aBurnRequest(1), ...more }), 'ERR_INVALID_REQUEST', part);
+  });
+
+  it('ignores other properties, and knows a request by all of them', async () => {
+    test = await openTestEngine();
+    const { value } = await burn({ ...aBurnRequest(1), note: 'a' }, 'key-1');
+    expect(value.hash).toBe(proofHash(aBurnRequest(1).proof));
+    expect((await burn({ ...aBurnRequest(1), note: 'a' }, 'key-1')).meta.replayed).toBe(true);
+    await expectRefused(() => burn({ ...aBurnRequest(1), note: 'b' }, 'key-1'), 'ERR_IDEMPOTENCY_KEY_REUSED');
   });
 
   it('refuses proof types that are unknown, or not for this key', async () => {
@@ -140,14 +173,14 @@ describe('burn', () => {
     const { burnWallet } = test.project.registration;
     await expectRefused(
       () => burn(aBurnRequest(2.5)),
-      'ERR_INSUFFICIENT_FUNDS',
+      'ERR_BURN_TOKENOMICS_FAILED',
       `The burn wallet ${burnWallet} has 2 FLY left, 2.5 FLY are needed`,
     );
     // 0.0009 SOL are one fee above the 0.00089088 that the wallet needs to exist.
     await burn(aBurnRequest(1));
     await expectRefused(
       () => burn(aBurnRequest(1)),
-      'ERR_INSUFFICIENT_FUNDS',
+      'ERR_BURN_TOKENOMICS_FAILED',
       `The burn wallet ${burnWallet} has 0.00000412 SOL left for fees, 0.000005 SOL are needed`,
     );
   });
@@ -214,28 +247,43 @@ describe('burnBatch', () => {
     expect((await test.engine.status()).burned).toBe('3');
   });
 
-  it('refuses all of it when one amount cannot be expressed, and names each', async () => {
+  it('judges amounts, proofs and types element by element', async () => {
     test = await openTestEngine();
-    const requests = [aBurnRequest(1), aBurnRequest(0.0000001), aBurnRequest(2), aBurnRequest(1e15)];
+    const { value } = await burnBatch([
+      aBurnRequest(1),
+      aBurnRequest(0.0000001),
+      { ...aBurnRequest(2), proof: [1] },
+      { ...aBurnRequest(2), proof: { n: new InexactNumber('1e-400') } },
+      aBurnRequest(1e15),
+      { ...aBurnRequest(4), note: 'ignored' },
+    ]);
+    expect(value.success).toHaveLength(2);
+    expect(value.errors.map(({ type, proof }) => [type, JSON.parse(jsonText(proof))])).toEqual([
+      ['ERR_BURN_TOKENOMICS_FAILED', { order: 1e-7 }],
+      ['ERR_INVALID_PROOF', [1]],
+      ['ERR_INVALID_PROOF', { n: 0 }],
+      ['ERR_BURN_TOKENOMICS_FAILED', { order: 1e15 }],
+    ]);
+    expect(jsonText(value.errors[2]?.proof)).toBe('{"n":1e-400}');
+    expect((await test.engine.status()).burned).toBe('5');
+  });
+
+  it('refuses another structure as a whole, and names the first 20 problems', async () => {
+    test = await openTestEngine();
     await expectRefused(
-      () => burnBatch(requests),
+      () => burnBatch([aBurnRequest(1), { ...aBurnRequest(1), burnAmount: '1', persistOnchain: 1 }, 5]),
       'ERR_INVALID_REQUEST',
-      '[1].burnAmount: The amount 1e-7 has more decimals than the token has (6)',
-      '[3].burnAmount: The amount 1000000000000000 is more than a token account can hold',
-    );
-    await expectRefused(
-      () => burnBatch([aBurnRequest(1), { ...aBurnRequest(1), proof: 1, burnAmount: -1 }, 5]),
-      'ERR_INVALID_REQUEST',
-      '[1].proof: expected a JSON object',
-      '[1].burnAmount: expected a positive number',
+      '[1].burnAmount: expected a number',
+      '[1].persistOnchain: expected true or false',
       '[2]',
     );
+    await expectRefused(() => burnBatch(Array(30).fill(1)), 'ERR_INVALID_REQUEST', '[19]', 'and 10 more');
   });
 
   it.each([
     ['an object', {}, 'expected an array of burns'],
     ['an empty list', [], 'expected at least one burn'],
-    ['too many', Array(4).fill(aBurnRequest(1)), 'at most 3 elements, got 4'],
+    ['too many', Array(4).fill(aBurnRequest(1)), 'expected at most 3 burns, got 4'],
   ])('refuses %s', async (_name, input, part) => {
     test = await openTestEngine({}, { limits: { maxBurnBatchElements: 3 } });
     await expectRefused(() => burnBatch(input), 'ERR_INVALID_REQUEST', part);
@@ -259,7 +307,7 @@ describe('burnBatch', () => {
     expect(value.success).toHaveLength(3);
     expect(value.errors.map(({ type, proof }) => [type, proof])).toEqual([
       ['ERR_DAILY_LIMIT_EXCEEDED', { order: 6 }],
-      ['ERR_INSUFFICIENT_FUNDS', { order: 9 }],
+      ['ERR_BURN_TOKENOMICS_FAILED', { order: 9 }],
     ]);
     expect(await test.engine.status()).toMatchObject({ burned: '8', usedToday: { burn: '8' } });
   });

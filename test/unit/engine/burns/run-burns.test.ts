@@ -140,27 +140,66 @@ describe('runBurns', () => {
 });
 
 describe('a burn whose record cannot be written', () => {
+  const refuseRecords = (condition: string) =>
+    rawSqlite(
+      homeFiles(test.dataDir).store,
+      `create trigger refuse before insert on burns when ${condition} begin select raise(abort, 'no room'); end`,
+    );
+
   it('is refused by that name, burns nothing and does not use its key up', async () => {
     test = await openTestEngine();
     const { engine, project } = test;
     const call = project.call({ idempotencyKey: randomIds.uuid() });
     const height = await test.chain.blockHeight();
-    const { store } = homeFiles(test.dataDir);
-    rawSqlite(
-      store,
-      "create trigger refuse before insert on burns begin select raise(abort, 'no room'); end",
-    );
+    refuseRecords('true');
     await expect(engine.burn(aBurnRequest(1), call)).rejects.toMatchObject({
       code: 'ERR_CREATE_API_EVENT_FAILED',
       status: 400,
     });
-    await expect(engine.burnBatch(burns(3), call)).rejects.toMatchObject({
-      code: 'ERR_CREATE_API_EVENT_FAILED',
-    });
     expect(await test.chain.blockHeight()).toBe(height);
     expect((await engine.status()).usedToday.burn).toBe('0');
-    rawSqlite(store, 'drop trigger refuse');
+    rawSqlite(homeFiles(test.dataDir).store, 'drop trigger refuse');
     await engine.burn(aBurnRequest(1), call);
     expect((await engine.status()).burned).toBe('1');
+  });
+
+  it.each([
+    ['from the middle on', 'new.position >= 140', 140, 60],
+    ['alone among others', 'new.position = 7', 199, 1],
+    ['like all others', 'true', 0, 200],
+  ])('is refused alone in a batch: %s', async (_name, condition, landed, refused) => {
+    test = await openTestEngine();
+    const call = test.project.call({ idempotencyKey: randomIds.uuid() });
+    const requests = Array.from({ length: 200 }, () => aBurnRequest(1));
+    refuseRecords(condition);
+    const { value } = await test.engine.burnBatch(requests, call);
+    expect([value.success.length, value.errors.length]).toEqual([landed, refused]);
+    expect(new Set(value.errors.map(({ type }) => type))).toEqual(new Set(['ERR_CREATE_API_EVENT_FAILED']));
+    expect(await test.engine.status()).toMatchObject({
+      burned: String(landed),
+      usedToday: { burn: String(landed) },
+    });
+    rawSqlite(homeFiles(test.dataDir).store, 'drop trigger refuse');
+    const again = await test.engine.burnBatch(requests, call);
+    expect(again).toEqual({ value, meta: { replayed: true } });
+    expect((await test.engine.status()).burned).toBe(String(landed));
+  });
+
+  it('is told of none where the answer itself cannot be kept, and the same key carries on', async () => {
+    test = await openTestEngine();
+    const { store } = homeFiles(test.dataDir);
+    const call = test.project.call({ idempotencyKey: randomIds.uuid() });
+    const requests = Array.from({ length: 200 }, () => aBurnRequest(1));
+    refuseRecords('new.position >= 140');
+    rawSqlite(
+      store,
+      "create trigger keep before update of reply on requests begin select raise(abort, 'no room'); end",
+    );
+    await expect(test.engine.burnBatch(requests, call)).rejects.toMatchObject({ status: 500 });
+    expect((await test.engine.status()).burned).toBe('140');
+    rawSqlite(store, 'drop trigger refuse');
+    rawSqlite(store, 'drop trigger keep');
+    expect((await test.engine.burnBatch(requests, call)).value.success).toHaveLength(200);
+    expect((await test.engine.status()).burned).toBe('200');
   });
 });

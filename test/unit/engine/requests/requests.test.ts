@@ -82,7 +82,7 @@ describe('a request with a key', () => {
 
   it('that failed does not use its key up', async () => {
     await expect(test.engine.burn(aBurnRequest(5_000_000), call('key-1'))).rejects.toMatchObject({
-      code: 'ERR_INSUFFICIENT_FUNDS',
+      code: 'ERR_BURN_TOKENOMICS_FAILED',
     });
     expect((await test.engine.burn(aBurnRequest(1), call('key-1'))).meta.replayed).toBe(false);
   });
