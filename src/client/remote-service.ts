@@ -77,6 +77,20 @@ function replyFrom<Value>(value: Value, answer: HttpAnswer): Reply<Value> {
   };
 }
 
+/** What of a call becomes part of the request. */
+interface Input {
+  readonly path?: string;
+  readonly query?: object;
+  readonly body?: unknown;
+}
+
+function withQuery(url: URL, query: object = {}): URL {
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return url;
+}
+
 /** Puts calls into HTTP requests. */
 class RequestWriter {
   readonly #base: URL;
@@ -98,11 +112,7 @@ class RequestWriter {
   }
 
   /** Everything is checked here, before the first byte is sent. */
-  prepare(
-    operation: Operation,
-    call: Call,
-    input: { readonly path?: string; readonly body?: unknown } = {},
-  ): PreparedCall {
+  prepare(operation: Operation, call: Call, input: Input = {}): PreparedCall {
     const idempotencyKey =
       operation.idempotencyKey === 'none'
         ? undefined
@@ -126,7 +136,7 @@ class RequestWriter {
       signal: call.signal,
       request: {
         method: operation.method,
-        url: addressBelow(this.#base, input.path ?? operation.path),
+        url: withQuery(addressBelow(this.#base, input.path ?? operation.path), input.query),
         headers,
         ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
       },
@@ -168,7 +178,7 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
   const send = async <Schema extends z.ZodType>(
     operation: Operation & { readonly response: Schema },
     call: Call,
-    input?: { readonly path?: string; readonly body?: unknown },
+    input?: Input,
   ): Promise<Reply<z.infer<Schema>>> => {
     const { value, answer } = await sendUntilAnswered(
       sender,
@@ -193,6 +203,23 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
     currentBatch: (call) => send(OPERATIONS.currentBatch, call),
     initBatch: (body, call) => send(OPERATIONS.initBatch, call, { body }),
     executeBatch: (body, call) => send(OPERATIONS.executeBatch, call, { body }),
+    listBatches: (input, call) =>
+      send(OPERATIONS.listBatches, call, { path: OPERATIONS.listBatches.path, query: input }),
+    async batchPipelines({ batchId, ...query }, call) {
+      return send(OPERATIONS.batchPipelines, call, {
+        path: batchPath(OPERATIONS.batchPipelines, batchId),
+        query,
+      });
+    },
+    async issueApproval({ batchId, ...body }, call) {
+      return send(OPERATIONS.issueApproval, call, {
+        path: batchPath(OPERATIONS.issueApproval, batchId),
+        body,
+      });
+    },
+    async cancelBatch({ batchId, ...body }, call) {
+      return send(OPERATIONS.cancelBatch, call, { path: batchPath(OPERATIONS.cancelBatch, batchId), body });
+    },
     close: () => transport.close(),
   };
 }

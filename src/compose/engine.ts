@@ -3,7 +3,12 @@ import { readFileSync } from 'node:fs';
 import { localGenesis } from '../chain/local/ledger/genesis.js';
 import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
 import { fileProblem } from '../cli/files/read-input.js';
-import { IDEMPOTENCY_RETENTION_DAYS, MAX_PROOF_BYTES } from '../contract/limits.js';
+import {
+  IDEMPOTENCY_RETENTION_DAYS,
+  MAX_OPEN_RENT_LAMPORTS,
+  MAX_PROOF_BYTES,
+  MIN_OPERATOR_LAMPORTS,
+} from '../contract/limits.js';
 import { MAX_PIPELINES } from '../contract/schemas/batch.js';
 import { MAX_BURN_BATCH_ELEMENTS } from '../contract/schemas/burn.js';
 import type { EngineLimits } from '../engine/deps.js';
@@ -14,9 +19,11 @@ import type { Store } from '../store/store.js';
 import { sha256 } from '../values/digest.js';
 import { randomIds } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
+import { shareDataDirectory } from './data-lock.js';
 import { createFileKeyring } from './file-keyring.js';
 import { type HomeConfig, homeFiles } from './home.js';
 import { createInstances } from './instances.js';
+import { requireTogether } from './two-files.js';
 
 export interface OpenedEngine {
   readonly engine: Engine;
@@ -30,6 +37,8 @@ export const DEFAULT_LIMITS: EngineLimits = {
   maxPipelines: MAX_PIPELINES,
   maxProofBytes: MAX_PROOF_BYTES,
   idempotencyRetentionDays: IDEMPOTENCY_RETENTION_DAYS,
+  minOperatorLamports: MIN_OPERATOR_LAMPORTS,
+  maxOpenRentLamports: MAX_OPEN_RENT_LAMPORTS,
 };
 
 /** SHA-256 of the Squads v4 program as it runs on mainnet. */
@@ -45,17 +54,13 @@ export async function openEngine(
   options: { readonly clock: Clock; readonly limits?: Partial<EngineLimits> },
 ): Promise<OpenedEngine> {
   const files = homeFiles(dataDir);
-  const squadsProgram = home.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
-  const store = await openSqliteStore({ path: files.store });
-  const chain = await openLocalChain({
-    path: files.ledger,
-    clock: options.clock,
-    genesis: { accounts: localGenesis(home.treasury) },
-    ...squadsProgram,
-  }).catch(async (error: unknown) => {
-    await store.close();
+  const { store, chain, close: closeFiles } = await openFiles(dataDir, home, options.clock);
+  try {
+    await requireTogether(store, chain, home.genesis);
+  } catch (error) {
+    await closeFiles();
     throw error;
-  });
+  }
   const instances = createInstances();
   const engine = createEngine({
     store,
@@ -69,9 +74,46 @@ export async function openEngine(
   });
   const close = async (): Promise<void> => {
     instances.release();
-    await engine.close();
+    await closeFiles();
   };
   return { engine, chain, store, close };
+}
+
+/** Store and ledger of a data directory, with the lock that keeps others from wiping it; whether they belong together is not looked at. */
+export async function openFiles(
+  dataDir: string,
+  home: HomeConfig,
+  clock: Clock,
+): Promise<Omit<OpenedEngine, 'engine'>> {
+  const files = homeFiles(dataDir);
+  const squadsProgram = home.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
+  const create = home.genesis === null;
+  const closers: (() => unknown)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  let chain: LocalChain | undefined;
+  try {
+    const lock = await shareDataDirectory(files.lock);
+    closers.push(() => lock.release());
+    const ledgerHeight = (): number => chain?.knownHeight ?? 0;
+    const store = await openSqliteStore({ path: files.store, create, ledgerHeight });
+    closers.push(() => store.close());
+    chain = await openLocalChain({
+      path: files.ledger,
+      clock,
+      create,
+      genesis: { accounts: localGenesis(home.treasury) },
+      storeRevision: () => store.revision,
+      ...squadsProgram,
+    });
+    const opened = chain;
+    closers.push(() => opened.close());
+    return { store, chain, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /**

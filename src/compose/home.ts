@@ -15,6 +15,8 @@ export interface HomeConfig {
   readonly ownerKeypair: string;
   /** Does the real Squads program run in place of the native one? */
   readonly squadsProgram: boolean;
+  /** Identity of the ledger, base58; `null` until the set-up is complete, and only until then are missing files made. */
+  readonly genesis: string | null;
 }
 
 /** Readable by the user only. */
@@ -32,6 +34,7 @@ export const homeFiles = (dataDir: string) => ({
   owner: join(dataDir, 'owner.json'),
   squadsProgram: join(dataDir, 'squads-v4.so'),
   rateCounts: join(dataDir, 'rate-counts.db'),
+  lock: join(dataDir, 'lock'),
 });
 
 /** The configuration of a data directory, or `undefined` before `local init`. */
@@ -40,14 +43,20 @@ export function readHome(dataDir: string): HomeConfig | undefined {
   const text = readIfThere(path);
   if (text === undefined) return undefined;
   try {
-    const { version, treasury, ownerKeypair, squadsProgram } = JSON.parse(text) as Record<string, unknown>;
+    const value = JSON.parse(text) as Record<string, unknown>;
+    const { version, treasury, ownerKeypair, squadsProgram, genesis } = value;
     if (
       version === FORMAT_VERSION &&
       typeof treasury === 'string' &&
       isAddress(treasury) &&
       typeof ownerKeypair === 'string'
     ) {
-      return { treasury, ownerKeypair, squadsProgram: squadsProgram === true };
+      return {
+        treasury,
+        ownerKeypair,
+        squadsProgram: squadsProgram === true,
+        genesis: typeof genesis === 'string' ? genesis : null,
+      };
     }
   } catch {
     // Told below, together with a file of another shape.

@@ -9,6 +9,7 @@ import type { ApiKeyCreated, Registration } from '../contract/admin.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 import type { Clock } from '../values/time.js';
+import { ownDataDirectory } from './data-lock.js';
 import { type OpenedEngine, openEngine, readSquadsProgram } from './engine.js';
 import { createFileKeyring, keypairText } from './file-keyring.js';
 import {
@@ -16,7 +17,6 @@ import {
   type HomeConfig,
   homeFiles,
   PRIVATE_FILE_MODE,
-  readApiKey,
   readHome,
   requireHome,
   wipeHome,
@@ -46,7 +46,7 @@ export function createLocalDesk(place: DeskPlace): LocalDesk {
     await closing?.then((it) => it.close());
   };
   return {
-    init: (input) => init(place, input, engine),
+    init: (input) => init(place, input, open),
     status: async () => {
       const { name, symbol, ...status } = await (await engine()).status();
       const { tokenGeneration: _generation, owner: address, ...rest } = status;
@@ -56,7 +56,12 @@ export function createLocalDesk(place: DeskPlace): LocalDesk {
     reset: async () => {
       await close();
       requireHome(dataDir);
-      wipeHome(dataDir);
+      const lock = await ownDataDirectory(homeFiles(dataDir).lock);
+      try {
+        wipeHome(dataDir);
+      } finally {
+        lock.release();
+      }
     },
     createKey: async (input) => (await engine()).createKey(input),
     listKeys: async () => (await engine()).listKeys(),
@@ -69,25 +74,25 @@ export function createLocalDesk(place: DeskPlace): LocalDesk {
 async function init(
   place: DeskPlace,
   input: LocalInitInput,
-  engine: () => Promise<OpenedEngine['engine']>,
+  open: () => Promise<OpenedEngine>,
 ): Promise<LocalInitResult> {
   const { dataDir } = place;
-  const home = await prepare(place, input, engine);
+  const home = prepare(place, input);
+  const { engine, chain } = await open();
   const keypair = home.ownerKeypair;
   const owner = input.owner?.address ?? readOwnerKeypair(keypair).address;
-  const registered = await registerOrFinish(dataDir, { ...input, owner }, await engine());
+  const registered = await registerOrFinish(dataDir, { ...input, owner }, engine);
+  const { genesis } = chain.progress();
+  // From here on nothing that is missing is made again.
+  writeHome(dataDir, { ...home, genesis });
   return initResult(registered.registration, registered.apiKey, keypair);
 }
 
 /** Files that must be there before the engine opens. An interrupted set-up is carried on; a finished one is refused. */
-async function prepare(
-  { dataDir, cwd }: DeskPlace,
-  input: LocalInitInput,
-  engine: () => Promise<OpenedEngine['engine']>,
-): Promise<HomeConfig> {
+function prepare({ dataDir, cwd }: DeskPlace, input: LocalInitInput): HomeConfig {
   const files = homeFiles(dataDir);
   const earlier = readHome(dataDir);
-  if (earlier !== undefined) await refuseFinished(dataDir, await engine());
+  if (earlier !== undefined) refuseFinished(dataDir, earlier);
   makeDataDirectory(dataDir);
   if (input.squadsProgram !== null) copyProgram(resolve(cwd, input.squadsProgram), files.squadsProgram);
   if (input.owner === null && !exists(files.owner)) writePrivate(files.owner, keypairText(generateKeypair()));
@@ -95,20 +100,19 @@ async function prepare(
     treasury: earlier?.treasury ?? createFileKeyring(files.keys).create().address,
     ownerKeypair: input.owner === null ? files.owner : absolute(cwd, input.owner.keypair),
     squadsProgram: input.squadsProgram !== null,
+    genesis: null,
   };
   // Once its engine is open, an interrupted set-up goes on with the choices that it began with.
   if (earlier === undefined) writeHome(dataDir, home);
   return earlier ?? home;
 }
 
-/** @throws `ERR_LOCAL_ALREADY_EXISTS` unless the last step, handing out the key, is still missing. */
-async function refuseFinished(dataDir: string, engine: OpenedEngine['engine']): Promise<void> {
-  if (readApiKey(dataDir) === null) return;
-  const registration = await engine.registration().catch(notFound);
-  if (registration === undefined) return;
+/** @throws `ERR_LOCAL_ALREADY_EXISTS` unless the set-up was interrupted; what is wrong with a finished one is not mended here. */
+function refuseFinished(dataDir: string, { genesis }: HomeConfig): void {
+  if (genesis === null) return;
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
-    `${dataDir} already holds the flywheel of ${registration.symbol} (${registration.mintAddress}); nothing was changed.`,
+    `${dataDir} already holds a flywheel; nothing was changed.`,
   );
 }
 

@@ -50,7 +50,7 @@ const PIPELINE = {
 
 /** By operation; `request` is missing where there is no body. */
 export const EXAMPLES: Readonly<
-  Record<OperationId, { readonly request?: unknown; readonly response: unknown }>
+  Record<OperationId, { readonly request?: object; readonly response: unknown }>
 > = {
   burn: { request: BURN, response: BURN_RESULT },
   burnBatch: {
@@ -75,6 +75,24 @@ export const EXAMPLES: Readonly<
       proposalApproveTx: 'AgAAAAAAAAAA',
       batch: { ...BATCH, pipelines: [{ ...PIPELINE, proofHash: HASH, instructions: ['AQABAgME'] }] },
     },
+  },
+  listBatches: { response: { items: [BATCH], nextCursor: null } },
+  batchPipelines: {
+    response: {
+      items: [{ index: 0, ...PIPELINE, proofHash: HASH, state: 'WAITING' }],
+      nextCursor: null,
+    },
+  },
+  issueApproval: {
+    request: {},
+    response: {
+      proposalApproveTx: 'AgAAAAAAAAAA',
+      batch: { ...BATCH, pipelines: [{ ...PIPELINE, proofHash: HASH, instructions: ['AQABAgME'] }] },
+    },
+  },
+  cancelBatch: {
+    request: { signedTx: 'AgAAAAAAAAAA' },
+    response: { ownerVoteNeeded: true, cancelTx: 'AgAAAAAAAAAA' },
   },
   executeBatch: {
     request: { batchId: BATCH_ID, signedTx: 'AgAAAAAAAAAA' },

@@ -44,5 +44,6 @@ export function checkIdempotencyKey(
       `The header ${IDEMPOTENCY_KEY_HEADER} must be 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters.`,
     );
   }
-  return key;
+  // A UUID is one key, however it is written.
+  return isUuid(key) ? key.toLowerCase() : key;
 }

@@ -6,6 +6,10 @@ export const MAX_BODY_BYTES = 10 * 1_024 * 1_024;
 export const MAX_PROOF_BYTES = 64 * 1_024;
 /** Days for which an idempotency record is kept at least (contract, section 1.4). */
 export const IDEMPOTENCY_RETENTION_DAYS = 30;
+/** What init leaves the operator with at least, in lamports, unless configured: 0.1 SOL pay for 20,000 signatures. */
+export const MIN_OPERATOR_LAMPORTS = 100_000_000n;
+/** Rent in lamports that batches which are not closed may take together, unless configured. */
+export const MAX_OPEN_RENT_LAMPORTS = 5_000_000_000n;
 /** Longest idempotency key in characters; visible ASCII only (contract, section 1.4). */
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 /** Time allowed for one request of the client (contract, section 2.5). */

@@ -165,12 +165,35 @@ function successResponse(operation: Operation, schema: unknown): Json {
   };
 }
 
-function parameters(operation: Operation): readonly Json[] {
+/** Fields of an operation's input that its path does not carry. */
+function fieldsBesidePath(request: z.ZodType, components: Record<string, unknown>): Json {
+  const { properties = {} } = referTo(request, components) as { properties?: Json };
+  const { batchId: _, ...fields } = properties;
+  return fields as Json;
+}
+
+const queryParameters = (request: z.ZodType, components: Record<string, unknown>): readonly Json[] =>
+  Object.entries(fieldsBesidePath(request, components)).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: false,
+    schema,
+  }));
+
+/** The body of a POST, without what its path carries. */
+function bodySchema(operation: Operation, request: z.ZodType, components: Record<string, unknown>): unknown {
+  if (!operation.path.includes('{')) return referTo(request, components);
+  return { type: 'object', properties: fieldsBesidePath(request, components), additionalProperties: false };
+}
+
+function parameters(operation: Operation, components: Record<string, unknown>): readonly Json[] {
   const list: Json[] = [];
   if (operation.path.includes('{batchId}')) {
     const { $schema: _, ...schema } = z.toJSONSchema(uuidSchema, GENERATION) as Record<string, unknown>;
     list.push({ name: 'batchId', in: 'path', required: true, description: 'The batch.', schema });
   }
+  if (operation.method === 'GET' && operation.request !== null)
+    list.push(...queryParameters(operation.request, components));
   if (operation.idempotencyKey !== 'none') {
     list.push({
       name: IDEMPOTENCY_KEY_HEADER,
@@ -207,15 +230,15 @@ function describeOperation(operation: Operation, components: Record<string, unkn
     summary: operation.summary,
     description: `The key needs the scope ${list(operation.scopes)}. At most ${rateLimit.points} in ${rateLimit.windowSeconds} s per key.`,
     deprecated: operation.deprecated,
-    parameters: parameters(operation),
-    ...(request === null
+    parameters: parameters(operation, components),
+    ...(request === null || operation.method === 'GET'
       ? {}
       : {
           requestBody: {
             required: true,
             content: {
               'application/json': {
-                schema: referTo(request, components),
+                schema: bodySchema(operation, request, components),
                 example: EXAMPLES[operation.id].request,
               },
             },

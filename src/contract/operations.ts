@@ -1,13 +1,20 @@
-/** The six operations as data: path, scope, limit and shape, from which client, server and OpenAPI are made. */
+/** The operations as data: path, scope, limit and shape, from which client, server and OpenAPI are made. */
 import type * as z from 'zod';
 import type { ErrorCode } from '../errors/codes.js';
 import {
+  batchPageSchema,
+  batchPipelinesQuerySchema,
   batchSchema,
+  cancelBatchRequestSchema,
+  cancelBatchResultSchema,
   currentBatchSchema,
   executeBatchRequestSchema,
   executeBatchResultSchema,
   initBatchRequestSchema,
   initBatchResultSchema,
+  issueApprovalRequestSchema,
+  listBatchesQuerySchema,
+  pipelinePageSchema,
 } from './schemas/batch.js';
 import {
   burnBatchRequestSchema,
@@ -35,13 +42,24 @@ export interface Operation {
   readonly scopes: readonly Scope[];
   readonly idempotencyKey: 'uuid' | 'optional' | 'none';
   readonly rateLimit: RateLimit;
+  /** The input: path parameters, and query parameters of a GET or fields of the body of a POST; `null` where there is none. */
   readonly request: z.ZodType | null;
   readonly response: z.ZodType;
   /** Codes beyond those that any request can get. */
   readonly errors: readonly ErrorCode[];
 }
 
-export type OperationId = 'burn' | 'burnBatch' | 'getBatch' | 'currentBatch' | 'initBatch' | 'executeBatch';
+export type OperationId =
+  | 'burn'
+  | 'burnBatch'
+  | 'getBatch'
+  | 'currentBatch'
+  | 'initBatch'
+  | 'executeBatch'
+  | 'listBatches'
+  | 'batchPipelines'
+  | 'issueApproval'
+  | 'cancelBatch';
 
 /** Codes that every operation can answer. */
 export const COMMON_ERRORS: readonly ErrorCode[] = [
@@ -165,6 +183,75 @@ export const OPERATIONS = {
       'ERR_APPROVAL_EXPIRED',
       'ERR_INSUFFICIENT_FUNDS',
       'ERR_BATCH_EXECUTE_FAILED',
+    ],
+  },
+  listBatches: {
+    id: 'listBatches',
+    method: 'GET',
+    path: '/v1/flywheel/batch',
+    summary: "The batches of the key's token, newest first.",
+    deprecated: false,
+    scopes: ['burn', 'airdrop'],
+    idempotencyKey: 'none',
+    rateLimit: { name: 'batch-list', points: 10, windowSeconds: 1 },
+    request: listBatchesQuerySchema,
+    response: batchPageSchema,
+    errors: ['ERR_INVALID_REQUEST', 'ERR_FLYWHEEL_NOT_FOUND'],
+  },
+  batchPipelines: {
+    id: 'batchPipelines',
+    method: 'GET',
+    path: '/v1/flywheel/batch/{batchId}/pipelines',
+    summary: 'What each pipeline of a batch was and did.',
+    deprecated: false,
+    scopes: ['burn', 'airdrop'],
+    idempotencyKey: 'none',
+    rateLimit: { name: 'batch-pipelines', points: 10, windowSeconds: 1 },
+    request: batchPipelinesQuerySchema,
+    response: pipelinePageSchema,
+    errors: ['ERR_INVALID_REQUEST', 'ERR_BATCH_NOT_FOUND'],
+  },
+  issueApproval: {
+    id: 'issueApproval',
+    method: 'POST',
+    path: '/v1/flywheel/batch/{batchId}/approval',
+    summary: 'A fresh approval of a batch that waits for its owner.',
+    deprecated: false,
+    scopes: ['burn', 'airdrop'],
+    idempotencyKey: 'none',
+    rateLimit: { name: 'batch-approval', points: 10, windowSeconds: 1 },
+    request: issueApprovalRequestSchema,
+    response: initBatchResultSchema,
+    errors: [
+      'ERR_INVALID_REQUEST',
+      'ERR_PAYLOAD_TOO_LARGE',
+      'ERR_UNSUPPORTED_MEDIA_TYPE',
+      'ERR_FLYWHEEL_NOT_FOUND',
+      'ERR_BATCH_NOT_FOUND',
+      'ERR_BATCH_NOT_FINALIZED',
+    ],
+  },
+  cancelBatch: {
+    id: 'cancelBatch',
+    method: 'POST',
+    path: '/v1/flywheel/batch/{batchId}/cancel',
+    summary: 'End whatever of a batch has not been executed, and give back rent and caps.',
+    deprecated: false,
+    scopes: ['burn', 'airdrop'],
+    idempotencyKey: 'none',
+    rateLimit: { name: 'batch-cancel', points: 10, windowSeconds: 1 },
+    request: cancelBatchRequestSchema,
+    response: cancelBatchResultSchema,
+    errors: [
+      'ERR_INVALID_REQUEST',
+      'ERR_PAYLOAD_TOO_LARGE',
+      'ERR_UNSUPPORTED_MEDIA_TYPE',
+      'ERR_FLYWHEEL_NOT_FOUND',
+      'ERR_BATCH_NOT_FOUND',
+      'ERR_BATCH_IN_PROGRESS',
+      'ERR_INVALID_SIGNED_TX',
+      'ERR_APPROVAL_EXPIRED',
+      'ERR_INSUFFICIENT_FUNDS',
     ],
   },
 } as const satisfies Record<OperationId, Operation>;

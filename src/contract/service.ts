@@ -1,11 +1,18 @@
-/** The service: six operations, the same whether they are reached over HTTP or run in this process. */
+/** The service: its operations, the same whether they are reached over HTTP or run in this process. */
 import type { Call, Reply } from './call.js';
 import type {
   Batch,
+  BatchPage,
+  BatchPipelinesQuery,
+  CancelBatchRequest,
+  CancelBatchResult,
   ExecuteBatchRequest,
   ExecuteBatchResult,
   InitBatchRequest,
   InitBatchResult,
+  IssueApprovalRequest,
+  ListBatchesQuery,
+  PipelinePage,
 } from './schemas/batch.js';
 import type { BurnBatchResult, BurnRequest, BurnResult } from './schemas/burn.js';
 
@@ -37,6 +44,25 @@ export interface Service {
 
   /** Lands the owner's approval, adds the operator's and executes; the stored result when the batch is final already. */
   executeBatch(input: ExecuteBatchRequest, call: Call): Promise<Reply<ExecuteBatchResult>>;
+
+  /** Batches of the key's token, newest first. */
+  listBatches(input: ListBatchesQuery, call: Call): Promise<Reply<BatchPage>>;
+
+  /** What each pipeline of a batch was and did, in their order. @throws `ERR_BATCH_NOT_FOUND` */
+  batchPipelines(input: BatchPipelinesQuery, call: Call): Promise<Reply<PipelinePage>>;
+
+  /**
+   * A fresh approval for the owner to sign, of a batch that waits for it; execute takes any that was issued.
+   * @throws `ERR_BATCH_NOT_FOUND`, `ERR_BATCH_NOT_FINALIZED`; `ERR_INVALID_REQUEST` when nothing waits for it any more.
+   */
+  issueApproval(input: IssueApprovalRequest, call: Call): Promise<Reply<InitBatchResult>>;
+
+  /**
+   * Ends whatever of a batch has not been executed: votes it down, closes its accounts, gives back rent and caps. The same
+   * answer when it was cancelled before.
+   * @throws `ERR_BATCH_NOT_FOUND`, `ERR_BATCH_IN_PROGRESS`; `ERR_INVALID_REQUEST` for a batch that is executed.
+   */
+  cancelBatch(input: CancelBatchRequest, call: Call): Promise<Reply<CancelBatchResult>>;
 
   close(): Promise<void>;
 }

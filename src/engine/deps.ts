@@ -28,7 +28,12 @@ export interface EngineLimits {
   readonly maxBurnBatchElements: number;
   readonly maxPipelines: number;
   readonly maxProofBytes: number;
+  /** Days on which the store was in use, not days of the clock. */
   readonly idempotencyRetentionDays: number;
+  /** What init leaves the operator with at least. */
+  readonly minOperatorLamports: bigint;
+  /** Rent that all batches which are not closed may take together. */
+  readonly maxOpenRentLamports: bigint;
 }
 
 export interface EngineDeps {

@@ -14,9 +14,12 @@ import { refuseSecond, registerProject } from './admin/register.js';
 import { registrationView } from './admin/registration-view.js';
 import { registrationStatus } from './admin/status.js';
 import { authenticate } from './auth/authenticate.js';
+import { cancelBatch } from './batches/cancel-batch.js';
 import { executeBatch } from './batches/execute-batch.js';
 import { currentBatch, getBatch } from './batches/get-batch.js';
 import { initBatch } from './batches/init-batch.js';
+import { issueApproval } from './batches/issue-approval.js';
+import { batchPipelines, listBatches } from './batches/list-batches.js';
 import { burn, burnBatch } from './burns/burn.js';
 import type { EngineDeps } from './deps.js';
 import { type Reconciled, reconcile } from './reconcile.js';
@@ -61,6 +64,10 @@ const createService = (deps: EngineDeps): Service => ({
   initBatch: (input, call) => guard('ERR_BATCH_INIT_FAILED', call, () => initBatch(deps, input, call)),
   executeBatch: (input, call) =>
     guard('ERR_BATCH_EXECUTE_FAILED', call, () => executeBatch(deps, input, call)),
+  listBatches: (input, call) => guard('ERR_INTERNAL', call, () => listBatches(deps, input, call)),
+  batchPipelines: (input, call) => guard('ERR_INTERNAL', call, () => batchPipelines(deps, input, call)),
+  issueApproval: (input, call) => guard('ERR_INTERNAL', call, () => issueApproval(deps, input, call)),
+  cancelBatch: (input, call) => guard('ERR_INTERNAL', call, () => cancelBatch(deps, input, call)),
   close: async () => {
     await deps.store.close();
     await deps.chain.close();

@@ -1,6 +1,6 @@
 /** What an engine that died left pending: looked up, and settled or carried to its end. */
 import type { RequestRecord } from '../store/records.js';
-import { isoTime } from '../values/time.js';
+import { utcDay } from '../values/time.js';
 import { settleBurns, writeOutcomes } from './burns/chunk.js';
 import { type EngineDeps, LEASE_MS } from './deps.js';
 import { abandonRequest, isWorkedOn } from './requests/requests.js';
@@ -12,15 +12,15 @@ export interface Reconciled {
   readonly requests: number;
 }
 
-const DAY_MS = 86_400_000;
-
 /**
  * Forgets answers that are older than the retention, and settles the pending burns of requests that nobody works on. Their requests stay open: a client that brings one again
  * gets its answer, with what was left of it done.
  */
 export async function reconcile(deps: EngineDeps): Promise<Reconciled> {
-  const keptFrom = isoTime(deps.clock.nowMs() - deps.limits.idempotencyRetentionDays * DAY_MS);
-  await deps.store.transaction((tx) => tx.requests.removeDoneBefore(keptFrom));
+  await deps.store.transaction(async (tx) => {
+    await tx.requests.noteDay(utcDay(deps.clock.nowMs()));
+    await tx.requests.removeDone(deps.limits.idempotencyRetentionDays);
+  });
   const running = await deps.store.read((tx) => tx.requests.running());
   let burns = 0;
   let requests = 0;

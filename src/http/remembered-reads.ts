@@ -77,6 +77,10 @@ export function rememberReads(source: ReadSource): Pick<ReadSource, 'service' | 
       currentBatch: (call) => ask(call, 'current', () => service.currentBatch(call)),
       getBatch: (input, call) =>
         ask(call, `batch ${input.batchId}`, () => service.getBatch(input, call)) as Promise<Reply<Batch>>,
+      listBatches: (input, call) => service.listBatches(input, call),
+      batchPipelines: (input, call) => service.batchPipelines(input, call),
+      issueApproval: (input, call) => service.issueApproval(input, call),
+      cancelBatch: (input, call) => service.cancelBatch(input, call),
       close: () => service.close(),
     },
   };

@@ -8,10 +8,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Call, Reply } from '../contract/call.js';
 import { checkIdempotencyKey, IDEMPOTENCY_KEY_HEADER } from '../contract/headers.js';
 import type { Operation, OperationId, RateLimit } from '../contract/operations.js';
-import type { ExecuteBatchRequest, InitBatchRequest } from '../contract/schemas/batch.js';
+import type {
+  BatchPipelinesQuery,
+  CancelBatchRequest,
+  ExecuteBatchRequest,
+  InitBatchRequest,
+  IssueApprovalRequest,
+  ListBatchesQuery,
+} from '../contract/schemas/batch.js';
 import type { BurnBatchRequest, BurnRequest } from '../contract/schemas/burn.js';
 import type { Service } from '../contract/service.js';
+import { invalidRequest } from '../contract/validate.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { isJsonObject } from '../values/canonical-json.js';
 import { Secret } from '../values/secret.js';
 import { collectBody } from './collect-body.js';
 import { metaHeaders, operationHeaders, rateLimitHeaders } from './headers.js';
@@ -40,6 +49,10 @@ const INVOKE: Readonly<Record<OperationId, Invoke>> = {
   currentBatch: (service, _input, call) => service.currentBatch(call),
   initBatch: (service, input, call) => service.initBatch(input as InitBatchRequest, call),
   executeBatch: (service, input, call) => service.executeBatch(input as ExecuteBatchRequest, call),
+  listBatches: (service, input, call) => service.listBatches(input as ListBatchesQuery, call),
+  batchPipelines: (service, input, call) => service.batchPipelines(input as BatchPipelinesQuery, call),
+  issueApproval: (service, input, call) => service.issueApproval(input as IssueApprovalRequest, call),
+  cancelBatch: (service, input, call) => service.cancelBatch(input as CancelBatchRequest, call),
 };
 
 function readCredential(request: FastifyRequest, headerName: string): Secret | null {
@@ -70,9 +83,22 @@ async function readInput(
   request: FastifyRequest,
   maxBodyBytes: number,
 ): Promise<unknown> {
-  if (operation.request === null) return request.params;
+  const inPath = request.params as Record<string, string>;
+  if (operation.method === 'GET') return { ...queryInput(request), ...inPath };
   checkMediaType(request.headers);
-  return readJsonBody(operation.id, await collectBody(request.raw, maxBodyBytes));
+  const body = readJsonBody(operation.id, await collectBody(request.raw, maxBodyBytes));
+  if (!operation.path.includes('{')) return body;
+  if (!isJsonObject(body)) throw invalidRequest(['expected an object']);
+  const taken = Object.keys(inPath).find((name) => Object.hasOwn(body, name));
+  if (taken !== undefined) throw invalidRequest([`${taken}: it is in the path`]);
+  return { ...body, ...inPath };
+}
+
+/** Query parameters; what is text in a URL and a number in the contract becomes one. */
+function queryInput(request: FastifyRequest): Record<string, unknown> {
+  const query = request.query as Record<string, unknown>;
+  const { limit } = query;
+  return typeof limit === 'string' && /^\d{1,9}$/.test(limit) ? { ...query, limit: Number(limit) } : query;
 }
 
 function readIdempotencyKey(operation: Operation, request: FastifyRequest): string | undefined {

@@ -1,11 +1,13 @@
 /** The Store over any kysely: transactions in, repositories out. How a transaction locks is decided by the driver. */
 import type { CompiledQuery, Kysely } from 'kysely';
+import { bindGenesis, countWrite, raiseRevision, readProgress } from './progress.js';
 import { apiKeyRepository } from './repositories/api-keys.js';
 import { batchRepository } from './repositories/batches.js';
 import { bundleRepository } from './repositories/bundles.js';
 import { burnRepository } from './repositories/burns.js';
 import { flywheelRepository } from './repositories/flywheels.js';
 import { requestRepository } from './repositories/requests.js';
+import { signatureRepository } from './repositories/signatures.js';
 import { tokenRepository } from './repositories/tokens.js';
 import { usageRepository } from './repositories/usage.js';
 import type { Session } from './session.js';
@@ -17,6 +19,10 @@ export interface KyselyStoreSources {
   readonly writer: Kysely<Tables>;
   /** For snapshots; asked for at the first read. */
   readonly reader: () => Kysely<Tables>;
+  /** The highest block of the ledger that this process has seen; kept with every write. */
+  readonly ledgerHeight?: () => number;
+  /** Asked before every transaction. @throws when the data must not be used any more. */
+  readonly check?: () => void;
   readonly close: () => Promise<void>;
 }
 
@@ -29,12 +35,15 @@ const repositories = (session: Session): StoreTransaction => ({
   usage: usageRepository(session),
   batches: batchRepository(session),
   bundles: bundleRepository(session),
+  signatures: signatureRepository(session),
 });
 
 /** The store over two ways to the same data. Closing waits for the transactions that were begun before. */
-export function createKyselyStore({ writer, reader, close }: KyselyStoreSources): Store {
+export function createKyselyStore(sources: KyselyStoreSources): Store {
+  const { writer, reader, close, ledgerHeight = () => 0, check = () => undefined } = sources;
   const compiled = new Map<string, CompiledQuery>();
   const running = new Set<Promise<unknown>>();
+  let revision = 0;
 
   const run = async <Result>(transaction: Promise<Result>): Promise<Result> => {
     running.add(transaction);
@@ -45,15 +54,41 @@ export function createKyselyStore({ writer, reader, close }: KyselyStoreSources)
     }
   };
 
+  const write = async <Result>(work: (session: Session) => Promise<Result>): Promise<Result> => {
+    check();
+    const written = await run(
+      writer.transaction().execute(async (db) => {
+        const session = { db, compiled };
+        const result = await work(session);
+        return { result, revision: await countWrite(session, ledgerHeight()) };
+      }),
+    );
+    revision = written.revision;
+    return written.result;
+  };
+  const read = async <Result>(work: (session: Session) => Promise<Result>): Promise<Result> => {
+    check();
+    return run(
+      reader()
+        .transaction()
+        .setAccessMode('read only')
+        .execute((db) => work({ db, compiled })),
+    );
+  };
+
   return {
-    transaction: (work) => run(writer.transaction().execute((db) => work(repositories({ db, compiled })))),
-    read: async (work) =>
-      run(
-        reader()
-          .transaction()
-          .setAccessMode('read only')
-          .execute((db) => work(repositories({ db, compiled }))),
-      ),
+    get revision() {
+      return revision;
+    },
+    progress: async () => {
+      const progress = await read(readProgress);
+      revision = Math.max(revision, progress.revision);
+      return progress;
+    },
+    bind: (genesis) => write((session) => bindGenesis(session, genesis)),
+    raiseRevision: (to) => write((session) => raiseRevision(session, to)),
+    transaction: (work) => write((session) => work(repositories(session))),
+    read: (work) => read((session) => work(repositories(session))),
     close: async () => {
       await Promise.allSettled(running);
       await close();

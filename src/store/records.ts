@@ -56,6 +56,9 @@ export type RequestOperation = 'burn' | 'burnBatch' | 'initBatch' | 'executeBatc
 /** One logical request: its idempotency key, who works on it, and its answer. */
 export interface RequestRecord {
   readonly id: string;
+  /** The project: an idempotency key is the project's, whichever of its API keys brings it. */
+  readonly tokenId: string;
+  /** The API key that brought it first. */
   readonly keyId: string;
   readonly operation: RequestOperation;
   /** The idempotency key; a random one when the caller gave none. */
@@ -88,7 +91,7 @@ export interface BurnRecord {
   /** Base units. */
   readonly amount: bigint;
   readonly persistOnchain: boolean;
-  /** Day on whose cap the amount is reserved. */
+  /** Day on which it was asked for; while it is pending it counts on that day and on each later one. */
   readonly day: UtcDay;
   readonly status: BurnStatus;
   /** Base58; of the transaction signed last. */
@@ -136,22 +139,40 @@ export interface BatchRecord {
   /** Index within the multisig; until the set-up has opened the batch on chain another may take it. */
   readonly batchIndex: bigint;
   readonly pipelines: readonly PlannedPipeline[];
-  /** Day on whose caps its amounts are reserved. */
+  /** Day of its init, on whose caps its amounts count while it waits. */
   readonly day: UtcDay;
   readonly initResult: InitResult | null;
   readonly executeResult: ExecuteResult | null;
-  /** The approval as issued, base64, and how long its blockhash lives. */
-  readonly approvalTx: string | null;
-  readonly approvalLastValidBlockHeight: bigint | null;
+  /** Rent that its accounts take on chain while it is not closed. */
+  readonly setupRentLamports: bigint;
   /** Engine instance that executes it now, and until when that is believed. */
   readonly instance: string | null;
   readonly leaseUntilMs: number;
   readonly cost: BatchCost;
   readonly dateCreated: string;
   readonly dateUpdated: string;
+  /** When it was cancelled, or `null`. */
+  readonly dateCancelled: string | null;
+  /** When nothing of it was left on chain, or `null`. */
+  readonly dateClosed: string | null;
 }
 
-export type BundlePhase = 'SETUP' | 'OWNER_APPROVAL' | 'OPERATOR_APPROVAL' | 'EXECUTE' | 'CLOSE';
+/** What the owner is asked to sign about a batch. */
+export type VoteKind = 'approve' | 'reject' | 'cancel';
+
+/** A vote that was handed out for the owner to sign; the operator pays and has signed. */
+export interface IssuedVote {
+  readonly batchId: string;
+  readonly kind: VoteKind;
+  /** Wire bytes; the owner's signature is missing. */
+  readonly transaction: Uint8Array;
+  /** The operator's signature, base58: the name of the transaction on chain. */
+  readonly signature: string;
+  readonly lastValidBlockHeight: bigint;
+  readonly dateCreated: string;
+}
+
+export type BundlePhase = 'SETUP' | 'OWNER_APPROVAL' | 'OPERATOR_APPROVAL' | 'EXECUTE' | 'CANCEL' | 'CLOSE';
 export type BundleStatus = 'PENDING' | 'LANDED' | 'FAILED' | 'EXPIRED';
 
 export interface BundleTransaction {
@@ -165,10 +186,8 @@ export interface BundleRecord {
   readonly id: string;
   readonly batchId: string;
   readonly phase: BundlePhase;
-  /** Position within its phase, from 0. */
-  readonly ordinal: number;
   /** Index of its first transaction within its phase, from 0. */
-  readonly firstTransaction: number;
+  readonly first: number;
   /** SHA-256 over the comma-joined signatures. */
   readonly bundleId: Sha256;
   readonly transactions: readonly BundleTransaction[];

@@ -18,6 +18,7 @@ import type {
   BurnOutcome,
   BurnRecord,
   FlywheelRecord,
+  IssuedVote,
   RequestOperation,
   RequestRecord,
   TokenRecord,
@@ -26,6 +27,8 @@ import type {
 /** Every move that a batch may make (service specification, section 3). */
 export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[] = [
   ['AVAILABLE_TO_QUEUE', 'FINALIZED'],
+  // Cancelled before its set-up was complete.
+  ['AVAILABLE_TO_QUEUE', 'FAILED'],
   ['FINALIZED', 'EXECUTED'],
   ['FINALIZED', 'FAILED'],
 ];
@@ -50,9 +53,9 @@ export interface ApiKeyRepository {
 }
 
 export interface RequestRepository {
-  /** @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` when (key, operation, value) is taken. */
+  /** @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` when (token, operation, value) is taken. */
   insert(request: RequestRecord): Promise<void>;
-  find(keyId: string, operation: RequestOperation, value: string): Promise<RequestRecord | undefined>;
+  find(tokenId: string, operation: RequestOperation, value: string): Promise<RequestRecord | undefined>;
   get(id: string): Promise<RequestRecord | undefined>;
   /** Takes over a running request, or prolongs it. */
   claim(id: string, instance: string, leaseUntilMs: number): Promise<void>;
@@ -61,8 +64,16 @@ export interface RequestRepository {
   /** A failed request does not use its key up. */
   remove(id: string): Promise<void>;
   running(): Promise<readonly RequestRecord[]>;
-  /** Forgets answers older than the retention; never a running request, nor one that burns still refer to as pending. */
-  removeDoneBefore(date: string): Promise<number>;
+  /**
+   * Notes that the store was in use on a day. A day counts once, so a clock that jumps ahead ages nothing by more than one.
+   * @returns how many days have been noted.
+   */
+  noteDay(day: UtcDay): Promise<number>;
+  /**
+   * Forgets answers that were given at least so many noted days ago; never a running request, nor one that burns still refer
+   * to as pending.
+   */
+  removeDone(olderThanDays: number): Promise<number>;
 }
 
 export interface BurnRepository {
@@ -86,23 +97,56 @@ export interface BurnRepository {
 
 export type UsageKind = 'burn' | 'airdrop';
 
-export interface UsageRepository {
-  /** Base units reserved or spent on the day. */
-  used(tokenId: string, day: UtcDay, kind: UsageKind): Promise<bigint>;
-  /**
-   * Adds to the counter if it stays within the cap.
-   * @returns false, and nothing changes, when it would pass `cap`; `null` is no cap.
-   */
-  reserve(usage: UsageChange & { readonly cap: bigint | null }): Promise<boolean>;
-  /** Gives back what was reserved and did not happen. */
-  release(usage: UsageChange): Promise<void>;
-}
-
-export interface UsageChange {
+/** What is counted, and on which day. */
+export interface UsageCounter {
   readonly tokenId: string;
   readonly day: UtcDay;
   readonly kind: UsageKind;
+}
+
+/** What of a batch may still land, and on which days it counts. */
+export interface UsageHold {
+  readonly batchId: string;
+  readonly tokenId: string;
+  readonly kind: UsageKind;
+  /** Base units; a hold of nothing is none. */
   readonly amount: bigint;
+  readonly fromDay: UtcDay;
+  /** `null`: every day from then on. */
+  readonly toDay: UtcDay | null;
+}
+
+/** What counts against the daily caps: what has landed on a day, and all that may still land on it. */
+export interface UsageRepository {
+  /**
+   * Base units of a day: landed, pending burns of that day and of earlier ones, and the holds that cover it.
+   * @param exceptBatch - whose holds are left out.
+   */
+  used(counter: UsageCounter, exceptBatch?: string): Promise<bigint>;
+  /** The latest day on which anything has landed; no day before it is begun once more. */
+  latestDay(tokenId: string): Promise<UtcDay | undefined>;
+  addLanded(counter: UsageCounter, amount: bigint): Promise<void>;
+  /** Sets the hold of this batch and kind, whatever it was. */
+  setHold(hold: UsageHold): Promise<void>;
+  holdsOf(batchId: string): Promise<readonly UsageHold[]>;
+}
+
+/** Which batches to list. */
+export interface BatchFilter {
+  readonly tokenId: string;
+  readonly status?: BatchStatus;
+  /** ISO times of creation, inclusive and exclusive. */
+  readonly since?: string;
+  readonly until?: string;
+  /** Only batches older than the one with this ordinal. */
+  readonly before?: number;
+  readonly limit: number;
+}
+
+/** A batch with its place in the order of all. */
+export interface ListedBatch {
+  readonly ordinal: number;
+  readonly batch: BatchRecord;
 }
 
 export interface BatchRepository {
@@ -110,15 +154,18 @@ export interface BatchRepository {
   get(id: string): Promise<BatchRecord | undefined>;
   /** The newest batch of the token that is not final. */
   current(tokenId: string): Promise<BatchRecord | undefined>;
+  /** Newest first. */
+  list(filter: BatchFilter): Promise<readonly ListedBatch[]>;
+  /** Rent of all batches of the flywheel that are not closed. */
+  openRentLamports(flywheelId: string): Promise<bigint>;
   countByStatus(): Promise<Readonly<Record<BatchStatus, number>>>;
   setBatchIndex(id: string, batchIndex: bigint, dateUpdated: string): Promise<void>;
   setInitResult(id: string, initResult: InitResult, dateUpdated: string): Promise<void>;
-  setApproval(
-    id: string,
-    approvalTx: string,
-    lastValidBlockHeight: bigint,
-    dateUpdated: string,
-  ): Promise<void>;
+  addVote(vote: IssuedVote): Promise<void>;
+  /** In the order in which they were issued. */
+  votes(id: string): Promise<readonly IssuedVote[]>;
+  setCancelled(id: string, dateCancelled: string): Promise<void>;
+  setClosed(id: string, dateClosed: string): Promise<void>;
   /** @throws `ERR_INTERNAL` for a transition that is not in {@link BATCH_TRANSITIONS}. */
   transition(
     id: string,
@@ -134,12 +181,17 @@ export interface BatchRepository {
 
 export interface BundleRepository {
   insertMany(bundles: readonly BundleRecord[]): Promise<void>;
-  /** In the order of phase and ordinal; expired ones are left out. */
+  /** In the order of phase and first transaction; expired ones are left out. */
   ofBatch(batchId: string): Promise<readonly BundleRecord[]>;
   settle(
     id: string,
     outcome: { status: BundleStatus; errorMessage?: string; failedTransaction?: number },
   ): Promise<void>;
+}
+
+/** Every signature that the store has ever written down before it was sent. */
+export interface SignatureRepository {
+  isKnown(signature: string): Promise<boolean>;
 }
 
 export interface StoreTransaction {
@@ -151,9 +203,27 @@ export interface StoreTransaction {
   readonly usage: UsageRepository;
   readonly batches: BatchRepository;
   readonly bundles: BundleRepository;
+  readonly signatures: SignatureRepository;
+}
+
+/** How far the store has come, and what it knows of its ledger. */
+export interface StoreProgress {
+  /** Hash of the ledger's first block, base58; `null` before they are bound to each other. */
+  readonly genesis: string | null;
+  /** Rises with every write. */
+  readonly revision: number;
+  /** The highest block of the ledger that was known at some write. */
+  readonly ledgerHeight: number;
 }
 
 export interface Store {
+  /** The revision of the last write that this process has made or read. */
+  readonly revision: number;
+  progress(): Promise<StoreProgress>;
+  /** Binds the store to a ledger, once. */
+  bind(genesis: string): Promise<void>;
+  /** Takes a revision that the ledger knows for its own, once it is certain that nothing was lost. */
+  raiseRevision(revision: number): Promise<void>;
   /**
    * Runs `work` in one transaction that takes the write lock at its start; commits when it resolves, rolls back when it throws.
    * @throws `ERR_STORE_UNAVAILABLE` when the store is locked too long, read-only, full or damaged; nothing has then changed.

@@ -5,7 +5,14 @@
  */
 import type { Generated } from 'kysely';
 import type { BatchStatus } from '../contract/schemas/batch.js';
-import type { BundlePhase, BundleStatus, BurnStatus, RequestOperation, RequestRecord } from './records.js';
+import type {
+  BundlePhase,
+  BundleStatus,
+  BurnStatus,
+  RequestOperation,
+  RequestRecord,
+  VoteKind,
+} from './records.js';
 import type { UsageKind } from './store.js';
 
 /** 20 digits. */
@@ -53,6 +60,7 @@ export interface ApiKeyTable {
 
 export interface RequestTable {
   id: string;
+  token_id: string;
   key_id: string;
   operation: RequestOperation;
   value: string;
@@ -62,6 +70,8 @@ export interface RequestTable {
   lease_until_ms: number;
   reply: JsonText | null;
   batch_id: string | null;
+  /** How many days had been noted when it was made. */
+  day_count: number;
   date_created: IsoText;
 }
 
@@ -91,9 +101,16 @@ export interface DailyUsageTable {
   token_id: string;
   day: string;
   kind: UsageKind;
-  used: U64Text;
-  /** The cap under which the last reservation was made. */
-  cap: U64Text | null;
+  landed: U64Text;
+}
+
+export interface UsageHoldTable {
+  batch_id: string;
+  kind: UsageKind;
+  token_id: string;
+  amount: U64Text;
+  from_day: string;
+  to_day: string | null;
 }
 
 export interface BatchTable {
@@ -109,8 +126,7 @@ export interface BatchTable {
   day: string;
   init_result: JsonText | null;
   execute_result: JsonText | null;
-  approval_tx: string | null;
-  approval_last_valid_block_height: U64Text | null;
+  setup_rent_lamports: U64Text;
   instance: string | null;
   lease_until_ms: number;
   fee_lamports: U64Text;
@@ -118,6 +134,19 @@ export interface BatchTable {
   rent_reclaimed_lamports: U64Text;
   date_created: IsoText;
   date_updated: IsoText;
+  date_cancelled: IsoText | null;
+  date_closed: IsoText | null;
+}
+
+export interface IssuedVoteTable {
+  signature: string;
+  /** Rises with every vote. */
+  ordinal: number;
+  batch_id: string;
+  kind: VoteKind;
+  wire: Uint8Array;
+  last_valid_block_height: U64Text;
+  date_created: IsoText;
 }
 
 /** Apart from the batch, because it is large and never changes. */
@@ -132,7 +161,6 @@ export interface BundleTable {
   sequence: number;
   batch_id: string;
   phase: BundlePhase;
-  ordinal: number;
   first_transaction: number;
   bundle_id: string;
   last_valid_block_height: U64Text;
@@ -148,12 +176,25 @@ export interface BundleTransactionTable {
   bytes: Uint8Array;
 }
 
-export type CounterName = 'burn' | 'batch' | 'bundle';
+export type CounterName = 'burn' | 'batch' | 'bundle' | 'vote' | 'day';
 
 export interface CounterTable {
   name: CounterName;
   /** The last number given out. */
   value: number;
+}
+
+/** One row. */
+export interface ProgressTable {
+  id: number;
+  genesis: string | null;
+  revision: number;
+  ledger_height: number;
+}
+
+/** Days on which the store was in use. */
+export interface NotedDayTable {
+  day: string;
 }
 
 export interface MigrationTable {
@@ -168,10 +209,14 @@ export interface Tables {
   requests: RequestTable;
   burns: BurnTable;
   daily_usage: DailyUsageTable;
+  usage_holds: UsageHoldTable;
   batches: BatchTable;
   batch_plans: BatchPlanTable;
+  issued_votes: IssuedVoteTable;
   bundles: BundleTable;
   bundle_transactions: BundleTransactionTable;
   counters: CounterTable;
+  noted_days: NotedDayTable;
+  progress: ProgressTable;
   store_migrations: MigrationTable;
 }

@@ -1,5 +1,6 @@
 /** Chains and stores that behave otherwise in the one thing that a test is about. */
 import type { Chain } from '../../src/chain/chain.js';
+import type { Store } from '../../src/store/store.js';
 
 /** The chain with some of its methods replaced. */
 export const chainOver = (chain: Chain, parts: Partial<Chain>): Chain => ({
@@ -12,5 +13,19 @@ export const chainOver = (chain: Chain, parts: Partial<Chain>): Chain => ({
   submit: (transactions) => chain.submit(transactions),
   submitBundles: (bundles) => chain.submitBundles(bundles),
   close: () => chain.close(),
+  ...parts,
+});
+
+/** The store with some of its methods replaced. */
+export const storeOver = (store: Store, parts: Partial<Store>): Store => ({
+  get revision() {
+    return store.revision;
+  },
+  progress: () => store.progress(),
+  bind: (genesis) => store.bind(genesis),
+  raiseRevision: (revision) => store.raiseRevision(revision),
+  transaction: (work) => store.transaction(work),
+  read: (work) => store.read(work),
+  close: () => store.close(),
   ...parts,
 });

@@ -69,7 +69,7 @@ export async function openTestEngine(
 ): Promise<TestEngine> {
   const dataDir = mkdtempSync(join(tmpdir(), 'flywheel-'));
   const treasury = createFileKeyring(homeFiles(dataDir).keys).create().address;
-  const home = { treasury, ownerKeypair: '', squadsProgram: false };
+  const home = { treasury, ownerKeypair: '', squadsProgram: false, genesis: null };
   writeHome(dataDir, home);
   const settings = {
     clock: options.clock ?? systemClock,
@@ -138,7 +138,11 @@ export const burnAction = (amount: number) => ({ action: 'BURN' as const, amount
 
 /** Puts the owner's signature into the approval that init returned. */
 export const signApproval = (owner: Signer, { proposalApproveTx }: InitBatchResult): string =>
-  Buffer.from(addSignature(Buffer.from(proposalApproveTx, 'base64'), owner)).toString('base64');
+  signVote(owner, proposalApproveTx);
+
+/** Puts the owner's signature into a vote that was issued. */
+export const signVote = (owner: Signer, vote: string): string =>
+  Buffer.from(addSignature(Buffer.from(vote, 'base64'), owner)).toString('base64');
 
 /** Base units of the project's token that a wallet holds. */
 export async function tokensOf(chain: Chain, { registration }: TestProject, wallet: string): Promise<bigint> {

@@ -46,6 +46,10 @@ export function fakeService(): FakeService {
       currentBatch: (call) => respond('currentBatch', null, call),
       initBatch: (input, call) => respond('initBatch', input, call),
       executeBatch: (input, call) => respond('executeBatch', input, call),
+      listBatches: (input, call) => respond('listBatches', input, call),
+      batchPipelines: (input, call) => respond('batchPipelines', input, call),
+      issueApproval: (input, call) => respond('issueApproval', input, call),
+      cancelBatch: (input, call) => respond('cancelBatch', input, call),
       close: async () => undefined,
     },
   };

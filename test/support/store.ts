@@ -11,6 +11,7 @@ import type {
   BurnOutcome,
   BurnRecord,
   FlywheelRecord,
+  IssuedVote,
   RequestRecord,
   TokenRecord,
 } from '../../src/store/records.js';
@@ -116,6 +117,7 @@ export const anApiKey = (more: Partial<ApiKeyRecord> = {}): ApiKeyRecord => ({
 
 export const aRequest = (more: Partial<RequestRecord> = {}): RequestRecord => ({
   id: 'request-1',
+  tokenId: 'token-1',
   keyId: 'key-1',
   operation: 'burn',
   value: 'idempotency-1',
@@ -169,13 +171,14 @@ export const aBatch = (more: Partial<BatchRecord> = {}): BatchRecord => ({
   day: DAY,
   initResult: null,
   executeResult: null,
-  approvalTx: null,
-  approvalLastValidBlockHeight: null,
+  setupRentLamports: 7_000n,
   instance: null,
   leaseUntilMs: 0,
   cost: { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports: 0n },
   dateCreated: CREATED,
   dateUpdated: CREATED,
+  dateCancelled: null,
+  dateClosed: null,
   ...more,
 });
 
@@ -183,8 +186,7 @@ export const aBundle = (id: string, more: Partial<BundleRecord> = {}): BundleRec
   id,
   batchId: 'batch-1',
   phase: 'SETUP',
-  ordinal: 0,
-  firstTransaction: 0,
+  first: 0,
   bundleId: sha256(id),
   transactions: [
     { signature: `${id}/0`, bytes: new Uint8Array([1, 2, 3]) },
@@ -212,6 +214,16 @@ export const RESULT = { total: 1, totalSuccessful: 1, totalFailed: 0, successful
 
 /** What setting up a batch of one transaction comes to. */
 export const INIT_RESULT = { ...RESULT, batchIndex: 7 };
+
+export const aVote = (signature: string, more: Partial<IssuedVote> = {}): IssuedVote => ({
+  batchId: 'batch-1',
+  kind: 'approve',
+  transaction: new Uint8Array([1, 2, 3]),
+  signature,
+  lastValidBlockHeight: 150n,
+  dateCreated: CREATED,
+  ...more,
+});
 
 /** The burn with this number went well. */
 export const success = (sequence: number): BurnOutcome => ({

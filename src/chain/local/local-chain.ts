@@ -15,7 +15,7 @@ import {
 } from '../chain.js';
 import { Admission, type Execution } from './ledger/admission.js';
 import { readEnvelope } from './ledger/envelope.js';
-import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
+import { type Ledger, type LedgerOptions, type LedgerProgress, openLedger } from './ledger/ledger.js';
 import type { Runtime } from './runtime/local-runtime.js';
 
 /** Where the ledger lies, what it begins with, and which Squads program runs. */
@@ -26,6 +26,11 @@ export interface LocalChainOptions extends LedgerOptions {
 
 /** The port, and what only a chain of one's own can do. */
 export interface LocalChain extends Chain {
+  /** The highest block that this process has seen. */
+  readonly knownHeight: number;
+  progress(): LedgerProgress;
+  /** Wire bytes of all transactions in blocks above a height, in their order. */
+  transactionsAbove(height: number): readonly Uint8Array[];
   /** Says what would become of a transaction in the next block; nothing is kept. */
   simulate(transaction: Uint8Array): Promise<Execution>;
 }
@@ -38,6 +43,18 @@ class LedgerChain implements LocalChain {
   constructor(ledger: Ledger, loadRuntime: () => Promise<Runtime>) {
     this.#ledger = ledger;
     this.#loadRuntime = loadRuntime;
+  }
+
+  get knownHeight(): number {
+    return this.#ledger.knownHeight;
+  }
+
+  progress(): LedgerProgress {
+    return this.#ledger.progress();
+  }
+
+  transactionsAbove(height: number): readonly Uint8Array[] {
+    return this.#ledger.read(({ transactions }) => transactions.wiresAbove(height));
   }
 
   async getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]> {

@@ -66,6 +66,9 @@ export const batchSchema = z
     executeResult: executeResultSchema.optional(),
     dateCreated: dateTimeSchema,
     dateUpdated: dateTimeSchema,
+    dateCancelled: dateTimeSchema
+      .optional()
+      .meta({ description: 'When it was cancelled; beyond the specification.' }),
   })
   .meta({ id: 'Batch' });
 export type Batch = z.infer<typeof batchSchema>;
@@ -151,3 +154,95 @@ export const executeBatchResultSchema = z
   .object({ batchId: uuidSchema, result: executeResultSchema })
   .meta({ id: 'ExecuteBatchResult' });
 export type ExecuteBatchResult = z.infer<typeof executeBatchResultSchema>;
+
+/** Items of one page at most, and unless another number is asked for (contract, section 1.7). */
+export const MAX_PAGE_ITEMS = 200;
+export const DEFAULT_PAGE_ITEMS = 50;
+
+const pageLimitSchema = z
+  .number('expected a whole number')
+  .int('expected a whole number')
+  .min(1, 'expected at least 1')
+  .max(MAX_PAGE_ITEMS, `expected at most ${MAX_PAGE_ITEMS}`)
+  .optional()
+  .meta({ description: `Items of a page. Default: ${DEFAULT_PAGE_ITEMS}.` });
+const cursorSchema = z
+  .string()
+  .max(200, 'expected a cursor')
+  .optional()
+  .meta({ description: '`nextCursor` of the page before.' });
+const timeBoundSchema = z
+  .string()
+  .refine((text) => text.length <= 40 && !Number.isNaN(Date.parse(text)), 'expected an ISO 8601 date-time')
+  .optional();
+
+/** Which batches to list, newest first. */
+export const listBatchesQuerySchema = z.strictObject({
+  status: batchStatusSchema.optional(),
+  since: timeBoundSchema.meta({ description: 'Created at this time or later.' }),
+  until: timeBoundSchema.meta({ description: 'Created before this time.' }),
+  limit: pageLimitSchema,
+  cursor: cursorSchema,
+});
+export type ListBatchesQuery = z.infer<typeof listBatchesQuerySchema>;
+
+export const batchPageSchema = z
+  .object({ items: z.array(batchSchema), nextCursor: z.string().nullable() })
+  .meta({ id: 'BatchPage' });
+export type BatchPage = z.infer<typeof batchPageSchema>;
+
+/** What became of one pipeline of a batch. */
+export const pipelineStateSchema = z
+  .object({
+    index: z.number().int(),
+    type: z.string(),
+    payload: z.string(),
+    actions: z.array(actionSchema),
+    proofHash: hashSchema,
+    state: z.enum(['WAITING', 'EXECUTED', 'FAILED', 'NOT_EXECUTED']).meta({
+      description:
+        'FAILED: it is the one that failed; NOT_EXECUTED: the batch ended before it, or it was cancelled.',
+    }),
+    txHash: txHashSchema.optional(),
+    dateExecuted: dateTimeSchema.optional(),
+    message: z.string().optional().meta({ description: 'Why it failed.' }),
+  })
+  .meta({ id: 'PipelineState' });
+export type PipelineState = z.infer<typeof pipelineStateSchema>;
+
+export const batchPipelinesQuerySchema = z.strictObject({
+  batchId: z.string(),
+  limit: pageLimitSchema,
+  cursor: cursorSchema,
+});
+export type BatchPipelinesQuery = z.infer<typeof batchPipelinesQuerySchema>;
+
+export const pipelinePageSchema = z
+  .object({ items: z.array(pipelineStateSchema), nextCursor: z.string().nullable() })
+  .meta({ id: 'PipelinePage' });
+export type PipelinePage = z.infer<typeof pipelinePageSchema>;
+
+/** A fresh approval of a batch that waits for one, in the form of init's answer. */
+export const issueApprovalRequestSchema = z.strictObject({ batchId: z.string() });
+export type IssueApprovalRequest = z.infer<typeof issueApprovalRequestSchema>;
+
+export const cancelBatchRequestSchema = z.strictObject({
+  batchId: z.string(),
+  signedTx: base64Schema
+    .optional()
+    .meta({ description: 'The `cancelTx` of an earlier answer, with the signature of the owner.' }),
+});
+export type CancelBatchRequest = z.infer<typeof cancelBatchRequestSchema>;
+
+/** Either the batch, now over, or the vote that its owner has to sign first. */
+export const cancelBatchResultSchema = z
+  .object({
+    ownerVoteNeeded: z.boolean(),
+    cancelTx: base64Schema.optional().meta({
+      description:
+        "With `ownerVoteNeeded`: a transaction, signed by the operator who pays the fee; the owner's signature is missing.",
+    }),
+    batch: batchSchema.optional(),
+  })
+  .meta({ id: 'CancelBatchResult' });
+export type CancelBatchResult = z.infer<typeof cancelBatchResultSchema>;

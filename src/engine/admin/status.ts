@@ -2,9 +2,10 @@
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { RegistrationStatus } from '../../contract/admin.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
-import { utcDay } from '../../values/time.js';
+import type { UsageKind } from '../../store/store.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { EngineDeps } from '../deps.js';
+import { dayOfNow } from '../limits/daily-cap.js';
 import { registrationView } from './registration-view.js';
 
 export async function registrationStatus(
@@ -21,11 +22,11 @@ export async function registrationStatus(
     flywheel.owner,
     flywheel.operator,
   ]);
-  const day = utcDay(deps.clock.nowMs());
-  const used = await deps.store.read(async (tx) => ({
-    burn: await tx.usage.used(token.id, day, 'burn'),
-    airdrop: await tx.usage.used(token.id, day, 'airdrop'),
-  }));
+  const used = await deps.store.read(async (tx) => {
+    const day = await dayOfNow(tx, token.id, deps.clock.nowMs());
+    const of = (kind: UsageKind) => tx.usage.used({ tokenId: token.id, day, kind });
+    return { burn: await of('burn'), airdrop: await of('airdrop') };
+  });
   const supply = decodeMint(mint ?? null)?.supply ?? 0n;
   const whole = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
   const tokens = (account: typeof vaultTokens): string =>

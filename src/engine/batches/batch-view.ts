@@ -7,7 +7,13 @@ import {
 import { compileLegacyMessage } from '../../chain/transaction/compile.js';
 import type { Batch, CompiledPipeline, InitBatchResult } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord, FlywheelRecord, PlannedPipeline, TokenRecord } from '../../store/records.js';
+import type {
+  BatchRecord,
+  FlywheelRecord,
+  IssuedVote,
+  PlannedPipeline,
+  TokenRecord,
+} from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import type { Uuid } from '../../values/ids.js';
 
@@ -31,16 +37,17 @@ export function batchView(record: BatchRecord, { token, flywheel }: Owner): Batc
     ...(record.executeResult === null ? {} : { executeResult: record.executeResult }),
     dateCreated: record.dateCreated,
     dateUpdated: record.dateUpdated,
+    ...(record.dateCancelled === null ? {} : { dateCancelled: record.dateCancelled }),
   };
 }
 
 /** The answer of init: the batch with its compiled pipelines, and the approval to sign. */
-export function initBatchView(record: BatchRecord, owner: Owner): InitBatchResult {
-  invariant(record.approvalTx !== null, 'A finalized batch has an approval.');
+export function initBatchView(record: BatchRecord, owner: Owner, vote: IssuedVote): InitBatchResult {
   const pipelines = record.pipelines.map((pipeline) =>
     compiledPipeline(pipeline, owner.flywheel.vaultAddress),
   );
-  return { proposalApproveTx: record.approvalTx, batch: { ...batchView(record, owner), pipelines } };
+  const proposalApproveTx = Buffer.from(vote.transaction).toString('base64');
+  return { proposalApproveTx, batch: { ...batchView(record, owner), pipelines } };
 }
 
 function compiledPipeline(pipeline: PlannedPipeline, vault: Address): CompiledPipeline {

@@ -1,47 +1,57 @@
-/** After a batch is final, its accounts are closed and their rent goes back to the operator, once. */
-import { SQUADS_PROGRAM } from '../../chain/programs.js';
-import { decodeAccount, PROPOSAL } from '../../chain/squads/layouts/accounts.js';
-import { proposalAddress } from '../../chain/squads/layouts/addresses.js';
+/** After a batch is over, its accounts are closed and their rent goes back to the multisig's collector, once. */
 import type { BatchRecord } from '../../store/records.js';
-import { type EngineDeps, LEASE_MS } from '../deps.js';
-import { setupRentLamports } from './funds.js';
-import { intoBundles } from './phase.js';
+import { isoTime } from '../../values/time.js';
+import type { EngineDeps } from '../deps.js';
+import { renewClaim } from './batch-claim.js';
+import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
+import { endOf } from './phase.js';
 import { runPhase } from './run-phase.js';
 import { type BatchScene, closeTransactions } from './scene.js';
 
-/** A final batch whose rent has not come back yet. */
-export const needsClosing = ({ status, cost }: BatchRecord): boolean =>
-  (status === 'EXECUTED' || status === 'FAILED') && cost.rentReclaimedLamports === 0n;
+/** A final batch that may have left something on chain. */
+export const needsClosing = ({ status, dateClosed }: BatchRecord): boolean =>
+  (status === 'EXECUTED' || status === 'FAILED') && dateClosed === null;
 
 /**
- * A batch that failed halfway stays approved on chain, and the program closes nothing of it; one that was rejected or
- * cancelled is over.
+ * May the program close it (squads-v4.md, section 7.12)? A batch that failed halfway stays approved on chain, and nothing of
+ * it is closed.
  */
-async function isOver(deps: EngineDeps, { flywheel }: BatchScene, batch: BatchRecord): Promise<boolean> {
-  const { address } = proposalAddress(flywheel.multisig, batch.batchIndex);
-  const [account] = await deps.chain.getAccounts([address]);
-  const proposal = account?.owner === SQUADS_PROGRAM ? decodeAccount(PROPOSAL, account.data) : undefined;
-  return ['Executed', 'Rejected', 'Cancelled'].includes(proposal?.status.kind ?? '');
+export function isCloseable({ proposal, multisig }: BatchOnChain, { batchIndex }: BatchRecord): boolean {
+  const kind = proposal?.status.kind;
+  if (kind === 'Draft' || kind === 'Active') return batchIndex <= multisig.staleTransactionIndex;
+  return kind === 'Rejected' || kind === 'Executed' || kind === 'Cancelled';
 }
 
 /**
- * Closes what a final batch occupies, if it may be closed; the batch's cost then says how much came back. What is refused
- * is left as it is and tried again with the next execute.
+ * Closes what a batch that is over occupies; its cost then says how much came back. Where the multisig has no rent collector
+ * nothing can be closed, and the rent stays where it is.
+ *
+ * What is refused is left as it is, for the next try.
  */
 export async function closeAccounts(deps: EngineDeps, scene: BatchScene, batch: BatchRecord): Promise<void> {
-  if (batch.status === 'FAILED' && !(await isOver(deps, scene, batch))) return;
-  const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
+  const found = await readBatchOnChain(deps.chain, scene.flywheel, batch);
+  if (found.batch !== null && !isCloseable(found, batch)) return;
+  const { rentCollector } = found.multisig;
+  const all = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
+  const stored = all.filter((bundle) => bundle.phase === 'CLOSE');
+  const size = rentCollector === null ? null : (found.batch?.size ?? null);
   const phase = await runPhase(deps, {
     batchId: batch.id,
     phase: 'CLOSE',
     signer: scene.operator,
-    drafts: intoBundles(closeTransactions(scene, batch.batchIndex, batch.pipelines.length)),
-    stored: stored.filter((bundle) => bundle.phase === 'CLOSE'),
-    renewLease: (tx) => tx.batches.claim(batch.id, deps.instances.id, deps.clock.nowMs() + LEASE_MS),
+    transactions:
+      size === null || rentCollector === null ? [] : closeTransactions(scene, batch, size, rentCollector),
+    // Some transactions may have been closed already, by a run that was cut off or by other tools: so these are new steps.
+    offset: endOf(stored),
+    stored,
+    isOver: size === null,
+    renewLease: renewClaim(deps, batch),
   });
-  const rentReclaimedLamports = phase.failure === null ? setupRentLamports(batch.pipelines) : 0n;
   await deps.store.transaction(async (tx) => {
     await phase.settle(tx);
+    if (phase.failure !== null) return;
+    const rentReclaimedLamports = rentCollector === null ? 0n : batch.cost.rentPaidLamports;
     await tx.batches.addCost(batch.id, { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports });
+    await tx.batches.setClosed(batch.id, isoTime(deps.clock.nowMs()));
   });
 }

@@ -15,7 +15,7 @@ import type { StoreTransaction } from '../../store/store.js';
 import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
 import { admit, type Principal, requireFlywheel, requireToken } from '../auth/authenticate.js';
-import { type EngineDeps, LEASE_MS } from '../deps.js';
+import type { EngineDeps } from '../deps.js';
 import {
   findEarlier,
   isWorkedOn,
@@ -25,10 +25,12 @@ import {
   requestIdentity,
 } from '../requests/requests.js';
 import { approveBatch } from './approve-batch.js';
+import { claimBatch, currentRecord, isFinal, renewClaim } from './batch-claim.js';
 import { closeAccounts, needsClosing } from './close-accounts.js';
-import { totalAirdrop, totalBurn } from './funds.js';
 import { findBatch } from './get-batch.js';
-import { intoBundles, type PhaseResult } from './phase.js';
+import { countLanded, releaseHolds } from './holds.js';
+import { readBatchOnChain } from './on-chain.js';
+import type { PhaseResult } from './phase.js';
 import { executeTransactions } from './plan-batch.js';
 import { runPhase } from './run-phase.js';
 import { type BatchScene, messages } from './scene.js';
@@ -44,7 +46,7 @@ export async function executeBatch(
   const request = parseInput(executeBatchRequestSchema, input);
   requireToken(principal);
   requireFlywheel(principal);
-  const identity = requestIdentity(principal.key.id, 'executeBatch', key, request);
+  const identity = requestIdentity(principal, 'executeBatch', key, request, []);
   const earlier = await deps.store.read((tx) => findEarlier(deps, tx, identity));
   const batch = await findBatch(deps, principal, request.batchId);
   // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed.
@@ -93,20 +95,13 @@ class Execution {
 
   /** Takes the batch; `'busy'` when it is final and somebody else is closing its accounts. */
   async #claim(): Promise<BatchRecord | 'busy'> {
-    const { store, instances, clock } = this.#deps;
-    return store.transaction(async (tx) => {
-      const batch = await tx.batches.get(this.#batch.id);
-      invariant(batch !== undefined, 'Batches are never removed.');
+    return this.#deps.store.transaction(async (tx) => {
+      const batch = await currentRecord(tx, this.#batch.id);
       if (batch.status === 'AVAILABLE_TO_QUEUE') {
         throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batch.id} is not finalized yet.`);
       }
-      if (isWorkedOn(this.#deps, batch)) {
-        if (isFinal(batch)) return 'busy';
-        throw new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${batch.id} is being executed.`, {
-          retryAfterSeconds: 1,
-        });
-      }
-      await tx.batches.claim(batch.id, instances.id, clock.nowMs() + LEASE_MS);
+      if (isFinal(batch) && isWorkedOn(this.#deps, batch)) return 'busy';
+      await claimBatch(this.#deps, tx, batch.id);
       if (this.#identity.value !== undefined && !isFinal(batch)) await this.#open(tx);
       return batch;
     });
@@ -131,15 +126,26 @@ class Execution {
       batchId: batch.id,
       phase: 'EXECUTE',
       signer: this.#scene.operator,
-      drafts: intoBundles(executeTransactions(place, messages(batch))),
+      transactions: executeTransactions(place, messages(batch)),
+      position: () => this.#position(batch),
       stored: stored.filter((bundle) => bundle.phase === 'EXECUTE'),
       signal,
-      renewLease: (tx) => tx.batches.claim(batch.id, deps.instances.id, deps.clock.nowMs() + LEASE_MS),
+      landed: (tx, bundle, blockTimeMs) => {
+        const { first, transactions } = bundle;
+        return countLanded(tx, batch, batch.pipelines.slice(first, first + transactions.length), blockTimeMs);
+      },
+      renewLease: renewClaim(deps, batch),
     });
     return this.#conclude(batch, phase, null);
   }
 
-  /** Writes the verdict, and gives back the caps of what did not execute. */
+  /** The transaction that is next on chain; members may run them with other tools. */
+  async #position(batch: BatchRecord): Promise<number> {
+    const found = await readBatchOnChain(this.#deps.chain, this.#scene.flywheel, batch);
+    return found.batch?.executedTransactionIndex ?? 0;
+  }
+
+  /** Writes the verdict. What did not land and can still run on chain goes on counting against the caps. */
   async #conclude(
     batch: BatchRecord,
     phase: PhaseResult | null,
@@ -147,17 +153,14 @@ class Execution {
   ): Promise<BatchRecord> {
     const executeResult = resultOf(batch, phase, blocked);
     const status = executeResult.totalFailed === 0 ? 'EXECUTED' : 'FAILED';
-    const undone = batch.pipelines.slice(executeResult.totalSuccessful);
-    const { tokenId, day } = batch;
-    await this.#deps.store.transaction(async (tx) => {
+    const { store, clock } = this.#deps;
+    const foreign = batch.pipelines.filter((_, index) => phase?.foreign.includes(index) === true);
+    await store.transaction(async (tx) => {
       await phase?.settle(tx);
-      await tx.batches.transition(batch.id, status, { executeResult }, isoTime(this.#deps.clock.nowMs()));
-      for (const [kind, amount] of [
-        ['burn', totalBurn(undone)],
-        ['airdrop', totalAirdrop(undone)],
-      ] as const) {
-        if (amount > 0n) await tx.usage.release({ tokenId, day, kind, amount });
-      }
+      // Nothing here says when others ran them; it is known now.
+      await countLanded(tx, batch, foreign, clock.nowMs());
+      await tx.batches.transition(batch.id, status, { executeResult }, isoTime(clock.nowMs()));
+      if (blocked !== null) await releaseHolds(tx, batch);
       if (this.#requestId !== null) {
         const value: ExecuteBatchResult = { batchId: batch.id as Uuid, result: executeResult };
         await tx.requests.complete(this.#requestId, JSON.stringify(value));
@@ -185,8 +188,7 @@ class Execution {
   }
 
   async #answer(batchId: string, replayed: boolean): Promise<Reply<ExecuteBatchResult>> {
-    const batch = await this.#deps.store.read((tx) => tx.batches.get(batchId));
-    invariant(batch !== undefined, 'Batches are never removed.');
+    const batch = await this.#deps.store.read((tx) => currentRecord(tx, batchId));
     return this.#stored(batch, replayed);
   }
 
@@ -199,11 +201,9 @@ class Execution {
   }
 }
 
-const isFinal = ({ status }: BatchRecord): boolean => status === 'EXECUTED' || status === 'FAILED';
-
 function resultOf(batch: BatchRecord, phase: PhaseResult | null, blocked: string | null): ExecuteResult {
   const total = batch.pipelines.length;
-  const totalSuccessful = phase?.landedTransactions ?? 0;
+  const totalSuccessful = phase?.next ?? 0;
   const failure =
     phase?.failure ??
     (blocked === null ? null : { failedTransaction: 0, firstTransaction: 0, message: blocked });

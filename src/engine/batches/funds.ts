@@ -7,10 +7,12 @@ import { ACCOUNT_SIZE } from '../../chain/squads/layouts/accounts.js';
 import { storedMessageSize } from '../../chain/squads/layouts/message.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
-import { invariant } from '../../errors/flywheel-error.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { PlannedPipeline, TokenRecord } from '../../store/records.js';
+import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { solText, tokenText } from '../amount-text.js';
+import type { EngineDeps } from '../deps.js';
 import type { BatchScene } from './scene.js';
 
 /** Owner and operator. */
@@ -54,6 +56,8 @@ export interface FundsNeeded {
   readonly tokens: bigint;
   /** As far as they could be laid out. */
   readonly pipelines: readonly PlannedPipeline[];
+  /** What has to be left to the operator, in lamports. */
+  readonly leaveOperator: bigint;
 }
 
 /**
@@ -90,12 +94,34 @@ export async function missingFunds(
       `the vault ${flywheel.vaultAddress} holds ${solText(vaultHeld)}, ${solText(vaultNeeds)} are needed to open ${missing} token accounts`,
     );
   }
-  const operatorNeeds = setupRentLamports(pipelines) + feeLamports(pipelines.length) + rentExemptLamports(0);
+  const costs = setupRentLamports(pipelines) + feeLamports(pipelines.length);
+  const operatorNeeds = costs + max(needed.leaveOperator, rentExemptLamports(0));
   const operatorHeld = payer?.lamports ?? 0n;
   if (operatorHeld < operatorNeeds) {
     problems.push(
-      `the operator ${operator.address} holds ${solText(operatorHeld)}, ${solText(operatorNeeds)} are needed for fees and rent`,
+      `the operator ${operator.address} holds ${solText(operatorHeld)}, ${solText(operatorNeeds)} are needed: ${solText(costs)} for fees and rent, and the rest must be left`,
     );
   }
   return problems;
+}
+
+const max = (left: bigint, right: bigint): bigint => (left > right ? left : right);
+
+/**
+ * Rent of a batch is out of reach until its accounts are closed, so only so much of it may wait at a time.
+ * @throws `ERR_INSUFFICIENT_FUNDS` saying how much is laid out, and how it comes back.
+ */
+export async function requireRoomForRent(
+  { limits }: EngineDeps,
+  tx: StoreTransaction,
+  { flywheel }: BatchScene,
+  rentLamports: bigint,
+): Promise<void> {
+  const open = await tx.batches.openRentLamports(flywheel.id);
+  if (open + rentLamports <= limits.maxOpenRentLamports) return;
+  throw new FlywheelError(
+    'ERR_INSUFFICIENT_FUNDS',
+    `The batch is refused and nothing was created: waiting batches hold ${solText(open)} of rent, this one would add ${solText(rentLamports)}, and at most ${solText(limits.maxOpenRentLamports)} may wait.`,
+    { hint: 'Execute or cancel what waits: `flywheel batch list`, `flywheel batch cancel ID`.' },
+  );
 }

@@ -6,12 +6,11 @@ import { OPERATIONS } from '../../contract/operations.js';
 import type { InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, PlannedPipeline, RequestRecord } from '../../store/records.js';
-import type { StoreTransaction, UsageKind } from '../../store/store.js';
-import type { JsonValue } from '../../values/canonical-json.js';
-import { isoTime, utcDay } from '../../values/time.js';
+import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
+import { isoTime } from '../../values/time.js';
 import { admit, type Principal, requireFlywheel, requireToken } from '../auth/authenticate.js';
 import type { EngineDeps } from '../deps.js';
-import { capExceeded, capExceededMessage, dailyCap } from '../limits/daily-cap.js';
+import { dayOfNow, exceededCaps, requireCaps } from '../limits/daily-cap.js';
 import { createPause } from '../pause.js';
 import {
   abandonRequest,
@@ -20,7 +19,6 @@ import {
   type RequestIdentity,
   requestIdentity,
 } from '../requests/requests.js';
-import { initBatchView } from './batch-view.js';
 import {
   batchRefused,
   type CheckedPipeline,
@@ -29,7 +27,8 @@ import {
   type Problem,
   pipelineList,
 } from './check-pipelines.js';
-import { missingFunds, totalAirdrop, totalBurn } from './funds.js';
+import { missingFunds, requireRoomForRent, setupRentLamports, totalAirdrop, totalBurn } from './funds.js';
+import { holdWhileWaiting } from './holds.js';
 import { planPipeline } from './plan-batch.js';
 import type { BatchScene } from './scene.js';
 import { nextBatchIndex, setUp } from './set-up.js';
@@ -45,7 +44,15 @@ export async function initBatch(
   const list = pipelineList(input, deps.limits);
   const token = requireToken(principal);
   const flywheel = requireFlywheel(principal);
-  const identity = requestIdentity(principal.key.id, 'initBatch', key, input as unknown as JsonValue);
+  const identity = requestIdentity(
+    principal,
+    'initBatch',
+    key,
+    input as unknown as JsonValue,
+    list.flatMap((pipeline) =>
+      isJsonObject(pipeline) && typeof pipeline['type'] === 'string' ? [pipeline['type']] : [],
+    ),
+  );
   const earlier = await findReply<InitBatchResult>(deps, identity, call);
   if ('value' in earlier) return earlier;
   const scene: BatchScene = { token, flywheel, operator: deps.keyring.get(flywheel.operator) };
@@ -54,8 +61,9 @@ export async function initBatch(
       ? await begin(deps, principal, scene, identity, list)
       : await carryOn(deps, identity, earlier.request);
   try {
-    const batch = await setUp({ deps, scene, ...opened, signal: call.signal });
-    return { value: initBatchView(batch, scene), meta: { replayed: false, cost: batch.cost } };
+    const value = await setUp({ deps, scene, ...opened, signal: call.signal });
+    const batch = await deps.store.read((tx) => tx.batches.get(value.batch.id));
+    return { value, meta: { replayed: false, ...(batch && { cost: batch.cost }) } };
   } catch (error) {
     await abandonRequest(deps, opened.request).catch(() => {
       // The store is out of reach; the lease runs out by itself.
@@ -82,6 +90,10 @@ async function begin(
     const opening = await openRequest(deps, tx, identity);
     if (opening.kind !== 'fresh') throw justRun();
     const nowMs = deps.clock.nowMs();
+    const day = await dayOfNow(tx, scene.token.id, nowMs);
+    const asked = { burn: totalBurn(pipelines), airdrop: totalAirdrop(pipelines) };
+    await requireCaps(tx, { ...scene, day, asked });
+    await requireRoomForRent(deps, tx, scene, setupRentLamports(pipelines));
     const batch: BatchRecord = {
       id: deps.ids.uuid(),
       flywheelId: scene.flywheel.id,
@@ -91,38 +103,23 @@ async function begin(
       status: 'AVAILABLE_TO_QUEUE',
       batchIndex,
       pipelines,
-      day: utcDay(nowMs),
+      day,
       initResult: null,
       executeResult: null,
-      approvalTx: null,
-      approvalLastValidBlockHeight: null,
+      setupRentLamports: setupRentLamports(pipelines),
       instance: null,
       leaseUntilMs: 0,
       cost: { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports: 0n },
       dateCreated: isoTime(nowMs),
       dateUpdated: isoTime(nowMs),
+      dateCancelled: null,
+      dateClosed: null,
     };
-    await reserve(tx, scene, batch, 'burn', totalBurn(pipelines));
-    await reserve(tx, scene, batch, 'airdrop', totalAirdrop(pipelines));
     await tx.batches.insert(batch);
+    await holdWhileWaiting(tx, batch);
     await tx.requests.linkBatch(opening.request.id, batch.id);
     return { request: opening.request, batch };
   });
-}
-
-async function reserve(
-  tx: StoreTransaction,
-  { token, flywheel }: BatchScene,
-  { day }: BatchRecord,
-  kind: UsageKind,
-  amount: bigint,
-): Promise<void> {
-  if (amount === 0n) return;
-  const cap = dailyCap(flywheel, kind);
-  if (await tx.usage.reserve({ tokenId: token.id, day, kind, amount, cap })) return;
-  invariant(cap !== null, 'Without a cap nothing is refused.');
-  const used = await tx.usage.used(token.id, day, kind);
-  throw capExceeded(token, { kind, cap, used, asked: amount, day });
 }
 
 async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: RequestRecord): Promise<Opened> {
@@ -156,11 +153,12 @@ async function plan(
 ): Promise<readonly PlannedPipeline[]> {
   const { pipelines, problems, asked } = await checkPipelines(principal, scene.token, list, deps.limits);
   const { planned, tooLarge } = await layOut(scene, pipelines);
-  const needed = { tokens: asked.burn + asked.airdrop, pipelines: planned };
+  const leaveOperator = deps.limits.minOperatorLamports;
+  const needed = { tokens: asked.burn + asked.airdrop, pipelines: planned, leaveOperator };
   const all = [
     ...problems,
     ...tooLarge,
-    ...(await exceededCaps(deps, scene, asked)),
+    ...(await capProblems(deps, scene, asked)),
     ...(await missingFunds(deps.chain, scene, needed)).map(
       (text): Problem => ({ code: 'ERR_INSUFFICIENT_FUNDS', text }),
     ),
@@ -192,23 +190,15 @@ async function layOut(
   return { planned, tooLarge };
 }
 
-/** Caps that would be passed now; the reservation itself is made, and held against them again, under the store's lock. */
-async function exceededCaps(
+/** Caps that would be passed now; under the store's lock they are held against it once more. */
+async function capProblems(
   { store, clock }: EngineDeps,
   { token, flywheel }: BatchScene,
   asked: CheckedRequest['asked'],
 ): Promise<readonly Problem[]> {
-  const day = utcDay(clock.nowMs());
-  const kinds: readonly UsageKind[] = ['burn', 'airdrop'];
   return store.read(async (tx) => {
-    const problems: Problem[] = [];
-    for (const kind of kinds) {
-      const cap = dailyCap(flywheel, kind);
-      const used = await tx.usage.used(token.id, day, kind);
-      if (cap === null || asked[kind] === 0n || used + asked[kind] <= cap) continue;
-      const text = capExceededMessage(token, { kind, cap, used, asked: asked[kind], day }).replace(/\.$/, '');
-      problems.push({ code: 'ERR_DAILY_LIMIT_EXCEEDED', text });
-    }
-    return problems;
+    const day = await dayOfNow(tx, token.id, clock.nowMs());
+    const sentences = await exceededCaps(tx, { token, flywheel, day, asked });
+    return sentences.map((text) => ({ code: 'ERR_DAILY_LIMIT_EXCEEDED', text: text.replace(/\.$/, '') }));
   });
 }

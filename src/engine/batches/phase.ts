@@ -1,5 +1,4 @@
-/** What one phase of a batch is given and what came of it: bundles in order, each of one to four transactions. */
-import { MAX_BUNDLE_TRANSACTIONS } from '../../chain/chain.js';
+/** What one phase of a batch is given and what came of it: transactions in order, sent in bundles of one to four. */
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { BundleExecution } from '../../contract/schemas/batch.js';
@@ -7,25 +6,30 @@ import type { BundlePhase, BundleRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 
-/** Instructions of each transaction of a bundle. */
-export type BundleDraft = readonly (readonly Instruction[])[];
-
 export interface PhaseInput {
   readonly batchId: string;
   readonly phase: BundlePhase;
   /** Pays and signs every transaction. */
   readonly signer: Signer;
-  readonly drafts: readonly BundleDraft[];
-  /** Ordinal of the first draft, when a phase runs in parts. */
-  readonly firstOrdinal?: number;
-  /** Index within the phase of the first draft's first transaction. */
-  readonly firstTransaction?: number;
+  /** Instructions of each transaction, in order. */
+  readonly transactions: readonly (readonly Instruction[])[];
+  /** Index within the phase of the first of them. @default 0 */
+  readonly offset?: number;
   /** Bundles of this phase as stored, in any state. */
   readonly stored: readonly BundleRecord[];
+  /**
+   * Index of the transaction that is next on chain, where others may run them too. What they have run is passed over.
+   * @default what this engine has landed
+   */
+  readonly position?: () => Promise<number>;
   /** Aborting stops before the next window; what was submitted is settled first. */
   readonly signal?: AbortSignal | undefined;
   /** Written along with the first intents. */
   readonly before?: (tx: StoreTransaction) => Promise<void>;
+  /** Hears, in the transaction that writes it, of each bundle that has landed. */
+  readonly landed?: (tx: StoreTransaction, bundle: BundleRecord, blockTimeMs: number) => Promise<void>;
+  /** Find out what became of earlier bundles, and send nothing: none of them can land any more. */
+  readonly isOver?: boolean;
   /** Prolongs whatever lease the work is done under. */
   readonly renewLease: (tx: StoreTransaction) => Promise<void>;
 }
@@ -38,22 +42,20 @@ export interface PhaseFailure {
 }
 
 export interface PhaseResult {
+  /** Bundles of this engine. */
   readonly landed: readonly BundleExecution[];
-  readonly landedTransactions: number;
+  /** Index within the phase of the first transaction that has not run, by whomever. */
+  readonly next: number;
+  /** Indexes of those that others have run. */
+  readonly foreign: readonly number[];
   readonly failure: PhaseFailure | null;
-  readonly feeLamports: bigint;
   /** Writes the outcomes that are not written yet; the caller adds what follows from them. */
   readonly settle: (tx: StoreTransaction) => Promise<void>;
 }
 
-/** Instructions of transactions, grouped into bundles of the largest size. */
-export function intoBundles(transactions: readonly (readonly Instruction[])[]): readonly BundleDraft[] {
-  const bundles: BundleDraft[] = [];
-  for (let from = 0; from < transactions.length; from += MAX_BUNDLE_TRANSACTIONS) {
-    bundles.push(transactions.slice(from, from + MAX_BUNDLE_TRANSACTIONS));
-  }
-  return bundles;
-}
+/** Index after the last transaction that any of these bundles holds: where further steps of the phase may begin. */
+export const endOf = (stored: readonly BundleRecord[]): number =>
+  stored.reduce((end, { first, transactions }) => Math.max(end, first + transactions.length), 0);
 
 /** SHA-256 over the comma-joined signatures, as block engines name a bundle (contract, section 1.2). */
 export const bundleId = (signatures: readonly string[]): Sha256 => sha256(signatures.join(','));

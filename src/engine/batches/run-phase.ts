@@ -1,8 +1,13 @@
 /**
- * Runs one phase of a batch: a list of bundles through intent, submit and outcome, in order, resumable after the last one
- * that landed. What the bundles do is decided elsewhere.
+ * Runs one phase of a batch: its transactions, in bundles, through intent, submit and outcome, in order, resumable after the
+ * last one that landed. What the transactions do is decided elsewhere.
  */
-import type { Rejection, TransactionRecord } from '../../chain/chain.js';
+import {
+  MAX_BUNDLE_TRANSACTIONS,
+  type RecentBlockhash,
+  type Rejection,
+  type TransactionRecord,
+} from '../../chain/chain.js';
 import { compileLegacyMessage, signTransaction } from '../../chain/transaction/compile.js';
 import { describeTransactionError } from '../../chain/transaction/program-errors.js';
 import type { BundleExecution } from '../../contract/schemas/batch.js';
@@ -19,18 +24,20 @@ const WINDOW_BUNDLES = 32;
 const MAX_RENEWALS = 20;
 
 /**
- * Runs the bundles that have not landed yet and stops at the first that is refused.
+ * Runs the transactions that have not run yet and stops at the first bundle that is refused.
  * @throws `ERR_UNAVAILABLE` when the chain does not tell what became of a bundle; running the phase again finds it.
  */
 export async function runPhase(deps: EngineDeps, input: PhaseInput): Promise<PhaseResult> {
   const phase = new Phase(deps, input);
   await phase.resolveStored();
-  await phase.runRest();
+  if (input.isOver !== true) await phase.runRest();
   return phase.result();
 }
 
 interface Settlement {
-  readonly id: string;
+  readonly bundle: BundleRecord;
+  /** Of the block in which it landed. */
+  readonly blockTimeMs?: number;
   readonly status: BundleStatus;
   readonly errorMessage?: string;
   readonly failedTransaction?: number;
@@ -39,61 +46,54 @@ interface Settlement {
 class Phase {
   readonly #deps: EngineDeps;
   readonly #input: PhaseInput;
-  readonly #firstTransactions: readonly number[];
+  /** Index within the phase after the last transaction. */
+  readonly #end: number;
   readonly #landed: BundleExecution[] = [];
+  readonly #ours = new Set<number>();
+  readonly #foreign: number[] = [];
+  /** Bundles that may still land, by the index of their first transaction. */
   readonly #pending = new Map<number, BundleRecord>();
-  #landedTransactions = 0;
-  #next = 0;
+  #next: number;
   #unsaved: Settlement[] = [];
   #unsavedFees = 0n;
-  #fees = 0n;
   #failure: PhaseFailure | null = null;
   #begun = false;
 
   constructor(deps: EngineDeps, input: PhaseInput) {
     this.#deps = deps;
     this.#input = input;
-    let first = input.firstTransaction ?? 0;
-    this.#firstTransactions = input.drafts.map((draft) => {
-      const own = first;
-      first += draft.length;
-      return own;
-    });
+    this.#next = input.offset ?? 0;
+    this.#end = this.#next + input.transactions.length;
   }
 
   /** Takes over what an earlier run has stored: landed bundles, and pending ones that may have landed. */
   async resolveStored(): Promise<void> {
-    const mine = this.#input.stored
-      .filter(
-        ({ ordinal, status }) =>
-          this.#draftIndex(ordinal) !== undefined && (status === 'LANDED' || status === 'PENDING'),
-      )
-      .sort((a, b) => a.ordinal - b.ordinal);
-    for (const bundle of mine) {
-      if (bundle.status === 'LANDED') this.#take(bundle);
-    }
+    const mine = [...this.#input.stored].sort((a, b) => a.first - b.first);
     const pending = mine.filter(({ status }) => status === 'PENDING');
-    if (pending.length === 0) return;
     // The height comes first: what is not found once its last block is there can never land.
-    const height = await this.#deps.chain.blockHeight();
+    const height = pending.length === 0 ? 0n : await this.#deps.chain.blockHeight();
     const records = await this.#lookUp(pending);
-    for (const [position, bundle] of pending.entries()) {
-      const record = records[position];
-      if (record != null) this.#takeLanded(bundle, record);
-      else if (hasExpired(bundle.lastValidBlockHeight, height))
-        this.#unsaved.push({ id: bundle.id, status: 'EXPIRED' });
-      else this.#pending.set(bundle.ordinal, bundle);
+    for (const bundle of mine) {
+      const found = records.get(bundle);
+      if (bundle.status === 'LANDED') this.#take(bundle);
+      else if (bundle.status !== 'PENDING') continue;
+      else if (found !== undefined) this.#takeRecords(bundle, found);
+      else if (this.#input.isOver === true || hasExpired(bundle.lastValidBlockHeight, height))
+        this.#unsaved.push({ bundle, status: 'EXPIRED' });
+      else if (this.#isMine(bundle)) this.#pending.set(bundle.first, bundle);
     }
+    if (this.#pending.size === 0) await this.#passForeign();
   }
 
   async runRest(): Promise<void> {
     let renewals = 0;
-    while (this.#failure === null && this.#next < this.#input.drafts.length) {
+    while (this.#next < this.#end) {
+      if (this.#failure !== null && !(await this.#passForeign())) return;
       const before = this.#next;
       if (this.#input.signal?.aborted === true) await this.#deps.store.transaction((tx) => this.#settle(tx));
       this.#input.signal?.throwIfAborted();
       await this.#runWindow();
-      if (this.#next === before) renewals += 1;
+      if (this.#next === before && this.#failure === null) renewals += 1;
       if (renewals > MAX_RENEWALS) {
         throw new FlywheelError(
           'ERR_UNAVAILABLE',
@@ -106,11 +106,23 @@ class Phase {
   result(): PhaseResult {
     return {
       landed: this.#landed,
-      landedTransactions: this.#landedTransactions,
+      next: this.#next,
+      foreign: this.#foreign,
       failure: this.#failure,
-      feeLamports: this.#fees,
       settle: (tx) => this.#settle(tx),
     };
+  }
+
+  /** Goes on from where the chain stands, when others have gone on meanwhile; what failed for that reason has not failed. */
+  async #passForeign(): Promise<boolean> {
+    const position = (await this.#input.position?.()) ?? this.#next;
+    if (position <= this.#next) return false;
+    for (let index = this.#next; index < Math.min(position, this.#end); index += 1) {
+      if (!this.#ours.has(index)) this.#foreign.push(index);
+    }
+    this.#next = position;
+    this.#failure = null;
+    return true;
   }
 
   async #runWindow(): Promise<void> {
@@ -118,16 +130,13 @@ class Phase {
     const recent = await chain.latestBlockhash();
     const window: BundleRecord[] = [];
     const fresh: BundleRecord[] = [];
-    for (
-      let index = this.#next;
-      index < this.#input.drafts.length && window.length < WINDOW_BUNDLES;
-      index += 1
-    ) {
-      const known = this.#pending.get(this.#ordinal(index));
+    for (let index = this.#next; index < this.#end && window.length < WINDOW_BUNDLES; ) {
+      const known = this.#pending.get(index) ?? this.#twin(index, recent);
       const bundle = known ?? this.#sign(index, recent);
       if (this.#repeatsRefusal(bundle, window.length === 0)) break;
       if (known === undefined) fresh.push(bundle);
       window.push(bundle);
+      index += bundle.transactions.length;
     }
     if (window.length === 0) return;
     await store.transaction(async (tx) => {
@@ -137,7 +146,7 @@ class Phase {
       if (fresh.length > 0) await tx.bundles.insertMany(fresh);
     });
     this.#begun = true;
-    for (const bundle of window) this.#pending.set(bundle.ordinal, bundle);
+    for (const bundle of window) this.#pending.set(bundle.first, bundle);
     const receipt = await chain.submitBundles(
       window.map(({ transactions }) => transactions.map(({ bytes }) => bytes)),
     );
@@ -157,15 +166,15 @@ class Phase {
     const rejectedAt = receipt.findIndex((entry) => entry !== null);
     const accepted = window.slice(0, rejectedAt === -1 ? receipt.length : rejectedAt);
     const records = await this.#lookUp(accepted);
-    for (const [position, bundle] of accepted.entries()) {
-      const record = records[position];
-      if (record == null) {
+    for (const bundle of accepted) {
+      const found = records.get(bundle);
+      if (found === undefined) {
         throw new FlywheelError(
           'ERR_UNAVAILABLE',
           `The chain has not told yet what became of bundle ${bundle.bundleId}.`,
         );
       }
-      this.#takeLanded(bundle, record);
+      this.#takeRecords(bundle, found);
       if (this.#failure !== null) return;
     }
     const rejection = receipt[rejectedAt];
@@ -179,43 +188,61 @@ class Phase {
       hasExpired(bundle.lastValidBlockHeight, await this.#deps.chain.blockHeight())
     ) {
       // Signed anew in the next window, and with it all that was signed with the same blockhash.
-      for (const pending of this.#pending.values()) this.#unsaved.push({ id: pending.id, status: 'EXPIRED' });
+      for (const pending of this.#pending.values())
+        this.#unsaved.push({ bundle: pending, status: 'EXPIRED' });
       this.#pending.clear();
       return;
     }
     this.#fail(bundle, rejection.index, describeTransactionError(rejection.error, rejection.logs));
   }
 
-  #takeLanded(bundle: BundleRecord, record: TransactionRecord): void {
-    const fee = record.feeLamports * BigInt(bundle.transactions.length);
-    this.#fees += fee;
-    this.#unsavedFees += fee;
-    if (record.error !== null) {
-      this.#fail(bundle, 0, describeTransactionError(record.error, record.logs));
-      return;
+  /** @param records - of the transactions that have landed, which are all of them where bundles land whole. */
+  #takeRecords(bundle: BundleRecord, records: readonly TransactionRecord[]): void {
+    this.#unsavedFees += records.reduce((sum, { feeLamports }) => sum + feeLamports, 0n);
+    const failed = records.findIndex(({ error }) => error !== null);
+    const error = records[failed]?.error ?? null;
+    if (error !== null) {
+      this.#fail(bundle, failed, describeTransactionError(error, records[failed]?.logs ?? []));
+    } else if (records.length < bundle.transactions.length) {
+      this.#fail(
+        bundle,
+        records.length,
+        'the bundle was taken apart, and only the transactions before it landed',
+      );
+    } else {
+      this.#unsaved.push({ bundle, status: 'LANDED', blockTimeMs: records[0]?.blockTimeMs ?? 0 });
+      this.#take(bundle);
     }
-    this.#unsaved.push({ id: bundle.id, status: 'LANDED' });
-    this.#take(bundle);
   }
 
+  #isMine({ first }: BundleRecord): boolean {
+    return first >= (this.#input.offset ?? 0) && first < this.#end;
+  }
+
+  /** Counts a landed bundle; it may be one of the phase that another list of transactions was about. */
   #take(bundle: BundleRecord): void {
-    this.#pending.delete(bundle.ordinal);
+    this.#pending.delete(bundle.first);
+    if (!this.#isMine(bundle)) return;
+    const { first, transactions } = bundle;
     this.#landed.push({
       bundleId: bundle.bundleId,
-      txHashes: bundle.transactions.map(({ signature }) => signature),
+      txHashes: transactions.map(({ signature }) => signature),
     });
-    this.#landedTransactions += bundle.transactions.length;
-    this.#next += 1;
+    for (let index = first; index < first + transactions.length; index += 1) this.#ours.add(index);
+    if (first === this.#next) this.#next += transactions.length;
   }
 
   #fail(bundle: BundleRecord, failedTransaction: number, reason: string): void {
-    this.#pending.delete(bundle.ordinal);
-    this.#unsaved.push({ id: bundle.id, status: 'FAILED', errorMessage: reason, failedTransaction });
-    this.#failure = failureOf(bundle, failedTransaction, reason);
+    this.#pending.delete(bundle.first);
+    this.#unsaved.push({ bundle, status: 'FAILED', errorMessage: reason, failedTransaction });
+    if (this.#isMine(bundle)) this.#failure = failureOf(bundle, failedTransaction, reason);
   }
 
   async #settle(tx: StoreTransaction): Promise<void> {
-    for (const { id, ...outcome } of this.#unsaved) await tx.bundles.settle(id, outcome);
+    for (const { bundle, blockTimeMs, ...outcome } of this.#unsaved) {
+      await tx.bundles.settle(bundle.id, outcome);
+      if (blockTimeMs !== undefined) await this.#input.landed?.(tx, bundle, blockTimeMs);
+    }
     if (this.#unsavedFees > 0n) {
       await tx.batches.addCost(this.#input.batchId, {
         feeLamports: this.#unsavedFees,
@@ -227,54 +254,62 @@ class Phase {
     this.#unsavedFees = 0n;
   }
 
-  #sign(
-    index: number,
-    recent: { readonly blockhash: string; readonly lastValidBlockHeight: bigint },
-  ): BundleRecord {
-    const { batchId, phase, signer, drafts } = this.#input;
-    const transactions = (drafts[index] ?? []).map((instructions) => {
-      const message = compileLegacyMessage({
-        payer: signer.address,
-        instructions,
-        blockhash: recent.blockhash,
-      });
-      return signTransaction(message, [signer]);
-    });
+  #sign(first: number, { blockhash, lastValidBlockHeight }: RecentBlockhash): BundleRecord {
+    const { batchId, phase, signer, transactions: all, offset = 0 } = this.#input;
+    const from = first - offset;
+    const transactions = all
+      .slice(from, from + MAX_BUNDLE_TRANSACTIONS)
+      .map((instructions) =>
+        signTransaction(compileLegacyMessage({ payer: signer.address, instructions, blockhash }), [signer]),
+      );
     return {
       id: this.#deps.ids.uuid(),
       batchId,
       phase,
-      ordinal: this.#ordinal(index),
-      firstTransaction: this.#firstTransactions[index] ?? 0,
+      first,
       bundleId: bundleId(transactions.map(({ signature }) => signature)),
       transactions,
-      lastValidBlockHeight: recent.lastValidBlockHeight,
+      lastValidBlockHeight,
       status: 'PENDING',
       errorMessage: null,
       failedTransaction: null,
     };
   }
 
-  /** A bundle lands whole, so its first transaction tells of all. */
-  #lookUp(bundles: readonly BundleRecord[]): Promise<readonly (TransactionRecord | null)[]> {
-    return this.#deps.chain.lookUp(bundles.map(({ transactions }) => transactions[0]?.signature ?? ''));
+  /** The same step as an earlier run has signed it, if these would be the very same bytes. */
+  #twin(first: number, recent: RecentBlockhash): BundleRecord | undefined {
+    const waiting = this.#input.stored.filter(({ status }) => status === 'PENDING');
+    if (waiting.length === 0) return undefined;
+    const { bundleId: id } = this.#sign(first, recent);
+    const twin = waiting.find((bundle) => bundle.bundleId === id);
+    return twin && { ...twin, first };
   }
 
-  #ordinal(index: number): number {
-    return (this.#input.firstOrdinal ?? 0) + index;
-  }
-
-  #draftIndex(ordinal: number): number | undefined {
-    const index = ordinal - (this.#input.firstOrdinal ?? 0);
-    return index >= 0 && index < this.#input.drafts.length ? index : undefined;
+  /** What has landed of bundles, up to the first transaction that has not; none is listed of which nothing has. */
+  async #lookUp(
+    bundles: readonly BundleRecord[],
+  ): Promise<ReadonlyMap<BundleRecord, readonly TransactionRecord[]>> {
+    const found = new Map<BundleRecord, readonly TransactionRecord[]>();
+    const signatures = bundles.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
+    if (signatures.length === 0) return found;
+    const records = await this.#deps.chain.lookUp(signatures);
+    let from = 0;
+    for (const bundle of bundles) {
+      const own = records.slice(from, from + bundle.transactions.length);
+      from += bundle.transactions.length;
+      const end = own.indexOf(null);
+      const landed = (end < 0 ? own : own.slice(0, end)).filter((record) => record !== null);
+      if (landed.length > 0) found.set(bundle, landed);
+    }
+    return found;
   }
 }
 
 function failureOf(bundle: BundleRecord, failedTransaction: number, reason: string): PhaseFailure {
-  const at = bundle.firstTransaction + failedTransaction;
+  const at = bundle.first + failedTransaction;
   return {
     failedTransaction: at,
-    firstTransaction: bundle.firstTransaction,
+    firstTransaction: bundle.first,
     message: `Transaction ${at} failed: ${reason}.`,
   };
 }

@@ -4,11 +4,6 @@ import {
   vaultBatchTransactionAccountClose,
 } from '../../chain/squads/instructions/batch.js';
 import { proposalApprove } from '../../chain/squads/instructions/proposal.js';
-import {
-  batchTransactionAddress,
-  proposalAddress,
-  transactionAddress,
-} from '../../chain/squads/layouts/addresses.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { BatchRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
@@ -34,13 +29,14 @@ export const approveInstructions = (scene: BatchScene, batchIndex: bigint): read
   proposalApprove({ multisig: scene.flywheel.multisig, member: scene.operator.address, batchIndex }),
 ];
 
-/** Closes the accounts of a batch of `size` transactions, last first, and sends their rent back to the operator. */
+/** Closes the accounts of a batch of `size` transactions, last first, and sends their rent to the multisig's collector. */
 export function closeTransactions(
-  scene: BatchScene,
-  batchIndex: bigint,
+  { flywheel: { multisig } }: BatchScene,
+  batch: BatchRecord,
   size: number,
+  rentCollector: Address,
 ): readonly (readonly Instruction[])[] {
-  const common = { multisig: scene.flywheel.multisig, batchIndex, rentCollector: scene.operator.address };
+  const common = { multisig, batchIndex: batch.batchIndex, rentCollector };
   const closes: Instruction[] = [];
   for (let number = size; number > 0; number -= 1)
     closes.push(vaultBatchTransactionAccountClose({ ...common, number }));
@@ -50,15 +46,4 @@ export function closeTransactions(
     transactions.push(closes.slice(from, from + CLOSES_PER_TRANSACTION));
   }
   return transactions;
-}
-
-/** The accounts that a batch occupies while it lives: batch, proposal, transactions. */
-export function batchAccounts(scene: BatchScene, batchIndex: bigint, size: number): readonly Address[] {
-  const { multisig } = scene.flywheel;
-  const numbers = Array.from({ length: size }, (_, index) => index + 1);
-  return [
-    transactionAddress(multisig, batchIndex).address,
-    proposalAddress(multisig, batchIndex).address,
-    ...numbers.map((number) => batchTransactionAddress(multisig, batchIndex, number).address),
-  ];
 }

@@ -2,20 +2,17 @@
 import type { Chain } from '../../chain/chain.js';
 import { memo } from '../../chain/memo.js';
 import { SQUADS_PROGRAM } from '../../chain/programs.js';
-import { proposalApprove } from '../../chain/squads/instructions/proposal.js';
 import { decodeAccount, MULTISIG } from '../../chain/squads/layouts/accounts.js';
-import { compileV0Message, partiallySign } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
-import type { BundleExecution, InitResult } from '../../contract/schemas/batch.js';
-import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import type { BundleExecution, InitBatchResult, InitResult } from '../../contract/schemas/batch.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord, FlywheelRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
 import { initBatchView } from './batch-view.js';
-import { setupRentLamports } from './funds.js';
-import { intoBundles, type PhaseResult } from './phase.js';
+import { issueVote } from './owner-vote.js';
+import type { PhaseResult } from './phase.js';
 import { createInstructions, setupTransactions } from './plan-batch.js';
 import { runPhase } from './run-phase.js';
 import { type BatchScene, messages } from './scene.js';
@@ -35,22 +32,26 @@ export interface SetUpInput {
 
 /**
  * Creates the batch on chain, adds every pipeline, opens it to votes and issues the approval.
- * @returns the finalized batch.
+ * @returns the answer of init, as it is stored.
  * @throws `ERR_BATCH_INIT_FAILED` when a bundle is refused; the batch then tells why and can be carried on.
  */
-export async function setUp(input: SetUpInput): Promise<BatchRecord> {
+export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
   const { deps, scene } = input;
   const stored = (await deps.store.read((tx) => tx.bundles.ofBatch(input.batch.id))).filter(
     ({ phase }) => phase === 'SETUP',
   );
-  const { batch, phase: created } = await create(input, stored);
+  // Opening the batch is a phase of its own: which index it gets has to be known before anything else is written.
+  const [opening, filling] = [
+    stored.filter(({ first }) => first === 0),
+    stored.filter(({ first }) => first > 0),
+  ];
+  const { batch, phase: created } = await create(input, opening);
   const place = { flywheel: scene.flywheel, batchIndex: batch.batchIndex };
   const [, ...rest] = setupTransactions(place, messages(batch));
   const filled = await runPhase(deps, {
-    ...common(input, stored),
-    drafts: intoBundles(rest),
-    firstOrdinal: 1,
-    firstTransaction: 1,
+    ...common(input, filling),
+    transactions: rest,
+    offset: 1,
     before: created.settle,
   });
   if (filled.failure !== null) throw await stop(input, batch, [created, filled], filled.failure.message);
@@ -79,7 +80,7 @@ async function create(
     const { batchIndex } = batch;
     const phase = await runPhase(deps, {
       ...common(input, known),
-      drafts: [[createTransaction(input, batchIndex)]],
+      transactions: [createTransaction(input, batchIndex)],
       before: (tx) => tx.batches.setBatchIndex(batch.id, batchIndex, isoTime(deps.clock.nowMs())),
     });
     if (phase.failure === null) return { batch, phase };
@@ -119,12 +120,13 @@ export async function nextBatchIndex(chain: Chain, flywheel: FlywheelRecord): Pr
 
 function initResult(batch: BatchRecord, phases: readonly PhaseResult[], failedTxMsg?: string): InitResult {
   const total = batch.pipelines.length + TRANSACTIONS_BESIDE_PIPELINES;
-  const totalSuccessful = phases.reduce((sum, { landedTransactions }) => sum + landedTransactions, 0);
+  const landed = phases.flatMap((phase): readonly BundleExecution[] => phase.landed);
+  const totalSuccessful = landed.reduce((sum, { txHashes }) => sum + txHashes.length, 0);
   return {
     total,
     totalSuccessful,
     totalFailed: total - totalSuccessful,
-    successfulExecutions: phases.flatMap(({ landed }): readonly BundleExecution[] => landed),
+    successfulExecutions: landed,
     ...(failedTxMsg === undefined ? {} : { failedTxMsg }),
     batchIndex: Number(batch.batchIndex),
   };
@@ -149,36 +151,19 @@ async function finalize(
   { deps, scene, request }: SetUpInput,
   batch: BatchRecord,
   phases: readonly PhaseResult[],
-): Promise<BatchRecord> {
-  const recent = await deps.chain.latestBlockhash();
-  const approval = issueApproval(scene, batch.batchIndex, recent.blockhash);
-  const rentPaidLamports = setupRentLamports(batch.pipelines);
-  const finalized: BatchRecord = {
-    ...batch,
-    status: 'FINALIZED',
-    initResult: initResult(batch, phases),
-    approvalTx: Buffer.from(approval).toString('base64'),
-    approvalLastValidBlockHeight: recent.lastValidBlockHeight,
-    dateUpdated: isoTime(deps.clock.nowMs()),
-  };
-  const { id, approvalTx, dateUpdated } = finalized;
-  const result = finalized.initResult;
-  invariant(result !== null && approvalTx !== null, 'Set just above.');
-  const reply = JSON.stringify(initBatchView(finalized, scene));
+): Promise<InitBatchResult> {
+  const vote = await issueVote(deps, scene, batch, 'approve');
+  const result = initResult(batch, phases);
+  const dateUpdated = isoTime(deps.clock.nowMs());
+  const finalized: BatchRecord = { ...batch, status: 'FINALIZED', initResult: result, dateUpdated };
+  const value = initBatchView(finalized, scene, vote);
+  const { id, setupRentLamports: rentPaidLamports } = batch;
   await deps.store.transaction(async (tx) => {
     for (const phase of phases) await phase.settle(tx);
     await tx.batches.addCost(id, { feeLamports: 0n, rentPaidLamports, rentReclaimedLamports: 0n });
-    await tx.batches.setApproval(id, approvalTx, recent.lastValidBlockHeight, dateUpdated);
+    await tx.batches.addVote(vote);
     await tx.batches.transition(id, 'FINALIZED', { initResult: result }, dateUpdated);
-    await tx.requests.complete(request.id, reply);
+    await tx.requests.complete(request.id, JSON.stringify(value));
   });
-  return finalized;
-}
-
-/** The owner's approval: the operator pays and has signed; the owner's signature is missing. */
-function issueApproval(scene: BatchScene, batchIndex: bigint, blockhash: string): Uint8Array {
-  const { multisig, owner } = scene.flywheel;
-  const instructions = [proposalApprove({ multisig, batchIndex, member: owner as Address })];
-  const message = compileV0Message({ payer: scene.operator.address, instructions, blockhash });
-  return partiallySign(message, [scene.operator]);
+  return value;
 }

@@ -30,7 +30,6 @@ export class BurnAllowance {
   #tokens: bigint;
   #lamports: bigint;
   #used: bigint;
-  #reserved = 0n;
 
   constructor(
     token: TokenRecord,
@@ -44,11 +43,6 @@ export class BurnAllowance {
     this.#day = usage.day;
     this.#cap = usage.cap;
     this.#used = usage.used;
-  }
-
-  /** Base units taken so far. */
-  get reserved(): bigint {
-    return this.#reserved;
   }
 
   /** Takes the amount and one fee, or says why not. */
@@ -74,7 +68,6 @@ export class BurnAllowance {
     this.#tokens -= amount;
     this.#lamports -= LAMPORTS_PER_SIGNATURE;
     this.#used += amount;
-    this.#reserved += amount;
     return undefined;
   }
 }

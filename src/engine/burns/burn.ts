@@ -31,7 +31,7 @@ export async function burn(deps: EngineDeps, input: BurnRequest, call: Call): Pr
     principal,
     call,
     inputs: [request],
-    identity: requestIdentity(principal.key.id, 'burn', key, input as JsonValue),
+    identity: requestIdentity(principal, 'burn', key, input as JsonValue, [request.type]),
     onRefused: (refusals) => {
       const refusal = refusals.get(0);
       if (refusal !== undefined) throw new FlywheelError(refusal.code, refusal.message);
@@ -63,7 +63,13 @@ export async function burnBatch(
     principal,
     call,
     inputs,
-    identity: requestIdentity(principal.key.id, 'burnBatch', key, input as unknown as JsonValue),
+    identity: requestIdentity(
+      principal,
+      'burnBatch',
+      key,
+      input as unknown as JsonValue,
+      inputs.map(({ type }) => type),
+    ),
     close: (tx, record, outcomes) => tx.requests.complete(record.id, jsonText(batchResult(outcomes))),
     answer: batchResult,
   });

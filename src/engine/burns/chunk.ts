@@ -8,11 +8,11 @@ import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { isoTime, utcDay } from '../../values/time.js';
+import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import type { Principal } from '../auth/authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { hasExpired, isExpiry } from '../expiry.js';
-import { dailyCap } from '../limits/daily-cap.js';
+import { dailyCap, dayOfNow } from '../limits/daily-cap.js';
 import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
 import { signBurn, signBurns } from './burn-transaction.js';
 import type { PreparedBurn, Refusal } from './prepare-burns.js';
@@ -62,17 +62,19 @@ export interface IntentMoment {
   readonly nowMs: number;
 }
 
-/** Elements that balance and cap allow, in order, and why the others are refused. */
+/**
+ * Elements that balance and cap allow, in order, and why the others are refused. Nothing is reserved beside: a pending burn
+ * counts against the cap by itself.
+ */
 async function select(
   { token, principal }: BurnContext,
   tx: StoreTransaction,
   elements: readonly ChunkElement[],
-  at: IntentMoment,
+  { day, balance }: { readonly day: UtcDay; readonly balance: BurnWalletBalance },
 ): Promise<{ readonly accepted: readonly ChunkElement[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
-  const day = utcDay(at.nowMs);
   const cap = dailyCap(principal.flywheel, 'burn');
-  const used = await tx.usage.used(token.id, day, 'burn');
-  const allowance = new BurnAllowance(token, at.balance, { day, cap, used });
+  const used = cap === null ? 0n : await tx.usage.used({ tokenId: token.id, day, kind: 'burn' });
+  const allowance = new BurnAllowance(token, balance, { day, cap, used });
   const refusals = new Map<number, Refusal>();
   const accepted: ChunkElement[] = [];
   for (const element of elements) {
@@ -80,21 +82,11 @@ async function select(
     if (refusal === undefined) accepted.push(element);
     else refusals.set(element.index, refusal);
   }
-  if (allowance.reserved > 0n) {
-    const reserved = await tx.usage.reserve({
-      tokenId: token.id,
-      day,
-      kind: 'burn',
-      amount: allowance.reserved,
-      cap,
-    });
-    invariant(reserved, 'The cap was checked under the same lock.');
-  }
   return { accepted, refusals };
 }
 
 /**
- * Writes the intents of elements that have none: cap reservation, sequence, signed transaction.
+ * Writes the intents of elements that have none, within balance and cap: sequence, signed transaction.
  * @returns the burns to submit, and the elements that were refused.
  */
 export async function writeIntents(
@@ -105,7 +97,8 @@ export async function writeIntents(
   at: IntentMoment,
 ): Promise<{ readonly burns: readonly OpenBurn[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
   const { deps, token, principal } = context;
-  const { accepted, refusals } = await select(context, tx, elements, at);
+  const day = await dayOfNow(tx, token.id, at.nowMs);
+  const { accepted, refusals } = await select(context, tx, elements, { day, balance: at.balance });
   if (accepted.length === 0) return { burns: [], refusals };
   const first = await tx.burns.reserveSequences(accepted.length);
   const wallet = deps.keyring.get(token.burnWallet);
@@ -114,7 +107,7 @@ export async function writeIntents(
     requestId: request.id,
     tokenId: token.id,
     keyId: principal.key.id,
-    day: utcDay(nowMs),
+    day,
     dateCreated: isoTime(nowMs),
   };
   const terms = accepted.map(({ prepared }, position) => ({
@@ -266,7 +259,7 @@ async function signAnew(
   return renewed;
 }
 
-/** Writes outcomes and gives back the cap of what failed. */
+/** Writes outcomes; what has burned counts for the day on which it landed. */
 export async function writeOutcomes(
   tx: StoreTransaction,
   tokenId: string,
@@ -274,9 +267,11 @@ export async function writeOutcomes(
 ): Promise<void> {
   if (settled.length === 0) return;
   await tx.burns.settleMany(settled.map(({ outcome }) => outcome));
+  const landed = new Map<UtcDay, bigint>();
   for (const { burn, outcome } of settled) {
-    if (outcome.status === 'FAILED') {
-      await tx.usage.release({ tokenId, day: burn.day, kind: 'burn', amount: burn.amount });
-    }
+    if (outcome.status === 'FAILED') continue;
+    const day = utcDay(Date.parse(outcome.dateSettled));
+    landed.set(day, (landed.get(day) ?? 0n) + burn.amount);
   }
+  for (const [day, amount] of landed) await tx.usage.addLanded({ tokenId, day, kind: 'burn' }, amount);
 }

@@ -1,13 +1,26 @@
-/** Daily caps: the decision and its sentence; the store does the counting. */
+/**
+ * Daily caps: the day that counts, the decision, its sentence. A cap holds for the UTC day on which things land, so a day's
+ * use is what has landed on it and all that may still land (contract, section 1.4).
+ */
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
-import type { UsageKind } from '../../store/store.js';
-import type { UtcDay } from '../../values/time.js';
+import type { StoreTransaction, UsageKind } from '../../store/store.js';
+import { type UtcDay, utcDay } from '../../values/time.js';
 import { tokenText } from '../amount-text.js';
+
+/** Both kinds that have a cap. */
+export const USAGE_KINDS: readonly UsageKind[] = ['burn', 'airdrop'];
 
 /** Base units that may be burned or airdropped on one UTC day; `null` for no cap. */
 export const dailyCap = (flywheel: FlywheelRecord | undefined, kind: UsageKind): bigint | null =>
   (kind === 'burn' ? flywheel?.dailyBurnCap : flywheel?.dailyAirdropCap) ?? null;
+
+/** The day of now, but none before the latest on which something landed: a clock that goes back opens no day once more. */
+export async function dayOfNow(tx: StoreTransaction, tokenId: string, nowMs: number): Promise<UtcDay> {
+  const latest = await tx.usage.latestDay(tokenId);
+  const day = utcDay(nowMs);
+  return latest !== undefined && latest > day ? latest : day;
+}
 
 /** The sentence of a refused amount: cap, what is used, what was asked. */
 export function capExceededMessage(
@@ -24,8 +37,35 @@ export function capExceededMessage(
   return `The daily ${at.kind} cap of ${text(at.cap)} would be passed: ${text(at.used)} are used on ${at.day} (UTC), ${text(at.asked)} were asked for.`;
 }
 
-/** @returns the error of a refused amount. */
-export const capExceeded = (
-  token: TokenRecord,
-  at: Parameters<typeof capExceededMessage>[1],
-): FlywheelError => new FlywheelError('ERR_DAILY_LIMIT_EXCEEDED', capExceededMessage(token, at));
+/** What is asked of the caps of one day. */
+export interface CapRequest {
+  readonly token: TokenRecord;
+  readonly flywheel: FlywheelRecord | undefined;
+  readonly day: UtcDay;
+  /** Base units. */
+  readonly asked: Readonly<Record<UsageKind, bigint>>;
+  /** A batch whose own holds are not counted, because they are what is asked for. */
+  readonly exceptBatch?: string;
+}
+
+/** The sentences of all caps that the request would pass; none when it is within them. */
+export async function exceededCaps(
+  tx: StoreTransaction,
+  { token, flywheel, day, asked, exceptBatch }: CapRequest,
+): Promise<readonly string[]> {
+  const sentences: string[] = [];
+  for (const kind of USAGE_KINDS) {
+    const cap = dailyCap(flywheel, kind);
+    if (cap === null || asked[kind] === 0n) continue;
+    const used = await tx.usage.used({ tokenId: token.id, day, kind }, exceptBatch);
+    if (used + asked[kind] <= cap) continue;
+    sentences.push(capExceededMessage(token, { kind, cap, used, asked: asked[kind], day }));
+  }
+  return sentences;
+}
+
+/** @throws `ERR_DAILY_LIMIT_EXCEEDED` with every cap that the request would pass. */
+export async function requireCaps(tx: StoreTransaction, request: CapRequest): Promise<void> {
+  const sentences = await exceededCaps(tx, request);
+  if (sentences.length > 0) throw new FlywheelError('ERR_DAILY_LIMIT_EXCEEDED', sentences.join(' '));
+}

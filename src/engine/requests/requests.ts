@@ -9,6 +9,7 @@ import type { StoreTransaction } from '../../store/store.js';
 import type { JsonValue } from '../../values/canonical-json.js';
 import { fingerprint, type Sha256 } from '../../values/digest.js';
 import { isoTime } from '../../values/time.js';
+import type { Principal } from '../auth/authenticate.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
 
 /** The stored answer of a request, or the request of the same key that is to be carried on, if there is one. */
@@ -16,11 +17,16 @@ export type Earlier<Value> = Reply<Value> | { readonly request: RequestRecord | 
 
 /** What identifies a request, before anything is known of it. */
 export interface RequestIdentity {
+  /** Whose key value it is: the project's. */
+  readonly tokenId: string;
   readonly keyId: string;
   readonly operation: RequestOperation;
   /** The idempotency key; `undefined` makes every call a request of its own. */
   readonly value: string | undefined;
   readonly fingerprint: Sha256;
+  /** Proof types that the key is limited to, and those that the request is about. */
+  readonly permitted: readonly string[] | null;
+  readonly proofTypes: readonly string[];
 }
 
 /** How a request begins. */
@@ -31,12 +37,14 @@ export type Opening =
   | { readonly kind: 'replayed'; readonly reply: string };
 
 export function requestIdentity(
-  keyId: string,
+  { key }: Principal,
   operation: RequestOperation,
   value: string | undefined,
   body: JsonValue,
+  proofTypes: readonly string[],
 ): RequestIdentity {
-  return { keyId, operation, value, fingerprint: fingerprint(body) };
+  const { id: keyId, tokenId, proofTypes: permitted } = key;
+  return { tokenId, keyId, operation, value, fingerprint: fingerprint(body), permitted, proofTypes };
 }
 
 /**
@@ -51,7 +59,7 @@ export async function findEarlier(
   identity: RequestIdentity,
 ): Promise<RequestRecord | undefined> {
   if (identity.value === undefined) return undefined;
-  const earlier = await tx.requests.find(identity.keyId, identity.operation, identity.value);
+  const earlier = await tx.requests.find(identity.tokenId, identity.operation, identity.value);
   if (earlier === undefined) return undefined;
   if (earlier.fingerprint !== identity.fingerprint) {
     throw new FlywheelError(
@@ -74,10 +82,25 @@ export async function findReply<Value>(
 ): Promise<Earlier<Value>> {
   const request = await deps.store.read((tx) => findEarlier(deps, tx, identity));
   if (request?.reply != null) {
+    mayRead(request, identity);
     return { value: JSON.parse(request.reply) as Value, meta: { replayed: true } };
   }
   if (repeatOnly === true) throw noRepeat();
   return { request };
+}
+
+/**
+ * A stored answer is the project's; a key that is limited to some proof types reads those answers only.
+ * @throws `ERR_INVALID_PROOF`
+ */
+function mayRead(request: RequestRecord, { keyId, permitted, proofTypes }: RequestIdentity): void {
+  if (request.keyId === keyId || permitted === null) return;
+  const foreign = proofTypes.find((type) => !permitted.includes(type));
+  if (foreign === undefined) return;
+  throw new FlywheelError(
+    'ERR_INVALID_PROOF',
+    `The proof type ${JSON.stringify(foreign.slice(0, 64))} is not permitted for this key.`,
+  );
 }
 
 /** Over the limit of fresh requests a repeat is still answered; this was none. */
@@ -105,6 +128,7 @@ export async function openRequest(
   }
   const request: RequestRecord = {
     id: deps.ids.uuid(),
+    tokenId: identity.tokenId,
     keyId: identity.keyId,
     operation: identity.operation,
     value: identity.value ?? deps.ids.uuid(),

@@ -1,5 +1,8 @@
-/** Version 1: every table, with the invariants that a constraint can state. */
+/** The first schema: every table, with the invariants that a constraint can state. */
 import type { Migration } from './migration.js';
+
+/** Version 1 was never released. */
+export const INITIAL_VERSION = 2;
 
 const MAX_U64 = '18446744073709551615';
 
@@ -50,6 +53,7 @@ const registration = (integer: string): readonly string[] => [
 const requests = (integer: string): readonly string[] => [
   `create table requests (
     id text primary key,
+    token_id text not null references tokens (id),
     key_id text not null references api_keys (id),
     operation text not null ${isOneOf('operation', ['burn', 'burnBatch', 'initBatch', 'executeBatch'])},
     value text not null,
@@ -59,13 +63,15 @@ const requests = (integer: string): readonly string[] => [
     lease_until_ms ${integer} not null,
     reply text,
     batch_id text references batches (id) deferrable initially deferred,
+    day_count ${integer} not null,
     date_created text not null,
-    unique (key_id, operation, value),
+    unique (token_id, operation, value),
     check ((status = 'done') = (reply is not null)))`,
   "create index requests_running on requests (date_created, id) where status = 'running'",
   // Serves the foreign key: the request may be linked before its batch is inserted.
   'create index requests_of_batch on requests (batch_id) where batch_id is not null',
-  "create index requests_done on requests (date_created) where status = 'done'",
+  "create index requests_done on requests (day_count) where status = 'done'",
+  'create table noted_days (day text primary key)',
 ];
 
 const burns = (integer: string, bytes: string): readonly string[] => [
@@ -91,14 +97,14 @@ const burns = (integer: string, bytes: string): readonly string[] => [
     unique (request_id, position),
     check ((status = 'PENDING') = (date_settled is null)),
     check ((status = 'FAILED') = (error_code is not null)))`,
+  // What may still land: read at every reservation, and nearly always next to nothing.
+  "create index burns_pending on burns (token_id) where status = 'PENDING'",
   `create table daily_usage (
     token_id text not null references tokens (id),
     day text not null,
     kind text not null ${isOneOf('kind', ['burn', 'airdrop'])},
-    used text not null ${isU64('used')},
-    cap text ${isU64('cap')},
-    primary key (token_id, day, kind),
-    check (cap is null or used <= cap))`,
+    landed text not null ${isU64('landed')},
+    primary key (token_id, day, kind))`,
 ];
 
 const batches = (integer: string): readonly string[] => [
@@ -110,12 +116,11 @@ const batches = (integer: string): readonly string[] => [
     key_id text not null references api_keys (id),
     request_id text not null,
     status text not null ${isOneOf('status', ['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED'])},
-    batch_index text ${isU64('batch_index')},
+    batch_index text not null ${isU64('batch_index')},
     day text not null,
     init_result text,
     execute_result text,
-    approval_tx text,
-    approval_last_valid_block_height text ${isU64('approval_last_valid_block_height')},
+    setup_rent_lamports text not null ${isU64('setup_rent_lamports')},
     instance text,
     lease_until_ms ${integer} not null,
     fee_lamports text not null ${isU64('fee_lamports')},
@@ -123,12 +128,39 @@ const batches = (integer: string): readonly string[] => [
     rent_reclaimed_lamports text not null ${isU64('rent_reclaimed_lamports')},
     date_created text not null,
     date_updated text not null,
+    date_cancelled text,
+    date_closed text,
+    check (date_cancelled is null or status = 'FAILED'),
     check (status in ('AVAILABLE_TO_QUEUE', 'FINALIZED') or execute_result is not null))`,
   `create index batches_open on batches (token_id, ordinal) where status in ('AVAILABLE_TO_QUEUE', 'FINALIZED')`,
   'create index batches_status on batches (status)',
+  'create index batches_of_token on batches (token_id, ordinal)',
+  'create index batches_not_closed on batches (flywheel_id) where date_closed is null',
   `create table batch_plans (
     batch_id text primary key references batches (id),
     pipelines text not null)`,
+];
+
+/** What of a batch counts against caps, and what its owner was asked to sign. */
+const batchMatters = (integer: string, bytes: string): readonly string[] => [
+  `create table usage_holds (
+    batch_id text not null references batches (id),
+    kind text not null ${isOneOf('kind', ['burn', 'airdrop'])},
+    token_id text not null references tokens (id),
+    amount text not null ${isU64('amount')},
+    from_day text not null,
+    to_day text,
+    primary key (batch_id, kind))`,
+  'create index usage_holds_of_token on usage_holds (token_id, kind)',
+  `create table issued_votes (
+    signature text primary key,
+    ordinal ${integer} not null unique,
+    batch_id text not null references batches (id),
+    kind text not null ${isOneOf('kind', ['approve', 'reject', 'cancel'])},
+    wire ${bytes} not null,
+    last_valid_block_height text not null ${isU64('last_valid_block_height')},
+    date_created text not null)`,
+  'create index issued_votes_of_batch on issued_votes (batch_id, ordinal)',
 ];
 
 const bundles = (integer: string, bytes: string): readonly string[] => [
@@ -136,8 +168,14 @@ const bundles = (integer: string, bytes: string): readonly string[] => [
     id text primary key,
     sequence ${integer} not null unique,
     batch_id text not null references batches (id),
-    phase text not null ${isOneOf('phase', ['SETUP', 'OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CLOSE'])},
-    ordinal ${integer} not null check (ordinal >= 0),
+    phase text not null ${isOneOf('phase', [
+      'SETUP',
+      'OWNER_APPROVAL',
+      'OPERATOR_APPROVAL',
+      'EXECUTE',
+      'CANCEL',
+      'CLOSE',
+    ])},
     first_transaction ${integer} not null check (first_transaction >= 0),
     bundle_id text not null unique,
     last_valid_block_height text not null ${isU64('last_valid_block_height')},
@@ -146,7 +184,7 @@ const bundles = (integer: string, bytes: string): readonly string[] => [
     failed_transaction ${integer})`,
   'create index bundles_of_batch on bundles (batch_id)',
   // Of each step no more than one bundle is under way or done: a step is never taken twice.
-  `create unique index bundles_live on bundles (batch_id, phase, ordinal) where status in ('PENDING', 'LANDED')`,
+  `create unique index bundles_live on bundles (batch_id, phase, first_transaction) where status in ('PENDING', 'LANDED')`,
   `create table bundle_transactions (
     bundle_id text not null references bundles (id),
     position ${integer} not null check (position >= 0),
@@ -156,13 +194,20 @@ const bundles = (integer: string, bytes: string): readonly string[] => [
 ];
 
 export const initialSchema: Migration = {
-  version: 1,
+  version: INITIAL_VERSION,
   name: 'initial',
   statements: ({ integer, bytes }) => [
     `create table counters (name text primary key, value ${integer} not null)`,
-    "insert into counters (name, value) values ('burn', 0), ('batch', 0), ('bundle', 0)",
+    "insert into counters (name, value) values ('burn', 0), ('batch', 0), ('bundle', 0), ('vote', 0), ('day', 0)",
+    `create table progress (
+      id ${integer} primary key check (id = 1),
+      genesis text,
+      revision ${integer} not null,
+      ledger_height ${integer} not null)`,
+    'insert into progress (id, revision, ledger_height) values (1, 0, 0)',
     ...registration(integer),
     ...batches(integer),
+    ...batchMatters(integer, bytes),
     ...requests(integer),
     ...burns(integer, bytes),
     ...bundles(integer, bytes),

@@ -2,14 +2,14 @@
 import { type Kysely, sql } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Tables } from '../tables.js';
-import { initialSchema } from './0001-initial.js';
+import { INITIAL_VERSION, initialSchema } from './0001-initial.js';
 import type { Migration, SchemaDialect } from './migration.js';
 
 /** In the order in which they are applied; an entry is never changed once it was released. */
 export const MIGRATIONS: readonly Migration[] = [initialSchema];
 
 /** The version of the store that this build writes. */
-export const STORE_VERSION = MIGRATIONS.length;
+export const STORE_VERSION = INITIAL_VERSION - 1 + MIGRATIONS.length;
 
 async function readStoreVersion(db: Kysely<Tables>): Promise<number> {
   const row = await db
@@ -19,8 +19,15 @@ async function readStoreVersion(db: Kysely<Tables>): Promise<number> {
   return Number(row?.version ?? 0);
 }
 
-/** @throws `ERR_STORE_UNAVAILABLE` when a newer build has written the store. */
-export function refuseNewerStore(version: number, place: string): void {
+/** @throws `ERR_STORE_UNAVAILABLE` when a newer build has written the store, or one from before the first release. */
+export function refuseOtherStore(version: number, place: string): void {
+  if (version > 0 && version < INITIAL_VERSION) {
+    throw new FlywheelError(
+      'ERR_STORE_UNAVAILABLE',
+      `The store ${place} was written by a build of flywheel from before its first release.`,
+      { hint: 'Give another --data-dir, or wipe this one: `flywheel local reset --yes`.' },
+    );
+  }
   if (version <= STORE_VERSION) return;
   throw new FlywheelError(
     'ERR_STORE_UNAVAILABLE',
@@ -32,7 +39,7 @@ export function refuseNewerStore(version: number, place: string): void {
 /**
  * Brings the store to {@link STORE_VERSION} in one transaction that takes the write lock, so that of two processes that start
  * at once the second finds the work done.
- * @throws `ERR_STORE_UNAVAILABLE` as {@link refuseNewerStore}.
+ * @throws `ERR_STORE_UNAVAILABLE` as {@link refuseOtherStore}.
  */
 export async function migrate(db: Kysely<Tables>, dialect: SchemaDialect, place: string): Promise<void> {
   await db.transaction().execute(async (trx) => {
@@ -42,8 +49,9 @@ export async function migrate(db: Kysely<Tables>, dialect: SchemaDialect, place:
       )
       .execute(trx);
     const version = await readStoreVersion(trx);
-    refuseNewerStore(version, place);
-    for (const migration of MIGRATIONS.slice(version)) {
+    refuseOtherStore(version, place);
+    for (const migration of MIGRATIONS) {
+      if (migration.version <= version) continue;
       const statements = [...migration.statements(dialect), ...dialect.triggers(migration.version)];
       for (const statement of statements) await sql.raw(statement).execute(trx);
       await trx

@@ -3,14 +3,7 @@ import { type Selectable, sql, type Updateable } from 'kysely';
 import type { BatchStatus, ExecuteResult, InitResult } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { UtcDay } from '../../values/time.js';
-import {
-  fromJson,
-  fromJsonOrNull,
-  fromU64TextOrNull,
-  toJsonOrNull,
-  toU64Text,
-  toU64TextOrNull,
-} from '../column-values.js';
+import { fromJson, fromJsonOrNull, toJsonOrNull, toU64Text } from '../column-values.js';
 import type { BatchRecord, PlannedPipeline } from '../records.js';
 import { expectAffected, type Session, takeNumbers } from '../session.js';
 import { BATCH_TRANSITIONS, type BatchRepository } from '../store.js';
@@ -51,8 +44,7 @@ const toRow = (batch: BatchRecord, ordinal: number): BatchTable => ({
   day: batch.day,
   init_result: toJsonOrNull(batch.initResult),
   execute_result: toJsonOrNull(batch.executeResult),
-  approval_tx: batch.approvalTx,
-  approval_last_valid_block_height: toU64TextOrNull(batch.approvalLastValidBlockHeight),
+  setup_rent_lamports: toU64Text(batch.setupRentLamports),
   instance: batch.instance,
   lease_until_ms: batch.leaseUntilMs,
   fee_lamports: toU64Text(batch.cost.feeLamports),
@@ -60,6 +52,8 @@ const toRow = (batch: BatchRecord, ordinal: number): BatchTable => ({
   rent_reclaimed_lamports: toU64Text(batch.cost.rentReclaimedLamports),
   date_created: batch.dateCreated,
   date_updated: batch.dateUpdated,
+  date_cancelled: batch.dateCancelled,
+  date_closed: batch.dateClosed,
 });
 
 const toRecord = (row: Selectable<BatchTable> & { readonly pipelines: string }): BatchRecord => ({
@@ -74,8 +68,7 @@ const toRecord = (row: Selectable<BatchTable> & { readonly pipelines: string }):
   day: row.day as UtcDay,
   initResult: fromJsonOrNull<InitResult>(row.init_result),
   executeResult: fromJsonOrNull<ExecuteResult>(row.execute_result),
-  approvalTx: row.approval_tx,
-  approvalLastValidBlockHeight: fromU64TextOrNull(row.approval_last_valid_block_height),
+  setupRentLamports: BigInt(row.setup_rent_lamports),
   instance: row.instance,
   leaseUntilMs: Number(row.lease_until_ms),
   cost: {
@@ -85,6 +78,8 @@ const toRecord = (row: Selectable<BatchTable> & { readonly pipelines: string }):
   },
   dateCreated: row.date_created,
   dateUpdated: row.date_updated,
+  dateCancelled: row.date_cancelled,
+  dateClosed: row.date_closed,
 });
 
 /** Not final; written out, because a partial index serves only a condition that is. */
@@ -106,9 +101,10 @@ async function update({ db }: Session, id: string, change: Updateable<BatchTable
   expectAffected(numUpdatedRows, 1, `There is no batch ${id}.`);
 }
 
-type Reads = Pick<BatchRepository, 'get' | 'current' | 'countByStatus'>;
-type Changes = Omit<BatchRepository, keyof Reads | 'insert' | 'transition' | 'addCost'>;
+type Reads = Pick<BatchRepository, 'get' | 'current' | 'list' | 'openRentLamports' | 'countByStatus'>;
+type Votes = Pick<BatchRepository, 'addVote' | 'votes'>;
 type Writes = Pick<BatchRepository, 'insert' | 'transition' | 'addCost'>;
+type Changes = Omit<BatchRepository, keyof Reads | keyof Votes | keyof Writes>;
 
 const reads = (session: Session): Reads => ({
   async get(id) {
@@ -124,6 +120,28 @@ const reads = (session: Session): Reads => ({
       .limit(1)
       .executeTakeFirst();
     return row && toRecord(row);
+  },
+
+  async list({ tokenId, status, since, until, before, limit }) {
+    let query = selectBatches(session)
+      .where('batches.token_id', '=', tokenId)
+      .orderBy('batches.ordinal', 'desc')
+      .limit(limit);
+    if (status !== undefined) query = query.where('batches.status', '=', status);
+    if (since !== undefined) query = query.where('batches.date_created', '>=', since);
+    if (until !== undefined) query = query.where('batches.date_created', '<', until);
+    if (before !== undefined) query = query.where('batches.ordinal', '<', before);
+    return (await query.execute()).map((row) => ({ ordinal: Number(row.ordinal), batch: toRecord(row) }));
+  },
+
+  async openRentLamports(flywheelId) {
+    const rows = await session.db
+      .selectFrom('batches')
+      .select('setup_rent_lamports')
+      .where('flywheel_id', '=', flywheelId)
+      .where('date_closed', 'is', null)
+      .execute();
+    return rows.reduce((sum, row) => sum + BigInt(row.setup_rent_lamports), 0n);
   },
 
   async countByStatus() {
@@ -143,6 +161,41 @@ const reads = (session: Session): Reads => ({
   },
 });
 
+const votes = (session: Session): Votes => ({
+  async addVote(vote) {
+    const ordinal = await takeNumbers(session, 'vote', 1);
+    await session.db
+      .insertInto('issued_votes')
+      .values({
+        signature: vote.signature,
+        ordinal,
+        batch_id: vote.batchId,
+        kind: vote.kind,
+        wire: vote.transaction,
+        last_valid_block_height: toU64Text(vote.lastValidBlockHeight),
+        date_created: vote.dateCreated,
+      })
+      .execute();
+  },
+
+  async votes(id) {
+    const rows = await session.db
+      .selectFrom('issued_votes')
+      .selectAll()
+      .where('batch_id', '=', id)
+      .orderBy('ordinal')
+      .execute();
+    return rows.map((row) => ({
+      batchId: row.batch_id,
+      kind: row.kind,
+      transaction: row.wire,
+      signature: row.signature,
+      lastValidBlockHeight: BigInt(row.last_valid_block_height),
+      dateCreated: row.date_created,
+    }));
+  },
+});
+
 const changes = (session: Session): Changes => ({
   setBatchIndex: (id, batchIndex, dateUpdated) =>
     update(session, id, { batch_index: toU64Text(batchIndex), date_updated: dateUpdated }),
@@ -150,12 +203,10 @@ const changes = (session: Session): Changes => ({
   setInitResult: (id, initResult, dateUpdated) =>
     update(session, id, { init_result: JSON.stringify(initResult), date_updated: dateUpdated }),
 
-  setApproval: (id, approvalTx, lastValidBlockHeight, dateUpdated) =>
-    update(session, id, {
-      approval_tx: approvalTx,
-      approval_last_valid_block_height: toU64Text(lastValidBlockHeight),
-      date_updated: dateUpdated,
-    }),
+  setCancelled: (id, dateCancelled) =>
+    update(session, id, { date_cancelled: dateCancelled, date_updated: dateCancelled }),
+
+  setClosed: (id, dateClosed) => update(session, id, { date_closed: dateClosed }),
 
   claim: (id, instance, leaseUntilMs) => update(session, id, { instance, lease_until_ms: leaseUntilMs }),
 
@@ -207,6 +258,7 @@ const writes = (session: Session): Writes => ({
 
 export const batchRepository = (session: Session): BatchRepository => ({
   ...reads(session),
+  ...votes(session),
   ...changes(session),
   ...writes(session),
 });

@@ -8,7 +8,14 @@ import type { BundleRepository } from '../store.js';
 import type { BundleTable } from '../tables.js';
 
 /** In the order in which a batch goes through them. */
-const PHASES: readonly BundlePhase[] = ['SETUP', 'OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CLOSE'];
+const PHASES: readonly BundlePhase[] = [
+  'SETUP',
+  'OWNER_APPROVAL',
+  'OPERATOR_APPROVAL',
+  'EXECUTE',
+  'CANCEL',
+  'CLOSE',
+];
 
 const toRecord = (
   row: Selectable<BundleTable>,
@@ -17,8 +24,7 @@ const toRecord = (
   id: row.id,
   batchId: row.batch_id,
   phase: row.phase,
-  ordinal: row.ordinal,
-  firstTransaction: row.first_transaction,
+  first: row.first_transaction,
   bundleId: row.bundle_id as Sha256,
   transactions,
   lastValidBlockHeight: BigInt(row.last_valid_block_height),
@@ -32,8 +38,7 @@ const toRow = (bundle: BundleRecord, sequence: number) => ({
   sequence,
   batch_id: bundle.batchId,
   phase: bundle.phase,
-  ordinal: bundle.ordinal,
-  first_transaction: bundle.firstTransaction,
+  first_transaction: bundle.first,
   bundle_id: bundle.bundleId,
   last_valid_block_height: toU64Text(bundle.lastValidBlockHeight),
   status: bundle.status,
@@ -87,7 +92,7 @@ export const bundleRepository = (session: Session): BundleRepository => ({
       .selectAll()
       .where('batch_id', '=', batchId)
       .where('status', '<>', 'EXPIRED')
-      .orderBy('ordinal')
+      .orderBy('first_transaction')
       .orderBy('sequence')
       .execute();
     const transactions = await readTransactions(session, batchId);

@@ -3,12 +3,13 @@ import { type Selectable, sql } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { RequestRecord } from '../records.js';
-import { expectAffected, type Session } from '../session.js';
+import { expectAffected, type Session, takeNumbers } from '../session.js';
 import type { RequestRepository } from '../store.js';
 import type { RequestTable } from '../tables.js';
 
 const toRecord = (row: Selectable<RequestTable>): RequestRecord => ({
   id: row.id,
+  tokenId: row.token_id,
   keyId: row.key_id,
   operation: row.operation,
   value: row.value,
@@ -28,10 +29,17 @@ const PENDING = sql.lit('PENDING' as const);
 
 type Writes = Pick<RequestRepository, 'insert' | 'claim' | 'linkBatch' | 'complete'>;
 type Reads = Pick<RequestRepository, 'find' | 'get' | 'running'>;
-type Removals = Pick<RequestRepository, 'remove' | 'removeDoneBefore'>;
+type Removals = Pick<RequestRepository, 'noteDay' | 'remove' | 'removeDone'>;
 
-const toRow = (request: RequestRecord): RequestTable => ({
+async function countDays(db: Session['db']): Promise<number> {
+  const row = await db.selectFrom('counters').select('value').where('name', '=', 'day').executeTakeFirst();
+  return Number(row?.value ?? 0);
+}
+
+const toRow = (request: RequestRecord, dayCount: number): RequestTable => ({
   id: request.id,
+  token_id: request.tokenId,
+  day_count: dayCount,
   key_id: request.keyId,
   operation: request.operation,
   value: request.value,
@@ -48,8 +56,8 @@ const writes = ({ db }: Session): Writes => ({
   async insert(request) {
     const { numInsertedOrUpdatedRows } = await db
       .insertInto('requests')
-      .values(toRow(request))
-      .onConflict((conflict) => conflict.columns(['key_id', 'operation', 'value']).doNothing())
+      .values(toRow(request, await countDays(db)))
+      .onConflict((conflict) => conflict.columns(['token_id', 'operation', 'value']).doNothing())
       .executeTakeFirst();
     if (numInsertedOrUpdatedRows === 0n) {
       throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'The idempotency key is already in use.');
@@ -87,11 +95,11 @@ const writes = ({ db }: Session): Writes => ({
 });
 
 const reads = ({ db }: Session): Reads => ({
-  async find(keyId, operation, value) {
+  async find(tokenId, operation, value) {
     const row = await db
       .selectFrom('requests')
       .selectAll()
-      .where('key_id', '=', keyId)
+      .where('token_id', '=', tokenId)
       .where('operation', '=', operation)
       .where('value', '=', value)
       .executeTakeFirst();
@@ -115,16 +123,26 @@ const reads = ({ db }: Session): Reads => ({
   },
 });
 
-const removals = ({ db }: Session): Removals => ({
+const removals = (session: Session): Removals => ({
   async remove(id) {
-    await db.deleteFrom('requests').where('id', '=', id).execute();
+    await session.db.deleteFrom('requests').where('id', '=', id).execute();
   },
 
-  async removeDoneBefore(date) {
-    const { numDeletedRows } = await db
+  async noteDay(day) {
+    const { numInsertedOrUpdatedRows } = await session.db
+      .insertInto('noted_days')
+      .values({ day })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst();
+    return numInsertedOrUpdatedRows === 1n ? takeNumbers(session, 'day', 1) : countDays(session.db);
+  },
+
+  async removeDone(olderThanDays) {
+    const newest = (await countDays(session.db)) - olderThanDays;
+    const { numDeletedRows } = await session.db
       .deleteFrom('requests')
       .where('status', '=', DONE)
-      .where('date_created', '<', date)
+      .where('day_count', '<', newest)
       .where(({ not, exists, selectFrom }) =>
         not(
           exists(

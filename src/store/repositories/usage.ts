@@ -1,64 +1,120 @@
-/** What is used of the caps of a UTC day; the counter never passes the cap under which it grows. */
-import { invariant } from '../../errors/flywheel-error.js';
-import { MAX_BASE_UNITS } from '../../values/token-amount.js';
-import { toU64Text, toU64TextOrNull } from '../column-values.js';
+/** What counts against the daily caps: what has landed on a day, and all that may still land on it. */
+import { type Selectable, sql } from 'kysely';
+import type { UtcDay } from '../../values/time.js';
+import { toU64Text } from '../column-values.js';
 import { expectAffected, type Session } from '../session.js';
-import type { UsageChange, UsageRepository } from '../store.js';
+import type { UsageCounter, UsageHold, UsageRepository } from '../store.js';
+import type { UsageHoldTable } from '../tables.js';
 
-type Counter = Pick<UsageChange, 'tokenId' | 'day' | 'kind'>;
+// A literal, because a partial index serves only a condition that is written out.
+const PENDING = sql.lit('PENDING' as const);
 
-async function readCounter({ db }: Session, counter: Counter): Promise<bigint | undefined> {
+const sum = (rows: readonly { readonly amount: string }[]): bigint =>
+  rows.reduce((total, { amount }) => total + BigInt(amount), 0n);
+
+async function landedOn({ db }: Session, counter: UsageCounter): Promise<bigint | undefined> {
   const row = await db
     .selectFrom('daily_usage')
-    .select('used')
+    .select('landed')
     .where('token_id', '=', counter.tokenId)
     .where('day', '=', counter.day)
     .where('kind', '=', counter.kind)
     .executeTakeFirst();
-  return row && BigInt(row.used);
+  return row && BigInt(row.landed);
 }
 
-/** Sets the counter only if it still is what was read, whatever the isolation of the transaction. */
-async function moveCounter(
-  { db }: Session,
-  counter: Counter,
-  from: bigint,
-  to: { readonly used: string; readonly cap?: string | null },
-): Promise<void> {
-  const { numUpdatedRows } = await db
-    .updateTable('daily_usage')
-    .set(to)
-    .where('token_id', '=', counter.tokenId)
-    .where('day', '=', counter.day)
-    .where('kind', '=', counter.kind)
-    .where('used', '=', toU64Text(from))
-    .executeTakeFirst();
-  expectAffected(numUpdatedRows, 1, 'The daily usage changed while it was being counted.');
+/** A burn that is pending may land on the day it was asked for, and on any later one. */
+async function pendingBurns({ db }: Session, { tokenId, day }: UsageCounter): Promise<bigint> {
+  const rows = await db
+    .selectFrom('burns')
+    .select('amount')
+    .where('token_id', '=', tokenId)
+    .where('status', '=', PENDING)
+    .where('day', '<=', day)
+    .execute();
+  return sum(rows);
 }
+
+async function held(
+  { db }: Session,
+  counter: UsageCounter,
+  exceptBatch: string | undefined,
+): Promise<bigint> {
+  const { tokenId, kind, day } = counter;
+  let query = db
+    .selectFrom('usage_holds')
+    .select('amount')
+    .where('token_id', '=', tokenId)
+    .where('kind', '=', kind)
+    .where('from_day', '<=', day)
+    .where((column) => column.or([column('to_day', 'is', null), column('to_day', '>=', day)]));
+  if (exceptBatch !== undefined) query = query.where('batch_id', '<>', exceptBatch);
+  return sum(await query.execute());
+}
+
+const toHold = (row: Selectable<UsageHoldTable>): UsageHold => ({
+  batchId: row.batch_id,
+  tokenId: row.token_id,
+  kind: row.kind,
+  amount: BigInt(row.amount),
+  fromDay: row.from_day as UtcDay,
+  toDay: row.to_day as UtcDay | null,
+});
 
 export const usageRepository = (session: Session): UsageRepository => ({
-  async used(tokenId, day, kind) {
-    return (await readCounter(session, { tokenId, day, kind })) ?? 0n;
+  async used(counter, exceptBatch) {
+    const landed = (await landedOn(session, counter)) ?? 0n;
+    const pending = counter.kind === 'burn' ? await pendingBurns(session, counter) : 0n;
+    return landed + pending + (await held(session, counter, exceptBatch));
   },
 
-  async reserve({ tokenId, day, kind, amount, cap }) {
-    const before = await readCounter(session, { tokenId, day, kind });
-    const used = (before ?? 0n) + amount;
-    if (used > (cap ?? MAX_BASE_UNITS)) return false;
-    const to = { used: toU64Text(used), cap: toU64TextOrNull(cap) };
-    if (before !== undefined) await moveCounter(session, { tokenId, day, kind }, before, to);
-    else
-      await session.db
-        .insertInto('daily_usage')
-        .values({ token_id: tokenId, day, kind, ...to })
-        .execute();
-    return true;
+  async latestDay(tokenId) {
+    const row = await session.db
+      .selectFrom('daily_usage')
+      .select(({ fn }) => fn.max('day').as('day'))
+      .where('token_id', '=', tokenId)
+      .executeTakeFirst();
+    return (row?.day ?? undefined) as UtcDay | undefined;
   },
 
-  async release({ amount, ...counter }) {
+  async addLanded(counter, amount) {
+    const before = await landedOn(session, counter);
+    const { tokenId, day, kind } = counter;
+    if (before === undefined) {
+      const row = { token_id: tokenId, day, kind, landed: toU64Text(amount) };
+      await session.db.insertInto('daily_usage').values(row).execute();
+      return;
+    }
+    const { numUpdatedRows } = await session.db
+      .updateTable('daily_usage')
+      .set({ landed: toU64Text(before + amount) })
+      .where('token_id', '=', tokenId)
+      .where('day', '=', day)
+      .where('kind', '=', kind)
+      // Whatever the isolation of the transaction: only on top of what was read.
+      .where('landed', '=', toU64Text(before))
+      .executeTakeFirst();
+    expectAffected(numUpdatedRows, 1, 'The daily usage changed while it was being counted.');
+  },
+
+  async setHold({ batchId, kind, tokenId, amount, fromDay, toDay }) {
+    const { db } = session;
+    await db.deleteFrom('usage_holds').where('batch_id', '=', batchId).where('kind', '=', kind).execute();
     if (amount === 0n) return;
-    const before = (await readCounter(session, counter)) ?? 0n;
-    invariant(amount <= before, `More is released than was reserved on ${counter.day}.`);
-    await moveCounter(session, counter, before, { used: toU64Text(before - amount) });
+    const row = { batch_id: batchId, kind, token_id: tokenId, amount: toU64Text(amount) };
+    await db
+      .insertInto('usage_holds')
+      .values({ ...row, from_day: fromDay, to_day: toDay })
+      .execute();
+  },
+
+  async holdsOf(batchId) {
+    const rows = await session.db
+      .selectFrom('usage_holds')
+      .selectAll()
+      .where('batch_id', '=', batchId)
+      .orderBy('kind')
+      .execute();
+    return rows.map(toHold);
   },
 });

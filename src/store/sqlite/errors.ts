@@ -138,3 +138,11 @@ export const storeClosed = (file: string): FlywheelError =>
   new FlywheelError('ERR_STORE_UNAVAILABLE', `The store ${file} is closed.`, {
     hint: 'Run again; the process was shutting down.',
   });
+
+/** Somebody has removed the file, or put another in its place, while it was open. */
+export const storeReplaced = (file: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_STORE_UNAVAILABLE',
+    `The store ${file} has been removed or replaced while it was in use; nothing more is written.`,
+    { hint: 'Stop all flywheel processes before a data directory is wiped or restored.' },
+  );

@@ -5,19 +5,24 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { watchFile } from '../../files/same-file.js';
 import { createKyselyStore } from '../kysely-store.js';
-import { migrate, refuseNewerStore, STORE_VERSION } from '../migrations/index.js';
+import { migrate, refuseOtherStore, STORE_VERSION } from '../migrations/index.js';
 import type { Store } from '../store.js';
 import type { Tables } from '../tables.js';
 import { kyselyOver, type SqliteDatabase, SqliteDriver } from './driver.js';
-import { isBusy, lockedTooLong, storeClosed, toStoreError } from './errors.js';
-import { SQLITE_SCHEMA } from './schema.js';
+import { isBusy, lockedTooLong, storeClosed, storeReplaced, toStoreError } from './errors.js';
+import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.js';
 
 export interface SqliteStoreOptions {
-  /** The file; it and its directory are created when missing, for this user only. */
+  /** The file; it and its directory are for this user only. */
   readonly path: string;
+  /** Make the file when it is missing. Where there should be one, a new and empty one would hide the loss. @default true */
+  readonly create?: boolean;
   /** For how long to wait for a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
+  /** The highest block of the ledger that this process has seen. @default none */
+  readonly ledgerHeight?: () => number;
 }
 
 const DEFAULT_BUSY_TIMEOUT_MS = 5_000;
@@ -35,7 +40,9 @@ type Connect = (timeoutMs: number, settings: readonly string[]) => SqliteDatabas
 
 interface Place {
   readonly path: string;
+  readonly create: boolean;
   readonly busyTimeoutMs: number;
+  readonly ledgerHeight: () => number;
 }
 
 async function loadConnect(path: string): Promise<Connect> {
@@ -49,6 +56,8 @@ async function loadConnect(path: string): Promise<Connect> {
   return (timeoutMs, settings) => {
     const database: SqliteDatabase = new Database(path, { timeout: timeoutMs });
     try {
+      // Before any setting, since some are written into the file.
+      refuseForeign(database, path);
       for (const setting of settings) {
         const statement = database.prepare(`pragma ${setting}`);
         if (statement.reader) statement.all([]);
@@ -62,8 +71,34 @@ async function loadConnect(path: string): Promise<Connect> {
   };
 }
 
+const number = (database: SqliteDatabase, pragma: string): number => {
+  const [row] = database.prepare(`pragma ${pragma}`).all([]);
+  return Number(Object.values(row as object)[0] ?? 0);
+};
+
+/** @throws `ERR_STORE_UNAVAILABLE` for a database that another program, or another part of this one, has made. */
+function refuseForeign(database: SqliteDatabase, path: string): void {
+  if (number(database, 'application_id') === APPLICATION_ID) return;
+  // One that is being made by another process at this moment.
+  if (database.prepare('select 1 from sqlite_master limit 1').all([]).length === 0) return;
+  refuseOtherStore(readVersion(database), path);
+  throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path} is a database, but not a store of flywheel.`, {
+    hint: 'Check that --data-dir is right; nothing was written into it.',
+  });
+}
+
 /** Creates the file for this user only; SQLite gives the files beside it the same mode. */
-function prepareFile(path: string): void {
+function prepareFile({ path, create }: Place): void {
+  if (!create) {
+    const size = statSync(path, { throwIfNoEntry: false })?.size;
+    if (size === undefined || size === 0) {
+      throw new FlywheelError(
+        'ERR_STORE_UNAVAILABLE',
+        `The store ${path} is ${size === 0 ? 'empty' : 'missing'}, though the data directory has been set up.`,
+        { hint: 'Restore store.db and ledger.db together from one backup; nothing was written.' },
+      );
+    }
+  }
   mkdirSync(dirname(path), { recursive: true, mode: OWNER_ONLY_DIRECTORY });
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) closeSync(openSync(path, 'a', OWNER_ONLY_FILE));
@@ -96,7 +131,7 @@ function readVersion(database: SqliteDatabase): number {
 /** One small read when the store is up to date. */
 async function bringUpToDate(db: Kysely<Tables>, database: SqliteDatabase, path: string): Promise<void> {
   const version = readVersion(database);
-  refuseNewerStore(version, path);
+  refuseOtherStore(version, path);
   if (version < STORE_VERSION) await migrate(db, SQLITE_SCHEMA, path);
 }
 
@@ -117,7 +152,8 @@ function storeOver(
   database: SqliteDatabase,
   writer: { readonly driver: SqliteDriver; readonly db: Kysely<Tables> },
 ): Store {
-  const { path, busyTimeoutMs } = place;
+  const { path, busyTimeoutMs, ledgerHeight } = place;
+  const isSameFile = watchFile(path);
   let reader: { readonly driver: SqliteDriver; readonly db: Kysely<Tables> } | undefined;
   let closed = false;
   const openReader = () => {
@@ -135,6 +171,10 @@ function storeOver(
     }
   };
   return createKyselyStore({
+    ledgerHeight,
+    check: () => {
+      if (!isSameFile()) throw storeReplaced(path);
+    },
     writer: writer.db,
     reader: () => {
       reader ??= openReader();
@@ -153,17 +193,16 @@ function storeOver(
  * Opens the store, and creates or updates it first when needed. Nothing but one small read is done for a store that is up to
  * date.
  *
- * @throws `ERR_STORE_UNAVAILABLE` when the file is locked too long, read-only, damaged, or of a newer build.
+ * @throws `ERR_STORE_UNAVAILABLE` when the file is missing, foreign, locked too long, read-only, damaged, or of another build.
  */
-export async function openSqliteStore({
-  path,
-  busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS,
-}: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { path, busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS } = options;
+  const { create = true, ledgerHeight = () => 0 } = options;
   const connect = await loadConnect(path);
-  const place = { path, busyTimeoutMs };
+  const place = { path, create, busyTimeoutMs, ledgerHeight };
   let database: SqliteDatabase | undefined;
   try {
-    prepareFile(path);
+    prepareFile(place);
     database = await openWriter(connect, place);
     const driver = new SqliteDriver({ database, file: path, busyTimeoutMs });
     const db = kyselyOver(driver);

@@ -1,14 +1,19 @@
 /** What of the schema only SQLite says so: its names of types, and its triggers. */
+import { INITIAL_VERSION } from '../migrations/0001-initial.js';
 import type { SchemaDialect } from '../migrations/migration.js';
 
 const refuse = (sentence: string): string => `begin select raise(abort, '${sentence}'); end`;
 
+/** Marks the file as a store of flywheel: "FLYS" as a 32-bit number. */
+export const APPLICATION_ID = 0x46_4c_59_53;
+
 const INITIAL_TRIGGERS: readonly string[] = [
+  `pragma application_id = ${APPLICATION_ID}`,
   `create trigger batches_start before insert on batches when new.status <> 'AVAILABLE_TO_QUEUE'
     ${refuse('a batch begins as AVAILABLE_TO_QUEUE')}`,
   `create trigger batches_transition before update of status on batches
     when old.status <> new.status
-      and not (old.status = 'AVAILABLE_TO_QUEUE' and new.status = 'FINALIZED')
+      and not (old.status = 'AVAILABLE_TO_QUEUE' and new.status in ('FINALIZED', 'FAILED'))
       and not (old.status = 'FINALIZED' and new.status in ('EXECUTED', 'FAILED'))
     ${refuse('no such transition of a batch')}`,
   `create trigger burns_start before insert on burns when new.status <> 'PENDING'
@@ -25,5 +30,5 @@ const INITIAL_TRIGGERS: readonly string[] = [
 export const SQLITE_SCHEMA: SchemaDialect = {
   integer: 'integer',
   bytes: 'blob',
-  triggers: (version) => (version === 1 ? INITIAL_TRIGGERS : []),
+  triggers: (version) => (version === INITIAL_VERSION ? INITIAL_TRIGGERS : []),
 };

@@ -54,17 +54,19 @@ export function once(under: () => ServiceUnderTest): void {
     }
   });
 
-  it('counts a key per API key and operation', async () => {
+  it("counts a key per project and operation, whichever of the project's API keys brings it", async () => {
     const { service, test } = under();
     const idempotencyKey = randomUUID();
     const created = await test.engine.createKey({ scopes: ['burn'], proofTypes: null });
+    const stranger = await under().register();
     const request = aBurn();
     const before = await supplyOf(under(), test.project);
     await service.burn(request, test.project.call({ idempotencyKey }));
     const other = await service.burn(request, { credential: new Secret(created.key), idempotencyKey });
     const batch = await service.burnBatch([request], test.project.call({ idempotencyKey }));
-    expect([other.meta.replayed, batch.meta.replayed]).toEqual([false, false]);
-    expect(before - (await supplyOf(under(), test.project))).toBe(3n * UNIT);
+    const foreign = await service.burn(request, stranger.call({ idempotencyKey }));
+    expect([other, batch, foreign].map(({ meta }) => meta.replayed)).toEqual([true, false, false]);
+    expect(before - (await supplyOf(under(), test.project))).toBe(2n * UNIT);
   });
 
   it('does not use a key up when the request fails', async () => {

@@ -1,7 +1,7 @@
 /** Batches and their bundles. */
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/store.js';
-import { aBatch, aBundle, INIT_RESULT, LATER, RESULT } from '../../support/store.js';
+import { aBatch, aBundle, aVote, INIT_RESULT, LATER, RESULT } from '../../support/store.js';
 
 /** Batches and their bundles. */
 export function batches(store: () => Store): void {
@@ -17,7 +17,8 @@ export function batches(store: () => Store): void {
         expect(await tx.batches.get('batch-1')).toStrictEqual(aBatch());
         await tx.batches.setBatchIndex('batch-1', 7n, LATER);
         await tx.batches.setInitResult('batch-1', { ...INIT_RESULT, failedTxMsg: 'slow' }, LATER);
-        await tx.batches.setApproval('batch-1', 'AQ==', 150n, LATER);
+        await tx.batches.addVote(aVote('vote-1'));
+        await tx.batches.addVote(aVote('vote-2', { kind: 'cancel', lastValidBlockHeight: 300n }));
         await tx.batches.addCost('batch-1', cost);
         await tx.batches.addCost('batch-1', {
           feeLamports: 1n,
@@ -31,14 +32,16 @@ export function batches(store: () => Store): void {
         status: 'FINALIZED',
         batchIndex: 7n,
         initResult: INIT_RESULT,
-        approvalTx: 'AQ==',
-        approvalLastValidBlockHeight: 150n,
         instance: 'instance-1',
         leaseUntilMs: 99,
         cost: { ...cost, feeLamports: 5_001n, rentReclaimedLamports: 3n },
         dateUpdated: LATER,
       });
       expect(await store().read((tx) => tx.batches.get('batch-1'))).toStrictEqual(finalized);
+      expect(await store().read((tx) => tx.batches.votes('batch-1'))).toStrictEqual([
+        aVote('vote-1'),
+        aVote('vote-2', { kind: 'cancel', lastValidBlockHeight: 300n }),
+      ]);
       await store().transaction(async (tx) => {
         await tx.batches.unclaim('batch-1');
         await tx.batches.transition('batch-1', 'EXECUTED', { executeResult: RESULT }, LATER);
@@ -72,6 +75,48 @@ export function batches(store: () => Store): void {
       });
     });
 
+    it('lists them newest first, by status and time, page after page', async () => {
+      await store().transaction(async (tx) => {
+        for (const [id, day] of [
+          ['a', '2026-01-01'],
+          ['b', '2026-01-02'],
+          ['c', '2026-01-03'],
+          ['d', '2026-01-03'],
+        ] as const)
+          await tx.batches.insert(aBatch({ id, dateCreated: `${day}T00:00:00.000Z` }));
+        await tx.batches.transition('c', 'FAILED', { executeResult: RESULT }, LATER);
+      });
+      const list = (more: object): Promise<readonly string[]> =>
+        store().read(async (tx) =>
+          (await tx.batches.list({ tokenId: 'token-1', limit: 10, ...more })).map(({ batch }) => batch.id),
+        );
+      expect(await list({})).toStrictEqual(['d', 'c', 'b', 'a']);
+      expect(await list({ limit: 2 })).toStrictEqual(['d', 'c']);
+      expect(await list({ before: 3 })).toStrictEqual(['b', 'a']);
+      expect(await list({ status: 'FAILED' })).toStrictEqual(['c']);
+      const since = '2026-01-02T00:00:00.000Z';
+      expect(await list({ since })).toStrictEqual(['d', 'c', 'b']);
+      expect(await list({ until: since })).toStrictEqual(['a']);
+      expect(await list({ tokenId: 'token-2' })).toStrictEqual([]);
+    });
+
+    it('knows when one was cancelled and closed, and adds up the rent of all others', async () => {
+      await store().transaction(async (tx) => {
+        for (const id of ['a', 'b', 'c']) await tx.batches.insert(aBatch({ id, setupRentLamports: 5n }));
+        await tx.batches.transition('a', 'FAILED', { executeResult: RESULT }, LATER);
+        await tx.batches.setCancelled('a', LATER);
+      });
+      expect(await store().read((tx) => tx.batches.openRentLamports('flywheel-1'))).toBe(15n);
+      await store().transaction((tx) => tx.batches.setClosed('a', LATER));
+      const read = await store().read(async (tx) => [
+        await tx.batches.openRentLamports('flywheel-1'),
+        await tx.batches.openRentLamports('flywheel-2'),
+        await tx.batches.get('a'),
+      ]);
+      expect(read.slice(0, 2)).toStrictEqual([10n, 0n]);
+      expect(read[2]).toMatchObject({ dateCancelled: LATER, dateClosed: LATER, dateUpdated: LATER });
+    });
+
     it('refuses to change a batch that is not there', async () => {
       for (const work of [
         (s: Store) => s.transaction((tx) => tx.batches.claim('x', 'instance', 1)),
@@ -90,14 +135,14 @@ export function bundles(store: () => Store): void {
     it('lists the bundles of a batch by phase and ordinal, without expired ones', async () => {
       const inOrder = [
         aBundle('setup-0'),
-        aBundle('setup-1', { ordinal: 1, firstTransaction: 4 }),
+        aBundle('setup-1', { first: 4 }),
         aBundle('owner', { phase: 'OWNER_APPROVAL' }),
         aBundle('operator', { phase: 'OPERATOR_APPROVAL' }),
         aBundle('execute-0', { phase: 'EXECUTE' }),
-        aBundle('execute-1', { phase: 'EXECUTE', ordinal: 1 }),
+        aBundle('execute-1', { phase: 'EXECUTE', first: 1 }),
         aBundle('close', { phase: 'CLOSE' }),
       ];
-      const expired = aBundle('expired', { phase: 'EXECUTE', ordinal: 1 });
+      const expired = aBundle('expired', { phase: 'EXECUTE', first: 1 });
       await store().transaction(async (tx) => {
         await tx.batches.insert(aBatch());
         await tx.bundles.insertMany([expired]);
@@ -112,7 +157,7 @@ export function bundles(store: () => Store): void {
     it('settles a pending bundle once', async () => {
       await store().transaction(async (tx) => {
         await tx.batches.insert(aBatch());
-        await tx.bundles.insertMany([aBundle('one'), aBundle('two', { ordinal: 1 })]);
+        await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 1 })]);
         await tx.bundles.settle('one', { status: 'LANDED' });
         await tx.bundles.settle('two', { status: 'FAILED', errorMessage: 'poor', failedTransaction: 1 });
       });
@@ -121,7 +166,7 @@ export function bundles(store: () => Store): void {
       ).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
       expect(await store().read((tx) => tx.bundles.ofBatch('batch-1'))).toStrictEqual([
         aBundle('one', { status: 'LANDED' }),
-        aBundle('two', { ordinal: 1, status: 'FAILED', errorMessage: 'poor', failedTransaction: 1 }),
+        aBundle('two', { first: 1, status: 'FAILED', errorMessage: 'poor', failedTransaction: 1 }),
       ]);
     });
   });

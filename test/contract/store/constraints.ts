@@ -25,9 +25,9 @@ export function constraints(under: () => StoreUnderTest): void {
       await under().store.transaction(async (tx) => {
         await tx.burns.insertMany([aBurn(1), aBurn(2), aBurn(3)]);
         await tx.burns.settleMany([success(2)]);
-        await tx.usage.reserve({ tokenId: 'token-1', day: DAY, kind: 'burn', amount: 5n, cap: 10n });
+        await tx.usage.addLanded({ tokenId: 'token-1', day: DAY, kind: 'burn' }, 5n);
         await tx.batches.insert(aBatch());
-        await tx.bundles.insertMany([aBundle('one'), aBundle('two', { ordinal: 1 })]);
+        await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 1 })]);
         await tx.bundles.settle('one', { status: 'LANDED' });
         await tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') }));
         await tx.requests.insert(aRequest({ id: 'request-2', value: 'idempotency-2' }));
@@ -52,13 +52,12 @@ export function constraints(under: () => StoreUnderTest): void {
         'a used signature in a bundle',
         "update bundle_transactions set signature = 'one/0' where signature = 'two/0'",
       ],
-      ['a second live bundle of a step', "update bundles set ordinal = 0 where id = 'two'"],
+      ['a second live bundle of a step', "update bundles set first_transaction = 0 where id = 'two'"],
       ['a landed bundle that changes', "update bundles set status = 'FAILED' where id = 'one'"],
-      ['more used than the cap', `update daily_usage set used = '${digits('11')}'`],
-      ['a cap below what is used', `update daily_usage set cap = '${digits('4')}'`],
-      ['an amount of other width', "update daily_usage set used = '5'"],
-      ['an amount that is no number', `update daily_usage set used = '${digits('5x')}'`],
-      ['an amount above u64', "update daily_usage set used = '18446744073709551616', cap = null"],
+      ['an amount of other width', "update daily_usage set landed = '5'"],
+      ['an amount that is no number', `update daily_usage set landed = '${digits('5x')}'`],
+      ['an amount above u64', "update daily_usage set landed = '18446744073709551616'"],
+      ['a batch cancelled that is not over', "update batches set date_cancelled = '2026'"],
       ['a burn of nothing', `update burns set amount = '${digits('0')}' where sequence = 1`],
       ['a status that does not exist', "update requests set status = 'asleep' where id = 'request-2'"],
       ['an answer that is missing', "update requests set status = 'done' where id = 'request-2'"],
@@ -75,10 +74,10 @@ export function constraints(under: () => StoreUnderTest): void {
     it('takes what these statements change when the rule is kept', () => {
       under().raw("update requests set value = 'idempotency-3' where id = 'request-2'");
       under().raw("update burns set signature = 'signature 9' where sequence = 3");
-      under().raw(`update daily_usage set used = '${digits('10')}'`);
-      under().raw("update bundles set ordinal = 2 where id = 'two'");
+      under().raw(`update daily_usage set landed = '${digits('10')}'`);
+      under().raw("update bundles set first_transaction = 2 where id = 'two'");
       under().raw("delete from requests where id = 'request-2'");
-      expect(under().raw('select used from daily_usage')).toStrictEqual([{ used: digits('10') }]);
+      expect(under().raw('select landed from daily_usage')).toStrictEqual([{ landed: digits('10') }]);
     });
 
     it('refuses a batch that begins elsewhere', async () => {

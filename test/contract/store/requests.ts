@@ -1,20 +1,24 @@
 /** Requests and their idempotency. */
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/store.js';
-import { aBatch, aBurn, aRequest, LATER, success } from '../../support/store.js';
+import { sha256 } from '../../../src/values/digest.js';
+import type { UtcDay } from '../../../src/values/time.js';
+import { aBatch, aBurn, anApiKey, aRequest, success } from '../../support/store.js';
 
 /** Requests and their idempotency. */
 export function requests(store: () => Store): void {
   describe('requests', () => {
     it('refuses a second request with the same key, operation and value, and takes any other', async () => {
+      // Of the same project, whichever of its API keys brings it.
+      await store().transaction((tx) => tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') })));
       await expect(
-        store().transaction((tx) => tx.requests.insert(aRequest({ id: 'request-2' }))),
+        store().transaction((tx) => tx.requests.insert(aRequest({ id: 'request-2', keyId: 'key-2' }))),
       ).rejects.toMatchObject({ code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY' });
       await store().transaction(async (tx) => {
         await tx.requests.insert(aRequest({ id: 'request-2', operation: 'burnBatch' }));
         await tx.requests.insert(aRequest({ id: 'request-3', value: 'idempotency-2' }));
       });
-      const found = await store().read((tx) => tx.requests.find('key-1', 'burnBatch', 'idempotency-1'));
+      const found = await store().read((tx) => tx.requests.find('token-1', 'burnBatch', 'idempotency-1'));
       expect(found).toStrictEqual(aRequest({ id: 'request-2', operation: 'burnBatch' }));
     });
 
@@ -55,18 +59,26 @@ export function requests(store: () => Store): void {
       );
     });
 
-    it('removes old answers, but no running request and none with pending burns', async () => {
+    it('removes old answers by the days it was in use, but no running request and none with pending burns', async () => {
+      const day = (number: number): UtcDay => `2026-02-${String(number).padStart(2, '0')}` as UtcDay;
       await store().transaction(async (tx) => {
+        expect(await tx.requests.noteDay(day(1))).toBe(1);
         await tx.requests.insert(aRequest({ id: 'done', value: 'done', status: 'done', reply: '1' }));
         await tx.requests.insert(aRequest({ id: 'owing', value: 'owing', status: 'done', reply: '2' }));
-        await tx.requests.insert(
-          aRequest({ id: 'young', value: 'young', status: 'done', reply: '3', dateCreated: LATER }),
-        );
+        expect(await tx.requests.noteDay(day(2))).toBe(2);
+        await tx.requests.insert(aRequest({ id: 'young', value: 'young', status: 'done', reply: '3' }));
         await tx.burns.insertMany([aBurn(1, { requestId: 'owing' })]);
         await tx.burns.insertMany([aBurn(2, { requestId: 'done' })]);
         await tx.burns.settleMany([success(2)]);
       });
-      expect(await store().transaction((tx) => tx.requests.removeDoneBefore(LATER))).toBe(1);
+      // A clock that jumps by years makes one more day, and one that goes back to a day makes none.
+      await store().transaction(async (tx) => {
+        for (const noted of [day(1), day(2), '2036-01-01' as UtcDay, day(2)])
+          await tx.requests.noteDay(noted);
+        expect(await tx.requests.removeDone(2)).toBe(0);
+        expect(await tx.requests.noteDay('2036-01-02' as UtcDay)).toBe(4);
+        expect(await tx.requests.removeDone(2)).toBe(1);
+      });
       const left = await store().read(async (tx) => [
         await tx.requests.get('request-1'),
         await tx.requests.get('done'),

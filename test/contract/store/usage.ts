@@ -1,62 +1,82 @@
-/** The counters of the daily caps. */
+/** What counts against the daily caps. */
 import { describe, expect, it } from 'vitest';
-import type { Store } from '../../../src/store/store.js';
+import type { Store, UsageHold } from '../../../src/store/store.js';
 import type { UtcDay } from '../../../src/values/time.js';
-import { DAY } from '../../support/store.js';
+import { aBatch, aBurn, DAY, success } from '../../support/store.js';
 
-/** The counters of the daily caps. */
+const day = (text: string): UtcDay => text as UtcDay;
+const BEFORE = day('2026-01-30');
+const AFTER = day('2026-02-01');
+const YEARS_LATER = day('2036-01-01');
+
+/** What counts against the daily caps. */
 export function usage(store: () => Store): void {
   describe('usage', () => {
-    const counter = { tokenId: 'token-1', day: DAY, kind: 'burn' } as const;
+    const used = (on: UtcDay, kind: 'burn' | 'airdrop' = 'burn', except?: string): Promise<bigint> =>
+      store().read((tx) => tx.usage.used({ tokenId: 'token-1', day: on, kind }, except));
 
-    it('reserves up to the cap and not one unit more', async () => {
-      const answers = await store().transaction(async (tx) => [
-        await tx.usage.used('token-1', DAY, 'burn'),
-        await tx.usage.reserve({ ...counter, amount: 60n, cap: 100n }),
-        await tx.usage.reserve({ ...counter, amount: 41n, cap: 100n }),
-        await tx.usage.reserve({ ...counter, amount: 40n, cap: 100n }),
-        await tx.usage.reserve({ ...counter, amount: 1n, cap: 100n }),
-        await tx.usage.reserve({ ...counter, amount: 200n, cap: 150n }),
-        await tx.usage.used('token-1', DAY, 'burn'),
-      ]);
-      expect(answers).toStrictEqual([0n, true, false, true, false, false, 100n]);
-    });
-
-    it('counts each day and kind on its own, without a cap to the largest u64', async () => {
-      const max = 18_446_744_073_709_551_615n;
-      const answers = await store().transaction(async (tx) => [
-        await tx.usage.reserve({ ...counter, amount: max, cap: null }),
-        await tx.usage.reserve({ ...counter, amount: 1n, cap: null }),
-        await tx.usage.reserve({ ...counter, kind: 'airdrop', amount: 1n, cap: null }),
-        await tx.usage.reserve({ ...counter, day: '2026-02-01' as UtcDay, amount: 2n, cap: 2n }),
-        await tx.usage.used('token-1', DAY, 'burn'),
-        await tx.usage.used('token-1', DAY, 'airdrop'),
-        await tx.usage.used('token-1', '2026-02-01' as UtcDay, 'burn'),
-      ]);
-      expect(answers).toStrictEqual([true, false, true, true, max, 1n, 2n]);
-    });
-
-    it('gives back what was reserved and never more', async () => {
+    it('adds up what has landed, each day and kind on its own', async () => {
+      const counter = { tokenId: 'token-1', day: DAY, kind: 'burn' } as const;
       await store().transaction(async (tx) => {
-        await tx.usage.reserve({ ...counter, amount: 100n, cap: 100n });
-        await tx.usage.release({ ...counter, amount: 30n });
-        await tx.usage.release({ ...counter, kind: 'airdrop', amount: 0n });
+        expect(await tx.usage.latestDay('token-1')).toBeUndefined();
+        await tx.usage.addLanded(counter, 18_446_744_073_709_551_000n);
+        await tx.usage.addLanded(counter, 615n);
+        await tx.usage.addLanded({ ...counter, kind: 'airdrop' }, 3n);
+        await tx.usage.addLanded({ ...counter, day: AFTER }, 5n);
       });
-      expect(await store().read((tx) => tx.usage.used('token-1', DAY, 'burn'))).toBe(70n);
-      await expect(
-        store().transaction((tx) => tx.usage.release({ ...counter, amount: 71n })),
-      ).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
-      expect(await store().read((tx) => tx.usage.used('token-1', DAY, 'burn'))).toBe(70n);
+      expect([
+        await used(DAY),
+        await used(DAY, 'airdrop'),
+        await used(AFTER),
+        await used(BEFORE),
+      ]).toStrictEqual([18_446_744_073_709_551_615n, 3n, 5n, 0n]);
+      expect(await store().read((tx) => tx.usage.latestDay('token-1'))).toBe(AFTER);
+      expect(await store().read((tx) => tx.usage.latestDay('token-2'))).toBeUndefined();
     });
 
-    it('never passes the cap when many reserve at once', async () => {
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, () =>
-          store().transaction((tx) => tx.usage.reserve({ ...counter, amount: 3n, cap: 31n })),
-        ),
+    it('counts a pending burn on its day and on each later one, until it is known', async () => {
+      await store().transaction((tx) =>
+        tx.burns.insertMany([aBurn(1, { amount: 7n }), aBurn(2, { amount: 5n })]),
       );
-      expect(answers.filter(Boolean)).toHaveLength(10);
-      expect(await store().read((tx) => tx.usage.used('token-1', DAY, 'burn'))).toBe(30n);
+      expect([await used(BEFORE), await used(DAY), await used(YEARS_LATER)]).toStrictEqual([0n, 12n, 12n]);
+      expect(await used(DAY, 'airdrop')).toBe(0n);
+      await store().transaction((tx) => tx.burns.settleMany([success(1)]));
+      expect([await used(DAY), await used(YEARS_LATER)]).toStrictEqual([5n, 5n]);
+    });
+
+    it('counts a hold on the days it covers, leaves out those of one batch, and forgets a hold of nothing', async () => {
+      const hold: UsageHold = {
+        batchId: 'batch-1',
+        tokenId: 'token-1',
+        kind: 'burn',
+        amount: 7n,
+        fromDay: DAY,
+        toDay: DAY,
+      };
+      await store().transaction(async (tx) => {
+        await tx.batches.insert(aBatch());
+        await tx.batches.insert(aBatch({ id: 'batch-2' }));
+        await tx.usage.setHold(hold);
+        await tx.usage.setHold({ ...hold, batchId: 'batch-2', amount: 100n, toDay: null });
+        await tx.usage.setHold({ ...hold, batchId: 'batch-2', kind: 'airdrop', amount: 1n });
+      });
+      expect([await used(BEFORE), await used(DAY), await used(AFTER), await used(YEARS_LATER)]).toStrictEqual(
+        [0n, 107n, 100n, 100n],
+      );
+      expect([await used(DAY, 'burn', 'batch-2'), await used(DAY, 'airdrop')]).toStrictEqual([7n, 1n]);
+      await store().transaction((tx) => tx.usage.setHold({ ...hold, batchId: 'batch-2', amount: 0n }));
+      expect(await store().read((tx) => tx.usage.holdsOf('batch-2'))).toStrictEqual([
+        { ...hold, batchId: 'batch-2', kind: 'airdrop', amount: 1n },
+      ]);
+      expect(await used(YEARS_LATER)).toBe(0n);
+    });
+
+    it('loses no count when many add at once', async () => {
+      const counter = { tokenId: 'token-1', day: DAY, kind: 'burn' } as const;
+      await Promise.all(
+        Array.from({ length: 20 }, () => store().transaction((tx) => tx.usage.addLanded(counter, 3n))),
+      );
+      expect(await used(DAY)).toBe(60n);
     });
   });
 }

@@ -33,7 +33,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const treasury = createKeypairSigner(generateKeypair()).address;
-const config = { treasury, ownerKeypair: '/somewhere/owner.json', squadsProgram: false };
+const config = { treasury, ownerKeypair: '/somewhere/owner.json', squadsProgram: false, genesis: null };
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe('home', () => {

@@ -46,7 +46,9 @@ describe('openApiDocument', () => {
       expect(() => parseInput(operation.response, response)).not.toThrow();
       if (request !== undefined) {
         expect(judge.acceptsRequest(operation.path, method, request)).toBe(true);
-        expect(() => parseInput(operation.request ?? operation.response, request)).not.toThrow();
+        const inPath = operation.path.includes('{') ? { batchId: BATCH_ID } : {};
+        const input = Array.isArray(request) ? request : { ...request, ...inPath };
+        expect(() => parseInput(operation.request ?? operation.response, input)).not.toThrow();
       }
     }
   });

@@ -53,6 +53,11 @@ export class BlockTable {
     this.#writer = new RowWriter(database, 'blocks', ['height', 'hash', 'time_ms']);
   }
 
+  /** Height of the newest block, as far as it is in memory; else 0. */
+  get knownHeight(): number {
+    return this.#tip?.height ?? 0;
+  }
+
   get tip(): Block {
     this.#tip ??= this.#readTip();
     return this.#tip;

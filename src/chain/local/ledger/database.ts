@@ -1,8 +1,9 @@
 /** One connection to the ledger's SQLite file: how it is opened, its transactions, its errors; not what is in it. */
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type Libsql from 'libsql';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { watchFile } from '../../../files/same-file.js';
 import { ledgerDamaged, ledgerUnavailable, translateStoreError } from './store-errors.js';
 
 /** Values that the ledger stores; amounts beyond 2^53 go as text. */
@@ -18,8 +19,9 @@ export interface Statement {
 /** How long a writer waits for another process to finish. */
 const BUSY_TIMEOUT_MS = 5_000;
 /** FULL: what a command reported as done survives power loss. WAL: readers never wait for the writer. */
-const WRITER_PRAGMAS = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL`;
-const READER_PRAGMAS = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA query_only = 1`;
+const WAIT_PRAGMA = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`;
+const WRITER_PRAGMAS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL';
+const READER_PRAGMAS = 'PRAGMA query_only = 1';
 /** Only the owner reads and writes it. SQLite gives the files beside it the same mode. */
 const FILE_MODE = 0o600;
 
@@ -27,6 +29,10 @@ const FILE_MODE = 0o600;
 export interface DatabaseOptions {
   readonly path: string;
   readonly readOnly: boolean;
+  /** Make the file when it is missing. */
+  readonly create: boolean;
+  /** Looks at the file before anything is written into it. @throws when it must not be touched. */
+  readonly inspect: (database: LedgerDatabase) => void;
 }
 
 /** A connection whose every failure names the file. */
@@ -34,12 +40,14 @@ export class LedgerDatabase {
   readonly path: string;
   readonly readOnly: boolean;
   readonly #connection: Libsql.Database;
+  readonly #isSameFile: () => boolean;
   #open = true;
 
-  constructor(options: DatabaseOptions, connection: Libsql.Database) {
-    this.path = options.path;
-    this.readOnly = options.readOnly;
+  constructor({ path, readOnly }: { path: string; readOnly: boolean }, connection: Libsql.Database) {
+    this.path = path;
+    this.readOnly = readOnly;
     this.#connection = connection;
+    this.#isSameFile = watchFile(path);
   }
 
   exec(sql: string): void {
@@ -85,6 +93,13 @@ export class LedgerDatabase {
 
   #transaction<Result>(begin: string, work: () => Result): Result {
     return this.#guard(() => {
+      if (!this.#isSameFile()) {
+        throw ledgerUnavailable(
+          this.path,
+          'has been removed or replaced while it was in use; nothing more is written',
+          { hint: 'Stop all flywheel processes before a data directory is wiped or restored.' },
+        );
+      }
       this.#connection.exec(begin);
       try {
         const result = work();
@@ -129,15 +144,24 @@ export async function openDatabase(options: DatabaseOptions): Promise<LedgerData
   const path = resolve(options.path);
   const { default: Database } = await import('libsql');
   try {
-    if (!existsSync(path)) {
-      if (options.readOnly) {
-        throw ledgerUnavailable(path, 'does not exist', { hint: 'Run `flywheel local init` first.' });
-      }
-      createFile(path);
+    const size = statSync(path, { throwIfNoEntry: false })?.size;
+    if (!options.create && !size) {
+      throw ledgerUnavailable(path, size === 0 ? 'is empty' : 'is missing', {
+        hint: 'Restore store.db and ledger.db together from one backup; nothing was written.',
+      });
     }
+    if (size === undefined) createFile(path);
     const connection = new Database(path);
-    connection.exec(options.readOnly ? READER_PRAGMAS : WRITER_PRAGMAS);
-    return new LedgerDatabase({ path, readOnly: options.readOnly }, connection);
+    const database = new LedgerDatabase({ path, readOnly: options.readOnly }, connection);
+    try {
+      connection.exec(WAIT_PRAGMA);
+      options.inspect(database);
+      connection.exec(options.readOnly ? READER_PRAGMAS : WRITER_PRAGMAS);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return database;
   } catch (error) {
     throw translateStoreError(path, error);
   }

@@ -1,12 +1,13 @@
 /** The durable ledger: one moment to read, one commit to write, shared safely with other processes. Runs nothing itself. */
 import { randomBytes } from 'node:crypto';
+import { base58Encode } from '../../../values/base58.js';
 import type { Clock } from '../../../values/time.js';
 import { AccountTable } from './account-table.js';
 import { BlockTable, genesisBlock } from './block-table.js';
-import { type LedgerDatabase, openDatabase } from './database.js';
+import { type LedgerDatabase, openDatabase, type Statement } from './database.js';
 import { LedgerDraft, type LedgerTables } from './draft.js';
 import type { GenesisAccounts } from './genesis.js';
-import { prepareSchema } from './schema.js';
+import { isEmptyLedger, prepareSchema } from './schema.js';
 import { TransactionTable } from './transaction-table.js';
 
 /** Where a ledger lies and how a new one begins. */
@@ -22,6 +23,19 @@ export interface LedgerOptions {
   };
   /** Refuses every write, and does not make a file. @default false */
   readonly readOnly?: boolean;
+  /** Make the file when it is missing. Where there should be one, a new one would hide the loss. @default true */
+  readonly create?: boolean;
+  /** The revision of the store that belongs to the ledger, as this process knows it; kept with every write. @default none */
+  readonly storeRevision?: () => number;
+}
+
+/** How far the ledger has come, and what it knows of its store. */
+export interface LedgerProgress {
+  /** Hash of the first block, base58. */
+  readonly genesis: string;
+  readonly height: number;
+  /** The newest revision of the store that was known at some write. */
+  readonly storeRevision: number;
 }
 
 const GENESIS_SEED_BYTES = 32;
@@ -32,23 +46,54 @@ export class Ledger {
   readonly #tables: LedgerTables;
   readonly #clock: Clock;
   readonly #dataVersion: () => number;
+  readonly #storeRevision: () => number;
+  readonly #noteRevision: Statement;
+  #knownHeight = 0;
   /** The version that the tables' memory belongs to; SQLite changes it when another connection has committed. */
   #seenVersion: number | undefined;
 
-  constructor(database: LedgerDatabase, tables: LedgerTables, clock: Clock) {
+  constructor(
+    database: LedgerDatabase,
+    tables: LedgerTables,
+    { clock, storeRevision = () => 0 }: Pick<LedgerOptions, 'clock' | 'storeRevision'>,
+  ) {
     this.#database = database;
     this.#tables = tables;
     this.#clock = clock;
+    this.#storeRevision = storeRevision;
+    this.#noteRevision = database.prepare(
+      'UPDATE progress SET store_revision = ?1 WHERE store_revision < ?1',
+    );
     const statement = database.prepare('PRAGMA data_version');
     this.#dataVersion = () => Number(statement.get([])?.[0]);
   }
 
+  /** The highest block that this process has seen. */
+  get knownHeight(): number {
+    return this.#knownHeight;
+  }
+
+  progress(): LedgerProgress {
+    return this.#database.read(() => {
+      this.#refresh();
+      const { height } = this.#tables.blocks.tip;
+      const [genesis] = this.#database.prepare('SELECT hash FROM blocks WHERE height = 0').get([]) ?? [];
+      return {
+        genesis: base58Encode(genesis as Uint8Array),
+        height,
+        storeRevision: this.#database.number('SELECT store_revision FROM progress'),
+      };
+    });
+  }
+
   /** Runs `work` on the ledger as it is now; nobody waits for it. */
   read<Result>(work: (tables: LedgerTables) => Result): Result {
-    return this.#database.read(() => {
+    const result = this.#database.read(() => {
       this.#refresh();
       return work(this.#tables);
     });
+    this.#noteHeight();
+    return result;
   }
 
   /** Runs `work` on a draft that is never kept. */
@@ -71,9 +116,12 @@ export class Ledger {
         this.#refresh();
         const draft = new LedgerDraft(this.#tables, this.#clock.nowMs());
         const result = work(draft);
-        return [result, draft.flush()] as const;
+        const changes = draft.flush();
+        this.#noteRevision.run([this.#storeRevision()]);
+        return [result, changes] as const;
       });
       this.#tables.accounts.adopt(changes);
+      this.#noteHeight();
       return result;
     } catch (error) {
       this.#forget();
@@ -84,6 +132,11 @@ export class Ledger {
   close(): void {
     this.#forget();
     this.#database.close();
+  }
+
+  /** Only what is committed may be known elsewhere. */
+  #noteHeight(): void {
+    this.#knownHeight = Math.max(this.#knownHeight, this.#tables.blocks.knownHeight);
   }
 
   #refresh(): void {
@@ -106,7 +159,9 @@ export class Ledger {
  * @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const database = await openDatabase({ path: options.path, readOnly: options.readOnly ?? false });
+  const { readOnly = false, create = !readOnly } = options;
+  const inspect = (file: LedgerDatabase): void => void isEmptyLedger(file);
+  const database = await openDatabase({ path: options.path, readOnly, create, inspect });
   try {
     prepareSchema(database, () => {
       const { accounts, seed = randomBytes(GENESIS_SEED_BYTES) } = options.genesis;
@@ -122,7 +177,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       blocks: new BlockTable(database),
       transactions: new TransactionTable(database),
     };
-    return new Ledger(database, tables, options.clock);
+    return new Ledger(database, tables, options);
   } catch (error) {
     database.close();
     throw error;

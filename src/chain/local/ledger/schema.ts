@@ -3,7 +3,7 @@ import type { LedgerDatabase } from './database.js';
 import { ledgerUnavailable } from './store-errors.js';
 
 /** Rises when an older build could no longer read the file. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 /** Marks the file as a ledger of this house: "FLYL" as a 32-bit number. */
 const APPLICATION_ID = 0x46_4c_59_4c;
 
@@ -11,6 +11,8 @@ const APPLICATION_ID = 0x46_4c_59_4c;
 // of their random signatures would touch, and write anew, one page for every transaction.
 const TABLES = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE progress (id INTEGER PRIMARY KEY CHECK (id = 1), store_revision INTEGER NOT NULL) STRICT;
+INSERT INTO progress VALUES (1, 0);
 CREATE TABLE accounts (
   address BLOB PRIMARY KEY, lamports TEXT NOT NULL, owner BLOB NOT NULL, data BLOB NOT NULL,
   executable INTEGER NOT NULL, rent_epoch TEXT NOT NULL
@@ -27,7 +29,7 @@ PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
 /** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
-function isEmptyLedger(database: LedgerDatabase): boolean {
+export function isEmptyLedger(database: LedgerDatabase): boolean {
   const version = database.number('PRAGMA user_version');
   const application = database.number('PRAGMA application_id');
   if (application === APPLICATION_ID && version === SCHEMA_VERSION) return false;
@@ -36,6 +38,15 @@ function isEmptyLedger(database: LedgerDatabase): boolean {
       database.path,
       `was written by a newer flywheel (schema ${version}, this one knows ${SCHEMA_VERSION})`,
       { hint: 'Upgrade flywheel, or give another --data-dir.' },
+    );
+  }
+  if (application === APPLICATION_ID) {
+    throw ledgerUnavailable(
+      database.path,
+      'was written by a build of flywheel from before its first release',
+      {
+        hint: 'Give another --data-dir, or wipe this one: `flywheel local reset --yes`.',
+      },
     );
   }
   const empty = application === 0 && version === 0 && database.number('PRAGMA page_count') <= 1;

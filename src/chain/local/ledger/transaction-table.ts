@@ -101,6 +101,14 @@ export class TransactionTable {
     return row === undefined ? null : this.#database.decode(() => toRecord(signature, row));
   }
 
+  /** The bytes of all transactions in blocks above a height, in their order. */
+  wiresAbove(height: number): readonly Uint8Array[] {
+    const rows = this.#database
+      .prepare('SELECT wire FROM transactions WHERE slot > ? ORDER BY id')
+      .all([height]);
+    return rows.map(([wire]) => wire as Uint8Array);
+  }
+
   /** The bytes of a landed transaction. */
   wire(signature: Signature): Uint8Array | null {
     const bytes = base58Decode(signature);

@@ -1,4 +1,4 @@
-/** Instructions on the proposal of a batch (squads-v4.md, sections 7.3, 7.5, 7.6 and 7.9). */
+/** Instructions on the proposal of a batch (squads-v4.md, sections 7.3, 7.5, 7.6, 7.7 and 7.9). */
 import type { Address } from '../../../values/address.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import {
@@ -57,6 +57,13 @@ export const proposalApprove = (input: MemberInput): Instruction => ({
   program: SQUADS_PROGRAM,
   accounts: memberAccounts(input),
   data: encodeInstruction('proposalApprove', { memo: null }),
+});
+
+/** A member's rejection. */
+export const proposalReject = (input: MemberInput): Instruction => ({
+  program: SQUADS_PROGRAM,
+  accounts: memberAccounts(input),
+  data: encodeInstruction('proposalReject', { memo: null }),
 });
 
 /** A member's vote to cancel an approved proposal. */

@@ -11,7 +11,7 @@ import type { Instruction } from '../../../../src/chain/transaction/instruction.
 import type { Signer } from '../../../../src/chain/transaction/signer.js';
 import type { InitBatchResult, Pipeline } from '../../../../src/contract/schemas/batch.js';
 import type { Address } from '../../../../src/values/address.js';
-import { chainOver } from '../../../support/doubles.js';
+import { chainOver, storeOver } from '../../../support/doubles.js';
 import {
   aPipeline,
   burnAction,
@@ -19,6 +19,7 @@ import {
   lamportsOf,
   openTestEngine,
   signApproval,
+  signVote,
   type TestEngine,
   tokensOf,
 } from '../../../support/engine.js';
@@ -134,8 +135,8 @@ describe('executeBatch', () => {
     expect(await tokensOf(test.chain, test.project, test.project.registration.vaultAddress)).toBe(2_000_000n);
     const { value: read } = await test.engine.getBatch({ batchId: second.batch.id }, test.project.call());
     expect(read).toMatchObject({ status: 'FAILED', executeResult: value.result });
-    // Only what was executed counts against the cap.
-    expect(await test.engine.status()).toMatchObject({ burned: '13', usedToday: { burn: '13' } });
+    // What did not run still can, so it goes on counting against the cap.
+    expect(await test.engine.status()).toMatchObject({ burned: '13', usedToday: { burn: '18' } });
     expect(meta.cost?.rentReclaimedLamports).toBe(0n);
 
     const before = await height();
@@ -143,7 +144,7 @@ describe('executeBatch', () => {
     expect(await height()).toBe(before);
   });
 
-  it('gives back the caps of airdrops and burns that did not happen', async () => {
+  it('keeps the caps of airdrops and burns that did not happen, until it is cancelled', async () => {
     test = await openTestEngine({ vaultTokens: '10', dailyBurn: '100', dailyAirdrop: '100' });
     const toAddress = test.project.owner.address;
     const airdrop = (amount: number) => aPipeline([{ action: 'AIRDROP', toAddress, amount }, burnAction(1)]);
@@ -152,6 +153,11 @@ describe('executeBatch', () => {
     await execute(first);
     const { value } = await execute(second);
     expect(value.result).toMatchObject({ totalFailed: 1, failedOnTransactionIndex: 0 });
+    expect((await test.engine.status()).usedToday).toEqual({ burn: '2', airdrop: '11' });
+    const call = test.project.call();
+    const { value: asked } = await test.engine.cancelBatch({ batchId: second.batch.id }, call);
+    const signedTx = signVote(test.project.owner, asked.cancelTx ?? '');
+    await test.engine.cancelBatch({ batchId: second.batch.id, signedTx }, call);
     expect((await test.engine.status()).usedToday).toEqual({ burn: '1', airdrop: '8' });
     expect(await tokensOf(test.chain, test.project, toAddress)).toBe(8_000_000n);
   });
@@ -185,11 +191,7 @@ describe('executeBatch', () => {
     const { store } = test;
     // This one has read the batch before it was executed, and would take it while it is being closed.
     const late = engineBeside(test, {
-      store: {
-        read: (work) => store.read(work),
-        transaction: (work) => closing.then(() => store.transaction(work)),
-        close: () => store.close(),
-      },
+      store: storeOver(store, { transaction: (work) => closing.then(() => store.transaction(work)) }),
     });
     const input = { batchId: batch.batch.id, signedTx: signApproval(test.project.owner, batch) } as never;
     const second = late.executeBatch(input, test.project.call()).finally(letClose);
@@ -272,7 +274,7 @@ describe('executeBatch', () => {
         const accounts = await test.chain.getAccounts(addresses);
         // One byte of the amount in the first transaction's message differs.
         return accounts.map((account, index) => {
-          if (index !== 2 || account === null || addresses.length !== 4) return account;
+          if (index !== 3 || account === null || addresses.length !== 5) return account;
           transactionAccounts.add(addresses[index] ?? '');
           const data = Uint8Array.from(account.data);
           const at = data.length - 6;

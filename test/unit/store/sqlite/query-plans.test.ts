@@ -14,6 +14,7 @@ import {
   aBundle,
   aBurn,
   aRequest,
+  aVote,
   DAY,
   LATER,
   register,
@@ -31,7 +32,8 @@ const ALLOWED = [
 
 /** Calls every method of every repository once. */
 async function callEverything(tx: StoreTransaction): Promise<void> {
-  const usage = { tokenId: 'token-1', day: DAY, kind: 'burn', amount: 2n } as const;
+  const usage = { tokenId: 'token-1', day: DAY, kind: 'burn' } as const;
+  const hold = { ...usage, batchId: 'batch-1', amount: 2n, fromDay: DAY, toDay: null };
   const outcome = (sequence: number): BurnOutcome => ({
     sequence,
     status: 'SUCCESS',
@@ -58,13 +60,23 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.burns.resign(1, aBurn(1).signature, signed),
     () => tx.burns.ofRequest('request-1', 0, 2),
     () => tx.burns.settleMany([outcome(1), outcome(2)]),
-    () => tx.usage.reserve({ ...usage, cap: null }),
-    () => tx.usage.reserve({ ...usage, cap: null }),
-    () => tx.usage.release(usage),
+    () => tx.usage.addLanded(usage, 1n),
+    () => tx.usage.addLanded(usage, 1n),
+    () => tx.usage.used(usage, 'batch-1'),
+    () => tx.usage.latestDay('token-1'),
     () => tx.batches.insert(aBatch()),
+    () => tx.usage.setHold(hold),
+    () => tx.usage.holdsOf('batch-1'),
+    () => tx.batches.addVote(aVote('vote-1')),
+    () => tx.batches.votes('batch-1'),
+    () => tx.batches.list({ tokenId: 'token-1', limit: 10, before: 9, since: LATER, until: LATER }),
+    () => tx.batches.openRentLamports('flywheel-1'),
+    () => tx.batches.setClosed('batch-1', LATER),
+    () => tx.signatures.isKnown('signature'),
+    () => tx.requests.noteDay(DAY),
     () => tx.requests.linkBatch('plan', 'batch-1'),
     () => tx.requests.complete('plan', '{}'),
-    () => tx.requests.removeDoneBefore('2026'),
+    () => tx.requests.removeDone(30),
     () => tx.batches.get('batch-1'),
     () => tx.batches.current('token-1'),
     () => tx.batches.countByStatus(),

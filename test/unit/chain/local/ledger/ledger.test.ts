@@ -47,13 +47,18 @@ const landing = (name: string, lamports: bigint, sizeBytes = 0): Landing => ({
 /** A ledger together with its connection, to bring about what the operating system otherwise would. */
 async function ledgerWithConnection(options: LedgerOptions): Promise<[Ledger, LedgerDatabase]> {
   (await openLedger(options)).close();
-  const database = await openDatabase({ path: options.path, readOnly: false });
+  const database = await openDatabase({
+    path: options.path,
+    readOnly: false,
+    create: true,
+    inspect: () => undefined,
+  });
   const tables = {
     accounts: new AccountTable(database),
     blocks: new BlockTable(database),
     transactions: new TransactionTable(database),
   };
-  return [new Ledger(database, tables, options.clock), database];
+  return [new Ledger(database, tables, options), database];
 }
 
 const lamportsOf = (ledger: Ledger): bigint | undefined =>
@@ -147,7 +152,7 @@ describe('openLedger', () => {
     const before = readFileSync(options.path);
     const { message } = await unavailable(() => openLedger(options));
     expect(message).toBe(
-      `The ledger ${options.path} was written by a newer flywheel (schema 2, this one knows 1).`,
+      `The ledger ${options.path} was written by a newer flywheel (schema 3, this one knows 2).`,
     );
     expect(readFileSync(options.path)).toEqual(before);
   });
@@ -163,7 +168,12 @@ describe('openLedger', () => {
   });
 
   it('refuses a database of something else', async () => {
-    const other = await openDatabase({ path: options.path, readOnly: false });
+    const other = await openDatabase({
+      path: options.path,
+      readOnly: false,
+      create: true,
+      inspect: () => undefined,
+    });
     other.exec('CREATE TABLE theirs (id INTEGER)');
     other.close();
     expect((await unavailable(() => openLedger(options))).message).toBe(
@@ -202,7 +212,7 @@ describe('a ledger opened to read only', () => {
   it('reads, refuses to write, and does not make a file', async () => {
     const readOnly = { ...options, readOnly: true };
     expect((await unavailable(() => openLedger(readOnly))).message).toBe(
-      `The ledger ${options.path} does not exist.`,
+      `The ledger ${options.path} is missing.`,
     );
     const writer = await openLedger(options);
     writer.write((draft) => draft.append([landing('one', 1n)]));
@@ -260,7 +270,12 @@ describe('Ledger.write', () => {
   it('says when another process keeps the ledger locked, and goes on afterwards', async () => {
     const [ledger, database] = await ledgerWithConnection(options);
     database.exec('PRAGMA busy_timeout = 0');
-    const other = await openDatabase({ path: options.path, readOnly: false });
+    const other = await openDatabase({
+      path: options.path,
+      readOnly: false,
+      create: true,
+      inspect: () => undefined,
+    });
     other.exec('BEGIN IMMEDIATE');
     const { message } = await unavailable(() => ledger.write((draft) => draft.append([landing('one', 1n)])));
     expect(message).toBe(`The ledger ${options.path} is locked by another process.`);

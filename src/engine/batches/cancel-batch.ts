@@ -1,0 +1,278 @@
+/**
+ * Ends whatever of a batch has not been executed: by its state on chain it is voted down, its accounts are closed, and what it
+ * held of caps and rent is given back (contract, section 1.7; squads-v4.md, sections 6 and 7.12).
+ */
+import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Call, Reply } from '../../contract/call.js';
+import { OPERATIONS } from '../../contract/operations.js';
+import {
+  type CancelBatchRequest,
+  type CancelBatchResult,
+  cancelBatchRequestSchema,
+  type ExecuteResult,
+} from '../../contract/schemas/batch.js';
+import { parseInput } from '../../contract/validate.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { BatchRecord, BundleRecord, VoteKind } from '../../store/records.js';
+import type { StoreTransaction } from '../../store/store.js';
+import { isoTime } from '../../values/time.js';
+import { admit, requireFlywheel, requireToken } from '../auth/authenticate.js';
+import type { EngineDeps } from '../deps.js';
+import { isWorkedOn } from '../requests/requests.js';
+import { claimBatch, currentRecord, isFinal, renewClaim } from './batch-claim.js';
+import { batchView } from './batch-view.js';
+import { closeAccounts, isCloseable } from './close-accounts.js';
+import { findBatch } from './get-batch.js';
+import { countLanded, releaseHolds } from './holds.js';
+import { countVotes, landOwnerVote } from './land-vote.js';
+import { nextVote } from './next-vote.js';
+import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
+import { checkSignedVote, issueVote } from './owner-vote.js';
+import { endOf, type PhaseResult } from './phase.js';
+import { runPhase } from './run-phase.js';
+import type { BatchScene } from './scene.js';
+
+/** What a cancelled batch says of itself. */
+const CANCELLED = 'cancelled';
+
+export async function cancelBatch(
+  deps: EngineDeps,
+  input: CancelBatchRequest,
+  call: Call,
+): Promise<Reply<CancelBatchResult>> {
+  const principal = await admit(deps.store, call.credential, OPERATIONS.cancelBatch);
+  const { batchId, signedTx } = parseInput(cancelBatchRequestSchema, input);
+  const found = await findBatch(deps, principal, batchId);
+  const flywheel = requireFlywheel(principal);
+  const scene: BatchScene = {
+    token: requireToken(principal),
+    flywheel,
+    operator: deps.keyring.get(flywheel.operator),
+  };
+  const batch = await deps.store.transaction((tx) => claim(deps, tx, found));
+  try {
+    const cancelTx = await new Cancellation(deps, scene, batch).run(signedTx);
+    const current = await deps.store.read((tx) => currentRecord(tx, batch.id));
+    const meta = { replayed: batch.dateCancelled !== null, cost: current.cost };
+    if (cancelTx !== null) return { value: { ownerVoteNeeded: true, cancelTx }, meta };
+    return { value: { ownerVoteNeeded: false, batch: batchView(current, scene) }, meta };
+  } finally {
+    await deps.store
+      .transaction((tx) => tx.batches.unclaim(batch.id))
+      .catch(() => {
+        // The store is out of reach; the lease runs out by itself.
+      });
+  }
+}
+
+/** Takes the batch, and with it the init that has not finished it: what is cancelled must not be set up further meanwhile. */
+async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchRecord): Promise<BatchRecord> {
+  const batch = await claimBatch(deps, tx, id);
+  if (batch.status === 'EXECUTED') {
+    throw new FlywheelError('ERR_INVALID_REQUEST', `Batch ${id} is EXECUTED; there is nothing to cancel.`);
+  }
+  if (batch.status !== 'AVAILABLE_TO_QUEUE') return batch;
+  const init = await tx.requests.get(batch.requestId);
+  if (init?.status !== 'running') return batch;
+  if (isWorkedOn(deps, init)) {
+    throw new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${id} is being set up.`, {
+      retryAfterSeconds: 1,
+    });
+  }
+  // Its key is free again: nothing has come of it.
+  await tx.requests.remove(init.id);
+  return batch;
+}
+
+class Cancellation {
+  readonly #deps: EngineDeps;
+  readonly #scene: BatchScene;
+  readonly #batch: BatchRecord;
+
+  constructor(deps: EngineDeps, scene: BatchScene, batch: BatchRecord) {
+    this.#deps = deps;
+    this.#scene = scene;
+    this.#batch = batch;
+  }
+
+  /** @returns the vote that the owner has to sign first, base64, or `null` when the batch is over. */
+  async run(signedTx: string | undefined): Promise<string | null> {
+    const stored = await this.#deps.store.read((tx) => tx.bundles.ofBatch(this.#batch.id));
+    const isOnChain = await this.#settleSetUp(stored);
+    if (isOnChain) {
+      const kind = await this.#endVotes(signedTx);
+      if (kind !== null) return this.#askOwner(kind);
+    }
+    if (this.#batch.dateCancelled === null) await this.#conclude(isOnChain);
+    const current = await this.#deps.store.read((tx) => currentRecord(tx, this.#batch.id));
+    if (isOnChain && current.dateClosed === null) await closeAccounts(this.#deps, this.#scene, current);
+    return null;
+  }
+
+  /**
+   * Finds out what became of an unfinished set-up.
+   * @returns whether anything of the batch is on chain: the accounts at its index may be another's.
+   */
+  async #settleSetUp(stored: readonly BundleRecord[]): Promise<boolean> {
+    if (this.#batch.status !== 'AVAILABLE_TO_QUEUE') return true;
+    const opening = stored.find(
+      ({ phase, first, status }) => phase === 'SETUP' && first === 0 && status !== 'FAILED',
+    );
+    const settled = await this.#runEarlier('SETUP', stored, false);
+    await this.#deps.store.transaction(settled.settle);
+    if (opening === undefined) return false;
+    const [record] = await this.#deps.chain.lookUp([opening.transactions[0]?.signature ?? '']);
+    if (record !== null) return record?.error === null;
+    const now = await this.#deps.store.read((tx) => tx.bundles.ofBatch(this.#batch.id));
+    if (!now.some(({ id }) => id === opening.id)) return false;
+    throw new FlywheelError(
+      'ERR_UNAVAILABLE',
+      `The set-up of batch ${this.#batch.id} may still land; try again when its blockhash has expired.`,
+    );
+  }
+
+  /** Votes until the program lets the accounts be closed. @returns the kind of vote that the owner has to give first, or `null`. */
+  async #endVotes(signedTx: string | undefined): Promise<VoteKind | null> {
+    let signed = signedTx;
+    for (;;) {
+      const found = await this.#read();
+      const { proposal, multisig } = found;
+      if (proposal === null || isCloseable(found, this.#batch)) return null;
+      const vote = nextVote(multisig, proposal, this.#scene);
+      if (vote.by === 'operator') {
+        await this.#vote(vote.instructions(this.#batch.batchIndex));
+      } else if (signed === undefined) {
+        return vote.kind;
+      } else {
+        await this.#landOwner(signed, vote.kind);
+        signed = undefined;
+      }
+    }
+  }
+
+  async #landOwner(signedTx: string, kind: VoteKind): Promise<void> {
+    const { store, chain } = this.#deps;
+    const issued = await store.read((tx) => tx.batches.votes(this.#batch.id));
+    const height = await chain.blockHeight();
+    const expected = { scene: this.#scene, batch: this.#batch, kind, issued, height };
+    await landOwnerVote(this.#deps, this.#batch, checkSignedVote(signedTx, expected));
+  }
+
+  async #askOwner(kind: VoteKind): Promise<string> {
+    const vote = await issueVote(this.#deps, this.#scene, this.#batch, kind);
+    await this.#deps.store.transaction((tx) => tx.batches.addVote(vote));
+    return Buffer.from(vote.transaction).toString('base64');
+  }
+
+  async #vote(instructions: readonly Instruction[]): Promise<void> {
+    const all = await this.#deps.store.read((tx) => tx.bundles.ofBatch(this.#batch.id));
+    const stored = all.filter(({ phase }) => phase === 'CANCEL');
+    const phase = await runPhase(this.#deps, {
+      batchId: this.#batch.id,
+      phase: 'CANCEL',
+      signer: this.#scene.operator,
+      transactions: [instructions],
+      offset: endOf(stored),
+      stored,
+      renewLease: renewClaim(this.#deps, this.#batch),
+    });
+    await this.#deps.store.transaction(phase.settle);
+    if (phase.failure === null) return;
+    // A vote of an earlier try may have landed only now; the chain as it is then decides what is next.
+    throw new FlywheelError(
+      'ERR_UNAVAILABLE',
+      `The operator's vote on batch ${this.#batch.id} failed: ${phase.failure.message} Try again.`,
+    );
+  }
+
+  /** Writes that it is over. Nothing of it can land any more, so what was sent and is not found never will be. */
+  async #conclude(isOnChain: boolean): Promise<void> {
+    const batch = this.#batch;
+    const { store, clock } = this.#deps;
+    const stored = await store.read((tx) => tx.bundles.ofBatch(batch.id));
+    const found = isOnChain ? await this.#read() : null;
+    const setUp = await this.#runEarlier('SETUP', stored, true);
+    const votes = await this.#runEarlier('CANCEL', stored, true);
+    const execution = await this.#runEarlier('EXECUTE', stored, true, found?.batch?.executedTransactionIndex);
+    if (isOnChain) await countVotes(this.#deps, batch);
+    // What had been counted when the batch failed is not counted once more.
+    const known = batch.executeResult?.totalSuccessful ?? 0;
+    const foreign = batch.pipelines.filter((_, at) => at >= known && execution.foreign.includes(at));
+    const isExecuted = found?.proposal?.status.kind === 'Executed';
+    const date = isoTime(clock.nowMs());
+    await store.transaction(async (tx) => {
+      await setUp.settle(tx);
+      await votes.settle(tx);
+      await execution.settle(tx);
+      if ((await tx.usage.holdsOf(batch.id)).length > 0) await countLanded(tx, batch, foreign, clock.nowMs());
+      await releaseHolds(tx, batch);
+      await writeEnd(tx, batch, { execution, isExecuted, found, date });
+    });
+  }
+
+  #read(): Promise<BatchOnChain> {
+    return readBatchOnChain(this.#deps.chain, this.#scene.flywheel, this.#batch);
+  }
+
+  /** Finds out what became of what was sent before, and sends nothing. @param position - where the chain stands. */
+  #runEarlier(
+    phase: 'SETUP' | 'EXECUTE' | 'CANCEL',
+    stored: readonly BundleRecord[],
+    isOver: boolean,
+    position?: number,
+  ): Promise<PhaseResult> {
+    const { pipelines } = this.#batch;
+    return runPhase(this.#deps, {
+      batchId: this.#batch.id,
+      phase,
+      signer: this.#scene.operator,
+      // Only their number counts, since none of them is sent.
+      transactions: phase === 'EXECUTE' ? pipelines.map(() => []) : [],
+      stored: stored.filter((bundle) => bundle.phase === phase),
+      isOver,
+      ...(position === undefined ? {} : { position: async () => position }),
+      landed: async (tx, bundle, blockTimeMs) => {
+        if (phase !== 'EXECUTE') return;
+        const landed = pipelines.slice(bundle.first, bundle.first + bundle.transactions.length);
+        await countLanded(tx, this.#batch, landed, blockTimeMs);
+      },
+      renewLease: renewClaim(this.#deps, this.#batch),
+    });
+  }
+}
+
+/** The verdict, and what the accounts of an unfinished set-up have cost. */
+async function writeEnd(
+  tx: StoreTransaction,
+  batch: BatchRecord,
+  end: {
+    readonly execution: PhaseResult;
+    readonly isExecuted: boolean;
+    readonly found: BatchOnChain | null;
+    readonly date: string;
+  },
+): Promise<void> {
+  const { id } = batch;
+  const { isExecuted, found, date } = end;
+  if (!isFinal(batch)) {
+    const executeResult = resultOf(batch, end.execution, isExecuted ? null : CANCELLED);
+    await tx.batches.transition(id, isExecuted ? 'EXECUTED' : 'FAILED', { executeResult }, date);
+  }
+  if (!isExecuted) await tx.batches.setCancelled(id, date);
+  if (found === null) await tx.batches.setClosed(id, date);
+  else if (batch.status === 'AVAILABLE_TO_QUEUE') {
+    const cost = { feeLamports: 0n, rentPaidLamports: found.lamports, rentReclaimedLamports: 0n };
+    await tx.batches.addCost(id, cost);
+  }
+}
+
+function resultOf(batch: BatchRecord, execution: PhaseResult, failedTxMsg: string | null): ExecuteResult {
+  const total = batch.pipelines.length;
+  return {
+    total,
+    totalSuccessful: execution.next,
+    totalFailed: total - execution.next,
+    successfulExecutions: [...execution.landed],
+    ...(failedTxMsg === null ? {} : { failedTxMsg }),
+  };
+}

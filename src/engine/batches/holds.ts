@@ -1,0 +1,83 @@
+/**
+ * What of a batch counts against the daily caps before it has landed: while it waits, its amounts count on the day of its
+ * init; from the moment it can run, what is left of it counts every day, until it has landed or can run no more.
+ */
+import type { BatchRecord, PlannedPipeline } from '../../store/records.js';
+import type { StoreTransaction, UsageHold, UsageKind } from '../../store/store.js';
+import { utcDay } from '../../values/time.js';
+import type { EngineDeps } from '../deps.js';
+import { dayOfNow, requireCaps, USAGE_KINDS } from '../limits/daily-cap.js';
+import { totalAirdrop, totalBurn } from './funds.js';
+import type { BatchScene } from './scene.js';
+
+type Amounts = Readonly<Record<UsageKind, bigint>>;
+
+const amountsOf = (pipelines: readonly PlannedPipeline[]): Amounts => ({
+  burn: totalBurn(pipelines),
+  airdrop: totalAirdrop(pipelines),
+});
+
+async function setHolds(
+  tx: StoreTransaction,
+  { id, tokenId }: BatchRecord,
+  amounts: Amounts,
+  days: Pick<UsageHold, 'fromDay' | 'toDay'>,
+): Promise<void> {
+  for (const kind of USAGE_KINDS) {
+    await tx.usage.setHold({ batchId: id, tokenId, kind, amount: amounts[kind], ...days });
+  }
+}
+
+/** What of the batch may still land, as it is held now. */
+async function heldAmounts(tx: StoreTransaction, batch: BatchRecord): Promise<Amounts> {
+  const holds = await tx.usage.holdsOf(batch.id);
+  const of = (kind: UsageKind): bigint => holds.find((hold) => hold.kind === kind)?.amount ?? 0n;
+  return { burn: of('burn'), airdrop: of('airdrop') };
+}
+
+/** A waiting batch counts on the day of its init. */
+export const holdWhileWaiting = (tx: StoreTransaction, batch: BatchRecord): Promise<void> =>
+  setHolds(tx, batch, amountsOf(batch.pipelines), { fromDay: batch.day, toDay: batch.day });
+
+/** @throws `ERR_DAILY_LIMIT_EXCEEDED` when what is left of the batch would pass a cap of today. */
+export async function refuseOverCaps(
+  deps: EngineDeps,
+  tx: StoreTransaction,
+  { token, flywheel }: BatchScene,
+  batch: BatchRecord,
+): Promise<void> {
+  const day = await dayOfNow(tx, token.id, deps.clock.nowMs());
+  const asked = await heldAmounts(tx, batch);
+  await requireCaps(tx, { token, flywheel, day, asked, exceptBatch: batch.id });
+}
+
+/** Lets what is left of the batch count every day from today on: it can run now, whoever runs it. */
+export async function holdFromNow(deps: EngineDeps, tx: StoreTransaction, batch: BatchRecord): Promise<void> {
+  const fromDay = await dayOfNow(tx, batch.tokenId, deps.clock.nowMs());
+  await setHolds(tx, batch, await heldAmounts(tx, batch), { fromDay, toDay: null });
+}
+
+/** Moves pipelines that have landed from what is held to what has been used on the day of their block. */
+export async function countLanded(
+  tx: StoreTransaction,
+  batch: BatchRecord,
+  pipelines: readonly PlannedPipeline[],
+  blockTimeMs: number,
+): Promise<void> {
+  const landed = amountsOf(pipelines);
+  const day = utcDay(blockTimeMs);
+  const holds = await tx.usage.holdsOf(batch.id);
+  for (const kind of USAGE_KINDS) {
+    const amount = landed[kind];
+    if (amount === 0n) continue;
+    await tx.usage.addLanded({ tokenId: batch.tokenId, day, kind }, amount);
+    const hold = holds.find((one) => one.kind === kind);
+    if (hold === undefined) continue;
+    const left = hold.amount > amount ? hold.amount - amount : 0n;
+    await tx.usage.setHold({ ...hold, amount: left });
+  }
+}
+
+/** Nothing more of the batch can land. */
+export const releaseHolds = (tx: StoreTransaction, batch: BatchRecord): Promise<void> =>
+  setHolds(tx, batch, { burn: 0n, airdrop: 0n }, { fromDay: batch.day, toDay: batch.day });

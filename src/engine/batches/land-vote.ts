@@ -1,0 +1,116 @@
+/** Lands a vote that the owner has signed, and counts what votes cost, once each, also those that an engine did not live to count. */
+import type { TransactionRecord } from '../../chain/chain.js';
+import { describeTransactionError } from '../../chain/transaction/program-errors.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { BatchRecord, BundleRecord } from '../../store/records.js';
+import type { EngineDeps } from '../deps.js';
+import { isExpiry } from '../expiry.js';
+import type { SignedVote } from './owner-vote.js';
+import { bundleId, endOf } from './phase.js';
+
+/**
+ * Brings a vote of the owner onto the chain.
+ * @throws `ERR_APPROVAL_EXPIRED` when it can land no more and has not; `ERR_INSUFFICIENT_FUNDS` when its payer cannot pay;
+ * `ERR_UNAVAILABLE` when the chain does not say yet what became of it.
+ */
+export async function landOwnerVote(deps: EngineDeps, batch: BatchRecord, vote: SignedVote): Promise<void> {
+  const [rejection] = await deps.chain.submit([vote.bytes]);
+  if (rejection != null) {
+    if (isExpiry(rejection)) throw expired(batch);
+    const reason = describeTransactionError(rejection.error, rejection.logs);
+    throw new FlywheelError(
+      'ERR_INSUFFICIENT_FUNDS',
+      `The fee payer ${vote.payer} of the signed transaction cannot pay for it: ${reason}.`,
+    );
+  }
+  const [record] = await deps.chain.lookUp([vote.signature]);
+  if (record == null) {
+    throw new FlywheelError(
+      'ERR_UNAVAILABLE',
+      `The chain has not told yet whether the transaction ${vote.signature} landed.`,
+    );
+  }
+  await countVotes(deps, batch, [vote]);
+  if (record.error !== null) {
+    const reason = describeTransactionError(record.error, record.logs);
+    throw new FlywheelError(
+      'ERR_BATCH_EXECUTE_FAILED',
+      `The transaction ${vote.signature} of the owner failed on chain: ${reason}.`,
+    );
+  }
+}
+
+const expired = ({ id }: BatchRecord): FlywheelError =>
+  new FlywheelError(
+    'ERR_APPROVAL_EXPIRED',
+    `The blockhash of the signed transaction of batch ${id} is too old, and it has not landed. Sign a fresh one: POST /v1/flywheel/batch/${id}/approval gives it, as \`flywheel batch approve ${id}\` does.`,
+  );
+
+/** Adds the fees of votes that have landed and are not counted yet: those handed out, and these. */
+export async function countVotes(
+  deps: EngineDeps,
+  batch: BatchRecord,
+  more: readonly SignedVote[] = [],
+): Promise<void> {
+  const { stored, issued } = await deps.store.read(async (tx) => ({
+    stored: await tx.bundles.ofBatch(batch.id),
+    issued: await tx.batches.votes(batch.id),
+  }));
+  const counted = new Set(
+    stored.flatMap(({ transactions }) => transactions.map(({ signature }) => signature)),
+  );
+  const votes = new Map(
+    [...issued.map(({ transaction, ...vote }) => ({ ...vote, bytes: transaction })), ...more].map((vote) => [
+      vote.signature,
+      vote,
+    ]),
+  );
+  const uncounted = [...votes.values()].filter(({ signature }) => !counted.has(signature));
+  const end = endOf(stored);
+  const ofOwner = uncounted.map((vote, index) => ownerBundle(deps, batch, vote, end + index));
+  const ofOperator = stored.filter(
+    ({ phase, status }) => phase === 'OPERATOR_APPROVAL' && status === 'PENDING',
+  );
+  const bundles = [...ofOwner, ...ofOperator];
+  const records = await deps.chain.lookUp(
+    bundles.map(({ transactions }) => transactions[0]?.signature ?? ''),
+  );
+  if (records.every((record) => record === null)) return;
+  await deps.store.transaction(async (tx) => {
+    for (const [index, bundle] of bundles.entries()) {
+      const record = records[index];
+      if (record == null) continue;
+      const status = statusOf(record);
+      if (ofOperator.includes(bundle)) await tx.bundles.settle(bundle.id, { status });
+      else await tx.bundles.insertMany([{ ...bundle, status }]);
+      const { feeLamports } = record;
+      await tx.batches.addCost(batch.id, { feeLamports, rentPaidLamports: 0n, rentReclaimedLamports: 0n });
+    }
+  });
+}
+
+const statusOf = ({ error }: TransactionRecord): 'LANDED' | 'FAILED' =>
+  error === null ? 'LANDED' : 'FAILED';
+
+const ownerBundle = (
+  deps: EngineDeps,
+  batch: BatchRecord,
+  {
+    signature,
+    bytes,
+    lastValidBlockHeight,
+  }: Pick<SignedVote, 'signature' | 'bytes' | 'lastValidBlockHeight'>,
+  first: number,
+): BundleRecord => ({
+  id: deps.ids.uuid(),
+  batchId: batch.id,
+  phase: 'OWNER_APPROVAL',
+  // Not a step of a plan: any number that no other of its phase has.
+  first,
+  bundleId: bundleId([signature]),
+  transactions: [{ signature, bytes }],
+  lastValidBlockHeight,
+  status: 'PENDING',
+  errorMessage: null,
+  failedTransaction: null,
+});

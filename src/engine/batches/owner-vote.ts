@@ -1,0 +1,149 @@
+/**
+ * The owner's votes on a batch: handing one out to be signed, and telling whether what comes back is one. That is byte for
+ * byte a vote that was handed out for this batch, or, once that has expired, the same single instruction under a newer
+ * blockhash with the owner as payer. Nothing else is ever landed.
+ */
+import {
+  proposalApprove,
+  proposalCancelV2,
+  proposalReject,
+} from '../../chain/squads/instructions/proposal.js';
+import { compileLegacyMessage, compileV0Message, partiallySign } from '../../chain/transaction/compile.js';
+import type { Instruction } from '../../chain/transaction/instruction.js';
+import { verifySignature } from '../../chain/transaction/signer.js';
+import { decodeTransaction, type WireTransaction } from '../../chain/transaction/wire.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import type { BatchRecord, IssuedVote, VoteKind } from '../../store/records.js';
+import type { Address } from '../../values/address.js';
+import { base58Encode } from '../../values/base58.js';
+import { isoTime } from '../../values/time.js';
+import type { EngineDeps } from '../deps.js';
+import { hasExpired } from '../expiry.js';
+import type { BatchScene } from './scene.js';
+
+const VOTE: Readonly<Record<VoteKind, typeof proposalApprove>> = {
+  approve: proposalApprove,
+  reject: proposalReject,
+  cancel: proposalCancelV2,
+};
+
+const instructionOf = ({ flywheel }: BatchScene, batch: BatchRecord, kind: VoteKind): Instruction =>
+  VOTE[kind]({ multisig: flywheel.multisig, batchIndex: batch.batchIndex, member: flywheel.owner });
+
+/** A vote for the owner to sign: the operator pays and has signed; the owner's signature is missing. */
+export async function issueVote(
+  { chain, clock }: Pick<EngineDeps, 'chain' | 'clock'>,
+  scene: BatchScene,
+  batch: BatchRecord,
+  kind: VoteKind,
+): Promise<IssuedVote> {
+  const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
+  const message = compileV0Message({
+    payer: scene.operator.address,
+    instructions: [instructionOf(scene, batch, kind)],
+    blockhash,
+  });
+  const transaction = partiallySign(message, [scene.operator]);
+  const [signature] = decodeTransaction(transaction).signatures;
+  invariant(signature !== undefined, 'A vote has a payer.');
+  return {
+    batchId: batch.id,
+    kind,
+    transaction,
+    signature: base58Encode(signature),
+    lastValidBlockHeight,
+    dateCreated: isoTime(clock.nowMs()),
+  };
+}
+
+/** A vote with all its signatures. */
+export interface SignedVote {
+  readonly bytes: Uint8Array;
+  /** Base58; the transaction's name on the chain. */
+  readonly signature: string;
+  readonly payer: Address;
+  /** Up to which block it can land, as far as that is known. */
+  readonly lastValidBlockHeight: bigint;
+}
+
+/** What a vote is held against. */
+export interface VoteExpected {
+  readonly scene: BatchScene;
+  readonly batch: BatchRecord;
+  readonly kind: VoteKind;
+  /** Every vote that was handed out for the batch. */
+  readonly issued: readonly IssuedVote[];
+  /** Of the chain now, which tells whether what was handed out has expired. */
+  readonly height: bigint;
+}
+
+const NAMES: Readonly<Record<VoteKind, string>> = {
+  approve: 'approval',
+  reject: 'rejection',
+  cancel: 'cancellation',
+};
+
+const refuse = (reason: string): FlywheelError =>
+  new FlywheelError('ERR_INVALID_SIGNED_TX', `The signed transaction is refused: ${reason}.`);
+
+/**
+ * Checks a signed vote.
+ * @throws `ERR_INVALID_SIGNED_TX` saying whether it cannot be decoded, is another transaction, or lacks a valid signature.
+ */
+export function checkSignedVote(signedTx: string, expected: VoteExpected): SignedVote {
+  const bytes = Uint8Array.from(Buffer.from(signedTx, 'base64'));
+  const transaction = decode(bytes);
+  const own = expected.issued.filter(({ kind }) => kind === expected.kind);
+  const issued = own.find((vote) =>
+    sameBytes(decodeTransaction(vote.transaction).messageBytes, transaction.messageBytes),
+  );
+  if (issued === undefined && !isRenewed(transaction, own, expected)) {
+    throw refuse(`it is not the ${NAMES[expected.kind]} that was issued for batch ${expected.batch.id}`);
+  }
+  checkSignatures(transaction);
+  const [signature] = transaction.signatures;
+  const [payer] = transaction.message.staticKeys;
+  invariant(signature !== undefined && payer !== undefined, 'A vote has a payer.');
+  const lastValidBlockHeight = issued?.lastValidBlockHeight ?? expected.height;
+  return { bytes, signature: base58Encode(signature), payer, lastValidBlockHeight };
+}
+
+function decode(bytes: Uint8Array): WireTransaction {
+  try {
+    return decodeTransaction(bytes);
+  } catch (error) {
+    throw refuse(`it cannot be decoded (${(error as Error).message.replace(/\.$/, '')})`);
+  }
+}
+
+function isRenewed(
+  transaction: WireTransaction,
+  issued: readonly IssuedVote[],
+  { scene, batch, kind, height }: VoteExpected,
+): boolean {
+  const [first] = issued;
+  if (first === undefined || !hasExpired(first.lastValidBlockHeight, height)) return false;
+  const input = {
+    payer: scene.flywheel.owner,
+    instructions: [instructionOf(scene, batch, kind)],
+    blockhash: base58Encode(transaction.message.blockhash),
+  };
+  const { messageBytes } = transaction;
+  return (
+    sameBytes(compileV0Message(input), messageBytes) || sameBytes(compileLegacyMessage(input), messageBytes)
+  );
+}
+
+function checkSignatures({ message, messageBytes, signatures }: WireTransaction): void {
+  if (signatures.length !== message.requiredSignatures)
+    throw refuse('it does not carry the signatures that it asks for');
+  for (const [index, signature] of signatures.entries()) {
+    const signer = message.staticKeys[index];
+    if (signature.every((byte) => byte === 0)) throw refuse(`the signature of ${signer} is missing`);
+    if (signer === undefined || !verifySignature(signer, messageBytes, signature)) {
+      throw refuse(`the signature of ${signer} is wrong`);
+    }
+  }
+}
+
+const sameBytes = (left: Uint8Array, right: Uint8Array): boolean => Buffer.compare(left, right) === 0;

@@ -1,0 +1,45 @@
+/** How far the store has come and what it knows of its ledger: one row, written with every transaction. */
+import { sql } from 'kysely';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import type { Session } from './session.js';
+import type { StoreProgress } from './store.js';
+
+/** Counts a write. @param ledgerHeight - the highest block that is known now. @returns the new revision. */
+export async function countWrite({ db }: Session, ledgerHeight: number): Promise<number> {
+  const row = await db
+    .updateTable('progress')
+    .set((column) => ({
+      revision: column('revision', '+', 1),
+      ledger_height: sql<number>`case when ledger_height < ${ledgerHeight} then ${ledgerHeight} else ledger_height end`,
+    }))
+    .where('id', '=', 1)
+    .returning('revision')
+    .executeTakeFirstOrThrow();
+  return Number(row.revision);
+}
+
+export async function readProgress({ db }: Session): Promise<StoreProgress> {
+  const row = await db.selectFrom('progress').selectAll().executeTakeFirstOrThrow();
+  return { genesis: row.genesis, revision: Number(row.revision), ledgerHeight: Number(row.ledger_height) };
+}
+
+/** @throws `ERR_INTERNAL` when the store is bound to another ledger. */
+export async function bindGenesis({ db }: Session, genesis: string): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('progress')
+    .set({ genesis })
+    .where('id', '=', 1)
+    .where((column) => column.or([column('genesis', 'is', null), column('genesis', '=', genesis)]))
+    .executeTakeFirst();
+  if (numUpdatedRows === 1n) return;
+  throw new FlywheelError('ERR_INTERNAL', 'The store is bound to another ledger.');
+}
+
+export async function raiseRevision({ db }: Session, revision: number): Promise<void> {
+  await db
+    .updateTable('progress')
+    .set({ revision })
+    .where('id', '=', 1)
+    .where('revision', '<', revision)
+    .execute();
+}
