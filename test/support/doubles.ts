@@ -29,3 +29,13 @@ export const storeOver = (store: Store, parts: Partial<Store>): Store => ({
   close: () => store.close(),
   ...parts,
 });
+
+/** A thing with some of its members replaced; whatever else it has, or comes to have, is its own. */
+export const replacing = <Thing extends object>(thing: Thing, parts: Partial<Thing>): Thing =>
+  new Proxy(thing, {
+    get(target, name) {
+      if (Object.hasOwn(parts, name)) return Reflect.get(parts, name);
+      const own: unknown = Reflect.get(target, name);
+      return typeof own === 'function' ? own.bind(target) : own;
+    },
+  });

@@ -1,8 +1,15 @@
 /** Other people's builders, as oracles: the same instruction from web3.js shapes, and keys to build it with. */
 import { createHash } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { PublicKey, TransactionInstruction } from '@solana/web3.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import { type Address, addressFromBytes } from '../../src/values/address.js';
+
+const canonicalize = createRequire(import.meta.url)('canonicalize') as (value: unknown) => string;
+
+/** SHA-256 of a value's canonical JSON (RFC 8785), in lowercase hex. */
+export const canonicalHash = (value: unknown): string =>
+  createHash('sha256').update(canonicalize(value)).digest('hex');
 
 /** The same address for the same name, always. */
 export const namedAddress = (name: string): Address =>

@@ -8,7 +8,9 @@ import { homeFiles } from '../../src/compose/home.js';
 import { openStoreVersion } from '../../src/compose/store-version.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
 import type { Service } from '../../src/contract/service.js';
+import type { Engine } from '../../src/engine/engine.js';
 import { type FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
+import type { HttpServerOptions } from '../../src/http/options.js';
 import { rememberReads } from '../../src/http/remembered-reads.js';
 import { type Address, address } from '../../src/values/address.js';
 import { openTestEngine, type TestEngine, type TestProject } from './engine.js';
@@ -34,16 +36,32 @@ export const openInProcess: OpenService = async () => {
   };
 };
 
+/** The HTTP server over an engine that works on the files of the test's own. */
+export async function serveEngine(
+  test: TestEngine,
+  engine: Engine,
+  options: HttpServerOptions,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const store = await openStoreVersion(homeFiles(test.dataDir).store);
+  const reads = rememberReads({
+    service: engine,
+    authenticate: (credential) => engine.authenticate(credential),
+    version: () => store.version(),
+  });
+  const server = await startServer(reads, options);
+  return {
+    url: server.url,
+    async close() {
+      await server.closeGracefully(5_000);
+      store.close();
+    },
+  };
+}
+
 /** The engine behind the HTTP server, reached by the client over a socket of loopback. */
 export const openOverHttp: OpenService = async () => {
   const test = await openTestEngine();
-  const store = await openStoreVersion(homeFiles(test.dataDir).store);
-  const reads = rememberReads({
-    service: test.engine,
-    authenticate: (credential) => test.engine.authenticate(credential),
-    version: () => store.version(),
-  });
-  const server = await startServer(reads, { basePath: '/api' });
+  const server = await serveEngine(test, test.engine, { basePath: '/api' });
   const { service } = remoteClient(server.url);
   return {
     service,
@@ -51,8 +69,7 @@ export const openOverHttp: OpenService = async () => {
     register: (input) => test.register(input),
     async dispose() {
       await service.close();
-      await server.closeGracefully(5_000);
-      store.close();
+      await server.close();
       await test.destroy();
     },
   };
@@ -62,14 +79,17 @@ const programOf = (project: TestProject): Address =>
   project.registration.tokenProgram === 'token' ? TOKEN_PROGRAM : TOKEN_2022_PROGRAM;
 
 /** Base units of the project's mint that exist. */
-export async function supplyOf({ test }: ServiceUnderTest, { registration }: TestProject): Promise<bigint> {
+export async function supplyOf(
+  { test }: Pick<ServiceUnderTest, 'test'>,
+  { registration }: TestProject,
+): Promise<bigint> {
   const [account] = await test.chain.getAccounts([address(registration.mintAddress)]);
   return decodeMint(account ?? null)?.supply ?? 0n;
 }
 
 /** Base units that a wallet holds of the project's mint; 0 without an account. */
 export async function balanceOf(
-  { test }: ServiceUnderTest,
+  { test }: Pick<ServiceUnderTest, 'test'>,
   project: TestProject,
   wallet: string,
 ): Promise<bigint> {

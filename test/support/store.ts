@@ -37,10 +37,14 @@ export type OpenStore = () => Promise<StoreUnderTest>;
 export const temporaryDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-store-'));
 
 /** Runs one statement on a connection of its own, without the rules of the repositories. */
-export function rawSqlite(path: string, statement: string): Record<string, unknown>[] {
+export function rawSqlite(
+  path: string,
+  statement: string,
+  { foreignKeys = true }: { readonly foreignKeys?: boolean } = {},
+): Record<string, unknown>[] {
   const database = new Database(path, { timeout: 5_000 });
   try {
-    database.exec('pragma foreign_keys = ON');
+    database.exec(`pragma foreign_keys = ${foreignKeys ? 'ON' : 'OFF'}`);
     const prepared = database.prepare(statement);
     if (prepared.reader) return prepared.all() as Record<string, unknown>[];
     prepared.run();
@@ -48,6 +52,16 @@ export function rawSqlite(path: string, statement: string): Record<string, unkno
   } finally {
     database.close();
   }
+}
+
+/** Takes the write lock on a connection of its own. @returns what gives it back. */
+export function lockSqlite(path: string): () => void {
+  const database = new Database(path, { timeout: 5_000 });
+  database.exec('begin immediate');
+  return () => {
+    database.exec('rollback');
+    database.close();
+  };
 }
 
 export const openTemporarySqliteStore: OpenStore = async () => {

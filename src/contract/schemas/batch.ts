@@ -84,7 +84,7 @@ const airdropActionSchema = z.strictObject({
 });
 const memoActionSchema = z.strictObject({
   action: z.literal('MEMO'),
-  message: z.string().min(1, 'expected a message'),
+  message: z.string('expected a message').min(1, 'expected a message'),
 });
 
 /** Names that are known and not available; the engine answers them with `ERR_ACTION_NOT_SUPPORTED`. */
@@ -104,10 +104,9 @@ export const pipelineSchema = z
   .strictObject({
     type: proofTypeSchema,
     payload: z
-      .string()
-      .min(2, 'expected a JSON object as text')
+      .string('expected a JSON object as text')
       .meta({ description: 'The proof as JSON text (an object).' }),
-    actions: z.array(actionSchema).min(1, 'expected at least one action'),
+    actions: z.array(actionSchema, 'expected a list of actions').min(1, 'expected at least one action'),
   })
   .meta({ id: 'Pipeline' });
 export type Pipeline = z.infer<typeof pipelineSchema>;
@@ -211,7 +210,7 @@ export const pipelineStateSchema = z
 export type PipelineState = z.infer<typeof pipelineStateSchema>;
 
 export const batchPipelinesQuerySchema = z.strictObject({
-  batchId: z.string(),
+  batchId: z.string('expected a UUID'),
   limit: pageLimitSchema,
   cursor: cursorSchema,
 });
@@ -223,11 +222,11 @@ export const pipelinePageSchema = z
 export type PipelinePage = z.infer<typeof pipelinePageSchema>;
 
 /** A fresh approval of a batch that waits for one, in the form of init's answer. */
-export const issueApprovalRequestSchema = z.strictObject({ batchId: z.string() });
+export const issueApprovalRequestSchema = z.strictObject({ batchId: z.string('expected a UUID') });
 export type IssueApprovalRequest = z.infer<typeof issueApprovalRequestSchema>;
 
 export const cancelBatchRequestSchema = z.strictObject({
-  batchId: z.string(),
+  batchId: z.string('expected a UUID'),
   signedTx: base64Schema
     .optional()
     .meta({ description: 'The `cancelTx` of an earlier answer, with the signature of the owner.' }),

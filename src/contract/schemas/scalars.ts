@@ -5,12 +5,12 @@ import { isUuid } from '../../values/ids.js';
 import { InexactNumber } from '../../values/inexact-number.js';
 
 export const uuidSchema = z
-  .string()
+  .string('expected a UUID')
   .refine(isUuid, 'expected a UUID')
   .meta({ description: 'UUID.', format: 'uuid', examples: ['5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'] });
 
 export const addressSchema = z
-  .string()
+  .string('expected a base58 address of 32 bytes')
   .refine(isAddress, 'expected a base58 address of 32 bytes')
   .meta({
     description: 'Solana address, base58.',
@@ -57,7 +57,7 @@ export const txHashSchema = z.string().meta({ description: 'Transaction signatur
 export const MAX_PROOF_TYPE_LENGTH = 64;
 
 export const proofTypeSchema = z
-  .string()
+  .string('expected text')
   .min(1, 'expected a proof type')
   .max(MAX_PROOF_TYPE_LENGTH, `a proof type has at most ${MAX_PROOF_TYPE_LENGTH} characters`)
   .meta({

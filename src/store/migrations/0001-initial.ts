@@ -51,9 +51,10 @@ const registration = (integer: string): readonly string[] => [
 ];
 
 const requests = (integer: string): readonly string[] => [
+  // The token of a key may be gone; its requests are answered, and the answers kept, all the same.
   `create table requests (
     id text primary key,
-    token_id text not null references tokens (id),
+    token_id text not null,
     key_id text not null references api_keys (id),
     operation text not null ${isOneOf('operation', ['burn', 'burnBatch', 'initBatch', 'executeBatch'])},
     value text not null,

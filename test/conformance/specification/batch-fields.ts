@@ -1,0 +1,260 @@
+/** The fields of a flywheel batch, from set-up to both of its ends (service specification, section 2.5). */
+import { createHash } from 'node:crypto';
+import { PublicKey } from '@solana/web3.js';
+import { accounts, getTransactionPda, getVaultPda } from '@sqds/multisig';
+import { beforeAll, expect, it } from 'vitest';
+import type { Batch, BundleExecution, InitBatchResult } from '../../../src/contract/schemas/batch.js';
+import type { Address } from '../../../src/values/address.js';
+import { aPipeline, burnAction, signApproval, type TestProject } from '../../support/engine.js';
+import { landedRecord } from '../../support/landed.js';
+import type { Way } from '../../support/ways.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const ISO_DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+const DECIMAL_INTEGER = /^(0|[1-9]\d*)$/;
+const REQUIRED = [
+  'batchIndex',
+  'dateCreated',
+  'dateUpdated',
+  'flywheelId',
+  'id',
+  'mintAddress',
+  'multisig',
+  'status',
+  'tokenId',
+  'vaultAddress',
+  'vaultIndex',
+];
+
+const burning = (...amounts: number[]) => ({
+  pipelines: amounts.map((amount) => aPipeline([burnAction(amount)])),
+});
+
+/** One batch of six pipelines that is executed, and one that fails in its second bundle. */
+interface Story {
+  readonly project: TestProject;
+  readonly init: InitBatchResult;
+  readonly finalized: Batch;
+  readonly executed: Batch;
+  readonly failed: Batch;
+}
+
+async function live(way: Way): Promise<Story> {
+  const project = await way.register({ vaultTokens: '30' });
+  const execute = async (init: InitBatchResult): Promise<Batch> => {
+    const body = { batchId: init.batch.id, signedTx: signApproval(project.owner, init) };
+    (await way.executeBatch(project, body)).done();
+    return (await way.getBatch(project, init.batch.id)).done();
+  };
+  const init = (await way.initBatch(project, burning(1, 2, 3, 4, 5, 6))).done();
+  // There is enough for either of the two when it is set up, and not for both.
+  const failing = (await way.initBatch(project, burning(1, 1, 1, 1, 1, 9))).done();
+  const finalized = (await way.getBatch(project, init.batch.id)).done();
+  return { project, init, finalized, executed: await execute(init), failed: await execute(failing) };
+}
+
+export function batchFields(under: () => Way): void {
+  let story: Story;
+  const inEachState = (): readonly Batch[] => [story.finalized, story.executed, story.failed];
+  const squadsAccount = async (address: string): Promise<Buffer> => {
+    const [account] = await under().test.chain.getAccounts([address as Address]);
+    return Buffer.from(account?.data ?? []);
+  };
+
+  beforeAll(async () => {
+    story = await live(under());
+  });
+
+  it('2.5: the batch has the fields of the table and no others', () => {
+    const fields = inEachState().map((batch) => Object.keys(batch).sort());
+    expect(fields).toEqual([
+      [...REQUIRED, 'initResult'].sort(),
+      [...REQUIRED, 'executeResult', 'initResult'].sort(),
+      [...REQUIRED, 'executeResult', 'initResult'].sort(),
+    ]);
+  });
+
+  it('2.5: id — "string (UUID): Batch identifier."', () => {
+    for (const { id } of inEachState()) expect(id).toMatch(UUID);
+    expect(story.executed.id).toBe(story.init.batch.id);
+    expect(story.failed.id).not.toBe(story.executed.id);
+  });
+
+  it('2.5: flywheelId — "Flywheel the batch belongs to."', () => {
+    for (const { flywheelId } of inEachState())
+      expect(flywheelId).toBe(story.project.registration.flywheelId);
+  });
+
+  it('2.5: tokenId — "Token associated with the batch."', () => {
+    for (const { tokenId } of inEachState()) expect(tokenId).toBe(story.project.registration.tokenId);
+  });
+
+  it('2.5: mintAddress — "Blockchain mint address of the token."', () => {
+    for (const { mintAddress } of inEachState())
+      expect(mintAddress).toBe(story.project.registration.mintAddress);
+  });
+
+  it('2.5, 3: status — "string, enum: Current batch status."', () => {
+    expect(inEachState().map(({ status }) => status)).toEqual(['FINALIZED', 'EXECUTED', 'FAILED']);
+  });
+
+  it('2.5: batchIndex — "string: Multisig batch index used for execution."', async () => {
+    for (const { batchIndex } of inEachState()) expect(batchIndex).toMatch(/^[1-9]\d*$/);
+    const { multisig, batchIndex } = story.failed;
+    const multisigPda = new PublicKey(multisig);
+    const [at] = getTransactionPda({ multisigPda, index: BigInt(batchIndex) });
+    // A failed batch keeps its accounts.
+    const [batch] = accounts.Batch.fromAccountInfo({ data: await squadsAccount(at.toBase58()) } as never);
+    expect([batch.index.toString(), batch.multisig.toBase58(), batch.size]).toEqual([
+      batchIndex,
+      multisig,
+      6,
+    ]);
+  });
+
+  it('2.5: vaultIndex — "string: Vault index within the multisig."', () => {
+    for (const { vaultIndex } of inEachState()) {
+      expect(vaultIndex).toMatch(DECIMAL_INTEGER);
+      expect(vaultIndex).toBe(String(story.project.registration.vaultIndex));
+    }
+  });
+
+  it('2.5: multisig — "Multisig wallet address."', async () => {
+    const { registration } = story.project;
+    for (const { multisig } of inEachState()) expect(multisig).toBe(registration.multisig);
+    const [multisig] = accounts.Multisig.fromAccountInfo({
+      data: await squadsAccount(registration.multisig),
+    } as never);
+    expect(multisig.members.map(({ key }) => key.toBase58()).sort()).toEqual(
+      [registration.owner, registration.operator].sort(),
+    );
+  });
+
+  it('2.5: vaultAddress — "Vault address for token operations."', () => {
+    for (const { vaultAddress, multisig, vaultIndex } of inEachState()) {
+      const [vault] = getVaultPda({ multisigPda: new PublicKey(multisig), index: Number(vaultIndex) });
+      expect([vaultAddress, vaultAddress]).toEqual([
+        vault.toBase58(),
+        story.project.registration.vaultAddress,
+      ]);
+    }
+  });
+
+  it('2.5, 3: initResult — "Present when status is FINALIZED or later." — from then on the same', () => {
+    for (const { initResult } of inEachState()) expect(initResult).toBeDefined();
+    expect(story.executed.initResult).toEqual(story.finalized.initResult);
+  });
+
+  it('2.5, 3: executeResult — "Present when status is EXECUTED or FAILED."', () => {
+    expect(inEachState().map(({ executeResult }) => executeResult !== undefined)).toEqual([
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  it('2.5: dateCreated — "ISO 8601 date-time: Creation time."', () => {
+    for (const { dateCreated } of inEachState()) expect(dateCreated).toMatch(ISO_DATE_TIME);
+    expect(story.executed.dateCreated).toBe(story.finalized.dateCreated);
+    expect(story.failed.dateCreated >= story.executed.dateCreated).toBe(true);
+  });
+
+  it('2.5: dateCreated — no later than the first block of the set-up, within seconds of it', async () => {
+    const [first] = story.init.batch.initResult?.successfulExecutions ?? [];
+    const { blockTimeMs } = await landedRecord(under().test, first?.txHashes[0] ?? '');
+    const distanceMs = blockTimeMs - Date.parse(story.finalized.dateCreated);
+    expect([distanceMs > -1_000, distanceMs < 10_000]).toEqual([true, true]);
+  });
+
+  it('2.5: dateUpdated — "ISO 8601 date-time: Last update time."', () => {
+    for (const { dateUpdated, dateCreated } of inEachState()) {
+      expect(dateUpdated).toMatch(ISO_DATE_TIME);
+      expect(dateUpdated >= dateCreated).toBe(true);
+    }
+    expect(story.executed.dateUpdated > story.finalized.dateUpdated).toBe(true);
+  });
+}
+
+/** Every bundle has landed as it says, and is named as block engines name it. */
+async function expectLanded(way: Way, bundles: readonly BundleExecution[]): Promise<readonly string[]> {
+  for (const { bundleId, txHashes } of bundles) {
+    expect(bundleId).toBe(createHash('sha256').update(txHashes.join(',')).digest('hex'));
+    expect(txHashes.length).toBeGreaterThan(0);
+    expect(txHashes.length).toBeLessThanOrEqual(4);
+    for (const txHash of txHashes) expect((await landedRecord(way.test, txHash)).error).toBeNull();
+  }
+  return bundles.flatMap(({ txHashes }) => txHashes);
+}
+
+export function batchResults(under: () => Way): void {
+  let story: Story;
+  beforeAll(async () => {
+    story = await live(under());
+  });
+  const init = () => story.finalized.initResult ?? expect.fail();
+  const executed = () => story.executed.executeResult ?? expect.fail();
+  const failed = () => story.failed.executeResult ?? expect.fail();
+
+  it('2.5: init result — the fields of its table and no others', () => {
+    const fields = ['batchIndex', 'successfulExecutions', 'total', 'totalFailed', 'totalSuccessful'];
+    expect(Object.keys(init()).sort()).toEqual(fields);
+  });
+
+  it('2.5: init result — total, totalSuccessful and totalFailed: "Setup transactions processed", succeeded, failed', () => {
+    const { total, totalSuccessful, totalFailed } = init();
+    // More than one for each of the six pipelines: the batch is created and activated as well.
+    expect(total).toBeGreaterThan(6);
+    expect([totalSuccessful, totalFailed]).toEqual([total, 0]);
+  });
+
+  it('2.5: init result — successfulExecutions: "Successful bundles during setup."', async () => {
+    const hashes = await expectLanded(under(), init().successfulExecutions);
+    expect(new Set(hashes).size).toBe(init().totalSuccessful);
+  });
+
+  it('2.5: init result — failedTxMsg: "Error message if setup failed", and only then', () => {
+    expect(init()).not.toHaveProperty('failedTxMsg');
+  });
+
+  it('2.5: init result — batchIndex: "number: Batch index used in the multisig."', () => {
+    expect(init().batchIndex).toBe(Number(story.finalized.batchIndex));
+  });
+
+  it('2.5: execute result — the fields of its table and no others', () => {
+    const always = ['successfulExecutions', 'total', 'totalFailed', 'totalSuccessful'];
+    expect(Object.keys(executed()).sort()).toEqual(always);
+    const onFailure = ['failedOnTransactionIndex', 'failedStartTransactionIndex', 'failedTxMsg'];
+    expect(Object.keys(failed()).sort()).toEqual([...always, ...onFailure].sort());
+  });
+
+  it('2.5: execute result — total: "Pipeline transactions in total."', () => {
+    expect([executed().total, failed().total]).toEqual([6, 6]);
+  });
+
+  it('2.5: execute result — totalSuccessful: "Pipeline transactions executed successfully."', () => {
+    expect([executed().totalSuccessful, failed().totalSuccessful]).toEqual([6, 4]);
+  });
+
+  it('2.5: execute result — totalFailed: "Pipeline transactions that failed."', () => {
+    expect([executed().totalFailed, failed().totalFailed]).toEqual([0, 2]);
+  });
+
+  it('2.5: execute result — successfulExecutions: "Successful bundles." with bundleId and txHashes', async () => {
+    const all = await expectLanded(under(), executed().successfulExecutions);
+    const some = await expectLanded(under(), failed().successfulExecutions);
+    expect([new Set(all).size, new Set(some).size]).toEqual([6, 4]);
+  });
+
+  it('2.5: execute result — failedOnTransactionIndex: "Transaction index where the failure occurred."', () => {
+    expect(failed().failedOnTransactionIndex).toBe(5);
+  });
+
+  it('2.5: execute result — failedStartTransactionIndex: "Starting index of the failed transaction batch."', () => {
+    expect(failed().failedStartTransactionIndex).toBe(4);
+  });
+
+  it('2.5: execute result — failedTxMsg: "Error message describing the failure."', () => {
+    expect(failed().failedTxMsg).toMatch(/insufficient|0x1/i);
+    expect(executed()).not.toHaveProperty('failedTxMsg');
+  });
+}

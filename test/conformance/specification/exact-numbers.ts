@@ -1,0 +1,190 @@
+/** Numbers that a double does not carry: in a proof they are refused, so that no two proofs share a hash (contract, section 1.3). */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { aBurnRequest, aPipeline, burnAction } from '../../support/engine.js';
+import { canonicalHash } from '../../support/oracle.js';
+import { supplyOf } from '../../support/service.js';
+import type { HttpClient, Way } from '../../support/ways.js';
+
+/** Texts that read back as another decimal, and integers beyond 2^53, of which many are one double. */
+const NOT_CARRIED = [
+  '9007199254740993',
+  '9007199254740994',
+  '-9007199254740993',
+  '12345678901234567890',
+  '18446744073709551615',
+  '1e21',
+  '0.1000000000000000055511151231257827',
+  '1.00000000000000000001',
+  '1e400',
+  '1e-400',
+];
+const CARRIED = ['9007199254740991', '-9007199254740991', '1.50', '15e-1', '1e15', '0.1', '-0.0', '5e-324'];
+
+const burnText = (proof: string, burnAmount = '1'): string =>
+  `{"type":"PRODUCT_BUY","proof":${proof},"burnAmount":${burnAmount},"persistOnchain":false}`;
+
+/** Places in a proof where a number may stand. */
+const PLACES = [
+  (number: string) => `{"id":${number}}`,
+  (number: string) => `{"list":[{"deep":[1,${number}]}]}`,
+];
+
+/** In both ways: the payload of a pipeline is text, and integers beyond 2^53 are seen without their text. */
+export function exactPayloads(under: () => Way): void {
+  it('contract 1.3: "… a number that a double cannot carry is ERR_INVALID_PROOF" — integers beyond 2^53 as values', async () => {
+    const way = under();
+    const before = await supplyOf(way, way.test.project);
+    for (const id of [2 ** 53 + 2, -(2 ** 53) - 2, 1e21]) {
+      const bad = aBurnRequest(1, { proof: { list: [{ id }] } });
+      expect((await way.burn(way.test.project, bad)).refused(400, 'ERR_INVALID_PROOF')).toContain(
+        'write it as text',
+      );
+      const { success, errors } = (await way.burnBatch(way.test.project, [bad, aBurnRequest(1)])).done();
+      expect([success.length, errors.map(({ type }) => type)]).toEqual([1, ['ERR_INVALID_PROOF']]);
+    }
+    expect(before - (await supplyOf(way, way.test.project))).toBe(3_000_000n);
+  });
+
+  it('contract 1.3: "a proof that … holds a number that a double cannot carry is ERR_INVALID_PROOF" — the payload of a pipeline', async () => {
+    const way = under();
+    const project = await way.register();
+    for (const number of NOT_CARRIED) {
+      for (const place of PLACES) {
+        const pipelines = [
+          aPipeline([burnAction(1)]),
+          aPipeline([burnAction(1)], { payload: place(number) }),
+        ];
+        const answer = await way.initBatch(project, { pipelines });
+        const message = answer.refused(400, 'ERR_INVALID_PROOF');
+        expect(message).toContain('pipelines[1].payload');
+        expect(message).toContain('write it as text');
+      }
+    }
+    expect((await way.currentBatch(project)).done()).toBeNull();
+  });
+
+  it('contract 1.3: numbers that a double carries are taken, whatever way they are written', async () => {
+    const way = under();
+    const project = await way.register();
+    for (const number of CARRIED) {
+      const payload = `{"id":${number}}`;
+      const init = (
+        await way.initBatch(project, { pipelines: [aPipeline([burnAction(1)], { payload })] })
+      ).done();
+      expect(init.batch.pipelines[0]?.proofHash).toBe(canonicalHash(JSON.parse(payload)));
+    }
+  });
+
+  it('contract 1.3: the same number as text is taken', async () => {
+    const way = under();
+    const project = await way.register();
+    const payload = '{"id":"9007199254740993"}';
+    const init = (
+      await way.initBatch(project, { pipelines: [aPipeline([burnAction(1)], { payload })] })
+    ).done();
+    expect(init.batch.pipelines[0]?.proofHash).toBe(canonicalHash({ id: '9007199254740993' }));
+  });
+}
+
+/** Over HTTP, where a body is text. */
+export function exactBodies(under: () => Way): void {
+  const open = (): { way: Way; http: HttpClient } => {
+    const way = under();
+    return { way, http: way.http ?? expect.fail('Only over HTTP.') };
+  };
+
+  it('contract 1.3: "… a number that a double cannot carry is ERR_INVALID_PROOF" — a single burn', async () => {
+    const { way, http } = open();
+    const before = await supplyOf(way, way.test.project);
+    for (const number of NOT_CARRIED) {
+      for (const place of PLACES) {
+        const answer = await http.post('burn', way.test.project, burnText(place(number)));
+        expect(answer.refused(400, 'ERR_INVALID_PROOF')).toContain('write it as text');
+      }
+    }
+    expect(await supplyOf(way, way.test.project)).toBe(before);
+  });
+
+  it('contract 1.3: "… is ERR_INVALID_PROOF" — per element of a batch, the others burn', async () => {
+    const { way, http } = open();
+    const before = await supplyOf(way, way.test.project);
+    for (const number of NOT_CARRIED) {
+      const text = `[${[burnText('{"id":1}'), burnText(`{"id":${number}}`), burnText('{"id":2}')].join(',')}]`;
+      const answer = await http.post<{
+        success: { hash: string }[];
+        errors: { type: string; message: string }[];
+      }>('burnBatch', way.test.project, text, { 'x-idempotency-key': randomUUID() });
+      const { success, errors } = answer.done();
+      expect(success.map(({ hash }) => hash)).toEqual([1, 2].map((id) => canonicalHash({ id })));
+      expect(errors.map(({ type }) => type)).toEqual(['ERR_INVALID_PROOF']);
+      expect(errors[0]?.message).toContain('write it as text');
+    }
+    expect(before - (await supplyOf(way, way.test.project))).toBe(
+      BigInt(2 * NOT_CARRIED.length) * 1_000_000n,
+    );
+  });
+
+  it('contract 1.3: numbers that a double carries are taken, whatever way they are written', async () => {
+    const { way, http } = open();
+    for (const number of CARRIED) {
+      const proof = `{"id":${number}}`;
+      const answer = await http.post<{ hash: string }>('burn', way.test.project, burnText(proof));
+      expect(answer.done().hash).toBe(canonicalHash(JSON.parse(proof)));
+    }
+  });
+
+  it('2.2: hash — no two different proofs have one hash', async () => {
+    const { way, http } = open();
+    const hashes: string[] = [];
+    for (const id of [
+      '9007199254740991',
+      '9007199254740992',
+      '9007199254740993',
+      '"9007199254740993"',
+      '0.1',
+      '0.1000000000000000055511151231257827',
+    ]) {
+      const answer = await http.post<{ hash?: string }>('burn', way.test.project, burnText(`{"id":${id}}`));
+      const { hash } = answer.body as { hash?: string };
+      if (hash !== undefined) hashes.push(hash);
+    }
+    expect(new Set(hashes).size).toBe(hashes.length);
+    expect(hashes.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it('contract 1.4: "A different body: 422." — also when a double would not tell them apart', async () => {
+    const { way, http } = open();
+    const key = { 'x-idempotency-key': randomUUID() };
+    const text = (id: string) => `[${burnText(`{"id":${id}}`)}]`;
+    (await http.post('burnBatch', way.test.project, text('9007199254740993'), key)).done();
+    const other = await http.post('burnBatch', way.test.project, text('9007199254740992'), key);
+    other.refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
+  });
+
+  it('contract 1.6: an amount with more decimals than a double carries is not rounded: ERR_BURN_TOKENOMICS_FAILED', async () => {
+    const { way, http } = open();
+    const before = await supplyOf(way, way.test.project);
+    for (const amount of ['0.10000000000000000000001', '1.0000000000000000001', '18446744073709551616']) {
+      const single = await http.post('burn', way.test.project, burnText('{}', amount));
+      single.refused(400, 'ERR_BURN_TOKENOMICS_FAILED');
+      const text = `[${burnText('{}', amount)}]`;
+      const key = { 'x-idempotency-key': randomUUID() };
+      const batch = await http.post<{ errors: { type: string }[] }>('burnBatch', way.test.project, text, key);
+      expect(batch.done().errors.map(({ type }) => type)).toEqual(['ERR_BURN_TOKENOMICS_FAILED']);
+    }
+    expect(await supplyOf(way, way.test.project)).toBe(before);
+  });
+
+  it('contract 1.6: "Nothing is rounded, ever." — amounts that no double holds burn nothing', async () => {
+    const { way, http } = open();
+    const project = await way.register({ decimals: 0, supply: '18000000000000000000' });
+    const before = await supplyOf(way, project);
+    for (const amount of ['9007199254740993', '1e400', '1e-400', '1.0000000000000000000000000000001']) {
+      expect((await http.post('burn', project, burnText('{}', amount))).status).toBe(400);
+    }
+    expect(await supplyOf(way, project)).toBe(before);
+    (await http.post('burn', project, burnText('{}', '10.0e-1'))).done();
+    expect(before - (await supplyOf(way, project))).toBe(1n);
+  });
+}

@@ -1,0 +1,118 @@
+/** What only HTTP shows of headers (service specification, section 5; contract, sections 1.1, 1.4 and 1.5). */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { remoteClient } from '../../support/http.js';
+import { failureOf } from '../../support/service.js';
+import { ROUTES, type Way } from '../../support/ways.js';
+import { BODIES, errorOf, OPERATIONS, type Wire, wireOf } from './wire.js';
+
+export function headers(under: () => Way): void {
+  const seen = (): Wire => wireOf(under());
+
+  it('5: "Header | `x-service-api-key`, carrying <API_KEY>" — in any case of the name, and by no other', async () => {
+    const { http, project } = seen();
+    const key = project.key.reveal();
+    const status = async (sent: Record<string, string>, query = '') =>
+      (await http.send('GET', `/v1/flywheel/batch/current${query}`, { headers: sent })).status;
+    expect(await status({ 'X-Service-API-Key': key })).toBe(200);
+    for (const sent of [
+      {},
+      { 'x-api-key': key },
+      { authorization: key },
+      { authorization: `Bearer ${key}` },
+      { cookie: `x-service-api-key=${key}` },
+    ]) {
+      expect([sent, await status(sent as Record<string, string>)]).toEqual([sent, 401]);
+    }
+    expect(await status({}, `?x-service-api-key=${key}`)).toBe(401);
+  });
+
+  it('5: "each operation named above uses the API key header scheme" — a bearer token opens none', async () => {
+    const { http, project } = seen();
+    for (const operation of OPERATIONS) {
+      const [method, path] = ROUTES[operation];
+      const answer = await http.send(method, path.replace('{batchId}', randomUUID()), {
+        headers: { authorization: `Bearer ${project.key.reveal()}`, 'content-type': 'application/json' },
+        ...(BODIES[operation] === undefined ? {} : { body: JSON.stringify(BODIES[operation]) }),
+      });
+      expect([operation, answer.status, errorOf(answer)]).toEqual([operation, 401, 'ERR_UNAUTHORIZED']);
+    }
+  });
+
+  it('contract 1.1: "client profiles and the server take another name by configuration"', async () => {
+    const { way, project } = seen();
+    await way.serving({ apiKeyHeader: 'X-Brand-Api-Key' }, async ({ http }) => {
+      const status = async (name: string) =>
+        (await http?.send('GET', '/v1/flywheel/batch/current', { headers: { [name]: project.key.reveal() } }))
+          ?.status;
+      expect([await status('x-brand-api-key'), await status('x-service-api-key')]).toEqual([200, 401]);
+    });
+  });
+
+  it('contract 1.1: "Paths are relative to a base address that may itself have a path."', async () => {
+    const { way, project } = seen();
+    const headers = { 'x-service-api-key': project.key.reveal() };
+    for (const basePath of ['', '/a/deep-er/base']) {
+      await way.serving({ basePath }, async ({ http }) => {
+        expect((await http?.send('GET', '/v1/flywheel/batch/current', { headers }))?.status).toBe(200);
+        const { origin } = new URL(http?.baseUrl ?? '');
+        const outside = await fetch(`${origin}/elsewhere/v1/flywheel/batch/current`, { headers });
+        expect(outside.status).toBe(404);
+      });
+    }
+  });
+
+  it('contract 1.1: "A request id comes back on every response in `x-request-id`"', async () => {
+    const { http, call } = seen();
+    for (const operation of OPERATIONS) {
+      const own = await call(operation, { 'x-request-id': `mine-${operation}` });
+      expect(own.headers['x-request-id']).toBe(`mine-${operation}`);
+      const refused = await call(operation, { 'x-service-api-key': '' });
+      expect([refused.status, refused.headers['x-request-id']]).toEqual([401, expect.stringMatching(/\S/)]);
+    }
+    for (const [method, path] of [
+      ['GET', '/nowhere'],
+      ['DELETE', '/v1/tokenomics/burn'],
+    ] as const) {
+      expect((await http.send(method, path)).headers['x-request-id']).toMatch(/\S/);
+    }
+    const [one, two] = [await call('currentBatch'), await call('currentBatch')];
+    expect(one.headers['x-request-id']).not.toBe(two.headers['x-request-id']);
+  });
+
+  it('contract 1.1: the request id "is part of every error that the client shows"', async () => {
+    const { http, project } = seen();
+    const { service } = remoteClient(http.baseUrl);
+    const call = project.call({ requestId: 'from-the-caller' });
+    const error = await failureOf(service.getBatch({ batchId: randomUUID() }, call));
+    expect([error.code, error.options.requestId]).toEqual(['ERR_BATCH_NOT_FOUND', 'from-the-caller']);
+    await service.close();
+  });
+
+  it('contract 1.5: "Every answer carries `RateLimit-Policy` and `RateLimit`"', async () => {
+    for (const operation of OPERATIONS) {
+      for (const sent of [{}, { 'x-service-api-key': 'fwk_unknown' }]) {
+        const { headers: got } = await seen().call(operation, sent as Record<string, string>);
+        expect(got['ratelimit-policy']).toMatch(/^"[a-z-]+";q=\d+;w=\d+$/);
+        expect(got['ratelimit']).toMatch(/^"[a-z-]+";r=\d+;t=\d+$/);
+      }
+    }
+  });
+
+  it('contract 1.4: "the stored status and body with `idempotent-replayed: true`" — and without it the first time', async () => {
+    const { http, project } = seen();
+    for (const operation of ['burn', 'burnBatch', 'initBatch'] as const) {
+      const sent = { 'x-idempotency-key': randomUUID() };
+      const text = JSON.stringify(BODIES[operation]);
+      const answers = [
+        await http.post(operation, project, text, sent),
+        await http.post(operation, project, text, sent),
+      ];
+      expect(answers.map(({ http: wire }) => [wire?.status, wire?.headers['idempotent-replayed']])).toEqual([
+        [200, undefined],
+        [200, 'true'],
+      ]);
+      expect(answers[1]?.http?.bytes).toEqual(answers[0]?.http?.bytes);
+    }
+  });
+}

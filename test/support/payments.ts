@@ -1,0 +1,64 @@
+/** Tokens and SOL that move past the service: from the treasury, from strangers, out of wallets that must run dry. */
+import { tokenProgramAddress } from '../../src/chain/programs.js';
+import { transfer } from '../../src/chain/system.js';
+import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
+import {
+  createAssociatedTokenAccountIdempotent,
+  transferChecked,
+} from '../../src/chain/tokens/instructions.js';
+import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
+import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { Signer } from '../../src/chain/transaction/signer.js';
+import type { Address } from '../../src/values/address.js';
+import { lamportsOf, type TestEngine, type TestProject } from './engine.js';
+
+const FEE_LAMPORTS = 5_000n;
+
+export const treasuryOf = ({ deps }: TestEngine): Signer => deps.keyring.get(deps.treasury as Address);
+
+/** Lands one transaction that `payer` signs and pays for. */
+export async function land(
+  { chain }: TestEngine,
+  payer: Signer,
+  instructions: readonly Instruction[],
+): Promise<void> {
+  const { blockhash } = await chain.latestBlockhash();
+  const { bytes, signature } = signTransaction(
+    compileLegacyMessage({ payer: payer.address, instructions, blockhash }),
+    [payer],
+  );
+  const [rejection] = await chain.submit([bytes]);
+  const [record] = await chain.lookUp([signature]);
+  if (rejection !== null || record?.error !== null) {
+    throw new TypeError(`The payment did not land: ${JSON.stringify(rejection ?? record?.error)}`);
+  }
+}
+
+/** Sends SOL. */
+export const sendLamports = (test: TestEngine, from: Signer, to: string, lamports: bigint): Promise<void> =>
+  land(test, from, [transfer({ from: from.address, to: to as Address, lamports })]);
+
+/** Sends base units of the project's token; the recipient's account is opened when missing. */
+export async function sendTokens(
+  test: TestEngine,
+  { registration }: TestProject,
+  sent: { readonly from: Signer; readonly to: string; readonly amount: bigint },
+): Promise<void> {
+  const { from, to, amount } = sent;
+  const tokenProgram = tokenProgramAddress(registration.tokenProgram);
+  const mint = registration.mintAddress as Address;
+  const at = (wallet: string): Address => associatedTokenAddress(wallet as Address, mint, tokenProgram);
+  const { decimals } = registration;
+  const owner = from.address;
+  await land(test, from, [
+    createAssociatedTokenAccountIdempotent({ payer: owner, owner: to as Address, mint, tokenProgram }),
+    transferChecked({ from: at(owner), mint, to: at(to), owner, amount, decimals, tokenProgram }),
+  ]);
+}
+
+/** Takes all but `leave` lamports out of a wallet whose key the service holds. */
+export async function drain(test: TestEngine, wallet: string, leave: bigint): Promise<void> {
+  const signer = test.deps.keyring.get(wallet as Address);
+  const held = await lamportsOf(test.chain, wallet);
+  await sendLamports(test, signer, treasuryOf(test).address, held - leave - FEE_LAMPORTS);
+}
