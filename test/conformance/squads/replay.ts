@@ -1,7 +1,9 @@
 /** Runs one vector on a runtime and says, field by field, what differs from what was recorded. */
+
 import type { AccountState } from '../../../src/chain/account.js';
 import type { ExecutionResult, Runtime } from '../../../src/chain/local/runtime/runtime.js';
 import type { Address } from '../../../src/values/address.js';
+import { partOf, type ReadonlyBytes, readBuffer } from '../../../src/values/bytes.js';
 import { toResult, toState, type Vector, type VectorResult } from './vector.js';
 
 /** A line that counts compute units, which only the real program's metering gives. */
@@ -11,11 +13,11 @@ const SHOWN_BYTES = 16;
 const withoutName = (result: VectorResult): string =>
   JSON.stringify(result, (field, value) => (field === 'name' ? undefined : value));
 
-function differingBytes(expected: Uint8Array, actual: Uint8Array): string | undefined {
+function differingBytes(expected: ReadonlyBytes, actual: ReadonlyBytes): string | undefined {
   if (expected.length !== actual.length) return `length: expected ${expected.length}, got ${actual.length}`;
-  const at = expected.findIndex((byte, index) => byte !== actual[index]);
+  const at = [...expected].findIndex((byte, index) => byte !== actual[index]);
   if (at < 0) return undefined;
-  const show = (bytes: Uint8Array) => Buffer.from(bytes.subarray(at, at + SHOWN_BYTES)).toString('hex');
+  const show = (bytes: ReadonlyBytes) => readBuffer(partOf(bytes, at, at + SHOWN_BYTES)).toString('hex');
   return `data from byte ${at}: expected ${show(expected)}…, got ${show(actual)}…`;
 }
 
