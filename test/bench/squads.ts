@@ -10,7 +10,7 @@ import { compileLegacyMessage, signTransaction } from '../../src/chain/transacti
 import { createKeypairSigner, generateKeypair } from '../../src/chain/transaction/signer.js';
 import { type Address, addressBytes } from '../../src/values/address.js';
 import { copyBytes, type ReadonlyBytes } from '../../src/values/bytes.js';
-import { execute } from '../conformance/squads/replay.js';
+import { execute, statesOf } from '../conformance/squads/replay.js';
 import { readVectors, toState, type Vector } from '../conformance/squads/vector.js';
 import type { BenchRatio } from './ratio.js';
 
@@ -143,7 +143,10 @@ function plainBurning(): () => void {
 }
 
 const replaying = (runtime: Runtime, steps: readonly Vector[]) => (): void => {
-  for (const step of steps) execute(runtime, step);
+  for (const step of steps) {
+    const states = new Map(statesOf(step));
+    execute(runtime, step, { get: (address) => states.get(address) ?? null });
+  }
 };
 
 /** Measures; with SQUADS_PROGRAM, the real program too. */

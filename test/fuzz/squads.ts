@@ -12,8 +12,9 @@ import { resolveAccounts, resolveInstructions } from '../../src/chain/local/runt
 import { createRuntime, type ExecutionResult, type Runtime } from '../../src/chain/local/runtime/runtime.js';
 import { vaultAddress } from '../../src/chain/squads/layouts/addresses.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
-import { differences } from '../conformance/squads/replay.js';
+import { differences, executeOnce } from '../conformance/squads/replay.js';
 import { fromState, toResult, type Vector } from '../conformance/squads/vector.js';
+import { misremembered } from '../support/ledger-accounts.js';
 import { meddle } from './choose.js';
 import { losers, problemOf } from './invariants.js';
 import { Random } from './random.js';
@@ -57,20 +58,38 @@ function asVector(world: World, bytes: Uint8Array, result: ExecutionResult, name
 }
 
 function run(runtime: Runtime, world: World, bytes: Uint8Array): ExecutionResult {
-  return runtime.execute(bytes, world, world.clock);
+  return executeOnce(runtime, bytes, world, world.clock);
 }
 
-/** Where native and real differ on a plan; nothing for ends that metering brought about. */
-function difference(world: World, plan: Plan): readonly string[] {
-  const bytes = sign(world, plan);
-  if (bytes === undefined || real === null) return [];
+/** What a plan does on a world as it stands, and all that is wrong with that; nothing of it is kept. */
+interface Verdict {
+  readonly bytes: Uint8Array;
+  readonly result: ExecutionResult;
+  readonly problems: readonly string[];
+}
+
+/** Where the native program differs from the real one; nothing for ends that metering brought about. */
+function differencesFromReal(world: World, bytes: Uint8Array): readonly string[] {
+  if (real === null) return [];
   const expected = run(real, world, bytes);
-  if (METERED.test(JSON.stringify(expected.error))) return [];
+  const spoiled = world.accounts.changedInPlace();
+  if (spoiled.length > 0 || METERED.test(JSON.stringify(expected.error))) return spoiled;
   return differences(native, asVector(world, bytes, expected, ''), false);
 }
 
+/** `undefined` for a plan that cannot be signed. */
+function judge(world: World, plan: Plan): Verdict | undefined {
+  const bytes = sign(world, plan);
+  if (bytes === undefined) return undefined;
+  const result = run(native, world, bytes);
+  const spoiled = [...world.accounts.changedInPlace(), ...misremembered(result.changes)];
+  const broken = problemOf(world, result);
+  const own = broken === null ? spoiled : [broken, ...spoiled];
+  return { bytes, result, problems: own.length > 0 ? own : differencesFromReal(world, bytes) };
+}
+
 function report(world: World, plan: Plan, found: readonly string[], step: string): never {
-  const small = real === null ? plan : shrink(plan, (candidate) => difference(world, candidate).length > 0);
+  const small = shrink(plan, (candidate) => (judge(world, candidate)?.problems.length ?? 0) > 0);
   const bytes = sign(world, small) ?? new Uint8Array(0);
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `seed-${seed}-${step}.json`);
@@ -121,12 +140,11 @@ function episode(random: Random, number: number, deadline: number): number {
   for (let step = 0; step < STEPS_AN_EPISODE && Date.now() < deadline; step += 1) {
     if (random.oneIn(5)) meddle(world);
     const plan = randomPlan(world);
-    const bytes = sign(world, plan);
-    if (bytes === undefined) continue;
-    const result = run(native, world, bytes);
-    const problem = problemOf(world, result) ?? vaultProblem(world, book, bytes, result);
-    if (problem !== null) report(world, plan, [problem], `${number}-${step}`);
-    const found = difference(world, plan);
+    const verdict = judge(world, plan);
+    if (verdict === undefined) continue;
+    const { bytes, result } = verdict;
+    const robbery = vaultProblem(world, book, bytes, result);
+    const found = robbery === null ? verdict.problems : [...verdict.problems, robbery];
     if (found.length > 0) report(world, plan, found, `${number}-${step}`);
     const end =
       result.error === null

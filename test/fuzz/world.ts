@@ -14,6 +14,7 @@ import { encodeAccount, PROGRAM_CONFIG } from '../../src/chain/squads/layouts/ac
 import { associatedTokenAddress, programConfigAddress } from '../../src/chain/squads/layouts/addresses.js';
 import { createKeypairSigner, type Signer } from '../../src/chain/transaction/signer.js';
 import { type Address, addressBytes, addressFromBytes } from '../../src/values/address.js';
+import { LedgerAccounts } from '../support/ledger-accounts.js';
 import type { Random } from './random.js';
 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
@@ -33,7 +34,7 @@ export interface KnownMultisig {
 }
 
 export class World {
-  readonly accounts = new Map<Address, AccountState>();
+  readonly accounts = new LedgerAccounts();
   readonly wallets: readonly Signer[];
   /** All whose keys are known, the wallets too. */
   readonly signers: Signer[];
@@ -62,7 +63,7 @@ export class World {
   }
 
   get(address: Address): AccountState | null {
-    return this.accounts.get(address) ?? null;
+    return this.accounts.get(address);
   }
 
   wallet(): Signer {
@@ -120,17 +121,16 @@ export class World {
 
   /** Any address that means something here; now and then one that means nothing. */
   anyAddress(): Address {
-    const known = [...this.accounts.keys()];
+    const known = this.accounts.addresses();
     const programs = [SYSTEM_PROGRAM, TOKEN_PROGRAM, MEMO_PROGRAM, ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM];
     if (this.random.oneIn(12)) return addressFromBytes(this.random.bytes(32));
     return this.random.pick(this.random.oneIn(6) ? programs : known);
   }
 
+  /** Commits as a ledger: the process that ran it goes on with its objects, any other reads the rows. */
   commit({ changes }: ExecutionResult): void {
-    for (const [address, state] of changes) {
-      if (state === null) this.accounts.delete(address);
-      else this.accounts.set(address, state);
-    }
+    if (this.random.oneIn(2)) this.accounts.adopt(changes);
+    else for (const [address, state] of changes) this.accounts.set(address, state);
   }
 
   /** Lets time pass. */
