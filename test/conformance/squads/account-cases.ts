@@ -11,7 +11,7 @@ import {
   VAULT_BATCH_TRANSACTION,
   VAULT_TRANSACTION,
 } from '../../../src/chain/squads/layouts/accounts.js';
-import { addressFromBytes } from '../../../src/values/address.js';
+import { type Address, addressFromBytes } from '../../../src/values/address.js';
 import { type ReadonlyBytes, readBuffer } from '../../../src/values/bytes.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { type Scene, sceneOf } from './scene.js';
@@ -57,6 +57,7 @@ const TABLES: Readonly<Record<string, string>> = {
 };
 
 const elsewhere = addressFromBytes(Buffer.from(sha256('elsewhere'), 'hex'));
+const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111' as Address;
 const PLENTY_LAMPORTS = 1_000_000_000n;
 
 /** Of which account a change is made: its position, and that of the account that the instruction creates. */
@@ -122,6 +123,11 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
       make: (scene, { index }) => scene.accounts.set(scene.account(index).address, null),
     },
     { what: 'a funded wallet', expected: 3007, make: toFundedWallet },
+    ...[SYSTEM_PROGRAM, TOKEN_PROGRAM, CLOCK_SYSVAR].map((address) => ({
+      what: `${address}, which is there without the ledger`,
+      expected: 3007,
+      make: (scene: Scene, { index }: Place) => scene.setAccount(index, { address }),
+    })),
     {
       what: 'of another program',
       expected: 3007,

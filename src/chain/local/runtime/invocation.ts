@@ -10,7 +10,7 @@ export interface Invocation {
   readonly data: ReadonlyBytes;
   /** Unix seconds of the clock. */
   readonly unixTimestamp: bigint;
-  /** State of an account; one that does not exist is empty and belongs to the system program. */
+  /** State of an account, built-in ones included; one that does not exist is empty and belongs to the system program. */
   get(address: Address): AccountState;
   set(address: Address, state: AccountState): void;
   /** Writes `Program log: <text>`. */

@@ -4,7 +4,7 @@
  */
 import type { Address } from '../../../values/address.js';
 import { base58Encode } from '../../../values/base58.js';
-import type { ReadonlyBytes } from '../../../values/bytes.js';
+import { copyBytes, type ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
@@ -99,6 +99,7 @@ class Result implements ExecutionResult {
   readonly feeLamports: bigint;
   readonly #signature: ReadonlyBytes;
 
+  /** @param signature - copied, as it is a part of bytes that belong to whoever sent them. */
   constructor(signature: ReadonlyBytes, parts: Omit<ExecutionResult, 'signature'>) {
     this.error = parts.error;
     this.landed = parts.landed;
@@ -106,7 +107,7 @@ class Result implements ExecutionResult {
     this.logs = parts.logs;
     this.computeUnits = parts.computeUnits;
     this.feeLamports = parts.feeLamports;
-    this.#signature = signature;
+    this.#signature = copyBytes(signature);
   }
 
   get signature(): string {
