@@ -212,9 +212,10 @@ export class Machine {
   }
 
   #keep(address: Address, lent: boolean, systemRan: boolean): void {
-    const { overlay } = this.#parts;
-    const before = overlay.get(address);
-    const after = this.#parts.vm.read(address, systemRan);
+    const { vm, overlay } = this.#parts;
+    // What the run began with: the overlay's state, or where that has nothing, what the machine came with.
+    const before = vm.peek(address);
+    const after = vm.read(address, systemRan);
     if (after === before) return;
     overlay.set(
       address,

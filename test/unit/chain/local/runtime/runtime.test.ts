@@ -124,6 +124,17 @@ describe('a transaction with native instructions', () => {
     ]);
   });
 
+  it('changes no built-in account that a call names as writable and leaves as it is', () => {
+    const from = stage.payer.address;
+    stage.program = ({ invoke }) => {
+      invoke([transfer({ from, to: MEMO_PROGRAM, lamports: 0n })], []);
+    };
+    const accounts = [writableSigner(from), writableAccount(MEMO_PROGRAM), readonlyAccount(SYSTEM_PROGRAM)];
+    const result = stage.land([callNative(accounts)]);
+    expect(result.error).toBeNull();
+    expect([...result.changes.keys()]).toEqual([from]);
+  });
+
   it('is named by its signature, whatever becomes of its bytes afterwards', () => {
     const bytes = Buffer.from(stage.sign([callNative()]));
     const signature = base58Encode(bytes.subarray(1, 65));
