@@ -117,6 +117,7 @@ export function meddle(world: World): void {
   if (random.oneIn(2)) {
     if (world.get(vault) === null) world.fund(vault, 1_000_000_000n);
     world.giveTokens(vault);
+    if (random.oneIn(2)) world.giveOtherTokens(vault, random.oneIn(4));
   }
   const account = world.get(address);
   if (account !== null && random.oneIn(6)) {
