@@ -1,9 +1,14 @@
 /** What is rolled back leaves nothing behind: not in memory, not in the file, not for whoever goes on from there. */
 
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountState } from '../../../../src/chain/account.js';
 import type { Rejection } from '../../../../src/chain/chain.js';
-import { type LocalChain, openLocalChain } from '../../../../src/chain/local/local-chain.js';
+import {
+  type LocalChain,
+  type LocalChainOptions,
+  openLocalChain,
+} from '../../../../src/chain/local/local-chain.js';
 import { TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
 import { multisigCreateV2 } from '../../../../src/chain/squads/instructions/multisig.js';
 import { proposalApprove } from '../../../../src/chain/squads/instructions/proposal.js';
@@ -59,6 +64,13 @@ const vault = vaultAddress(multisig, 0).address;
 const batchAt = transactionAddress(multisig, BATCH_INDEX).address;
 const proposalAt = proposalAddress(multisig, BATCH_INDEX).address;
 
+/** With SQUADS_PROGRAM=FILE on the real program, which has to behave the same. */
+const program = process.env['SQUADS_PROGRAM'] ?? '';
+const options = (directory: string): LocalChainOptions => ({
+  ...chainOptions(directory),
+  ...(program === '' ? {} : { squadsProgram: readFileSync(program) }),
+});
+
 afterAll(removeDirectories);
 
 describe('a bundle that is rolled back in the middle', () => {
@@ -71,7 +83,7 @@ describe('a bundle that is rolled back in the middle', () => {
   /** As another process would find it: nothing in memory but what the file holds. */
   const reopen = async (): Promise<void> => {
     await chain.close();
-    chain = await openLocalChain(chainOptions(directory));
+    chain = await openLocalChain(options(directory));
   };
   const bundleOf = async (signer: Signer, drafts: readonly (readonly Instruction[])[]) => {
     const bundle: Uint8Array[] = [];
@@ -114,7 +126,7 @@ describe('a bundle that is rolled back in the middle', () => {
   const plain = (account: AccountState | null) =>
     account && { ...account, data: readBuffer(account.data).toString('hex') };
   const expectFileAndMemoryAgree = async (): Promise<void> => {
-    const file = await openLocalChain({ ...chainOptions(directory), readOnly: true });
+    const file = await openLocalChain({ ...options(directory), readOnly: true });
     const addresses = [...everyAccount, token.mint, place.flywheel.vaultTokenAccount];
     const inMemory = (await chain.getAccounts(addresses)).map(plain);
     expect(inMemory).toEqual((await file.getAccounts(addresses)).map(plain));
@@ -123,7 +135,7 @@ describe('a bundle that is rolled back in the middle', () => {
 
   beforeEach(async () => {
     directory = temporaryDirectory();
-    chain = await openLocalChain(chainOptions(directory));
+    chain = await openLocalChain(options(directory));
     token = await createToken(chain, 1_000n);
     const vaultTokenAccount = associatedTokenAddress(vault, token.mint, TOKEN_PROGRAM);
     place = {
