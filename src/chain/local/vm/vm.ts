@@ -63,7 +63,7 @@ export class Vm {
   readonly #gone: NativeAccount;
   /** What the instance holds, for every address ever loaded. */
   readonly #held = new Map<Address, AccountState | null>();
-  /** Programs and sysvars the instance came with: where the source has nothing, they stay. */
+  /** Programs and sysvars the instance came with, as they were when first met: where the source has nothing, they stay. */
   readonly #builtIn = new Map<Address, AccountState>();
   #clock: RuntimeClock | null = null;
   #verifies = true;
@@ -108,9 +108,7 @@ export class Vm {
   /** The account as the instance knows it, programs and sysvars it came with included. */
   peek(address: Address): AccountState | null {
     const held = this.#held.get(address);
-    if (held !== undefined) return held;
-    const native = this.#svm.getAccount(addressBytes(address));
-    return native === null ? null : fromNative(native);
+    return held === undefined ? this.#current(address) : held;
   }
 
   /**
@@ -182,10 +180,14 @@ export class Vm {
     this.#held.set(address, wanted);
   }
 
+  #current(address: Address): AccountState | null {
+    const native = this.#svm.getAccount(addressBytes(address));
+    return native === null ? null : fromNative(native);
+  }
+
   /** Notes what the instance itself has at an address that is loaded for the first time. */
   #meet(address: Address): void {
-    const native = this.#svm.getAccount(addressBytes(address));
-    const state = native === null ? null : fromNative(native);
+    const state = this.#builtIn.get(address) ?? this.#current(address);
     if (state !== null) this.#builtIn.set(address, state);
     this.#held.set(address, state);
   }
@@ -211,7 +213,6 @@ export class Vm {
       if (held !== builtIn) this.#set(address, builtIn);
     }
     this.#held.clear();
-    this.#builtIn.clear();
   }
 }
 
