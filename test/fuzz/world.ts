@@ -29,7 +29,7 @@ function walletFrom(seed: Uint8Array): Signer {
 }
 
 /** The account type, then the extension CpiGuard, switched on (spl-token-2022, `ExtensionType`). */
-const GUARD = Uint8Array.of(2, 11, 0, 1, 0, 1);
+const CPI_GUARD = Uint8Array.of(2, 11, 0, 1, 0, 1);
 
 function tokenAccount(mint: Address, owner: Address, extensionBytes: number): Buffer {
   const data = Buffer.alloc(165 + extensionBytes);
@@ -114,10 +114,10 @@ export class World {
     this.put(associatedTokenAddress(owner, this.mint, TOKEN_PROGRAM), data, TOKEN_PROGRAM);
   }
 
-  /** The same of Token-2022; with a guard, calls of programs may not touch the tokens. */
-  giveOtherTokens(owner: Address, guarded: boolean): void {
-    const data = tokenAccount(this.otherMint, owner, guarded ? GUARD.length : 0);
-    if (guarded) data.set(GUARD, data.length - GUARD.length);
+  /** The same of Token-2022; locked, calls of programs may not touch the tokens. */
+  giveOtherTokens(owner: Address, locked: boolean): void {
+    const data = tokenAccount(this.otherMint, owner, locked ? CPI_GUARD.length : 0);
+    if (locked) data.set(CPI_GUARD, data.length - CPI_GUARD.length);
     this.put(associatedTokenAddress(owner, this.otherMint, TOKEN_2022_PROGRAM), data, TOKEN_2022_PROGRAM);
   }
 

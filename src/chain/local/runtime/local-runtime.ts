@@ -99,7 +99,7 @@ class Result implements ExecutionResult {
   readonly feeLamports: bigint;
   readonly #signature: ReadonlyBytes;
 
-  /** @param signature - copied, as it is a part of bytes that belong to whoever sent them. */
+  /** @param signature - copied, as it is a part of the sender's bytes. */
   constructor(signature: ReadonlyBytes, parts: Omit<ExecutionResult, 'signature'>) {
     this.error = parts.error;
     this.landed = parts.landed;

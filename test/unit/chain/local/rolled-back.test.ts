@@ -1,4 +1,4 @@
-/** What is rolled back leaves nothing behind: not in memory, not in the file, not for whoever goes on from there. */
+/** What is rolled back leaves nothing behind: not in memory, not in the file, not for those who go on from there. */
 
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
