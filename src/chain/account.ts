@@ -1,11 +1,18 @@
-/** An account of the chain as every part of the house passes it around. */
+/**
+ * An account of the chain as every part of the house passes it around.
+ *
+ * A state is shared by all who ever asked for it: the ledger's memory, the machine, bundles that may still be rolled back.
+ * So it is never changed in place, and its type has nothing to change it with; a new state is a new object with data of its
+ * own (`copyBytes`). Two states that are the same object are the same version.
+ */
 import type { Address } from '../values/address.js';
+import type { ReadonlyBytes } from '../values/bytes.js';
 
-/** State of one account; an account that does not exist is `null` wherever this is asked for. Never mutated in place. */
+/** State of one account; an account that does not exist is `null` wherever this is asked for. */
 export interface AccountState {
   readonly lamports: bigint;
   readonly owner: Address;
-  readonly data: Uint8Array;
+  readonly data: ReadonlyBytes;
   readonly executable: boolean;
   /** 2^64 − 1 for every rent-exempt account. */
   readonly rentEpoch: bigint;

@@ -1,4 +1,5 @@
 /** Compute-budget instructions: what a transaction may use and what it pays for it. How much is decided by callers. */
+import { viewOf } from '../values/bytes.js';
 import { COMPUTE_BUDGET_PROGRAM } from './programs.js';
 import type { Instruction } from './transaction/instruction.js';
 
@@ -38,10 +39,9 @@ export function setComputeUnitPrice(microLamports: bigint): Instruction {
 /** The limit or price that an instruction sets, or `undefined` if it is anything else. */
 export function decodeComputeBudget({ program, data }: Instruction): ComputeBudget | undefined {
   if (program !== COMPUTE_BUDGET_PROGRAM) return undefined;
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  if (bytes[0] === SET_COMPUTE_UNIT_LIMIT && bytes.length === LIMIT_LENGTH_BYTES)
-    return { kind: 'unitLimit', units: bytes.readUInt32LE(1) };
-  if (bytes[0] === SET_COMPUTE_UNIT_PRICE && bytes.length === PRICE_LENGTH_BYTES)
-    return { kind: 'unitPrice', microLamports: bytes.readBigUInt64LE(1) };
+  if (data[0] === SET_COMPUTE_UNIT_LIMIT && data.length === LIMIT_LENGTH_BYTES)
+    return { kind: 'unitLimit', units: viewOf(data).getUint32(1, true) };
+  if (data[0] === SET_COMPUTE_UNIT_PRICE && data.length === PRICE_LENGTH_BYTES)
+    return { kind: 'unitPrice', microLamports: viewOf(data).getBigUint64(1, true) };
   return undefined;
 }

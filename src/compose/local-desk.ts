@@ -1,9 +1,7 @@
 /** `flywheel local …`: sets up a data directory in one step and looks after it. */
-import { copyFileSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { generateKeypair } from '../chain/transaction/signer.js';
 import type { LocalDesk, LocalInitInput, LocalInitResult } from '../cli/context.js';
-import { fileProblem } from '../cli/files/read-input.js';
 import { makePrivateDirectory, writeFileAtomic } from '../cli/files/write-file.js';
 import type { ApiKeyCreated, Registration } from '../contract/admin.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
@@ -94,7 +92,8 @@ function prepare({ dataDir, cwd }: DeskPlace, input: LocalInitInput): HomeConfig
   const earlier = readHome(dataDir);
   if (earlier !== undefined) refuseFinished(dataDir, earlier);
   makeDataDirectory(dataDir);
-  if (input.squadsProgram !== null) copyProgram(resolve(cwd, input.squadsProgram), files.squadsProgram);
+  if (input.squadsProgram !== null)
+    writePrivate(files.squadsProgram, readSquadsProgram(resolve(cwd, input.squadsProgram)));
   if (input.owner === null && !exists(files.owner)) writePrivate(files.owner, keypairText(generateKeypair()));
   const home: HomeConfig = {
     treasury: earlier?.treasury ?? createFileKeyring(files.keys).create().address,
@@ -163,17 +162,6 @@ function makeDataDirectory(dataDir: string): void {
     makePrivateDirectory(dataDir);
   } catch (cause) {
     throw new FlywheelError('ERR_STORE_UNAVAILABLE', (cause as Error).message, { cause });
-  }
-}
-
-function copyProgram(from: string, to: string): void {
-  readSquadsProgram(from);
-  try {
-    copyFileSync(from, to);
-  } catch (cause) {
-    throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${to}: cannot be written: ${fileProblem(cause)}.`, {
-      cause,
-    });
   }
 }
 

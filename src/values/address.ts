@@ -1,6 +1,7 @@
 /** A Solana address: 32 bytes written in base58. What lies at it is decided elsewhere. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { base58Decode, base58Encode } from './base58.js';
+import { type ReadonlyBytes, readBuffer } from './bytes.js';
 
 declare const brand: unique symbol;
 
@@ -13,7 +14,7 @@ const MAX_TEXT_LENGTH = 44;
 
 const CACHE_LIMIT = 4_096;
 const textByBytes = new Map<string, Address>();
-const bytesByText = new Map<string, Uint8Array>();
+const bytesByText = new Map<string, ReadonlyBytes>();
 
 function remember<Value>(cache: Map<string, Value>, key: string, value: Value): Value {
   if (cache.size >= CACHE_LIMIT) cache.clear();
@@ -21,7 +22,7 @@ function remember<Value>(cache: Map<string, Value>, key: string, value: Value): 
   return value;
 }
 
-function decode(text: string): Uint8Array | undefined {
+function decode(text: string): ReadonlyBytes | undefined {
   if (text.length > MAX_TEXT_LENGTH) return undefined;
   const known = bytesByText.get(text);
   if (known !== undefined) return known;
@@ -46,16 +47,16 @@ export function address(text: string): Address {
   return text;
 }
 
-/** The 32 bytes of an address; shared and cached, so never write to them. */
-export function addressBytes(value: Address): Uint8Array {
+/** The 32 bytes of an address, the same for all who ask. */
+export function addressBytes(value: Address): ReadonlyBytes {
   const bytes = decode(value);
   if (bytes === undefined) throw new FlywheelError('ERR_INTERNAL', `Not an address: ${value}`);
   return bytes;
 }
 
 /** 32 bytes as an address. */
-export function addressFromBytes(bytes: Uint8Array): Address {
-  const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+export function addressFromBytes(bytes: ReadonlyBytes): Address {
+  const key = readBuffer(bytes).toString('latin1');
   const known = textByBytes.get(key);
   if (known !== undefined) return known;
   if (bytes.length !== ADDRESS_LENGTH_BYTES) {

@@ -9,7 +9,8 @@ import { burnChecked } from '../../src/chain/tokens/instructions.js';
 import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import { createKeypairSigner, generateKeypair } from '../../src/chain/transaction/signer.js';
 import { type Address, addressBytes } from '../../src/values/address.js';
-import { execute } from '../conformance/squads/replay.js';
+import { copyBytes, type ReadonlyBytes } from '../../src/values/bytes.js';
+import { execute, statesOf } from '../conformance/squads/replay.js';
 import { readVectors, toState, type Vector } from '../conformance/squads/vector.js';
 import type { BenchRatio } from './ratio.js';
 
@@ -99,7 +100,7 @@ function nativeExecute(runtime: Runtime): () => void {
 function plainBurn(svm: NativeSvm): Uint8Array {
   const { Account } = loadNative();
   const signer = createKeypairSigner(generateKeypair());
-  const put = (address: Address, data: Uint8Array, owner: Address, lamports: bigint) =>
+  const put = (address: Address, data: ReadonlyBytes, owner: Address, lamports: bigint) =>
     svm.setAccount(addressBytes(address), new Account(lamports, data, addressBytes(owner), false, 0n));
   put(signer.address, new Uint8Array(0), SYSTEM_PROGRAM, 1_000_000_000_000n);
   const tokens = Object.entries(burnVector().pre).flatMap(([address, account]) => {
@@ -109,8 +110,10 @@ function plainBurn(svm: NativeSvm): Uint8Array {
   const mint = tokens.find(({ data }) => data.length === MINT_SIZE_BYTES);
   const account = tokens.find(({ data }) => data.length !== MINT_SIZE_BYTES);
   if (account === undefined || mint === undefined) throw new Error('The vector has no token account.');
-  account.data.set(addressBytes(signer.address), OWNER_OFFSET);
-  for (const { address, data, owner, lamports } of [mint, account]) put(address, data, owner, lamports);
+  const made = copyBytes(account.data);
+  made.set(addressBytes(signer.address), OWNER_OFFSET);
+  put(account.address, made, TOKEN_PROGRAM, account.lamports);
+  put(mint.address, mint.data, TOKEN_PROGRAM, mint.lamports);
   const burn = burnChecked({
     tokenProgram: TOKEN_PROGRAM,
     account: account.address,
@@ -140,7 +143,10 @@ function plainBurning(): () => void {
 }
 
 const replaying = (runtime: Runtime, steps: readonly Vector[]) => (): void => {
-  for (const step of steps) execute(runtime, step);
+  for (const step of steps) {
+    const states = new Map(statesOf(step));
+    execute(runtime, step, { get: (address) => states.get(address) ?? null });
+  }
 };
 
 /** Measures; with SQUADS_PROGRAM, the real program too. */

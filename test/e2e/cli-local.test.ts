@@ -1,5 +1,5 @@
 /** The story of a user on one machine, through the built program in an empty home. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../src/chain/transaction/signer.js';
@@ -48,6 +48,13 @@ describe('local init', () => {
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(JSON.parse(stderr).error).toBe('ERR_LOCAL_ALREADY_EXISTS');
     expect(await json('local', 'status')).toEqual(before);
+  });
+
+  it('keeps all that it writes from others, the copy of a program too', () => {
+    const open = readdirSync(home, { recursive: true, withFileTypes: true })
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((path) => (statSync(path).mode & 0o077) !== 0);
+    expect(open).toEqual([]);
   });
 
   it('says what is missing where there is none', async () => {

@@ -6,6 +6,7 @@ import {
   vaultAddress,
 } from '../../src/chain/squads/layouts/addresses.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import { copyBytes } from '../../src/values/bytes.js';
 import {
   activate,
   batchAdd,
@@ -116,16 +117,17 @@ export function meddle(world: World): void {
   if (random.oneIn(2)) {
     if (world.get(vault) === null) world.fund(vault, 1_000_000_000n);
     world.giveTokens(vault);
+    if (random.oneIn(2)) world.giveOtherTokens(vault, random.oneIn(4));
   }
   const account = world.get(address);
   if (account !== null && random.oneIn(6)) {
     // The stale index, at its fixed place; see section 2.
-    const data = Buffer.from(account.data);
+    const data = Buffer.from(copyBytes(account.data).buffer);
     data.writeBigUInt64LE(
       target.state.transactionIndex -
         BigInt(random.below(2)) * (target.state.transactionIndex > 0n ? 1n : 0n),
       86,
     );
-    world.accounts.set(address, { ...account, data: Uint8Array.from(data) });
+    world.accounts.set(address, { ...account, data });
   }
 }

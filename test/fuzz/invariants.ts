@@ -1,4 +1,5 @@
 /** What holds of every transaction, whatever it was. */
+
 import { type AccountState, rentExemptLamports } from '../../src/chain/account.js';
 import type { ExecutionResult } from '../../src/chain/local/runtime/runtime.js';
 import { ERROR_NUMBERS } from '../../src/chain/local/squads/errors.js';
@@ -16,6 +17,7 @@ import {
 } from '../../src/chain/squads/layouts/accounts.js';
 import { storedMessageSize } from '../../src/chain/squads/layouts/message.js';
 import type { Address } from '../../src/values/address.js';
+import type { ReadonlyBytes } from '../../src/values/bytes.js';
 import type { World } from './world.js';
 
 /** Largest error number of the bundled programs (Token-2022 has the most). */
@@ -55,7 +57,7 @@ function failureProblem(result: ExecutionResult): string | null {
 }
 
 /** How long an account of the program has to be, or why it is none. */
-function sizeProblem(data: Uint8Array): string | null {
+function sizeProblem(data: ReadonlyBytes): string | null {
   const multisig = decodeAccount(MULTISIG, data);
   const transaction = decodeAccount(VAULT_TRANSACTION, data);
   const inBatch = decodeAccount(VAULT_BATCH_TRANSACTION, data);

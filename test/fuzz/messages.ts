@@ -1,5 +1,5 @@
 /** Random inner messages: burns, transfers, memos, votes in other multisigs, rights that are too few, keys that repeat. */
-import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { associatedTokenAddress, ephemeralSignerAddress } from '../../src/chain/squads/layouts/addresses.js';
 import type { InnerLookup, InnerMessage } from '../../src/chain/squads/layouts/message.js';
 import { transfer } from '../../src/chain/system.js';
@@ -23,12 +23,14 @@ export interface MessageContext {
 }
 
 function tokenCall(world: World, vault: Address): Instruction {
-  const { random, mint } = world;
-  const account = associatedTokenAddress(vault, mint, TOKEN_PROGRAM);
+  const { random } = world;
+  const tokenProgram = random.oneIn(5) ? TOKEN_2022_PROGRAM : TOKEN_PROGRAM;
+  const mint = tokenProgram === TOKEN_PROGRAM ? world.mint : world.otherMint;
+  const account = associatedTokenAddress(vault, mint, tokenProgram);
   const amount = random.oneIn(8) ? 10n ** 12n : BigInt(random.below(1_000));
-  const common = { mint, amount, decimals: random.oneIn(10) ? 5 : 6, tokenProgram: TOKEN_PROGRAM };
+  const common = { mint, amount, decimals: random.oneIn(10) ? 5 : 6, tokenProgram };
   if (random.oneIn(2)) return burnChecked({ ...common, account, owner: vault });
-  const to = associatedTokenAddress(world.wallet().address, mint, TOKEN_PROGRAM);
+  const to = associatedTokenAddress(world.wallet().address, mint, tokenProgram);
   return transferChecked({ ...common, from: account, to, owner: vault });
 }
 
@@ -47,9 +49,20 @@ function lamportCall(world: World, { vault, parent }: MessageContext): Instructi
   });
 }
 
+/** Programs that only a transaction itself can call. */
+const PRECOMPILES = [
+  'Ed25519SigVerify111111111111111111111111111',
+  'KeccakSecp256k11111111111111111111111111111',
+  'Secp256r1SigVerify1111111111111111111111111',
+] as Address[];
+
+/** Asks for no signature to be verified, which is granted. */
+const precompile = (program: Address): Instruction => ({ program, accounts: [], data: Uint8Array.of(0, 0) });
+
 function anyCall(world: World, context: MessageContext): Instruction {
   const { random } = world;
   const { vault } = context;
+  if (random.oneIn(60)) return precompile(random.pick(PRECOMPILES));
   switch (random.below(6)) {
     case 0:
       return lamportCall(world, context);

@@ -1,4 +1,5 @@
 /** Random instructions of the Squads program on the multisigs of a world, most of them near to valid. */
+
 import { SYSTEM_PROGRAM } from '../../src/chain/programs.js';
 import {
   BATCH,
@@ -28,6 +29,7 @@ import {
 } from '../../src/chain/squads/layouts/message.js';
 import type { AccountMeta, Instruction } from '../../src/chain/transaction/instruction.js';
 import { type Address, addressFromBytes } from '../../src/values/address.js';
+import { partOf } from '../../src/values/bytes.js';
 import { randomMessage } from './messages.js';
 import { call, meta, r, s, w, ws } from './pieces.js';
 import type { World } from './world.js';
@@ -214,7 +216,7 @@ function messageAccounts(world: World, message: InnerMessage, own: readonly Addr
   );
   const lookedUp = message.lookups.flatMap(({ table, writableIndexes, readonlyIndexes }) => {
     const data = world.get(table)?.data ?? new Uint8Array(0);
-    const entry = (index: number) => data.slice(56 + 32 * index, 88 + 32 * index);
+    const entry = (index: number) => partOf(data, 56 + 32 * index, 88 + 32 * index);
     const known = (index: number) => entry(index).length === 32;
     return [
       ...[...writableIndexes].filter(known).map((index) => w(addressFromBytes(entry(index)))),

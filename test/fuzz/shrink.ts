@@ -1,4 +1,5 @@
 /** Makes a transaction as small as it gets while it still shows what was found. */
+import { partOf } from '../../src/values/bytes.js';
 import type { Plan } from './transaction.js';
 
 function* smaller(plan: Plan): Generator<Plan> {
@@ -18,7 +19,7 @@ function* smaller(plan: Plan): Generator<Plan> {
       yield put({ ...instruction, accounts: accounts.filter((_, other) => other !== gone) });
     }
     for (const length of [8, data.length >> 1, data.length - 1]) {
-      if (length < data.length && length >= 0) yield put({ ...instruction, data: data.slice(0, length) });
+      if (length < data.length && length >= 0) yield put({ ...instruction, data: partOf(data, 0, length) });
     }
   }
 }

@@ -11,6 +11,7 @@ import {
 import { instructionName } from '../../src/chain/squads/layouts/instructions.js';
 import type { InnerMessage } from '../../src/chain/squads/layouts/message.js';
 import type { Address } from '../../src/values/address.js';
+import type { ReadonlyBytes } from '../../src/values/bytes.js';
 
 type Read = (address: Address) => AccountState | null;
 
@@ -18,7 +19,7 @@ type Read = (address: Address) => AccountState | null;
 interface Told {
   readonly program: Address;
   readonly accounts: readonly Address[];
-  readonly data: Uint8Array;
+  readonly data: ReadonlyBytes;
 }
 
 interface Ballot {

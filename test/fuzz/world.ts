@@ -8,12 +8,14 @@ import {
   MEMO_PROGRAM,
   SQUADS_PROGRAM,
   SYSTEM_PROGRAM,
+  TOKEN_2022_PROGRAM,
   TOKEN_PROGRAM,
 } from '../../src/chain/programs.js';
 import { encodeAccount, PROGRAM_CONFIG } from '../../src/chain/squads/layouts/accounts.js';
 import { associatedTokenAddress, programConfigAddress } from '../../src/chain/squads/layouts/addresses.js';
 import { createKeypairSigner, type Signer } from '../../src/chain/transaction/signer.js';
 import { type Address, addressBytes, addressFromBytes } from '../../src/values/address.js';
+import { LedgerAccounts } from '../support/ledger-accounts.js';
 import type { Random } from './random.js';
 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
@@ -26,6 +28,18 @@ function walletFrom(seed: Uint8Array): Signer {
   return createKeypairSigner(Buffer.concat([seed, publicBytes]));
 }
 
+/** The account type, then the extension CpiGuard, switched on (spl-token-2022, `ExtensionType`). */
+const CPI_GUARD = Uint8Array.of(2, 11, 0, 1, 0, 1);
+
+function tokenAccount(mint: Address, owner: Address, extensionBytes: number): Buffer {
+  const data = Buffer.alloc(165 + extensionBytes);
+  data.set(addressBytes(mint), 0);
+  data.set(addressBytes(owner), 32);
+  data.writeBigUInt64LE(TOKENS_HELD, 64);
+  data[108] = 1;
+  return data;
+}
+
 /** Where the next transaction or batch of a multisig stands, as the fuzzer knows it. */
 export interface KnownMultisig {
   readonly address: Address;
@@ -33,24 +47,31 @@ export interface KnownMultisig {
 }
 
 export class World {
-  readonly accounts = new Map<Address, AccountState>();
+  readonly accounts = new LedgerAccounts();
   readonly wallets: readonly Signer[];
   /** All whose keys are known, the wallets too. */
   readonly signers: Signer[];
   readonly treasury: Address;
   readonly mint: Address;
+  /** Of Token-2022. */
+  readonly otherMint: Address;
   readonly multisigs: KnownMultisig[] = [];
   readonly tables: Address[] = [];
-  clock: RuntimeClock = { slot: 10n, epoch: 0n, unixTimestamp: 1_700_000_000n };
+  clock: RuntimeClock;
 
-  constructor(readonly random: Random) {
+  /** @param slot - later than all of worlds before: a LiteSVM does not run programs that it met in a later slot. */
+  constructor(
+    readonly random: Random,
+    slot: bigint,
+  ) {
+    this.clock = { slot, epoch: 0n, unixTimestamp: 1_700_000_000n };
     this.wallets = Array.from({ length: WALLETS }, () => walletFrom(random.bytes(32)));
     this.signers = [...this.wallets];
     for (const { address } of this.wallets) this.fund(address, 10_000_000_000n);
     this.treasury = addressFromBytes(random.bytes(32));
     this.fund(this.treasury, 5_000_000n);
-    this.mint = addressFromBytes(random.bytes(32));
-    this.#putMint();
+    this.mint = this.#makeMint(TOKEN_PROGRAM);
+    this.otherMint = this.#makeMint(TOKEN_2022_PROGRAM);
     const config = encodeAccount(PROGRAM_CONFIG, {
       authority: this.treasury,
       multisigCreationFeeLamports: random.oneIn(3) ? 2_500_000_000n : 0n,
@@ -58,11 +79,14 @@ export class World {
       reserved: new Uint8Array(64),
     });
     this.put(programConfigAddress().address, config, SQUADS_PROGRAM);
-    for (const { address } of this.wallets) this.giveTokens(address);
+    for (const { address } of this.wallets) {
+      this.giveTokens(address);
+      this.giveOtherTokens(address, false);
+    }
   }
 
   get(address: Address): AccountState | null {
-    return this.accounts.get(address) ?? null;
+    return this.accounts.get(address);
   }
 
   wallet(): Signer {
@@ -86,12 +110,15 @@ export class World {
 
   /** Opens the associated token account of an owner, filled. */
   giveTokens(owner: Address): void {
-    const data = Buffer.alloc(165);
-    data.set(addressBytes(this.mint), 0);
-    data.set(addressBytes(owner), 32);
-    data.writeBigUInt64LE(TOKENS_HELD, 64);
-    data[108] = 1;
-    this.put(associatedTokenAddress(owner, this.mint, TOKEN_PROGRAM), Uint8Array.from(data), TOKEN_PROGRAM);
+    const data = tokenAccount(this.mint, owner, 0);
+    this.put(associatedTokenAddress(owner, this.mint, TOKEN_PROGRAM), data, TOKEN_PROGRAM);
+  }
+
+  /** The same of Token-2022; locked, calls of programs may not touch the tokens. */
+  giveOtherTokens(owner: Address, locked: boolean): void {
+    const data = tokenAccount(this.otherMint, owner, locked ? CPI_GUARD.length : 0);
+    if (locked) data.set(CPI_GUARD, data.length - CPI_GUARD.length);
+    this.put(associatedTokenAddress(owner, this.otherMint, TOKEN_2022_PROGRAM), data, TOKEN_2022_PROGRAM);
   }
 
   /** A lookup table with these entries. */
@@ -108,29 +135,30 @@ export class World {
     return address;
   }
 
-  #putMint(): void {
+  #makeMint(program: Address): Address {
+    const mint = addressFromBytes(this.random.bytes(32));
     const data = Buffer.alloc(82);
     data.writeUInt32LE(1, 0);
     data.set(addressBytes(this.treasury), 4);
     data.writeBigUInt64LE(1n << 50n, 36);
     data[44] = 6;
     data[45] = 1;
-    this.put(this.mint, Uint8Array.from(data), TOKEN_PROGRAM);
+    this.put(mint, data, program);
+    return mint;
   }
 
   /** Any address that means something here; now and then one that means nothing. */
   anyAddress(): Address {
-    const known = [...this.accounts.keys()];
+    const known = this.accounts.addresses();
     const programs = [SYSTEM_PROGRAM, TOKEN_PROGRAM, MEMO_PROGRAM, ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM];
     if (this.random.oneIn(12)) return addressFromBytes(this.random.bytes(32));
     return this.random.pick(this.random.oneIn(6) ? programs : known);
   }
 
+  /** Commits as a ledger: the process that ran it goes on with its objects, any other reads the rows. */
   commit({ changes }: ExecutionResult): void {
-    for (const [address, state] of changes) {
-      if (state === null) this.accounts.delete(address);
-      else this.accounts.set(address, state);
-    }
+    if (this.random.oneIn(2)) this.accounts.adopt(changes);
+    else for (const [address, state] of changes) this.accounts.set(address, state);
   }
 
   /** Lets time pass. */

@@ -47,6 +47,8 @@ function ofExpression(node, source, add) {
   if (node.kind === ts.SyntaxKind.FalseKeyword) add(node, 'true');
   if (ts.isIdentifier(node) && CONFUSED.has(node.text) && !ts.isBindingElement(node.parent))
     add(node, CONFUSED.get(node.text));
+  if (ts.isCallExpression(node) && node.expression.getText(source) === 'copyBytes')
+    add(node, node.arguments[0].getText(source));
   if (ts.isConditionalExpression(node)) {
     add(node, node.whenTrue.getText(source));
     add(node, node.whenFalse.getText(source));

@@ -1,6 +1,7 @@
 /** Is this transaction exactly one approval of one batch, and nothing else? What the batch does is looked at elsewhere. */
 import type { Address } from '../../values/address.js';
 import { base58Encode } from '../../values/base58.js';
+import { type ReadonlyBytes, sameBytes } from '../../values/bytes.js';
 import { decodeComputeBudget } from '../compute-budget.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
 import { proposalApprove } from '../squads/instructions/proposal.js';
@@ -46,7 +47,7 @@ export interface CheckedApproval {
   /** Signers whose signature is not there yet; those that are there have been verified. */
   readonly missingSignatures: readonly Address[];
   /** What is signed. */
-  readonly messageBytes: Uint8Array;
+  readonly messageBytes: ReadonlyBytes;
 }
 
 /** Instruction number of AdvanceNonceAccount (solana-system-interface, `SystemInstruction`). */
@@ -144,8 +145,6 @@ function priorityFee(instructions: readonly Instruction[]): bigint {
   return (total + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
 }
 
-const sameBytes = (left: Uint8Array, right: Uint8Array): boolean => Buffer.compare(left, right) === 0;
-
 function checkProposalApprove(actual: Instruction, expected: ExpectedApproval): void {
   const wanted = proposalApprove(expected);
   const [multisig, member, proposal] = wanted.accounts;
@@ -204,7 +203,7 @@ function checkAccounts(
 function missingSignatures({ signatures, message, messageBytes }: WireTransaction): readonly Address[] {
   return signatures.flatMap((signature, index) => {
     const signer = message.staticKeys[index] as Address;
-    if (signature.every((byte) => byte === 0)) return [signer];
+    if ([...signature].every((byte) => byte === 0)) return [signer];
     ensure(
       verifySignature(signer, messageBytes, signature),
       () => `The signature of ${signer} on the approval is wrong`,

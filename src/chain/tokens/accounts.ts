@@ -1,5 +1,6 @@
 /** What mints and token accounts hold, of both token programs; what follows from it is decided by callers. */
 import { type Address, addressFromBytes } from '../../values/address.js';
+import { partOf, type ReadonlyBytes, viewOf } from '../../values/bytes.js';
 import type { AccountState } from '../account.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.js';
 
@@ -30,7 +31,7 @@ export const TOKEN_EXTENSION = {
 /** One entry behind the base state of a Token-2022 mint or account. */
 export interface TokenExtension {
   readonly type: number;
-  readonly data: Uint8Array;
+  readonly data: ReadonlyBytes;
 }
 
 /** State of a mint. */
@@ -59,24 +60,23 @@ export interface TokenAccount {
   readonly extensions: readonly TokenExtension[];
 }
 
-const bufferOf = (data: Uint8Array): Buffer => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-
-const readKey = (data: Buffer, at: number): Address => addressFromBytes(data.subarray(at, at + 32));
+const readKey = (data: ReadonlyBytes, at: number): Address => addressFromBytes(partOf(data, at, at + 32));
 
 /** A u32 tag, then room for a key. */
-const readOptionalKey = (data: Buffer, at: number): Address | null =>
-  data.readUInt32LE(at) === 1 ? readKey(data, at + 4) : null;
+const readOptionalKey = (data: ReadonlyBytes, at: number): Address | null =>
+  viewOf(data).getUint32(at, true) === 1 ? readKey(data, at + 4) : null;
 
 /** Type u16, length u16, data; a type of 0 ends the list. `undefined` when an entry runs over the end. */
-function readExtensions(data: Buffer): TokenExtension[] | undefined {
+function readExtensions(data: ReadonlyBytes): TokenExtension[] | undefined {
+  const view = viewOf(data);
   const extensions: TokenExtension[] = [];
   let at = ACCOUNT_TYPE_OFFSET + 1;
-  while (at + EXTENSION_HEADER_BYTES <= data.length && data.readUInt16LE(at) !== 0) {
-    const type = data.readUInt16LE(at);
+  while (at + EXTENSION_HEADER_BYTES <= data.length && view.getUint16(at, true) !== 0) {
+    const type = view.getUint16(at, true);
     const start = at + EXTENSION_HEADER_BYTES;
-    const end = start + data.readUInt16LE(at + 2);
+    const end = start + view.getUint16(at + 2, true);
     if (end > data.length) return undefined;
-    extensions.push({ type, data: data.subarray(start, end) });
+    extensions.push({ type, data: partOf(data, start, end) });
     at = end;
   }
   return extensions;
@@ -85,7 +85,7 @@ function readExtensions(data: Buffer): TokenExtension[] | undefined {
 /** The extensions of a well-formed account of this kind, or `undefined` if it is none. */
 function extensionsOf(
   owner: Address,
-  data: Buffer,
+  data: ReadonlyBytes,
   size: number,
   type: number,
 ): TokenExtension[] | undefined {
@@ -94,21 +94,22 @@ function extensionsOf(
   if (data.length === size) return [];
   if (!is2022 || data.length === MULTISIG_SIZE_BYTES) return undefined;
   if (data.length <= ACCOUNT_TYPE_OFFSET || data[ACCOUNT_TYPE_OFFSET] !== type) return undefined;
-  if (data.subarray(size, ACCOUNT_TYPE_OFFSET).some((byte) => byte !== 0)) return undefined;
+  if ([...partOf(data, size, ACCOUNT_TYPE_OFFSET)].some((byte) => byte !== 0)) return undefined;
   return readExtensions(data);
 }
 
 /** A mint of either token program, or `undefined` when the account is not an initialized one. */
 export function decodeMint(account: AccountState | null): Mint | undefined {
   if (account === null) return undefined;
-  const data = bufferOf(account.data);
+  const { data } = account;
   const extensions = extensionsOf(account.owner, data, MINT_SIZE_BYTES, MINT_TYPE);
   if (extensions === undefined || data[45] !== 1) return undefined;
+  const view = viewOf(data);
   return {
     tokenProgram: account.owner,
     mintAuthority: readOptionalKey(data, 0),
-    supply: data.readBigUInt64LE(36),
-    decimals: data.readUInt8(44),
+    supply: view.getBigUint64(36, true),
+    decimals: view.getUint8(44),
     freezeAuthority: readOptionalKey(data, 46),
     extensions,
   };
@@ -121,18 +122,19 @@ const FROZEN = 2;
 /** A token account of either token program, or `undefined` when the account is not an initialized one. */
 export function decodeTokenAccount(account: AccountState | null): TokenAccount | undefined {
   if (account === null) return undefined;
-  const data = bufferOf(account.data);
+  const { data } = account;
   const extensions = extensionsOf(account.owner, data, TOKEN_ACCOUNT_SIZE_BYTES, TOKEN_ACCOUNT_TYPE);
   if (extensions === undefined) return undefined;
-  const state = data.readUInt8(108);
+  const view = viewOf(data);
+  const state = view.getUint8(108);
   if (state !== INITIALIZED && state !== FROZEN) return undefined;
   return {
     tokenProgram: account.owner,
     mint: readKey(data, 0),
     owner: readKey(data, 32),
-    amount: data.readBigUInt64LE(64),
+    amount: view.getBigUint64(64, true),
     delegate: readOptionalKey(data, 72),
-    delegatedAmount: data.readBigUInt64LE(121),
+    delegatedAmount: view.getBigUint64(121, true),
     frozen: state === FROZEN,
     closeAuthority: readOptionalKey(data, 129),
     extensions,

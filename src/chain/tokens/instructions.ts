@@ -1,5 +1,6 @@
 /** Instructions of the two token programs and of the associated-token program; which token program is meant is always given. */
 import { type Address, addressBytes } from '../../values/address.js';
+import { readBuffer } from '../../values/bytes.js';
 import { ASSOCIATED_TOKEN_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
 import { associatedTokenAddress } from '../squads/layouts/addresses.js';
 import {
@@ -95,7 +96,7 @@ export const mintToChecked = (input: MintToInput): Instruction => ({
 });
 
 const optionalKey = (key: Address | null): Uint8Array =>
-  key === null ? Uint8Array.of(0) : Buffer.concat([Uint8Array.of(1), addressBytes(key)]);
+  key === null ? Uint8Array.of(0) : Buffer.concat([Uint8Array.of(1), readBuffer(addressBytes(key))]);
 
 /** What {@link initializeMint2} sets up. */
 export interface InitializeMintInput {
@@ -112,7 +113,7 @@ export const initializeMint2 = (input: InitializeMintInput): Instruction => ({
   accounts: [writableAccount(input.mint)],
   data: Buffer.concat([
     Uint8Array.of(TOKEN_INSTRUCTION.initializeMint2, input.decimals),
-    addressBytes(input.mintAuthority),
+    readBuffer(addressBytes(input.mintAuthority)),
     optionalKey(input.freezeAuthority),
   ]),
 });

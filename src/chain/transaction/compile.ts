@@ -2,6 +2,7 @@
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { ADDRESS_LENGTH_BYTES, type Address, addressBytes } from '../../values/address.js';
 import { base58Decode, base58Encode } from '../../values/base58.js';
+import { partOf, type ReadonlyBytes } from '../../values/bytes.js';
 import type { Instruction } from './instruction.js';
 import { type MessageKeys, orderMessageKeys } from './message-keys.js';
 import { SIGNATURE_LENGTH_BYTES, type Signer } from './signer.js';
@@ -43,12 +44,12 @@ function writeShortLength(bytes: Uint8Array, offset: number, value: number): num
 }
 
 /** Thousands of transactions in a row share one blockhash. */
-let lastBlockhash: { readonly text: string; readonly bytes: Uint8Array } = {
+let lastBlockhash: { readonly text: string; readonly bytes: ReadonlyBytes } = {
   text: '',
   bytes: new Uint8Array(0),
 };
 
-function blockhashBytes(text: string): Uint8Array {
+function blockhashBytes(text: string): ReadonlyBytes {
   if (lastBlockhash.text === text) return lastBlockhash.bytes;
   const bytes = base58Decode(text);
   invariant(bytes?.length === ADDRESS_LENGTH_BYTES, `Not a blockhash: ${text}`);
@@ -118,7 +119,7 @@ export const compileLegacyMessage = (input: MessageInput): Uint8Array => compile
 export const compileV0Message = (input: MessageInput): Uint8Array => compile(input, true);
 
 /** Where a message, legacy or version 0, keeps the keys that must sign it. */
-function signerKeys(message: Uint8Array): { count: number; offset: number } {
+function signerKeys(message: ReadonlyBytes): { count: number; offset: number } {
   const start = ((message[0] ?? 0) & VERSION_0_PREFIX) === 0 ? 0 : 1;
   const lengthAt = start + HEADER_LENGTH_BYTES;
   const offset = lengthAt + ((message[lengthAt] ?? 0) < 0x80 ? 1 : 2);
@@ -126,17 +127,17 @@ function signerKeys(message: Uint8Array): { count: number; offset: number } {
 }
 
 /** Bytes of the wire transaction that carries this message. */
-export function transactionSize(message: Uint8Array): number {
+export function transactionSize(message: ReadonlyBytes): number {
   const { count } = signerKeys(message);
   return shortLengthSize(count) + count * SIGNATURE_LENGTH_BYTES + message.length;
 }
 
-function isKeyAt(message: Uint8Array, offset: number, key: Uint8Array): boolean {
+function isKeyAt(message: ReadonlyBytes, offset: number, key: ReadonlyBytes): boolean {
   for (let i = 0; i < ADDRESS_LENGTH_BYTES; i++) if (message[offset + i] !== key[i]) return false;
   return true;
 }
 
-function assemble(message: Uint8Array, signers: readonly Signer[], complete: boolean): Uint8Array {
+function assemble(message: ReadonlyBytes, signers: readonly Signer[], complete: boolean): Uint8Array {
   const { count, offset } = signerKeys(message);
   const first = shortLengthSize(count);
   const bytes = new Uint8Array(first + count * SIGNATURE_LENGTH_BYTES + message.length);
@@ -163,14 +164,14 @@ function assemble(message: Uint8Array, signers: readonly Signer[], complete: boo
  * Signs a message, legacy or version 0, with every key that it asks for.
  * @throws `ERR_INTERNAL` when a signer is missing or does not belong.
  */
-export function signTransaction(message: Uint8Array, signers: readonly Signer[]): SignedTransaction {
+export function signTransaction(message: ReadonlyBytes, signers: readonly Signer[]): SignedTransaction {
   const bytes = assemble(message, signers, true);
-  return { bytes, signature: base58Encode(bytes.subarray(1, 1 + SIGNATURE_LENGTH_BYTES)) };
+  return { bytes, signature: base58Encode(partOf(bytes, 1, 1 + SIGNATURE_LENGTH_BYTES)) };
 }
 
 /**
  * The wire transaction of a message with the signatures of some of its signers; the places of the others are 64 zeros.
  * @throws `ERR_INTERNAL` when a signer does not belong.
  */
-export const partiallySign = (message: Uint8Array, signers: readonly Signer[]): Uint8Array =>
+export const partiallySign = (message: ReadonlyBytes, signers: readonly Signer[]): Uint8Array =>
   assemble(message, signers, false);

@@ -1,5 +1,6 @@
 /** What an instruction does, in the terms of somebody who approves it; whether that is allowed is decided elsewhere. */
 import type { Address } from '../../values/address.js';
+import { readBuffer, viewOf } from '../../values/bytes.js';
 import {
   ASSOCIATED_TOKEN_PROGRAM,
   MEMO_PROGRAM,
@@ -94,7 +95,7 @@ export function describeInstruction(instruction: Instruction): Operation {
 
 function describeMemo({ program, accounts, data }: Instruction): Operation {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readBuffer(data));
     return { kind: 'memo', text, signers: accounts.map(({ address }) => address) };
   } catch {
     return unknown(program, 'the memo is not UTF-8 text');
@@ -114,7 +115,7 @@ function describeToken({ program, accounts, data }: Instruction): Operation {
       `the token instruction has ${data.length} bytes of data instead of ${AMOUNT_DATA_LENGTH_BYTES}`,
     );
   }
-  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const view = viewOf(data);
   const amounts = { tokenProgram: program, amount: view.getBigUint64(1, true), decimals: view.getUint8(9) };
   const [first, second, third, fourth, ...rest] = accounts.map(({ address }) => address);
   if (number === TOKEN_INSTRUCTION.burnChecked) {

@@ -1,5 +1,6 @@
 /** An instruction before it is compiled into a message. */
 import type { Address } from '../../values/address.js';
+import type { ReadonlyBytes } from '../../values/bytes.js';
 
 export interface AccountMeta {
   readonly address: Address;
@@ -10,7 +11,7 @@ export interface AccountMeta {
 export interface Instruction {
   readonly program: Address;
   readonly accounts: readonly AccountMeta[];
-  readonly data: Uint8Array;
+  readonly data: ReadonlyBytes;
 }
 
 /** Account roles, as instruction builders write them. */

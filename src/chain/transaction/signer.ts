@@ -10,14 +10,15 @@ import {
 import { promisify } from 'node:util';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
+import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 
 /** Signs messages with one key; the key itself cannot be read from it. */
 export interface Signer {
   readonly address: Address;
   /** @returns the 64 signature bytes. */
-  sign(message: Uint8Array): Uint8Array;
+  sign(message: ReadonlyBytes): Uint8Array;
   /** Signs many at once, on as many cores as there are. @returns the signatures in the order of the messages. */
-  signAll(messages: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
+  signAll(messages: readonly ReadonlyBytes[]): Promise<readonly Uint8Array[]>;
 }
 
 /** Fewer are signed sooner than they are handed to other threads. */
@@ -58,17 +59,17 @@ export function createKeypairSigner(keypair: Uint8Array): Signer {
   }
   return {
     address: addressFromBytes(Uint8Array.from(publicBytes)),
-    sign: (message) => sign(null, message, key),
+    sign: (message) => sign(null, readBuffer(message), key),
     signAll: async (messages) =>
       messages.length < FEW_MESSAGES
-        ? messages.map((message) => sign(null, message, key))
+        ? messages.map((message) => sign(null, readBuffer(message), key))
         : Promise.all(messages.map((message) => signElsewhere(message, key))),
   };
 }
 
 const signElsewhere = promisify(
-  (message: Uint8Array, key: KeyObject, done: (error: Error | null, signature: Buffer) => void) =>
-    sign(null, message, key, done),
+  (message: ReadonlyBytes, key: KeyObject, done: (error: Error | null, signature: Buffer) => void) =>
+    sign(null, readBuffer(message), key, done),
 );
 
 /** The 64 bytes of a new random keypair. */
@@ -80,11 +81,11 @@ export function generateKeypair(): Uint8Array {
 }
 
 /** Is this the signature of `signer` over `message`? */
-export function verifySignature(signer: Address, message: Uint8Array, signature: Uint8Array): boolean {
+export function verifySignature(signer: Address, message: ReadonlyBytes, signature: ReadonlyBytes): boolean {
   const key = createPublicKey({
-    key: Buffer.concat([SPKI_PREFIX, addressBytes(signer)]),
+    key: Buffer.concat([SPKI_PREFIX, readBuffer(addressBytes(signer))]),
     format: 'der',
     type: 'spki',
   });
-  return verify(null, message, key, signature);
+  return verify(null, readBuffer(message), key, readBuffer(signature));
 }

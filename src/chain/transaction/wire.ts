@@ -1,6 +1,7 @@
 /** Transactions as they go over the wire, legacy and version 0: bytes ⇄ value, exact both ways; what one may do is decided elsewhere. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { ADDRESS_LENGTH_BYTES, type Address, addressBytes, addressFromBytes } from '../../values/address.js';
+import { copyBytes, partOf, type ReadonlyBytes } from '../../values/bytes.js';
 
 /** Bytes of a transaction at most, signatures included: what fits one packet. */
 export const MAX_TRANSACTION_BYTES = 1_232;
@@ -12,14 +13,14 @@ const VERSION_FLAG = 0x80;
 export interface WireInstruction {
   readonly programIndex: number;
   /** One index a byte: static keys, then writable, then readonly looked-up keys. */
-  readonly accountIndexes: Uint8Array;
-  readonly data: Uint8Array;
+  readonly accountIndexes: ReadonlyBytes;
+  readonly data: ReadonlyBytes;
 }
 
 export interface WireLookup {
   readonly table: Address;
-  readonly writableIndexes: Uint8Array;
-  readonly readonlyIndexes: Uint8Array;
+  readonly writableIndexes: ReadonlyBytes;
+  readonly readonlyIndexes: ReadonlyBytes;
 }
 
 export interface WireMessage {
@@ -32,7 +33,7 @@ export interface WireMessage {
   readonly readonlyUnsigned: number;
   readonly staticKeys: readonly Address[];
   /** 32 bytes. */
-  readonly blockhash: Uint8Array;
+  readonly blockhash: ReadonlyBytes;
   readonly instructions: readonly WireInstruction[];
   /** Empty for a legacy message. */
   readonly lookups: readonly WireLookup[];
@@ -40,10 +41,10 @@ export interface WireMessage {
 
 export interface WireTransaction {
   /** 64 bytes each, in the order of the static keys; all zero where one is still missing. */
-  readonly signatures: readonly Uint8Array[];
+  readonly signatures: readonly ReadonlyBytes[];
   readonly message: WireMessage;
   /** The part that is signed. */
-  readonly messageBytes: Uint8Array;
+  readonly messageBytes: ReadonlyBytes;
 }
 
 const malformed = (what: string, at: number): FlywheelError =>
@@ -52,12 +53,12 @@ const malformed = (what: string, at: number): FlywheelError =>
 class WireReader {
   offset = 0;
 
-  constructor(readonly bytes: Uint8Array) {}
+  constructor(readonly bytes: ReadonlyBytes) {}
 
-  take(count: number): Uint8Array {
+  take(count: number): ReadonlyBytes {
     if (count > this.bytes.length - this.offset) throw malformed('the bytes end', this.bytes.length);
     this.offset += count;
-    return this.bytes.subarray(this.offset - count, this.offset);
+    return partOf(this.bytes, this.offset - count, this.offset);
   }
 
   byte(): number {
@@ -90,7 +91,7 @@ class WireReader {
     return addressFromBytes(this.take(ADDRESS_LENGTH_BYTES));
   }
 
-  indexes(): Uint8Array {
+  indexes(): ReadonlyBytes {
     return this.take(this.length());
   }
 }
@@ -124,10 +125,10 @@ function readMessage(reader: WireReader): WireMessage {
 }
 
 /**
- * Bytes as a message, without signatures; views of the bytes are kept, so do not write to them.
+ * Bytes as a message, without signatures. Its parts are views: bytes that their owner changes later change them too.
  * @throws `ERR_INVALID_REQUEST` for bytes that are cut short, go on, or are no message.
  */
-export function decodeMessage(bytes: Uint8Array): WireMessage {
+export function decodeMessage(bytes: ReadonlyBytes): WireMessage {
   const reader = new WireReader(bytes);
   const message = readMessage(reader);
   if (reader.offset !== bytes.length) throw malformed('bytes are left over', reader.offset);
@@ -138,10 +139,10 @@ export function decodeMessage(bytes: Uint8Array): WireMessage {
  * Wire bytes as a transaction; whether signatures, indexes and counts make sense is not looked at.
  * @throws `ERR_INVALID_REQUEST` for bytes that are cut short, go on, or are no transaction.
  */
-export function decodeTransaction(bytes: Uint8Array): WireTransaction {
+export function decodeTransaction(bytes: ReadonlyBytes): WireTransaction {
   const reader = new WireReader(bytes);
   const signatures = reader.list(() => reader.take(SIGNATURE_BYTES));
-  const messageBytes = bytes.subarray(reader.offset);
+  const messageBytes = partOf(bytes, reader.offset);
   return { signatures, message: decodeMessage(messageBytes), messageBytes };
 }
 
@@ -169,7 +170,7 @@ class WireWriter {
     return this;
   }
 
-  put(bytes: Uint8Array): this {
+  put(bytes: ReadonlyBytes): this {
     const at = this.#room(bytes.length);
     scratch.set(bytes, at);
     return this;
@@ -181,12 +182,12 @@ class WireWriter {
     return this.byte(rest);
   }
 
-  indexes(bytes: Uint8Array): this {
+  indexes(bytes: ReadonlyBytes): this {
     return this.length(bytes.length).put(bytes);
   }
 
   finish(): Uint8Array {
-    return scratch.slice(0, this.#length);
+    return copyBytes(partOf(scratch, 0, this.#length));
   }
 }
 
@@ -215,13 +216,13 @@ export function encodeMessage(message: WireMessage): Uint8Array {
 
 /** Wire bytes of signatures and message. */
 export function encodeTransaction(
-  signatures: readonly Uint8Array[],
-  message: WireMessage | Uint8Array,
+  signatures: readonly ReadonlyBytes[],
+  message: WireMessage | ReadonlyBytes,
 ): Uint8Array {
   const writer = new WireWriter().length(signatures.length);
   for (const signature of signatures) writer.put(signature);
-  if (message instanceof Uint8Array) writer.put(message);
-  else writeMessage(writer, message);
+  if ('staticKeys' in message) writeMessage(writer, message);
+  else writer.put(message);
   return writer.finish();
 }
 

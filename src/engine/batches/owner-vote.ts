@@ -16,6 +16,7 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, IssuedVote, VoteKind } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import { base58Encode } from '../../values/base58.js';
+import { sameBytes } from '../../values/bytes.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { hasExpired } from '../expiry.js';
@@ -139,11 +140,9 @@ function checkSignatures({ message, messageBytes, signatures }: WireTransaction)
     throw refuse('it does not carry the signatures that it asks for');
   for (const [index, signature] of signatures.entries()) {
     const signer = message.staticKeys[index];
-    if (signature.every((byte) => byte === 0)) throw refuse(`the signature of ${signer} is missing`);
+    if ([...signature].every((byte) => byte === 0)) throw refuse(`the signature of ${signer} is missing`);
     if (signer === undefined || !verifySignature(signer, messageBytes, signature)) {
       throw refuse(`the signature of ${signer} is wrong`);
     }
   }
 }
-
-const sameBytes = (left: Uint8Array, right: Uint8Array): boolean => Buffer.compare(left, right) === 0;

@@ -1,4 +1,5 @@
 /** What has to be wrong with each account of each instruction to be refused, straight from the tables of squads-v4.md, section 7. */
+
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../../src/chain/programs.js';
 import {
   type AccountLayout,
@@ -10,7 +11,8 @@ import {
   VAULT_BATCH_TRANSACTION,
   VAULT_TRANSACTION,
 } from '../../../src/chain/squads/layouts/accounts.js';
-import { addressFromBytes } from '../../../src/values/address.js';
+import { type Address, addressFromBytes } from '../../../src/values/address.js';
+import { type ReadonlyBytes, readBuffer } from '../../../src/values/bytes.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { type Scene, sceneOf } from './scene.js';
 
@@ -55,6 +57,7 @@ const TABLES: Readonly<Record<string, string>> = {
 };
 
 const elsewhere = addressFromBytes(Buffer.from(sha256('elsewhere'), 'hex'));
+const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111' as Address;
 const PLENTY_LAMPORTS = 1_000_000_000n;
 
 /** Of which account a change is made: its position, and that of the account that the instruction creates. */
@@ -98,14 +101,14 @@ function withAnotherBump(scene: Scene, { index }: Place): void {
     const value = decodeAccount(layout, data);
     if (value === undefined) continue;
     const changed = encodeAccount(layout, { ...value, bump: value.bump ^ 1 });
-    scene.setState(index, { data: Buffer.concat([changed, data.subarray(changed.length)]) });
+    scene.setState(index, { data: Buffer.concat([changed, readBuffer(data).subarray(changed.length)]) });
   }
 }
 
 const dataIs =
-  (change: (data: Uint8Array) => Uint8Array) =>
+  (change: (data: Buffer) => ReadonlyBytes) =>
   (scene: Scene, { index }: Place): void =>
-    scene.setState(index, { data: change(scene.state(index).data) });
+    scene.setState(index, { data: change(readBuffer(scene.state(index).data)) });
 
 const cutBefore = (scene: Scene, { index }: Place): void => {
   scene.instruction = { ...scene.instruction, accounts: scene.instruction.accounts.slice(0, index) };
@@ -120,13 +123,18 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
       make: (scene, { index }) => scene.accounts.set(scene.account(index).address, null),
     },
     { what: 'a funded wallet', expected: 3007, make: toFundedWallet },
+    ...[SYSTEM_PROGRAM, TOKEN_PROGRAM, CLOCK_SYSVAR].map((address) => ({
+      what: `${address}, which is there without the ledger`,
+      expected: 3007,
+      make: (scene: Scene, { index }: Place) => scene.setAccount(index, { address }),
+    })),
     {
       what: 'of another program',
       expected: 3007,
       make: (scene, { index }) => scene.setState(index, { owner: TOKEN_PROGRAM }),
     },
-    { what: 'shorter than a type mark', expected: 3001, make: dataIs((data) => data.slice(0, 7)) },
-    { what: 'nothing but a type mark', expected: 3003, make: dataIs((data) => data.slice(0, 8)) },
+    { what: 'shorter than a type mark', expected: 3001, make: dataIs((data) => data.subarray(0, 7)) },
+    { what: 'nothing but a type mark', expected: 3003, make: dataIs((data) => data.subarray(0, 8)) },
     {
       what: 'of another type',
       expected: 3002,
@@ -134,7 +142,7 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
         Buffer.concat([data.subarray(0, 7), Uint8Array.of((data[7] ?? 0) ^ 1), data.subarray(8)]),
       ),
     },
-    { what: 'cut short', expected: 3003, make: dataIs((data) => data.slice(0, 20)) },
+    { what: 'cut short', expected: 3003, make: dataIs((data) => data.subarray(0, 20)) },
   ],
   signer: [
     {

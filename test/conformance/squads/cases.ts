@@ -2,6 +2,7 @@
 import { accountCases, type Case } from './account-cases.js';
 import { matrixCases } from './matrix-cases.js';
 import { messageCases } from './message-cases.js';
+import { missingCases } from './missing-cases.js';
 import { specCases } from './spec-cases.js';
 
 /** Every case, ready to be checked. */
@@ -9,5 +10,6 @@ export const allCases = (): readonly Case[] => [
   ...accountCases(),
   ...matrixCases(),
   ...messageCases(),
+  ...missingCases(),
   ...specCases(),
 ];

@@ -1,4 +1,5 @@
 /** Every permission mask, every status of a proposal and every staleness, against what squads-v4.md says of each instruction. */
+
 import {
   type AccountLayout,
   decodeAccount,
@@ -10,6 +11,7 @@ import {
   type Proposal,
   type ProposalStatusKind,
 } from '../../../src/chain/squads/layouts/accounts.js';
+import { readBuffer } from '../../../src/values/bytes.js';
 import type { Case } from './account-cases.js';
 import { type Scene, sceneOf } from './scene.js';
 
@@ -24,7 +26,7 @@ export function rewrite<Value>(
   const value = decodeAccount(layout, data);
   if (value === undefined) throw new Error(`Account ${index} is no ${layout.name}.`);
   const bytes = encodeAccount(layout, change(value));
-  scene.setState(index, { data: Buffer.concat([bytes, data.subarray(bytes.length)]) });
+  scene.setState(index, { data: Buffer.concat([bytes, readBuffer(data).subarray(bytes.length)]) });
 }
 
 const expectEnd = (scene: Scene, expected: number | string): string | null => {

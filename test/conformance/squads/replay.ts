@@ -1,7 +1,15 @@
 /** Runs one vector on a runtime and says, field by field, what differs from what was recorded. */
+
 import type { AccountState } from '../../../src/chain/account.js';
-import type { ExecutionResult, Runtime } from '../../../src/chain/local/runtime/runtime.js';
+import type {
+  AccountSource,
+  ExecutionResult,
+  Runtime,
+  RuntimeClock,
+} from '../../../src/chain/local/runtime/runtime.js';
 import type { Address } from '../../../src/values/address.js';
+import { partOf, type ReadonlyBytes, readBuffer } from '../../../src/values/bytes.js';
+import { LedgerAccounts, misremembered } from '../../support/ledger-accounts.js';
 import { toResult, toState, type Vector, type VectorResult } from './vector.js';
 
 /** A line that counts compute units, which only the real program's metering gives. */
@@ -11,11 +19,11 @@ const SHOWN_BYTES = 16;
 const withoutName = (result: VectorResult): string =>
   JSON.stringify(result, (field, value) => (field === 'name' ? undefined : value));
 
-function differingBytes(expected: Uint8Array, actual: Uint8Array): string | undefined {
+function differingBytes(expected: ReadonlyBytes, actual: ReadonlyBytes): string | undefined {
   if (expected.length !== actual.length) return `length: expected ${expected.length}, got ${actual.length}`;
-  const at = expected.findIndex((byte, index) => byte !== actual[index]);
+  const at = [...expected].findIndex((byte, index) => byte !== actual[index]);
   if (at < 0) return undefined;
-  const show = (bytes: Uint8Array) => Buffer.from(bytes.subarray(at, at + SHOWN_BYTES)).toString('hex');
+  const show = (bytes: ReadonlyBytes) => readBuffer(partOf(bytes, at, at + SHOWN_BYTES)).toString('hex');
   return `data from byte ${at}: expected ${show(expected)}…, got ${show(actual)}…`;
 }
 
@@ -46,14 +54,26 @@ function logDifferences(expected: readonly string[], actual: readonly string[]):
   return [];
 }
 
-/** The accounts of a vector, as a source. */
-export function sourceOf(vector: Vector): { get(address: Address): AccountState | null } {
-  const states = new Map(Object.entries(vector.pre).map(([key, account]) => [key, toState(account)]));
-  return { get: (address) => states.get(address) ?? null };
+/** The accounts of a vector before its transaction, by address. */
+export const statesOf = (vector: Vector): (readonly [Address, AccountState | null])[] =>
+  Object.entries(vector.pre).map(([key, account]) => [key as Address, toState(account)]);
+
+/** Runs a transaction in memory that its sender uses for something else as soon as it has run. */
+export function executeOnce(
+  runtime: Runtime,
+  transaction: Uint8Array,
+  source: AccountSource,
+  clock: RuntimeClock,
+): ExecutionResult {
+  const bytes = Buffer.from(transaction);
+  const result = runtime.execute(bytes, source, clock);
+  bytes.fill(0xff);
+  return result;
 }
 
-export const execute = (runtime: Runtime, vector: Vector): ExecutionResult =>
-  runtime.execute(Uint8Array.from(Buffer.from(vector.transaction, 'base64')), sourceOf(vector), {
+/** Runs the transaction of a vector on accounts, which are those of the vector or at least named like them. */
+export const execute = (runtime: Runtime, vector: Vector, source: AccountSource): ExecutionResult =>
+  executeOnce(runtime, Buffer.from(vector.transaction, 'base64'), source, {
     slot: BigInt(vector.clock.slot),
     epoch: BigInt(vector.clock.epoch),
     unixTimestamp: BigInt(vector.clock.unixTimestamp),
@@ -65,8 +85,9 @@ export const execute = (runtime: Runtime, vector: Vector): ExecutionResult =>
  * @returns one line a difference; none when all is as recorded.
  */
 export function differences(runtime: Runtime, vector: Vector, metered: boolean): readonly string[] {
-  const { error, changes, logs } = execute(runtime, vector);
-  const found: string[] = [];
+  const source = new LedgerAccounts(statesOf(vector));
+  const { error, changes, logs } = execute(runtime, vector, source);
+  const found: string[] = [...source.changedInPlace(), ...misremembered(changes)];
   const [expected, actual] = [withoutName(vector.result), withoutName(toResult(error))];
   if (expected !== actual) found.push(`result: expected ${expected}, got ${actual}`);
   for (const key of new Set([...Object.keys(vector.post), ...changes.keys()])) {

@@ -11,13 +11,14 @@ import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../../src/chain/programs.js';
 import type { AccountMeta, Instruction } from '../../../src/chain/transaction/instruction.js';
 import { decodeTransaction } from '../../../src/chain/transaction/wire.js';
 import type { Address } from '../../../src/values/address.js';
+import { LedgerAccounts, misremembered } from '../../support/ledger-accounts.js';
 import { readVectors, toState, type Vector } from './vector.js';
 
 const FOLDER = 'test/conformance/vectors/squads';
 
 /** What became of a scene. */
 export interface SceneEnd {
-  /** Error number, name of a runtime error, or `ok`. */
+  /** Error number, name of a runtime error, or `ok`; or which accounts were changed in place. */
   readonly end: number | string;
   readonly logs: readonly string[];
   get(address: Address): AccountState | null;
@@ -106,7 +107,8 @@ export class Scene {
   }
 
   run(): SceneEnd {
-    const overlay = new Overlay(this);
+    const accounts = new LedgerAccounts(this.accounts);
+    const overlay = new Overlay(accounts);
     const machine = new Machine({
       vm: machineVm(),
       overlay,
@@ -116,10 +118,11 @@ export class Scene {
     });
     machineVm().setClock(this.clock);
     const stop = machine.run(this.instructions, 1);
+    const spoiled = [...accounts.changedInPlace(), ...misremembered(overlay.changes())];
     return {
-      end: stop === null ? 'ok' : endOf(stop.fault),
+      end: spoiled.length > 0 ? spoiled.join() : stop === null ? 'ok' : endOf(stop.fault),
       logs: machine.logs.lines,
-      get: (address) => (stop === null ? overlay.get(address) : this.get(address)),
+      get: (address) => (stop === null ? overlay : accounts).get(address),
     };
   }
 }

@@ -1,4 +1,5 @@
 /** Single sentences of squads-v4.md that the recorded vectors leave untold, each as a case. */
+
 import { rentExemptLamports } from '../../../src/chain/account.js';
 import { SYSTEM_PROGRAM } from '../../../src/chain/programs.js';
 import {
@@ -9,6 +10,7 @@ import {
 } from '../../../src/chain/squads/layouts/accounts.js';
 import { batchTransactionAddress, transactionAddress } from '../../../src/chain/squads/layouts/addresses.js';
 import type { Address } from '../../../src/values/address.js';
+import { partOf, readBuffer } from '../../../src/values/bytes.js';
 import type { Case } from './account-cases.js';
 import { rewrite } from './matrix-cases.js';
 import { type Scene, type SceneEnd, sceneOf } from './scene.js';
@@ -73,7 +75,7 @@ const soundness: readonly Case[] = [
       `members ${at} and ${at + 1} are equal`,
       'batch-create/ok-first-batch',
       (scene) => {
-        scene.setState(0, { data: Buffer.concat([scene.state(0).data, new Uint8Array(200)]) });
+        scene.setState(0, { data: Buffer.concat([readBuffer(scene.state(0).data), new Uint8Array(200)]) });
         const keys = [...STRANGERS, scene.account(2).address];
         const members = keys
           .toSpliced(at, 0, keys[at] ?? SYSTEM_PROGRAM)
@@ -153,7 +155,7 @@ const enlargement = (lamports: (needed: bigint) => bigint, shorter: number) => (
   const { data } = scene.state(2);
   const full = 70 + 96 * members;
   const resized = new Uint8Array(full - shorter);
-  resized.set(data.subarray(0, Math.min(data.length, resized.length)));
+  resized.set(partOf(data, 0, Math.min(data.length, resized.length)));
   resized.fill(0xee, resized.length - 5);
   scene.setState(2, { data: resized, lamports: lamports(rentExemptLamports(full)) });
 };
@@ -215,7 +217,7 @@ const closing: readonly Case[] = [
     one(
       `proposal ${what}`,
       'accounts-close/batch-ok-executed',
-      (scene) => scene.setState(1, { data: scene.state(1).data.slice(0, length) }),
+      (scene) => scene.setState(1, { data: partOf(scene.state(1).data, 0, length) }),
       ends(expected),
     ),
   ),

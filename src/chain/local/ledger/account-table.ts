@@ -1,5 +1,6 @@
 /** Accounts ⇄ rows, with a memory of what was read; when that memory is stale is decided by the ledger. */
 import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { LedgerDatabase, SqlValue, Statement } from './database.js';
 
@@ -81,8 +82,8 @@ function toState(row: readonly SqlValue[]): AccountState {
   const [lamports, owner, data, executable, rentEpoch] = row;
   return {
     lamports: BigInt(lamports as string),
-    owner: addressFromBytes(owner as Uint8Array),
-    data: data as Uint8Array,
+    owner: addressFromBytes(owner as ReadonlyBytes),
+    data: data as ReadonlyBytes,
     executable: executable === 1,
     rentEpoch: BigInt(rentEpoch as string),
   };

@@ -1,5 +1,6 @@
 /** Which transactions land, and together with which others; what each does to accounts is the runtime's to say. */
 import { invariant } from '../../../errors/flywheel-error.js';
+import { sameBytes } from '../../../values/bytes.js';
 import type { Rejection } from '../../chain.js';
 import type { AccountSource, ExecutionResult, Runtime } from '../runtime/local-runtime.js';
 import { Overlay } from '../runtime/overlay.js';
@@ -62,7 +63,7 @@ export class Admission {
     const overlay = new Overlay(this.#draft);
     const landings: Landing[] = [];
     for (const [index, envelope] of bundle.entries()) {
-      const repeated = landings.some(({ signature }) => Buffer.compare(signature, envelope.signature) === 0);
+      const repeated = landings.some(({ signature }) => sameBytes(signature, envelope.signature));
       const execution =
         repeated || this.#hasLanded(envelope)
           ? refused('AlreadyProcessed')

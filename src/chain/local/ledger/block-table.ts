@@ -1,6 +1,7 @@
 /** The chain of blocks: how a block gets its hash, and which blockhashes are still good. */
 import { hash } from 'node:crypto';
 import { base58Encode } from '../../../values/base58.js';
+import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import { BLOCKHASH_LIFETIME_BLOCKS, type RecentBlockhash } from '../../chain.js';
 import type { LedgerDatabase, SqlValue } from './database.js';
 import { RowWriter } from './row-writer.js';
@@ -9,7 +10,7 @@ import { RowWriter } from './row-writer.js';
 export interface Block {
   readonly height: number;
   /** 32 bytes. */
-  readonly hash: Uint8Array;
+  readonly hash: ReadonlyBytes;
   /** Milliseconds since the Unix epoch; never less than that of the block before. */
   readonly timeMs: number;
 }
@@ -17,10 +18,10 @@ export interface Block {
 const LIFETIME = Number(BLOCKHASH_LIFETIME_BLOCKS);
 const GENESIS_PREFIX = Buffer.from('flywheel genesis');
 
-const sha256 = (parts: readonly Uint8Array[]): Uint8Array => hash('sha256', Buffer.concat(parts), 'buffer');
+const sha256 = (parts: readonly ReadonlyBytes[]): Uint8Array =>
+  hash('sha256', Buffer.concat(parts.map(readBuffer)), 'buffer');
 
-const textKey = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+const textKey = (bytes: ReadonlyBytes): string => readBuffer(bytes).toString('latin1');
 
 function heightBytes(height: number): Uint8Array {
   const bytes = Buffer.alloc(8);
@@ -29,14 +30,14 @@ function heightBytes(height: number): Uint8Array {
 }
 
 /** Block 0 of a chain; the same seed gives the same chain. */
-export const genesisBlock = (seed: Uint8Array, timeMs: number): Block => ({
+export const genesisBlock = (seed: ReadonlyBytes, timeMs: number): Block => ({
   height: 0,
   hash: sha256([GENESIS_PREFIX, seed]),
   timeMs,
 });
 
 /** The block after `previous` that holds the transactions with these signatures. */
-export function nextBlock(previous: Block, signatures: readonly Uint8Array[], timeMs: number): Block {
+export function nextBlock(previous: Block, signatures: readonly ReadonlyBytes[], timeMs: number): Block {
   const height = previous.height + 1;
   return { height, hash: sha256([previous.hash, heightBytes(height), ...signatures]), timeMs };
 }
@@ -73,7 +74,7 @@ export class BlockTable {
   }
 
   /** Can a transaction with this blockhash land in the next block? True for the hashes of the last 150 blocks. */
-  isGood(blockhash: Uint8Array): boolean {
+  isGood(blockhash: ReadonlyBytes): boolean {
     if (this.#recent.size === 0) this.#readRecent();
     const height = this.#recent.get(textKey(blockhash));
     return height !== undefined && this.tip.height + 1 - height <= LIFETIME;
@@ -116,12 +117,12 @@ export class BlockTable {
     const rows = this.#database
       .prepare('SELECT hash, height FROM blocks WHERE height > ? ORDER BY height')
       .all([this.tip.height - LIFETIME]);
-    for (const [bytes, height] of rows) this.#recent.set(textKey(bytes as Uint8Array), Number(height));
+    for (const [bytes, height] of rows) this.#recent.set(textKey(bytes as ReadonlyBytes), Number(height));
   }
 }
 
 const toBlock = ([height, bytes, timeMs]: readonly SqlValue[]): Block => ({
   height: Number(height),
-  hash: bytes as Uint8Array,
+  hash: bytes as ReadonlyBytes,
   timeMs: Number(timeMs),
 });

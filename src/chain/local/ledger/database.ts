@@ -4,10 +4,11 @@ import { resolve } from 'node:path';
 import type Libsql from 'libsql';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { watchFile } from '../../../files/same-file.js';
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 import { ledgerDamaged, ledgerUnavailable, translateStoreError } from './store-errors.js';
 
 /** Values that the ledger stores; amounts beyond 2^53 go as text. */
-export type SqlValue = string | number | Uint8Array | null;
+export type SqlValue = string | number | ReadonlyBytes | null;
 
 /** A prepared statement; parameters and rows are plain lists in the order of the SQL. */
 export interface Statement {

@@ -1,6 +1,7 @@
 /** What one call adds to the ledger before it is committed: blocks, landed transactions, changed accounts. */
 import { invariant } from '../../../errors/flywheel-error.js';
 import type { Address } from '../../../values/address.js';
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { AccountSource, RuntimeClock } from '../runtime/local-runtime.js';
 import { Overlay } from '../runtime/overlay.js';
@@ -19,7 +20,6 @@ export interface LedgerTables {
 const SLOTS_PER_EPOCH = 432_000n;
 const MS_PER_SECOND = 1_000;
 
-/** Reads as the ledger would stand if it were committed now. */
 /** The ledger with what the running call has added; nothing of it is written before {@link flush}. */
 export class LedgerDraft implements AccountSource {
   readonly #tables: LedgerTables;
@@ -48,17 +48,17 @@ export class LedgerDraft implements AccountSource {
   }
 
   /** Can a transaction with this blockhash land in the next block? */
-  isGoodBlockhash(blockhash: Uint8Array): boolean {
+  isGoodBlockhash(blockhash: ReadonlyBytes): boolean {
     return this.#tables.blocks.isGood(blockhash);
   }
 
   /** Tells for a list, in one go, which signatures had landed before this draft. */
-  landedBefore(signatures: readonly Uint8Array[]): SignatureSet {
+  landedBefore(signatures: readonly ReadonlyBytes[]): SignatureSet {
     return this.#tables.transactions.landedAmong(signatures);
   }
 
   /** Has it landed in this draft? */
-  landedHere(signature: Uint8Array): boolean {
+  landedHere(signature: ReadonlyBytes): boolean {
     return this.#landedHere.has(signature);
   }
 

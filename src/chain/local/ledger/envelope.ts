@@ -1,19 +1,20 @@
 /** What the ledger has to know of a transaction before it runs: its name, its blockhash, and whether it is one at all. */
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 import { decodeTransaction, MAX_TRANSACTION_BYTES } from '../../transaction/wire.js';
 
 /** The outside of a transaction. */
 export interface Envelope {
-  readonly wire: Uint8Array;
+  readonly wire: ReadonlyBytes;
   /** The first signature, 64 bytes; empty when there is none. Not checked here. */
-  readonly signature: Uint8Array;
-  readonly blockhash: Uint8Array;
+  readonly signature: ReadonlyBytes;
+  readonly blockhash: ReadonlyBytes;
   /** Why the bytes are no transaction, or `null` if they are one. */
   readonly flaw: string | null;
 }
 
 const NOTHING = new Uint8Array(0);
 
-const flawed = (wire: Uint8Array, flaw: string): Envelope => ({
+const flawed = (wire: ReadonlyBytes, flaw: string): Envelope => ({
   wire,
   signature: NOTHING,
   blockhash: NOTHING,
@@ -21,7 +22,7 @@ const flawed = (wire: Uint8Array, flaw: string): Envelope => ({
 });
 
 /** Reads wire bytes; never throws. */
-export function readEnvelope(wire: Uint8Array): Envelope {
+export function readEnvelope(wire: ReadonlyBytes): Envelope {
   if (wire.length > MAX_TRANSACTION_BYTES) {
     return flawed(
       wire,

@@ -1,6 +1,7 @@
 /** Landed transactions ⇄ rows: what is kept of each, and how they are found by signature. */
 import type { Address } from '../../../values/address.js';
 import { base58Decode } from '../../../values/base58.js';
+import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { Signature, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
@@ -10,8 +11,8 @@ import { RowWriter } from './row-writer.js';
 /** What a transaction did that lands now. */
 export interface Landing {
   /** 64 bytes. */
-  readonly signature: Uint8Array;
-  readonly wire: Uint8Array;
+  readonly signature: ReadonlyBytes;
+  readonly wire: ReadonlyBytes;
   readonly error: TransactionError | null;
   readonly changes: ReadonlyMap<Address, AccountState | null>;
   readonly logs: readonly string[];
@@ -23,18 +24,17 @@ const COLUMNS = ['signature', 'slot', 'position', 'wire', 'error', 'logs', 'fee_
 /** Signatures looked up by one statement. */
 const LOOK_UP_CHUNK = 32;
 
-const textKey = (signature: Uint8Array): string =>
-  Buffer.from(signature.buffer, signature.byteOffset, signature.byteLength).toString('latin1');
+const textKey = (signature: ReadonlyBytes): string => readBuffer(signature).toString('latin1');
 
 /** Signatures as a set; bytes with the same content count as the same. */
 export class SignatureSet {
   readonly #keys = new Set<string>();
 
-  has(signature: Uint8Array): boolean {
+  has(signature: ReadonlyBytes): boolean {
     return this.#keys.has(textKey(signature));
   }
 
-  add(signature: Uint8Array): void {
+  add(signature: ReadonlyBytes): void {
     this.#keys.add(textKey(signature));
   }
 }
@@ -76,7 +76,7 @@ export class TransactionTable {
   }
 
   /** Which of these have landed. */
-  landedAmong(signatures: readonly Uint8Array[]): SignatureSet {
+  landedAmong(signatures: readonly ReadonlyBytes[]): SignatureSet {
     this.#among ??= this.#database.prepare(
       `SELECT signature FROM transactions WHERE signature IN (${Array(LOOK_UP_CHUNK).fill('?').join()})`,
     );
@@ -84,7 +84,7 @@ export class TransactionTable {
     for (let at = 0; at < signatures.length; at += LOOK_UP_CHUNK) {
       const chunk: SqlValue[] = signatures.slice(at, at + LOOK_UP_CHUNK);
       while (chunk.length < LOOK_UP_CHUNK) chunk.push(null);
-      for (const [signature] of this.#among.all(chunk)) landed.add(signature as Uint8Array);
+      for (const [signature] of this.#among.all(chunk)) landed.add(signature as ReadonlyBytes);
     }
     return landed;
   }

@@ -1,4 +1,5 @@
 /** What a transaction may use: compute units and heap, from its compute-budget instructions or by default. */
+import { viewOf } from '../../../values/bytes.js';
 import { COMPUTE_BUDGET_PROGRAM } from '../../programs.js';
 import type { Instruction } from '../../transaction/instruction.js';
 import { DEFAULT_INSTRUCTION_COMPUTE_UNITS, MAX_COMPUTE_UNITS } from '../../transaction/limits.js';
@@ -22,7 +23,7 @@ export function readBudget(instructions: readonly Instruction[]): TransactionBud
   let heapBytes: number | null = null;
   for (const { program, data } of instructions) {
     if (program !== COMPUTE_BUDGET_PROGRAM || data.length < 5) continue;
-    const value = new DataView(data.buffer, data.byteOffset).getUint32(1, true);
+    const value = viewOf(data).getUint32(1, true);
     if (data[0] === SET_COMPUTE_UNIT_LIMIT) computeUnits = value;
     if (data[0] === REQUEST_HEAP_FRAME) heapBytes = value;
   }

@@ -4,6 +4,7 @@
  */
 import type { Address } from '../../../values/address.js';
 import { base58Encode } from '../../../values/base58.js';
+import { copyBytes, type ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
@@ -38,12 +39,12 @@ export interface ExecutionResult {
 
 export interface Runtime {
   /** Runs one transaction over `source`, which is only read. Calls build on each other only through the source. */
-  execute(transaction: Uint8Array, source: AccountSource, clock: RuntimeClock): ExecutionResult;
+  execute(transaction: ReadonlyBytes, source: AccountSource, clock: RuntimeClock): ExecutionResult;
 }
 
 export interface RuntimeOptions {
   /** The real program, loaded into LiteSVM in the place of the native one. */
-  readonly squadsProgram?: Uint8Array;
+  readonly squadsProgram?: ReadonlyBytes;
   /** Programs that run natively, by address. */
   readonly nativePrograms: ReadonlyMap<Address, NativeProgram>;
 }
@@ -60,7 +61,7 @@ const fixture = (owner: Address, lamports: bigint, executable: boolean): Account
   rentEpoch: 0n,
 });
 
-function tryDecode(transaction: Uint8Array): WireTransaction | undefined {
+function tryDecode(transaction: ReadonlyBytes): WireTransaction | undefined {
   try {
     return decodeTransaction(transaction);
   } catch {
@@ -73,7 +74,7 @@ interface Prepared {
   readonly accounts: readonly AccountMeta[];
   readonly source: AccountSource;
   readonly clock: RuntimeClock;
-  readonly signature: Uint8Array;
+  readonly signature: ReadonlyBytes;
 }
 
 const UNKNOWN_ERROR: TransactionError = { kind: 'transaction', error: 'Unknown' };
@@ -96,16 +97,17 @@ class Result implements ExecutionResult {
   readonly logs: readonly string[];
   readonly computeUnits: bigint;
   readonly feeLamports: bigint;
-  readonly #signature: Uint8Array;
+  readonly #signature: ReadonlyBytes;
 
-  constructor(signature: Uint8Array, parts: Omit<ExecutionResult, 'signature'>) {
+  /** @param signature - copied, as it is a part of the sender's bytes. */
+  constructor(signature: ReadonlyBytes, parts: Omit<ExecutionResult, 'signature'>) {
     this.error = parts.error;
     this.landed = parts.landed;
     this.changes = parts.changes;
     this.logs = parts.logs;
     this.computeUnits = parts.computeUnits;
     this.feeLamports = parts.feeLamports;
-    this.#signature = signature;
+    this.#signature = copyBytes(signature);
   }
 
   get signature(): string {
@@ -113,7 +115,7 @@ class Result implements ExecutionResult {
   }
 }
 
-const refused = (error: TransactionError, signature: Uint8Array): ExecutionResult =>
+const refused = (error: TransactionError, signature: ReadonlyBytes): ExecutionResult =>
   new Result(signature, {
     error,
     landed: false,
@@ -140,7 +142,7 @@ export class LocalRuntime implements Runtime {
     this.#vm.setFixture(RUN_PAYER, fixture(SYSTEM_PROGRAM, RUN_PAYER_LAMPORTS, false));
   }
 
-  execute(transaction: Uint8Array, source: AccountSource, clock: RuntimeClock): ExecutionResult {
+  execute(transaction: ReadonlyBytes, source: AccountSource, clock: RuntimeClock): ExecutionResult {
     const wire = tryDecode(transaction);
     const signature = wire?.signatures[0];
     if (wire === undefined || signature === undefined) {
@@ -187,7 +189,7 @@ export class LocalRuntime implements Runtime {
     });
   }
 
-  #failed(signature: Uint8Array, run: VmRun, { payer, after, feeLamports }: Charge): ExecutionResult {
+  #failed(signature: ReadonlyBytes, run: VmRun, { payer, after, feeLamports }: Charge): ExecutionResult {
     return new Result(signature, {
       error: run.error,
       landed: true,

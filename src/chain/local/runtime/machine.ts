@@ -3,6 +3,7 @@
  * LiteSVM. Signatures, fees and the closing rent rule are the runtime's.
  */
 import { type Address, addressFromBytes } from '../../../values/address.js';
+import type { AccountState } from '../../account.js';
 import { COMPUTE_BUDGET_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import { transfer } from '../../system.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
@@ -128,11 +129,18 @@ export class Machine {
       accounts: call.accounts,
       data: call.data,
       unixTimestamp: clock.unixTimestamp,
-      get: (address) => overlay.get(address) ?? EMPTY_ACCOUNT,
+      get: (address) => overlay.get(address) ?? this.#builtIn(address) ?? EMPTY_ACCOUNT,
       set: (address, state) => overlay.set(address, state),
       log: (text) => this.logs.add(`Program log: ${text}`),
       invoke: (calls, derivedSigners) => this.#invoke(call.accounts, calls, derivedSigners, depth + 1),
     };
+  }
+
+  /** What is at an address where the ledger has nothing: a program or sysvar that the machine came with, or `null`. */
+  #builtIn(address: Address): AccountState | null {
+    const { vm, overlay } = this.#parts;
+    vm.load([address], overlay);
+    return vm.peek(address);
   }
 
   /** A call may give away only rights that its caller has, and signatures of addresses that the caller derived. */
@@ -204,9 +212,10 @@ export class Machine {
   }
 
   #keep(address: Address, lent: boolean, systemRan: boolean): void {
-    const { overlay } = this.#parts;
-    const before = overlay.get(address);
-    const after = this.#parts.vm.read(address, systemRan);
+    const { vm, overlay } = this.#parts;
+    // What the run began with: the overlay's state, or where that has nothing, what the machine came with.
+    const before = vm.peek(address);
+    const after = vm.read(address, systemRan);
     if (after === before) return;
     overlay.set(
       address,

@@ -13,6 +13,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   ProgramFailedToComplete: 'Program failed to complete',
   UnsupportedProgramId: 'Unsupported program id',
   UnbalancedInstruction: 'sum of account balances before and after instruction do not match',
+  InvalidInstructionData: 'invalid instruction data',
   InvalidAccountData: 'invalid account data for instruction',
   ReadonlyDataModified: 'instruction modified data of a read-only account',
 };

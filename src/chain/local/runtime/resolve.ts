@@ -1,5 +1,6 @@
 /** Which accounts a transaction names, lookup tables expanded, and with what rights; whether it may run at all LiteSVM decides. */
 import { ADDRESS_LENGTH_BYTES, type Address, addressFromBytes } from '../../../values/address.js';
+import { partOf, type ReadonlyBytes } from '../../../values/bytes.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../../programs.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
 import { isSigner, isWritable, type WireLookup, type WireMessage } from '../../transaction/wire.js';
@@ -46,13 +47,13 @@ const RESERVED: ReadonlySet<string> = new Set([
 ]);
 
 /** Entry `index` of a table's data, or `undefined` behind its end. */
-export function tableEntry(data: Uint8Array, index: number): Address | undefined {
+export function tableEntry(data: ReadonlyBytes, index: number): Address | undefined {
   const start = LOOKUP_TABLE_META_BYTES + index * ADDRESS_LENGTH_BYTES;
-  const bytes = data.subarray(start, start + ADDRESS_LENGTH_BYTES);
+  const bytes = partOf(data, start, start + ADDRESS_LENGTH_BYTES);
   return bytes.length === ADDRESS_LENGTH_BYTES ? addressFromBytes(bytes) : undefined;
 }
 
-function lookUp(lookup: WireLookup, indexes: Uint8Array, source: AccountSource): Address[] {
+function lookUp(lookup: WireLookup, indexes: ReadonlyBytes, source: AccountSource): Address[] {
   const table = source.get(lookup.table);
   if (table?.owner !== ADDRESS_LOOKUP_TABLE_PROGRAM) return [];
   return [...indexes].flatMap((index) => tableEntry(table.data, index) ?? []);

@@ -52,7 +52,9 @@ export const ERROR_NUMBERS = {
 
 export type SquadsError = keyof typeof ERROR_NUMBERS;
 
-const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+/** `batchCreate` as the framework writes it: `batch_create`. */
+export const snakeCase = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /**
  * Ends the instruction with an error of the table, logged as the framework logs it.

@@ -1,5 +1,6 @@
 /** The data of an address lookup table, as a program reads it; a deactivated one reads like any other. */
 import { ADDRESS_LENGTH_BYTES, type Address } from '../../../values/address.js';
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 import { key, option, struct, tryDecode, u8, u32, u64 } from '../../squads/layouts/codec.js';
 import { LOOKUP_TABLE_META_BYTES, tableEntry } from '../runtime/resolve.js';
 
@@ -21,7 +22,7 @@ const meta = struct<{
 });
 
 /** The addresses of an initialised table, or `undefined` for other data. */
-export function readLookupTable(data: Uint8Array): readonly Address[] | undefined {
+export function readLookupTable(data: ReadonlyBytes): readonly Address[] | undefined {
   if (tryDecode(meta, data)?.kind !== INITIALISED) return undefined;
   const bytes = data.length - LOOKUP_TABLE_META_BYTES;
   if (bytes < 0 || bytes % ADDRESS_LENGTH_BYTES !== 0) return undefined;

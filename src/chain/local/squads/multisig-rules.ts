@@ -1,6 +1,7 @@
 /** Who may do what, and when a multisig is sound (squads-v4.md, section 5). */
 import type { Address } from '../../../values/address.js';
 import { addressBytes } from '../../../values/address.js';
+import { compareBytes } from '../../../values/bytes.js';
 import { ALL_PERMISSIONS, type Multisig, PERMISSION, type Proposal } from '../../squads/layouts/accounts.js';
 import type { Rule } from './definition.js';
 
@@ -9,7 +10,7 @@ const MAX_TIME_LOCK_SECONDS = 7_776_000;
 
 /** Order of raw key bytes. */
 export const compareKeys = (left: Address, right: Address): number =>
-  Buffer.compare(addressBytes(left), addressBytes(right));
+  compareBytes(addressBytes(left), addressBytes(right));
 
 /** Is the key in the multisig's list now? */
 export const isMember = ({ members }: Multisig, key: Address): boolean =>

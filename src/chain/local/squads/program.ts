@@ -6,6 +6,7 @@ import {
   type InstructionName,
   instructionName,
 } from '../../squads/layouts/instructions.js';
+import { InstructionFailure } from '../runtime/failure.js';
 import type { Invocation } from '../runtime/invocation.js';
 import { batchAddTransaction } from './batch-add-transaction.js';
 import { batchCreate } from './batch-create.js';
@@ -14,6 +15,7 @@ import { batchAccountsClose, vaultTransactionAccountsClose } from './close-accou
 import { vaultBatchTransactionAccountClose } from './close-batch-transaction.js';
 import type { AnyDefinition } from './definition.js';
 import { fail } from './errors.js';
+import { missingInstruction } from './missing-instructions.js';
 import { multisigCreate, multisigCreateV2 } from './multisig-create.js';
 import { proposalActivate } from './proposal-activate.js';
 import { proposalCreate } from './proposal-create.js';
@@ -41,11 +43,22 @@ const DEFINITIONS: Readonly<Record<InstructionName, AnyDefinition>> = {
   vaultTransactionAccountsClose,
 };
 
+/** Ends an instruction that is none of these: a slip of the caller, or one that only the real program has. */
+function refuse(invocation: Invocation): never {
+  const missing = missingInstruction(invocation.data);
+  if (missing === undefined) fail(invocation, 'InstructionFallbackNotFound');
+  invocation.log(`Instruction: ${missing}`);
+  invocation.log(
+    "This build's native Squads program does not have this instruction; --squads-program FILE runs the program itself.",
+  );
+  throw new InstructionFailure({ error: 'InvalidInstructionData' });
+}
+
 /** Runs one instruction of the program. @throws InstructionFailure */
 export function runSquads(invocation: Invocation): void {
   if (invocation.data.length < IDENTIFIER_BYTES) fail(invocation, 'InstructionMissing');
   const name = instructionName(invocation.data);
-  if (name === undefined) fail(invocation, 'InstructionFallbackNotFound');
+  if (name === undefined) refuse(invocation);
   invocation.log(`Instruction: ${INSTRUCTIONS[name].logName}`);
   const args = decodeArguments(name, invocation.data);
   if (args === undefined) fail(invocation, 'InstructionDidNotDeserialize');

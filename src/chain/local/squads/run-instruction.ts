@@ -1,4 +1,5 @@
 /** Runs any instruction as section 4 of squads-v4.md lays down; what is special to one stands in its definition. */
+import { copyBytes } from '../../../values/bytes.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import { type AccountLayout, hasTypeMark, TYPE_MARK_BYTES } from '../../squads/layouts/accounts.js';
 import { derive } from '../../squads/layouts/addresses.js';
@@ -82,7 +83,7 @@ function writeBack(
   const state = invocation.get(address);
   // What was read and not replaced reads the same as its bytes, so that writing it changes nothing.
   if (readsAs(state.data, value)) return;
-  const data = state.data.slice();
+  const data = copyBytes(state.data);
   data.set(layout.typeMark);
   const fits = tryEncodeInto(layout.fields, value as object, data, TYPE_MARK_BYTES);
   if (!fits) fail(invocation, 'AccountDidNotSerialize', name);

@@ -1,5 +1,6 @@
 /** Runs the message of a vault or batch transaction with the vault as signer (squads-v4.md, section 8). */
 import type { Address } from '../../../values/address.js';
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../../programs.js';
 import { deriveWithBump, SEEDS } from '../../squads/layouts/addresses.js';
 import {
@@ -21,7 +22,7 @@ export interface MessageRun {
   readonly vaultBump: number;
   /** From which the ephemeral signers derive: the vault transaction, or the batch. */
   readonly parent: Address;
-  readonly ephemeralSignerBumps: Uint8Array;
+  readonly ephemeralSignerBumps: ReadonlyBytes;
   readonly protectedAccounts: readonly Address[];
 }
 

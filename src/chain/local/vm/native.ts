@@ -2,9 +2,11 @@
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 
 export interface NativeAccount {
   lamports(): bigint;
+  /** Copied out of the instance at each call. */
   data(): Uint8Array;
   owner(): Uint8Array;
   executable(): boolean;
@@ -35,20 +37,20 @@ export interface NativeSvm {
   setTransactionHistory(capacity: bigint): void;
   setLogBytesLimit(limit?: bigint): void;
   setClock(clock: object): void;
-  setAccount(address: Uint8Array, account: NativeAccount): void;
-  getAccount(address: Uint8Array): NativeAccount | null;
-  getBalance(address: Uint8Array): bigint | null;
-  addProgram(address: Uint8Array, program: Uint8Array): void;
+  setAccount(address: ReadonlyBytes, account: NativeAccount): void;
+  getAccount(address: ReadonlyBytes): NativeAccount | null;
+  getBalance(address: ReadonlyBytes): bigint | null;
+  addProgram(address: ReadonlyBytes, program: ReadonlyBytes): void;
   /** Takes legacy and versioned bytes alike. Ends the process on bytes that are no transaction. */
-  sendVersionedTransaction(transaction: Uint8Array): NativeMetadata | NativeFailure;
+  sendVersionedTransaction(transaction: ReadonlyBytes): NativeMetadata | NativeFailure;
 }
 
 export interface NativeModule {
   LiteSvm: new () => NativeSvm;
   Account: new (
     lamports: bigint,
-    data: Uint8Array,
-    owner: Uint8Array,
+    data: ReadonlyBytes,
+    owner: ReadonlyBytes,
     executable: boolean,
     rentEpoch: bigint,
   ) => NativeAccount;

@@ -1,5 +1,6 @@
 /** One LiteSVM instance that holds whatever accounts the next run needs; where they come from and what becomes of them is the caller's. */
 import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
+import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../programs.js';
@@ -55,9 +56,6 @@ export const LOG_BYTES_LIMIT = 10_000n;
 /** Programs that give an account away only by closing it, which takes its data: less has to be read back of theirs. */
 const KEEP_OWNER: ReadonlySet<Address> = new Set([TOKEN_PROGRAM, TOKEN_2022_PROGRAM]);
 
-const sameBytes = (left: Uint8Array, right: Uint8Array): boolean =>
-  left.length === right.length && Buffer.compare(left, right) === 0;
-
 /** LiteSVM with a memory of which version of each account it holds; a state object is a version, as it is never changed in place. */
 export class Vm {
   readonly #native: NativeModule;
@@ -65,7 +63,7 @@ export class Vm {
   readonly #gone: NativeAccount;
   /** What the instance holds, for every address ever loaded. */
   readonly #held = new Map<Address, AccountState | null>();
-  /** Programs and sysvars the instance came with: where the source has nothing, they stay. */
+  /** Programs and sysvars the instance came with, as they were when first met: where the source has nothing, they stay. */
   readonly #builtIn = new Map<Address, AccountState>();
   #clock: RuntimeClock | null = null;
   #verifies = true;
@@ -80,7 +78,7 @@ export class Vm {
   }
 
   /** Puts a program there for good. @throws what LiteSVM throws for bytes that are no program. */
-  addProgram(address: Address, program: Uint8Array): void {
+  addProgram(address: Address, program: ReadonlyBytes): void {
     this.#svm.addProgram(addressBytes(address), program);
   }
 
@@ -110,9 +108,7 @@ export class Vm {
   /** The account as the instance knows it, programs and sysvars it came with included. */
   peek(address: Address): AccountState | null {
     const held = this.#held.get(address);
-    if (held !== undefined) return held;
-    const native = this.#svm.getAccount(addressBytes(address));
-    return native === null ? null : fromNative(native);
+    return held === undefined ? this.#current(address) : held;
   }
 
   /**
@@ -141,7 +137,7 @@ export class Vm {
 
   /** Runs a transaction that has been found well-formed; accounts are committed inside the instance only. */
   send(
-    transaction: Uint8Array,
+    transaction: ReadonlyBytes,
     options: { readonly verifySignatures: boolean; readonly limitLogs: boolean },
   ): VmRun {
     if (this.#verifies !== options.verifySignatures) this.#svm.setSigverify(options.verifySignatures);
@@ -184,10 +180,14 @@ export class Vm {
     this.#held.set(address, wanted);
   }
 
+  #current(address: Address): AccountState | null {
+    const native = this.#svm.getAccount(addressBytes(address));
+    return native === null ? null : fromNative(native);
+  }
+
   /** Notes what the instance itself has at an address that is loaded for the first time. */
   #meet(address: Address): void {
-    const native = this.#svm.getAccount(addressBytes(address));
-    const state = native === null ? null : fromNative(native);
+    const state = this.#builtIn.get(address) ?? this.#current(address);
     if (state !== null) this.#builtIn.set(address, state);
     this.#held.set(address, state);
   }
@@ -213,7 +213,6 @@ export class Vm {
       if (held !== builtIn) this.#set(address, builtIn);
     }
     this.#held.clear();
-    this.#builtIn.clear();
   }
 }
 

@@ -1,5 +1,6 @@
 /** Instructions that make, fill, run and close a batch (squads-v4.md, sections 7.2, 7.4, 7.10, 7.12 and 7.13). */
 import type { Address } from '../../../values/address.js';
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import {
   type AccountMeta,
@@ -50,7 +51,7 @@ export interface BatchAddInput extends BatchRef {
   readonly member: Address;
   readonly rentPayer: Address;
   /** In argument form, as `vaultMessage` makes it. */
-  readonly message: Uint8Array;
+  readonly message: ReadonlyBytes;
 }
 
 /** Appends a transaction to a batch whose proposal is a draft. */

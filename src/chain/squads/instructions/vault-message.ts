@@ -1,5 +1,6 @@
 /** Instructions ⇄ the inner message that a vault runs (squads-v4.md, section 3); no lookup tables. */
 import type { Address } from '../../../values/address.js';
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { Instruction } from '../../transaction/instruction.js';
 import { orderMessageKeys } from '../../transaction/message-keys.js';
 import { encode, tryDecode } from '../layouts/codec.js';
@@ -37,7 +38,7 @@ export const vaultMessage = (vault: Address, instructions: readonly Instruction[
   encode(argumentMessage, vaultInnerMessage(vault, instructions));
 
 /** Bytes in argument form as a message, or `undefined` if malformed. */
-export const decodeVaultMessage = (bytes: Uint8Array): InnerMessage | undefined =>
+export const decodeVaultMessage = (bytes: ReadonlyBytes): InnerMessage | undefined =>
   tryDecode(argumentMessage, bytes);
 
 /**

@@ -1,5 +1,6 @@
 /** What the accounts of Squads v4 hold, byte by byte (squads-v4.md, section 2). */
 import type { Address } from '../../../values/address.js';
+import { partOf, type ReadonlyBytes, readBuffer, sameBytes } from '../../../values/bytes.js';
 import {
   type ByteReader,
   type ByteWriter,
@@ -138,7 +139,7 @@ export type ProgramConfig = CodecValue<typeof programConfigFields>;
 export interface AccountLayout<Value> {
   readonly name: string;
   /** First 8 bytes of SHA-256 of `account:<Type>`. */
-  readonly typeMark: Uint8Array;
+  readonly typeMark: ReadonlyBytes;
   readonly fields: Codec<Value>;
 }
 
@@ -173,13 +174,13 @@ export const ACCOUNT_SIZE = {
 } as const;
 
 /** Does the data begin with the mark of this kind? */
-export const hasTypeMark = (kind: Pick<AccountLayout<never>, 'typeMark'>, data: Uint8Array): boolean =>
-  data.length >= TYPE_MARK_BYTES && kind.typeMark.every((byte, at) => data[at] === byte);
+export const hasTypeMark = (kind: Pick<AccountLayout<never>, 'typeMark'>, data: ReadonlyBytes): boolean =>
+  data.length >= TYPE_MARK_BYTES && sameBytes(partOf(data, 0, TYPE_MARK_BYTES), kind.typeMark);
 
 /** The account's value, or `undefined` when the data is of another kind or malformed; bytes behind it are ignored. */
-export const decodeAccount = <Value>(kind: AccountLayout<Value>, data: Uint8Array): Value | undefined =>
+export const decodeAccount = <Value>(kind: AccountLayout<Value>, data: ReadonlyBytes): Value | undefined =>
   hasTypeMark(kind, data) ? tryDecode(kind.fields, data, TYPE_MARK_BYTES) : undefined;
 
 /** The account's bytes: type mark and value, no room behind. */
 export const encodeAccount = <Value>(kind: AccountLayout<Value>, value: Value): Uint8Array =>
-  Buffer.concat([kind.typeMark, encode(kind.fields, value)]);
+  Buffer.concat([readBuffer(kind.typeMark), encode(kind.fields, value)]);

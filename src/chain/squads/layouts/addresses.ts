@@ -1,6 +1,7 @@
 /** The program-derived addresses of Squads v4 (squads-v4.md, section 1), and how any such address is found. */
 import { createHash } from 'node:crypto';
 import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
+import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import { ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM } from '../../programs.js';
 import { isOnCurve } from './curve.js';
 
@@ -18,7 +19,7 @@ const MARKER = Buffer.from('ProgramDerivedAddress', 'ascii');
 export interface Seeds {
   /** Different for different seeds. */
   readonly name: string;
-  readonly parts: () => readonly Uint8Array[];
+  readonly parts: () => readonly ReadonlyBytes[];
 }
 
 const canonical = new Map<string, DerivedAddress>();
@@ -30,10 +31,14 @@ function remember<Value>(cache: Map<string, Value>, name: string, value: Value):
   return value;
 }
 
-function hashSeeds(parts: readonly Uint8Array[], bump: number, program: Address): Uint8Array {
+function hashSeeds(parts: readonly ReadonlyBytes[], bump: number, program: Address): Uint8Array {
   const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return hash.update(Uint8Array.of(bump)).update(addressBytes(program)).update(MARKER).digest();
+  for (const part of parts) hash.update(readBuffer(part));
+  return hash
+    .update(Uint8Array.of(bump))
+    .update(readBuffer(addressBytes(program)))
+    .update(MARKER)
+    .digest();
 }
 
 /** The address of these seeds with a given bump, or `null` when it lies on the curve and so is none. */
@@ -81,7 +86,7 @@ function u64(value: bigint): Uint8Array {
 
 const PREFIX = text('multisig');
 
-const transactionParts = (multisig: Address, index: bigint): readonly Uint8Array[] => [
+const transactionParts = (multisig: Address, index: bigint): readonly ReadonlyBytes[] => [
   PREFIX,
   addressBytes(multisig),
   text('transaction'),

@@ -5,6 +5,14 @@ import {
   addressBytes,
   addressFromBytes,
 } from '../../../values/address.js';
+import {
+  type ByteView,
+  copyBytes,
+  partOf,
+  type ReadonlyBytes,
+  readBuffer,
+  viewOf,
+} from '../../../values/bytes.js';
 
 /** Why bytes are not what a layout says. Caught by whoever decodes, never shown as it is. */
 export class LayoutError extends Error {
@@ -13,14 +21,14 @@ export class LayoutError extends Error {
 
 /** Walks over bytes; running out of them is a {@link LayoutError}. */
 export class ByteReader {
-  readonly #view: DataView;
+  readonly #view: ByteView;
   #offset: number;
 
   constructor(
-    readonly bytes: Uint8Array,
+    readonly bytes: ReadonlyBytes,
     offset = 0,
   ) {
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#view = viewOf(bytes);
     this.#offset = offset;
   }
 
@@ -41,9 +49,9 @@ export class ByteReader {
   }
 
   /** A view of the next `count` bytes, not a copy. */
-  take(count: number): Uint8Array {
+  take(count: number): ReadonlyBytes {
     const start = this.#skip(count);
-    return this.bytes.subarray(start, start + count);
+    return partOf(this.bytes, start, start + count);
   }
 
   u8(): number {
@@ -95,7 +103,7 @@ export class ByteWriter {
     return start;
   }
 
-  put(bytes: Uint8Array): void {
+  put(bytes: ReadonlyBytes): void {
     const start = this.#grow(bytes.length);
     this.#buffer.set(bytes, start);
   }
@@ -126,7 +134,7 @@ export class ByteWriter {
   }
 
   finish(): Uint8Array {
-    return this.#buffer.slice(0, this.#length);
+    return copyBytes(partOf(this.#buffer, 0, this.#length));
   }
 }
 
@@ -185,8 +193,8 @@ export const vec = <Value>(count: Codec<number>, inner: Codec<Value>): Codec<rea
 });
 
 /** A count, then that many bytes, copied. */
-export const blob = (count: Codec<number>): Codec<Uint8Array> => ({
-  read: (r) => r.take(count.read(r)).slice(),
+export const blob = (count: Codec<number>): Codec<ReadonlyBytes> => ({
+  read: (r) => copyBytes(r.take(count.read(r))),
   write: (w, bytes) => {
     count.write(w, bytes.length);
     w.put(bytes);
@@ -194,8 +202,8 @@ export const blob = (count: Codec<number>): Codec<Uint8Array> => ({
 });
 
 /** Exactly `size` bytes, copied. */
-export const fixed = (size: number): Codec<Uint8Array> => ({
-  read: (r) => r.take(size).slice(),
+export const fixed = (size: number): Codec<ReadonlyBytes> => ({
+  read: (r) => copyBytes(r.take(size)),
   write: (w, bytes) => w.put(bytes),
 });
 
@@ -204,7 +212,7 @@ export const text: Codec<string> = {
   read: (r) => {
     const bytes = r.take(r.u32());
     try {
-      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readBuffer(bytes));
     } catch {
       throw new LayoutError('text is not UTF-8');
     }
@@ -255,7 +263,7 @@ export function tryEncodeInto<Value>(
 }
 
 /** The value at the start of `bytes`, or `undefined` when they are not of this layout; bytes behind it are ignored. */
-export function tryDecode<Value>(codec: Codec<Value>, bytes: Uint8Array, offset = 0): Value | undefined {
+export function tryDecode<Value>(codec: Codec<Value>, bytes: ReadonlyBytes, offset = 0): Value | undefined {
   try {
     return codec.read(new ByteReader(bytes, offset));
   } catch (error) {

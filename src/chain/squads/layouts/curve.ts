@@ -1,4 +1,5 @@
 /** Is a 32-byte value a point of ed25519? Program-derived addresses are exactly those that are not. */
+import { copyBytes, type ReadonlyBytes } from '../../../values/bytes.js';
 
 /** Field prime 2^255 − 19 and the curve's constant −121665/121666 (RFC 8032, section 5.1). */
 const P = 57896044618658097711785492504343953926634992332820282019728792003956564819949n;
@@ -32,8 +33,8 @@ function eulerCriterion(value: bigint): bigint {
  * prime is reduced, and x² = (y² − 1) / (d·y² + 1) must have a root. The denominator is never 0, so the quotient is a square
  * exactly if the product is.
  */
-export function isOnCurve(bytes: Uint8Array): boolean {
-  const bigEndian = Buffer.from(bytes).reverse();
+export function isOnCurve(bytes: ReadonlyBytes): boolean {
+  const bigEndian = Buffer.from(copyBytes(bytes).buffer).reverse();
   bigEndian[0] = bigEndian.readUInt8(0) & 0x7f;
   const y = BigInt(`0x${bigEndian.toString('hex')}`) % P;
   const ySquared = (y * y) % P;

@@ -1,5 +1,6 @@
 /** The instructions of Squads v4 that this project knows: identifiers and arguments (squads-v4.md, section 7). */
 import type { Address } from '../../../values/address.js';
+import { partOf, type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import { type Member, memberCodec } from './accounts.js';
 import {
   blob,
@@ -40,7 +41,7 @@ export interface ArgumentsByName {
   batchCreate: MemoOnly & { readonly vaultIndex: number };
   proposalCreate: { readonly transactionIndex: bigint; readonly draft: boolean };
   /** `message` is a message in its argument form; bytes behind it are accepted. */
-  batchAddTransaction: { readonly ephemeralSigners: number; readonly message: Uint8Array };
+  batchAddTransaction: { readonly ephemeralSigners: number; readonly message: ReadonlyBytes };
   proposalActivate: NoArguments;
   proposalApprove: MemoOnly;
   proposalReject: MemoOnly;
@@ -50,7 +51,7 @@ export interface ArgumentsByName {
   vaultTransactionCreate: MemoOnly & {
     readonly vaultIndex: number;
     readonly ephemeralSigners: number;
-    readonly message: Uint8Array;
+    readonly message: ReadonlyBytes;
   };
   vaultTransactionExecute: NoArguments;
   vaultBatchTransactionAccountClose: NoArguments;
@@ -89,7 +90,7 @@ const vaultTransactionCreate = struct<ArgumentsByName['vaultTransactionCreate']>
 export interface InstructionLayout<Arguments> {
   readonly logName: string;
   /** First 8 bytes of SHA-256 of `global:<snake_case_name>`. */
-  readonly identifier: Uint8Array;
+  readonly identifier: ReadonlyBytes;
   readonly arguments: Codec<Arguments>;
 }
 
@@ -124,7 +125,7 @@ export const INSTRUCTIONS: { readonly [Name in InstructionName]: InstructionLayo
     vaultTransactionAccountsClose: layout('VaultTransactionAccountsClose', 'c447bbb00223aaa5', none),
   };
 
-const asText = (identifier: Uint8Array): string => Buffer.from(identifier).toString('latin1');
+const asText = (identifier: ReadonlyBytes): string => readBuffer(identifier).toString('latin1');
 
 const NAMES: ReadonlyMap<string, InstructionName> = new Map(
   (Object.keys(INSTRUCTIONS) as InstructionName[]).map((name) => [
@@ -134,8 +135,8 @@ const NAMES: ReadonlyMap<string, InstructionName> = new Map(
 );
 
 /** Which instruction the data begins with, or `undefined` when none of these. */
-export const instructionName = (data: Uint8Array): InstructionName | undefined =>
-  NAMES.get(asText(data.subarray(0, IDENTIFIER_BYTES)));
+export const instructionName = (data: ReadonlyBytes): InstructionName | undefined =>
+  NAMES.get(asText(partOf(data, 0, IDENTIFIER_BYTES)));
 
 /** The data of an instruction. */
 export function encodeInstruction<Name extends InstructionName>(
@@ -143,13 +144,13 @@ export function encodeInstruction<Name extends InstructionName>(
   values: InstructionArguments<Name>,
 ): Uint8Array {
   const { identifier, arguments: codec } = INSTRUCTIONS[name];
-  return Buffer.concat([identifier, encode(codec, values)]);
+  return Buffer.concat([readBuffer(identifier), encode(codec, values)]);
 }
 
 /** The arguments behind the identifier, or `undefined` when they are malformed; bytes behind them are ignored. */
 export function decodeArguments<Name extends InstructionName>(
   name: Name,
-  data: Uint8Array,
+  data: ReadonlyBytes,
 ): InstructionArguments<Name> | undefined {
   const codec = INSTRUCTIONS[name].arguments;
   return tryDecode(codec, data, IDENTIFIER_BYTES);

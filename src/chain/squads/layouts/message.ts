@@ -1,19 +1,20 @@
 /** The inner message of a vault or batch transaction in its two encodings (squads-v4.md, section 3), and what its numbers mean. */
 import type { Address } from '../../../values/address.js';
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 import { blob, type Codec, key, struct, u8, u16, u32, vec } from './codec.js';
 
 export interface InnerInstruction {
   /** Position of the program in the index space: static keys, writable lookups, readonly lookups. */
   readonly programIndex: number;
   /** One index a byte, in the same space. */
-  readonly accountIndexes: Uint8Array;
-  readonly data: Uint8Array;
+  readonly accountIndexes: ReadonlyBytes;
+  readonly data: ReadonlyBytes;
 }
 
 export interface InnerLookup {
   readonly table: Address;
-  readonly writableIndexes: Uint8Array;
-  readonly readonlyIndexes: Uint8Array;
+  readonly writableIndexes: ReadonlyBytes;
+  readonly readonlyIndexes: ReadonlyBytes;
 }
 
 export interface InnerMessage {
@@ -81,7 +82,7 @@ export function isWellFormed(message: InnerMessage): boolean {
   const total = keys.length + lookedUpCount(message);
   return instructions.every(
     ({ programIndex, accountIndexes }) =>
-      programIndex < total && accountIndexes.every((index) => index < total),
+      programIndex < total && [...accountIndexes].every((index) => index < total),
   );
 }
 

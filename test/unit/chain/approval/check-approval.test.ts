@@ -220,7 +220,7 @@ const ATTACKS: readonly (readonly [string, () => Uint8Array, string])[] = [
     () => issue([withData(Uint8Array.from([...approve.data, 1]))]),
     'more than it needs',
   ],
-  ['cut data', () => issue([withData(approve.data.subarray(0, 8))]), 'more than it needs'],
+  ['cut data', () => issue([withData(Uint8Array.from(approve.data).subarray(0, 8))]), 'more than it needs'],
   [
     'an account too many in the approval',
     () => issue([{ ...approve, accounts: [...approve.accounts, readonlyAccount(namedAddress('extra'))] }]),

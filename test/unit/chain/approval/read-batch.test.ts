@@ -12,6 +12,7 @@ import type { InnerMessage } from '../../../../src/chain/squads/layouts/message.
 import { associatedTokenAddress } from '../../../../src/chain/tokens/addresses.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
 import type { Address } from '../../../../src/values/address.js';
+import { partOf } from '../../../../src/values/bytes.js';
 import { sha256 } from '../../../../src/values/digest.js';
 import { refusal, stranger, withAdded } from '../../../support/batch-checks.js';
 import {
@@ -137,7 +138,10 @@ const ACCOUNTS: readonly (readonly [string, () => Accounts, string])[] = [
   ],
   [
     'a cut transaction',
-    () => withAccount(at.second, { data: accountsOf(batchState()).get(at.second)?.data.subarray(0, 90) }),
+    () =>
+      withAccount(at.second, {
+        data: partOf(accountsOf(batchState()).get(at.second)?.data ?? new Uint8Array(), 0, 90),
+      }),
     'does not hold a VaultBatchTransaction',
   ],
   ['an empty account', () => withAccount(at.batch, { data: new Uint8Array() }), 'does not hold a Batch'],

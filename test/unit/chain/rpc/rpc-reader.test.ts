@@ -16,6 +16,7 @@ import { createKeypairSigner, generateKeypair } from '../../../../src/chain/tran
 import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { base58Encode } from '../../../../src/values/base58.js';
+import { type ReadonlyBytes, readBuffer } from '../../../../src/values/bytes.js';
 import { accountsOf, batchIndex, batchState, multisig } from '../../../support/batch-on-chain.js';
 import { namedAddress } from '../../../support/oracle.js';
 
@@ -59,10 +60,10 @@ async function node(methods: Methods) {
 }
 
 const inContext = (value: unknown, slot = 9) => ({ context: { slot }, value });
-const wireAccount = (data: Uint8Array, owner: string, lamports: number) => ({
+const wireAccount = (data: ReadonlyBytes, owner: string, lamports: number) => ({
   lamports,
   owner,
-  data: [Buffer.from(data).toString('base64'), 'base64'],
+  data: [readBuffer(data).toString('base64'), 'base64'],
   executable: false,
   rentEpoch: 2 ** 64,
   space: data.length,

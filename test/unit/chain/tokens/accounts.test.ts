@@ -97,7 +97,7 @@ describe('decodeMint', () => {
     const data = extended(mintBytes(size), AccountType.Mint, ExtensionType.PermanentDelegate, 32);
     const ours = decodeMint(account(data, TOKEN_2022_PROGRAM));
     expect(ours?.decimals).toBe(9);
-    expect(ours?.extensions).toEqual([{ type: TOKEN_EXTENSION.permanentDelegate, data: Buffer.alloc(32) }]);
+    expect(ours?.extensions).toEqual([{ type: TOKEN_EXTENSION.permanentDelegate, data: new Uint8Array(32) }]);
   });
 
   it('refuses what is no initialized mint', () => {

@@ -86,7 +86,7 @@ describe('initBatch', () => {
     // The owner's signature is the only one that is missing.
     const { signatures, message } = decodeTransaction(Buffer.from(value.proposalApproveTx, 'base64'));
     expect(message.staticKeys.slice(0, 2)).toEqual([test.project.registration.operator, toAddress]);
-    expect(signatures.map((signature) => signature.every((byte) => byte === 0))).toEqual([false, true]);
+    expect(signatures.map((signature) => [...signature].every((byte) => byte === 0))).toEqual([false, true]);
     expect((await test.engine.currentBatch(test.project.call())).value).toMatchObject({ id: batch.id });
   });
 

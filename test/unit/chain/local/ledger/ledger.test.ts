@@ -371,7 +371,7 @@ describe('two connections to one ledger', () => {
 describe('blockhashes of a ledger that was opened anew', () => {
   it('are good for the last 150 blocks and no others', async () => {
     const first = await openLedger(options);
-    const hashes: Uint8Array[] = [first.read(({ blocks }) => blocks.tip.hash)];
+    const hashes = [first.read(({ blocks }) => blocks.tip.hash)];
     for (let block = 0; block < 160; block += 1) {
       first.write((draft) => draft.append([landing(`block ${block}`, 1n)]));
       hashes.push(first.read(({ blocks }) => blocks.tip.hash));

@@ -59,7 +59,7 @@ const seen = ({ error, landed, changes, feeLamports, logs }: ExecutionResult) =>
 describe('running piece by piece', () => {
   it.each([1, 2, 3])('leaves what LiteSVM leaves when it runs the whole transaction (seed %i)', (seed) => {
     const random = new Random(seed);
-    const world = new World(random);
+    const world = new World(random, 10n);
     const runtime = new LocalRuntime({ nativePrograms: new Map([[SQUADS_PROGRAM, () => {}]]) });
     let succeeded = 0;
     for (let count = 0; count < TRANSACTIONS; count += 1) {

@@ -17,10 +17,12 @@ import {
   writableSigner,
 } from '../../../../../src/chain/transaction/instruction.js';
 import { type Address, addressFromBytes } from '../../../../../src/values/address.js';
+import { base58Encode } from '../../../../../src/values/base58.js';
 import { memo, unitLimit, unitPrice } from '../../../../fuzz/pieces.js';
 import { callNative, Stage, wallet } from './stage.js';
 
 const RENT_OF_WALLET = 890_880n;
+const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111' as Address;
 let stage: Stage;
 
 beforeEach(() => {
@@ -120,6 +122,45 @@ describe('a transaction with native instructions', () => {
       `Program ${SQUADS_PROGRAM} invoke [1]`,
       `Program ${SYSTEM_PROGRAM} invoke [1]`,
     ]);
+  });
+
+  it('changes no built-in account that a call names as writable and leaves as it is', () => {
+    const from = stage.payer.address;
+    stage.program = ({ invoke }) => {
+      invoke([transfer({ from, to: MEMO_PROGRAM, lamports: 0n })], []);
+    };
+    const accounts = [writableSigner(from), writableAccount(MEMO_PROGRAM), readonlyAccount(SYSTEM_PROGRAM)];
+    const result = stage.land([callNative(accounts)]);
+    expect(result.error).toBeNull();
+    expect([...result.changes.keys()]).toEqual([from]);
+  });
+
+  it('is named by its signature, whatever becomes of its bytes afterwards', () => {
+    const bytes = Buffer.from(stage.sign([callNative()]));
+    const signature = base58Encode(bytes.subarray(1, 65));
+    const result = stage.execute(bytes);
+    bytes.fill(0);
+    expect(result.signature).toBe(signature);
+  });
+
+  it('shows the native program what the machine came with, and nothing where nothing is', () => {
+    const owners: string[] = [];
+    const addresses = [SYSTEM_PROGRAM, TOKEN_PROGRAM, CLOCK_SYSVAR, addressFromBytes(randomBytes(32))];
+    stage.program = ({ get }) => {
+      owners.push(...addresses.map((address) => `${get(address).owner} ${get(address).lamports > 0n}`));
+    };
+    const nobody = stage.signer(RENT_OF_WALLET).address;
+    stage.land([callNative([...addresses, nobody].map(readonlyAccount))]);
+    stage.accounts.delete(nobody);
+    addresses.push(nobody);
+    stage.land([callNative(addresses.map(readonlyAccount))]);
+    const existing = [
+      'NativeLoader1111111111111111111111111111111 true',
+      'BPFLoaderUpgradeab1e11111111111111111111111 true',
+      'Sysvar1111111111111111111111111111111111111 true',
+      `${SYSTEM_PROGRAM} false`,
+    ];
+    expect(owners).toEqual([...existing, ...existing, `${SYSTEM_PROGRAM} false`]);
   });
 
   it('drops everything but the fee when the native program fails', () => {

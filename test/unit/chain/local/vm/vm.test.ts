@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { compileRun } from '../../../../../src/chain/local/runtime/call-group.js';
 import { transactionError } from '../../../../../src/chain/local/vm/errors.js';
 import { loadNative, nativePackageNames } from '../../../../../src/chain/local/vm/native.js';
+import { Vm } from '../../../../../src/chain/local/vm/vm.js';
+import { MEMO_PROGRAM } from '../../../../../src/chain/programs.js';
+import { transfer } from '../../../../../src/chain/system.js';
+import type { Address } from '../../../../../src/values/address.js';
+import { namedSigner } from '../../../../support/chain.js';
+import { namedAddress } from '../../../../support/oracle.js';
+import { CLOCK, wallet } from '../runtime/stage.js';
 
 describe('loadNative', () => {
   it.each([
@@ -23,6 +31,28 @@ describe('loadNative', () => {
 
   it('loads the build of this machine', () => {
     expect(loadNative().LiteSvm).toBeTypeOf('function');
+  });
+});
+
+describe('Vm', () => {
+  it('has the same built-in account again after it has forgotten everything', () => {
+    const vm = new Vm(loadNative());
+    const payer = namedSigner('payer').address;
+    const source = { get: (address: Address) => (address === payer ? wallet(1_000_000_000n) : null) };
+    vm.setClock(CLOCK);
+    vm.load([payer, MEMO_PROGRAM], source);
+    const before = vm.peek(MEMO_PROGRAM);
+    expect(before).toMatchObject({ executable: true, rentEpoch: 0n });
+    const { bytes } = compileRun(payer, [transfer({ from: payer, to: MEMO_PROGRAM, lamports: 0n })]);
+    expect(vm.send(bytes, { verifySignatures: false, limitLogs: false }).error).toBeNull();
+    expect(vm.read(MEMO_PROGRAM, true)).toBe(before);
+
+    vm.load(
+      Array.from({ length: 4_100 }, (_, index) => namedAddress(`account ${index}`)),
+      source,
+    );
+    vm.load([MEMO_PROGRAM], source);
+    expect(vm.peek(MEMO_PROGRAM)).toEqual(before);
   });
 });
 

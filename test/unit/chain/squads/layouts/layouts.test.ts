@@ -28,6 +28,7 @@ import {
   storedMessageSize,
 } from '../../../../../src/chain/squads/layouts/message.js';
 import { type Address, addressBytes } from '../../../../../src/values/address.js';
+import { type ReadonlyBytes, readBuffer } from '../../../../../src/values/bytes.js';
 import { sha256 } from '../../../../../src/values/digest.js';
 import { readVectors } from '../../../../conformance/squads/vector.js';
 import { Random } from '../../../../fuzz/random.js';
@@ -40,12 +41,12 @@ const plain = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? String(part) : part)));
 
 /** Data of every recorded account of a kind, each once. */
-const recorded = (layout: { readonly typeMark: Uint8Array }): Uint8Array[] => {
+const recorded = (layout: { readonly typeMark: ReadonlyBytes }): Uint8Array[] => {
   const found = new Map<string, Uint8Array>();
   for (const { pre, post } of vectors) {
     for (const account of [...Object.values(pre), ...Object.values(post)]) {
       const data = Buffer.from(account?.data ?? '', 'base64');
-      if (data.subarray(0, 8).equals(Buffer.from(layout.typeMark)))
+      if (data.subarray(0, 8).equals(readBuffer(layout.typeMark)))
         found.set(account?.data ?? '', Uint8Array.from(data));
     }
   }
@@ -163,7 +164,7 @@ describe('instruction layouts', () => {
     ['text beyond the data', 'proposalApprove', '01', '05000000616263'],
     ['no arguments at all', 'batchCreate', '', ''],
   ] as const)('refuse %s', (_, name, start, rest) => {
-    const data = Buffer.concat([INSTRUCTIONS[name].identifier, Buffer.from(start + rest, 'hex')]);
+    const data = Buffer.concat([readBuffer(INSTRUCTIONS[name].identifier), Buffer.from(start + rest, 'hex')]);
     expect(decodeArguments(name, data)).toBeUndefined();
   });
 });

@@ -1,0 +1,62 @@
+/** Which instructions the native program takes, and what it says to those that it does not have. */
+import { generated } from '@sqds/multisig';
+import { describe, expect, it } from 'vitest';
+import { createRuntime } from '../../../../../src/chain/local/runtime/runtime.js';
+import { SQUADS_PROGRAM } from '../../../../../src/chain/programs.js';
+import { INSTRUCTIONS, instructionName } from '../../../../../src/chain/squads/layouts/instructions.js';
+import { compileLegacyMessage, signTransaction } from '../../../../../src/chain/transaction/compile.js';
+import { namedSigner } from '../../../../support/chain.js';
+import { CLOCK, NO_BLOCKHASH, wallet } from '../runtime/stage.js';
+
+const SUFFIX = 'InstructionDiscriminator';
+/** Every instruction that the public client knows, with the bytes that its data begins with. */
+const known = Object.entries(generated).flatMap(([name, value]) =>
+  name.endsWith(SUFFIX) ? [[name.slice(0, -SUFFIX.length), Uint8Array.from(value as number[])] as const] : [],
+);
+const missing = known.filter(([name]) => !(name in INSTRUCTIONS));
+const present = known.filter(([name]) => name in INSTRUCTIONS);
+
+const runtime = createRuntime();
+const payer = namedSigner('payer');
+
+/** Calls the program with nothing but an identifier. */
+function call(data: Uint8Array) {
+  const message = compileLegacyMessage({
+    payer: payer.address,
+    instructions: [{ program: SQUADS_PROGRAM, accounts: [], data }],
+    blockhash: NO_BLOCKHASH,
+  });
+  const accounts = new Map([[payer.address, wallet(1_000_000_000n)]]);
+  const source = { get: (address: typeof payer.address) => accounts.get(address) ?? null };
+  return runtime.execute(signTransaction(message, [payer]).bytes, source, CLOCK);
+}
+
+describe('the native Squads program', () => {
+  it('has 16 of the 36 instructions, and knows the rest by name', () => {
+    expect([present.length, missing.length]).toEqual([16, 20]);
+  });
+
+  it.each(present)('takes %s', (name, identifier) => {
+    expect(instructionName(identifier)).toBe(name);
+    const { logs } = call(identifier);
+    expect(logs[1]).toBe(`Program log: Instruction: ${name.charAt(0).toUpperCase()}${name.slice(1)}`);
+    expect(logs.join('\n')).not.toContain('--squads-program');
+  });
+
+  it.each(missing)('says that it does not have %s', (name, identifier) => {
+    const { error, logs } = call(identifier);
+    expect(error).toEqual({ kind: 'instruction', index: 0, error: 'InvalidInstructionData' });
+    expect(logs).toEqual([
+      `Program ${SQUADS_PROGRAM} invoke [1]`,
+      `Program log: Instruction: ${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+      "Program log: This build's native Squads program does not have this instruction; --squads-program FILE runs the program itself.",
+      `Program ${SQUADS_PROGRAM} failed: invalid instruction data`,
+    ]);
+  });
+
+  it('knows nothing of any other identifier', () => {
+    const { error, logs } = call(Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8));
+    expect(error).toEqual({ kind: 'instruction', index: 0, custom: 101 });
+    expect(logs.join('\n')).toContain('InstructionFallbackNotFound');
+  });
+});
