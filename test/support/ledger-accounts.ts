@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import type { AccountState } from '../../src/chain/account.js';
 import { AccountTable } from '../../src/chain/local/ledger/account-table.js';
-import { LedgerDatabase } from '../../src/chain/local/ledger/database.js';
 import { prepareSchema } from '../../src/chain/local/ledger/schema.js';
 import type { AccountSource } from '../../src/chain/local/runtime/local-runtime.js';
 import {
@@ -20,6 +19,7 @@ import {
   VAULT_TRANSACTION,
 } from '../../src/chain/squads/layouts/accounts.js';
 import { decodeOnce } from '../../src/chain/squads/layouts/decode-cache.js';
+import { SqliteFile } from '../../src/files/sqlite-file.js';
 import type { Address } from '../../src/values/address.js';
 import { copyBytes, sameBytes } from '../../src/values/bytes.js';
 
@@ -34,7 +34,7 @@ function table(): AccountTable {
   const directory = mkdtempSync(join(tmpdir(), 'flywheel-accounts-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const path = join(directory, 'ledger.db');
-  const database = new LedgerDatabase({ path, readOnly: false }, new Database(path));
+  const database = new SqliteFile({ path, noun: 'ledger', readOnly: false }, new Database(path));
   // Nothing of it outlives the process, so nothing has to reach the disk.
   database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF');
   prepareSchema(database, () => undefined);

@@ -1,8 +1,9 @@
 /** Accounts ⇄ rows, with a memory of what was read; when that memory is stale is decided by the ledger. */
+
+import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
 import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
-import type { LedgerDatabase, SqlValue, Statement } from './database.js';
 
 /** New states by address; `null` for an account that ceased to exist. */
 export type AccountChanges = ReadonlyMap<Address, AccountState | null>;
@@ -14,13 +15,13 @@ const CACHED_DATA_LIMIT_BYTES = 65_536;
 
 /** The table `accounts`. The same object is given for an account until it changes, so the VM sees what it has already. */
 export class AccountTable {
-  readonly #database: LedgerDatabase;
+  readonly #database: SqliteFile;
   readonly #known = new Map<Address, AccountState | null>();
   readonly #select: Statement;
   #insert: Statement | undefined;
   #delete: Statement | undefined;
 
-  constructor(database: LedgerDatabase) {
+  constructor(database: SqliteFile) {
     this.#database = database;
     this.#select = database.prepare(
       'SELECT lamports, owner, data, executable, rent_epoch FROM accounts WHERE address = ?',

@@ -1,9 +1,9 @@
 /** The chain of blocks: how a block gets its hash, and which blockhashes are still good. */
 import { hash } from 'node:crypto';
+import type { SqliteFile, SqlValue } from '../../../files/sqlite-file.js';
 import { base58Encode } from '../../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import { BLOCKHASH_LIFETIME_BLOCKS, type RecentBlockhash } from '../../chain.js';
-import type { LedgerDatabase, SqlValue } from './database.js';
 import { RowWriter } from './row-writer.js';
 
 /** A block; heights stay far below 2^53. */
@@ -44,12 +44,12 @@ export function nextBlock(previous: Block, signatures: readonly ReadonlyBytes[],
 
 /** The table `blocks`, with the blocks in memory whose hash a transaction may still name. */
 export class BlockTable {
-  readonly #database: LedgerDatabase;
+  readonly #database: SqliteFile;
   readonly #recent = new Map<string, number>();
   readonly #writer: RowWriter;
   #tip: Block | undefined;
 
-  constructor(database: LedgerDatabase) {
+  constructor(database: SqliteFile) {
     this.#database = database;
     this.#writer = new RowWriter(database, 'blocks', ['height', 'hash', 'time_ms']);
   }

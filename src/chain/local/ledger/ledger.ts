@@ -1,10 +1,10 @@
 /** The durable ledger: one moment to read, one commit to write, shared safely with other processes. Runs nothing itself. */
 import { randomBytes } from 'node:crypto';
+import { openSqliteFile, type SqliteFile, type Statement } from '../../../files/sqlite-file.js';
 import { base58Encode } from '../../../values/base58.js';
 import type { Clock } from '../../../values/time.js';
 import { AccountTable } from './account-table.js';
 import { BlockTable, genesisBlock } from './block-table.js';
-import { type LedgerDatabase, openDatabase, type Statement } from './database.js';
 import { LedgerDraft, type LedgerTables } from './draft.js';
 import type { GenesisAccounts } from './genesis.js';
 import { isEmptyLedger, prepareSchema } from './schema.js';
@@ -42,7 +42,7 @@ const GENESIS_SEED_BYTES = 32;
 
 /** One connection to the ledger. Its methods run to their end without a pause, so calls in one process never mix. */
 export class Ledger {
-  readonly #database: LedgerDatabase;
+  readonly #database: SqliteFile;
   readonly #tables: LedgerTables;
   readonly #clock: Clock;
   readonly #dataVersion: () => number;
@@ -53,7 +53,7 @@ export class Ledger {
   #seenVersion: number | undefined;
 
   constructor(
-    database: LedgerDatabase,
+    database: SqliteFile,
     tables: LedgerTables,
     { clock, storeRevision = () => 0 }: Pick<LedgerOptions, 'clock' | 'storeRevision'>,
   ) {
@@ -160,8 +160,8 @@ export class Ledger {
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { readOnly = false, create = !readOnly } = options;
-  const inspect = (file: LedgerDatabase): void => void isEmptyLedger(file);
-  const database = await openDatabase({ path: options.path, readOnly, create, inspect });
+  const inspect = (file: SqliteFile): void => void isEmptyLedger(file);
+  const database = await openSqliteFile({ path: options.path, noun: 'ledger', readOnly, create, inspect });
   try {
     prepareSchema(database, () => {
       const { accounts, seed = randomBytes(GENESIS_SEED_BYTES) } = options.genesis;

@@ -1,19 +1,19 @@
 /** Collects rows of one table and inserts many by one statement, which halves what a row costs. */
-import type { LedgerDatabase, SqlValue, Statement } from './database.js';
+import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
 
 /** Rows inserted by one statement; fewer go one by one. */
 const ROWS_PER_STATEMENT = 32;
 
 /** Rows that wait to be written; nothing reaches the table before {@link flush}. */
 export class RowWriter {
-  readonly #database: LedgerDatabase;
+  readonly #database: SqliteFile;
   readonly #insert: string;
   readonly #width: number;
   #values: SqlValue[] = [];
   #one: Statement | undefined;
   #many: Statement | undefined;
 
-  constructor(database: LedgerDatabase, table: string, columns: readonly string[]) {
+  constructor(database: SqliteFile, table: string, columns: readonly string[]) {
     this.#database = database;
     this.#insert = `INSERT INTO ${table} (${columns.join()}) VALUES `;
     this.#width = columns.length;

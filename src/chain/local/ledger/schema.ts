@@ -1,6 +1,7 @@
 /** The tables of the ledger and their version; what a row means is decided by the file of each table. */
-import type { LedgerDatabase } from './database.js';
-import { ledgerUnavailable } from './store-errors.js';
+
+import { fileUnavailable } from '../../../files/sqlite-errors.js';
+import type { SqliteFile } from '../../../files/sqlite-file.js';
 
 /** Rises when an older build could no longer read the file. */
 export const SCHEMA_VERSION = 2;
@@ -29,29 +30,25 @@ PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
 /** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
-export function isEmptyLedger(database: LedgerDatabase): boolean {
+export function isEmptyLedger(database: SqliteFile): boolean {
   const version = database.number('PRAGMA user_version');
   const application = database.number('PRAGMA application_id');
   if (application === APPLICATION_ID && version === SCHEMA_VERSION) return false;
   if (application === APPLICATION_ID && version > SCHEMA_VERSION) {
-    throw ledgerUnavailable(
-      database.path,
+    throw fileUnavailable(
+      database,
       `was written by a newer flywheel (schema ${version}, this one knows ${SCHEMA_VERSION})`,
       { hint: 'Upgrade flywheel, or give another --data-dir.' },
     );
   }
   if (application === APPLICATION_ID) {
-    throw ledgerUnavailable(
-      database.path,
-      'was written by a build of flywheel from before its first release',
-      {
-        hint: 'Give another --data-dir, or wipe this one: `flywheel local reset --yes`.',
-      },
-    );
+    throw fileUnavailable(database, 'was written by a build of flywheel from before its first release', {
+      hint: 'Give another --data-dir, or wipe this one: `flywheel local reset --yes`.',
+    });
   }
   const empty = application === 0 && version === 0 && database.number('PRAGMA page_count') <= 1;
   if (empty && !database.readOnly) return true;
-  throw ledgerUnavailable(database.path, empty ? 'is empty' : 'is not a ledger', {
+  throw fileUnavailable(database, empty ? 'is empty' : 'is not a ledger', {
     hint: 'Run `flywheel local init` in an empty data directory, or give another --data-dir.',
   });
 }
@@ -62,7 +59,7 @@ export function isEmptyLedger(database: LedgerDatabase): boolean {
  * @param fill - writes block 0 and its accounts; runs only for a new file.
  * @throws `ERR_STORE_UNAVAILABLE` for a newer schema or a file of something else.
  */
-export function prepareSchema(database: LedgerDatabase, fill: () => void): void {
+export function prepareSchema(database: SqliteFile, fill: () => void): void {
   if (!isEmptyLedger(database)) return;
   database.write(() => {
     // Another process may have filled it between the look and the lock.

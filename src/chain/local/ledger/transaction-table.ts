@@ -1,11 +1,12 @@
 /** Landed transactions ⇄ rows: what is kept of each, and how they are found by signature. */
+
+import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
 import type { Address } from '../../../values/address.js';
 import { base58Decode } from '../../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { Signature, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
-import type { LedgerDatabase, SqlValue, Statement } from './database.js';
 import { RowWriter } from './row-writer.js';
 
 /** What a transaction did that lands now. */
@@ -41,12 +42,12 @@ export class SignatureSet {
 
 /** The table `transactions`. */
 export class TransactionTable {
-  readonly #database: LedgerDatabase;
+  readonly #database: SqliteFile;
   readonly #writer: RowWriter;
   #among: Statement | undefined;
   #record: Statement | undefined;
 
-  constructor(database: LedgerDatabase) {
+  constructor(database: SqliteFile) {
     this.#database = database;
     this.#writer = new RowWriter(database, 'transactions', COLUMNS);
   }

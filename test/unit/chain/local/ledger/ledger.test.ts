@@ -6,12 +6,12 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
 import { AccountTable } from '../../../../../src/chain/local/ledger/account-table.js';
 import { BlockTable } from '../../../../../src/chain/local/ledger/block-table.js';
-import { type LedgerDatabase, openDatabase } from '../../../../../src/chain/local/ledger/database.js';
 import { Ledger, type LedgerOptions, openLedger } from '../../../../../src/chain/local/ledger/ledger.js';
 import { SCHEMA_VERSION } from '../../../../../src/chain/local/ledger/schema.js';
 import { type Landing, TransactionTable } from '../../../../../src/chain/local/ledger/transaction-table.js';
 import { SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
 import { type FlywheelError, isFlywheelError } from '../../../../../src/errors/flywheel-error.js';
+import { openSqliteFile, type SqliteFile } from '../../../../../src/files/sqlite-file.js';
 import { base58Encode } from '../../../../../src/values/base58.js';
 import {
   chainOptions,
@@ -45,9 +45,10 @@ const landing = (name: string, lamports: bigint, sizeBytes = 0): Landing => ({
 });
 
 /** A ledger together with its connection, to bring about what the operating system otherwise would. */
-async function ledgerWithConnection(options: LedgerOptions): Promise<[Ledger, LedgerDatabase]> {
+async function ledgerWithConnection(options: LedgerOptions): Promise<[Ledger, SqliteFile]> {
   (await openLedger(options)).close();
-  const database = await openDatabase({
+  const database = await openSqliteFile({
+    noun: 'ledger',
     path: options.path,
     readOnly: false,
     create: true,
@@ -158,8 +159,8 @@ describe('openLedger', () => {
   });
 
   it.each([
-    ['text', 'hello, I am not a database. '.repeat(100), 'is damaged or is not a ledger'],
-    ['half a page', 'SQLite format 3\0', 'is damaged or is not a ledger'],
+    ['text', 'hello, I am not a database. '.repeat(100), 'is damaged or is not a database'],
+    ['half a page', 'SQLite format 3\0', 'is damaged or is not a database'],
   ])('refuses a file of %s and leaves it as it is', async (_, content, reason) => {
     writeFileSync(options.path, content);
     const { message } = await unavailable(() => openLedger(options));
@@ -168,7 +169,8 @@ describe('openLedger', () => {
   });
 
   it('refuses a database of something else', async () => {
-    const other = await openDatabase({
+    const other = await openSqliteFile({
+      noun: 'ledger',
       path: options.path,
       readOnly: false,
       create: true,
@@ -270,7 +272,8 @@ describe('Ledger.write', () => {
   it('says when another process keeps the ledger locked, and goes on afterwards', async () => {
     const [ledger, database] = await ledgerWithConnection(options);
     database.exec('PRAGMA busy_timeout = 0');
-    const other = await openDatabase({
+    const other = await openSqliteFile({
+      noun: 'ledger',
       path: options.path,
       readOnly: false,
       create: true,

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../../../../src/chain/local/ledger/database.js';
 import { TREASURY_LAMPORTS } from '../../../../../src/chain/local/ledger/genesis.js';
 import { openLocalChain } from '../../../../../src/chain/local/local-chain.js';
+import { openSqliteFile } from '../../../../../src/files/sqlite-file.js';
 import { systemClock } from '../../../../../src/values/time.js';
 import {
   chainOptions,
@@ -79,7 +79,8 @@ function burn(
 
 /** Reads the whole ledger with plain SQL and checks that its books balance. @returns how many burns it holds. */
 async function audit(promised: readonly string[]): Promise<number> {
-  const database = await openDatabase({
+  const database = await openSqliteFile({
+    noun: 'ledger',
     path: join(directory, 'ledger.db'),
     readOnly: true,
     create: false,

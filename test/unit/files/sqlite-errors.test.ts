@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { translateStoreError } from '../../../../../src/chain/local/ledger/store-errors.js';
-import { FlywheelError } from '../../../../../src/errors/flywheel-error.js';
+import { FlywheelError } from '../../../src/errors/flywheel-error.js';
+import { translateSqliteError } from '../../../src/files/sqlite-errors.js';
 
 const failure = (message: string, fields: object): Error => Object.assign(new Error(message), fields);
 
-describe('translateStoreError', () => {
+describe('translateSqliteError', () => {
   it.each([
     ['a file system that is read-only', failure('', { code: 'EROFS' }), 'is read-only'],
     [
@@ -34,7 +34,7 @@ describe('translateStoreError', () => {
     ],
     ['a table lock', failure('', { code: 'SQLITE_LOCKED', rawCode: 6 }), 'is locked by another process'],
   ])('names the file and the reason of %s', (_, error, reason) => {
-    const translated = translateStoreError('/data/ledger.db', error);
+    const translated = translateSqliteError({ path: '/data/ledger.db', noun: 'ledger' }, error);
     expect(translated).toBeInstanceOf(FlywheelError);
     expect(translated).toMatchObject({
       code: 'ERR_STORE_UNAVAILABLE',
@@ -53,6 +53,6 @@ describe('translateStoreError', () => {
     ['anything else', new RangeError('No.')],
     ['what is no error', 'No.'],
   ])('leaves %s as it is', (_, error) => {
-    expect(translateStoreError('/data/ledger.db', error)).toBe(error);
+    expect(translateSqliteError({ path: '/data/ledger.db', noun: 'ledger' }, error)).toBe(error);
   });
 });

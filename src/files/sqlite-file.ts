@@ -1,13 +1,13 @@
-/** One connection to the ledger's SQLite file: how it is opened, its transactions, its errors; not what is in it. */
+/** One connection to an SQLite file: how it is opened, its transactions, its errors; not what is in it. */
 import { closeSync, openSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type Libsql from 'libsql';
-import { FlywheelError } from '../../../errors/flywheel-error.js';
-import { watchFile } from '../../../files/same-file.js';
-import type { ReadonlyBytes } from '../../../values/bytes.js';
-import { ledgerDamaged, ledgerUnavailable, translateStoreError } from './store-errors.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import type { ReadonlyBytes } from '../values/bytes.js';
+import { watchFile } from './same-file.js';
+import { type FileName, fileDamaged, fileUnavailable, translateSqliteError } from './sqlite-errors.js';
 
-/** Values that the ledger stores; amounts beyond 2^53 go as text. */
+/** Values that a file stores; amounts beyond 2^53 go as text. */
 export type SqlValue = string | number | ReadonlyBytes | null;
 
 /** A prepared statement; parameters and rows are plain lists in the order of the SQL. */
@@ -27,25 +27,29 @@ const READER_PRAGMAS = 'PRAGMA query_only = 1';
 const FILE_MODE = 0o600;
 
 /** Which file, and whether it may be written. */
-export interface DatabaseOptions {
-  readonly path: string;
+export interface SqliteFileOptions extends FileName {
   readonly readOnly: boolean;
   /** Make the file when it is missing. */
   readonly create: boolean;
   /** Looks at the file before anything is written into it. @throws when it must not be touched. */
-  readonly inspect: (database: LedgerDatabase) => void;
+  readonly inspect: (database: SqliteFile) => void;
 }
 
 /** A connection whose every failure names the file. */
-export class LedgerDatabase {
+export class SqliteFile {
   readonly path: string;
+  readonly noun: string;
   readonly readOnly: boolean;
   readonly #connection: Libsql.Database;
   readonly #isSameFile: () => boolean;
   #open = true;
 
-  constructor({ path, readOnly }: { path: string; readOnly: boolean }, connection: Libsql.Database) {
+  constructor(
+    { path, noun, readOnly }: Pick<SqliteFileOptions, 'path' | 'noun' | 'readOnly'>,
+    connection: Libsql.Database,
+  ) {
     this.path = path;
+    this.noun = noun;
     this.readOnly = readOnly;
     this.#connection = connection;
     this.#isSameFile = watchFile(path);
@@ -72,7 +76,7 @@ export class LedgerDatabase {
     try {
       return parse();
     } catch (error) {
-      throw ledgerDamaged(this.path, error);
+      throw fileDamaged(this, error);
     }
   }
 
@@ -81,7 +85,7 @@ export class LedgerDatabase {
     return this.#transaction('BEGIN IMMEDIATE', work);
   }
 
-  /** Runs `work` on one moment of the ledger, without a lock that others would wait for. */
+  /** Runs `work` on one moment of the file, without a lock that others would wait for. */
   read<Result>(work: () => Result): Result {
     return this.#transaction('BEGIN', work);
   }
@@ -95,8 +99,8 @@ export class LedgerDatabase {
   #transaction<Result>(begin: string, work: () => Result): Result {
     return this.#guard(() => {
       if (!this.#isSameFile()) {
-        throw ledgerUnavailable(
-          this.path,
+        throw fileUnavailable(
+          this,
           'has been removed or replaced while it was in use; nothing more is written',
           { hint: 'Stop all flywheel processes before a data directory is wiped or restored.' },
         );
@@ -124,11 +128,11 @@ export class LedgerDatabase {
   }
 
   #guard<Result>(work: () => Result): Result {
-    if (!this.#open) throw new FlywheelError('ERR_INTERNAL', `The ledger ${this.path} is closed.`);
+    if (!this.#open) throw new FlywheelError('ERR_INTERNAL', `The ${this.noun} ${this.path} is closed.`);
     try {
       return work();
     } catch (error) {
-      throw translateStoreError(this.path, error);
+      throw translateSqliteError(this, error);
     }
   }
 }
@@ -141,19 +145,20 @@ function createFile(path: string): void {
  * Opens the file, making it if it is not there.
  * @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used.
  */
-export async function openDatabase(options: DatabaseOptions): Promise<LedgerDatabase> {
+export async function openSqliteFile(options: SqliteFileOptions): Promise<SqliteFile> {
   const path = resolve(options.path);
+  const name = { path, noun: options.noun };
   const { default: Database } = await import('libsql');
   try {
     const size = statSync(path, { throwIfNoEntry: false })?.size;
     if (!options.create && !size) {
-      throw ledgerUnavailable(path, size === 0 ? 'is empty' : 'is missing', {
+      throw fileUnavailable(name, size === 0 ? 'is empty' : 'is missing', {
         hint: 'Restore store.db and ledger.db together from one backup; nothing was written.',
       });
     }
     if (size === undefined) createFile(path);
     const connection = new Database(path);
-    const database = new LedgerDatabase({ path, readOnly: options.readOnly }, connection);
+    const database = new SqliteFile({ ...name, readOnly: options.readOnly }, connection);
     try {
       connection.exec(WAIT_PRAGMA);
       options.inspect(database);
@@ -164,6 +169,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<LedgerData
     }
     return database;
   } catch (error) {
-    throw translateStoreError(path, error);
+    throw translateSqliteError(name, error);
   }
 }

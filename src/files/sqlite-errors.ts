@@ -1,5 +1,12 @@
 /** What a failure of SQLite means to the reader; which statement failed is of no use to anyone. */
-import { FlywheelError, isFlywheelError } from '../../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+
+/** What messages call a file. */
+export interface FileName {
+  readonly path: string;
+  /** What it is: "ledger", "journal". */
+  readonly noun: string;
+}
 
 interface Reason {
   /** Completes the sentence "The ledger FILE …". */
@@ -7,7 +14,7 @@ interface Reason {
   readonly hint: string;
 }
 
-const DAMAGED_HINT = 'Restore the data directory from a copy, or start anew with another one.';
+const DAMAGED_HINT = 'Restore its directory from a copy, or start anew with another one.';
 
 /** Primary result codes of SQLite that a file or its surroundings can bring about. */
 const CODE = {
@@ -33,7 +40,7 @@ const REASONS: ReadonlyMap<number, Reason> = new Map<number, Reason>([
   [CODE.locked, LOCKED],
   [
     CODE.readOnly,
-    { what: 'is read-only', hint: 'Make the file and its directory writable, or give another --data-dir.' },
+    { what: 'is read-only', hint: 'Make the file and its directory writable, or give another directory.' },
   ],
   [
     CODE.permission,
@@ -67,8 +74,8 @@ const REASONS: ReadonlyMap<number, Reason> = new Map<number, Reason>([
   [
     CODE.noDatabase,
     {
-      what: 'is damaged or is not a ledger',
-      hint: 'Restore the data directory from a copy, or give another --data-dir.',
+      what: 'is damaged or is not a database',
+      hint: 'Restore its directory from a copy, or give another one.',
     },
   ],
 ]);
@@ -100,21 +107,21 @@ function primaryCode(error: unknown): number | undefined {
   return number === undefined ? SYSTEM_CODES[named] : Number(number) & PRIMARY_MASK;
 }
 
-/** Builds the error for a ledger file that cannot be used, saying which and why. */
-export const ledgerUnavailable = (
-  path: string,
+/** Builds the error for a file that cannot be used, saying which and why. */
+export const fileUnavailable = (
+  { path, noun }: FileName,
   what: string,
   options: { hint: string; cause?: unknown },
-): FlywheelError => new FlywheelError('ERR_STORE_UNAVAILABLE', `The ledger ${path} ${what}.`, options);
+): FlywheelError => new FlywheelError('ERR_STORE_UNAVAILABLE', `The ${noun} ${path} ${what}.`, options);
 
 /** Builds the error for a row that holds what this house never writes. */
-export const ledgerDamaged = (path: string, cause: unknown): FlywheelError =>
-  ledgerUnavailable(path, 'is damaged', { hint: DAMAGED_HINT, cause });
+export const fileDamaged = (name: FileName, cause: unknown): FlywheelError =>
+  fileUnavailable(name, 'is damaged', { hint: DAMAGED_HINT, cause });
 
 /** A failure of the file as `ERR_STORE_UNAVAILABLE`; any other error, a wrong statement among them, as it came. */
-export function translateStoreError(path: string, error: unknown): unknown {
+export function translateSqliteError(name: FileName, error: unknown): unknown {
   if (isFlywheelError(error)) return error;
   const reason = REASONS.get(primaryCode(error) ?? -1);
   if (reason === undefined) return error;
-  return ledgerUnavailable(path, reason.what, { hint: reason.hint, cause: error });
+  return fileUnavailable(name, reason.what, { hint: reason.hint, cause: error });
 }
