@@ -1,6 +1,7 @@
 /** Asks before something that cannot be undone; where nobody can be asked, silence is a no. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Session } from './command.js';
+import { safeLine } from './output/safe-text.js';
 
 /** Can a question be put to a person? */
 export const canAsk = (session: Session): boolean =>
@@ -18,7 +19,7 @@ export async function requireConsent(session: Session, question: string, without
     });
   }
   session.output.progress.clear();
-  const answer = await session.context.io.prompt(`${question} [y/N] `);
+  const answer = await session.context.io.prompt(`${safeLine(question)} [y/N] `);
   if (answer === null || !/^y(es)?$/i.test(answer.trim()))
     throw new FlywheelError('ERR_DECLINED', 'Declined; nothing was done.');
 }

@@ -1,6 +1,7 @@
 /** `flywheel doctor`: looks whether everything that a command needs is in order. */
 import { EXIT } from '../../errors/exit-codes.js';
 import type { CommandSpec } from '../command.js';
+import { safeLine } from '../output/safe-text.js';
 
 export const command: CommandSpec = {
   details: ['Exits with the number of the first thing that is not in order, else 0. Nothing is changed.'],
@@ -13,8 +14,8 @@ export const command: CommandSpec = {
     const checks = findings.map(({ exit: _exit, ...finding }) => finding);
     session.output.result({ ok: checks.every(({ ok }) => ok), checks }, (style) =>
       checks.flatMap(({ name, ok, detail, hint }) => [
-        `${ok ? style.good('ok  ') : style.bad('fail')} ${name}: ${detail}`,
-        ...(hint === undefined ? [] : [`     ${hint}`]),
+        `${ok ? style.good('ok  ') : style.bad('fail')} ${name}: ${safeLine(detail)}`,
+        ...(hint === undefined ? [] : [`     ${safeLine(hint)}`]),
       ]),
     );
     return findings.find(({ ok }) => !ok)?.exit ?? EXIT.done;

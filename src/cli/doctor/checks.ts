@@ -1,6 +1,5 @@
 /** What `flywheel doctor` looks at. A check never changes anything. */
 import { accessSync, constants, statSync } from 'node:fs';
-import { ERRORS } from '../../errors/codes.js';
 import { EXIT, type ExitCode } from '../../errors/exit-codes.js';
 import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
@@ -34,7 +33,7 @@ async function check(name: string, look: () => string | Promise<string>): Promis
       detail: error.message,
       ...(error.hint === undefined ? {} : { hint: error.hint }),
       error: error.wireCode,
-      exit: ERRORS[error.code].exit,
+      exit: error.exitCode,
     };
   }
 }

@@ -3,7 +3,7 @@ import type { FlywheelError } from '../../errors/flywheel-error.js';
 import type { OutputMode } from '../config/settings.js';
 import type { Io } from '../context.js';
 import type { Style } from './color.js';
-import { safeJson, safeText } from './safe-text.js';
+import { safeJson, safeLine } from './safe-text.js';
 
 /** The error as a JSON value; absent fields are left out. */
 export function errorRecord(error: FlywheelError): Record<string, string | number> {
@@ -22,20 +22,28 @@ export function errorRecord(error: FlywheelError): Record<string, string | numbe
 export function errorLines(error: FlywheelError, style: Style): readonly string[] {
   const { requestId, idempotencyKey } = error.options;
   return [
-    `${style.bad('error:')} ${safeText(error.message)} ${style.dim(`(${error.wireCode})`)}`,
-    ...(error.hint === undefined ? [] : [`${style.bold('hint:')} ${safeText(error.hint)}`]),
-    ...(requestId === undefined ? [] : [`request id: ${safeText(requestId)}`]),
-    ...(idempotencyKey === undefined ? [] : [`idempotency key: ${safeText(idempotencyKey)}`]),
+    `${style.bad('error:')} ${safeLine(error.message)} ${style.dim(`(${safeLine(error.wireCode)})`)}`,
+    ...(error.hint === undefined ? [] : [`${style.bold('hint:')} ${safeLine(error.hint)}`]),
+    ...(requestId === undefined ? [] : [`request id: ${safeLine(requestId)}`]),
+    ...(idempotencyKey === undefined ? [] : [`idempotency key: ${safeLine(idempotencyKey)}`]),
   ];
 }
 
+const MAX_STACKS = 8;
+
 /** Stack and causes, for FLYWHEEL_DEBUG. */
 function debugLines(error: unknown): readonly string[] {
-  const lines: string[] = [];
-  for (let at: unknown = error; at instanceof Error && lines.length < 8; at = at.cause) {
-    lines.push(safeText(at.stack ?? at.message));
-  }
-  return lines;
+  const stacks: (readonly string[])[] = [];
+  for (let at: unknown = error; at instanceof Error && stacks.length < MAX_STACKS; at = at.cause)
+    stacks.push(stackLines(at));
+  return stacks.flat();
+}
+
+/** A stack in its lines; the message at its head is of unknown origin, so that its own line breaks are none. */
+function stackLines({ stack, message }: Error): readonly string[] {
+  const end = stack?.includes(message) === true ? stack.indexOf(message) + message.length : 0;
+  const head = stack === undefined ? message : stack.slice(0, end);
+  return [head, ...(stack ?? '').slice(end).split('\n')].map(safeLine).filter((line) => line !== '');
 }
 
 /** Writes an error to stderr. */

@@ -4,7 +4,7 @@ import type { OutputMode } from '../config/settings.js';
 import type { Io } from '../context.js';
 import type { Style } from './color.js';
 import { createProgress, type Progress } from './progress.js';
-import { safeJson, safeText } from './safe-text.js';
+import { printableLine, safeJson, safeLine } from './safe-text.js';
 
 /** What a command prints through. */
 export interface Output {
@@ -38,16 +38,23 @@ export interface OutputOptions {
   readonly noticeStyle: Style;
 }
 
+/** A warning as it stands on stderr. */
+export const warningLine = (text: string, mode: OutputMode, style: Style): string =>
+  mode === 'human' ? `${style.warn('warning:')} ${safeLine(text)}` : safeJson({ warning: text });
+
+const linesOf = (lines: readonly string[]): string =>
+  lines.map((line) => `${printableLine(line)}\n`).join('');
+
 /** The output of one command run. */
 export function createOutput(io: Io, options: OutputOptions): Output {
   const { mode, quiet, verbose, style, noticeStyle } = options;
   const progress = createProgress(io.stderr, mode === 'human' && !quiet);
-  /** Lines as they are: who composed them has made safe what came from outside, and styled the rest. */
+  /** Lines: who composed them has made safe what came from outside, and styled the rest. */
   const show = (text: string): void => {
     progress.clear();
-    io.stderr.write(`${text}\n`);
+    io.stderr.write(linesOf(text.split('\n')));
   };
-  const say = (text: string): void => show(safeText(text));
+  const say = (text: string): void => show(safeLine(text));
   const jsonLine = (value: unknown): void => io.stdout.write(`${safeJson(value)}\n`);
   return {
     mode,
@@ -58,12 +65,7 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     text: (text) => io.stdout.write(text),
     result: (value, view) => {
       progress.clear();
-      if (mode === 'human')
-        io.stdout.write(
-          view(style)
-            .map((line) => `${line}\n`)
-            .join(''),
-        );
+      if (mode === 'human') io.stdout.write(linesOf(view(style)));
       else if (mode === 'ndjson' && Array.isArray(value)) value.forEach(jsonLine);
       else io.stdout.write(`${safeJson(value, io.stdout.isTTY ? 2 : undefined)}\n`);
     },
@@ -71,10 +73,7 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     notice: (text) => {
       if (mode === 'human' && !quiet) say(text);
     },
-    warn: (text) =>
-      show(
-        mode === 'human' ? `${noticeStyle.warn('warning:')} ${safeText(text)}` : safeJson({ warning: text }),
-      ),
+    warn: (text) => show(warningLine(text, mode, noticeStyle)),
     detail: (text) => {
       if (verbose) say(text);
     },

@@ -1,18 +1,33 @@
-/** Makes text of unknown origin harmless for a terminal. */
+/**
+ * The one way by which text of unknown origin reaches a terminal. What is hidden or obeyed there is decided in
+ * `values/visible-text`.
+ */
+import { HIDDEN_CHARACTERS, visibleLine } from '../../values/visible-text.js';
 
-/** C0 without tab and newline, DEL, C1, and the marks that reorder text. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is the point.
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-const UNESCAPED_BY_JSON = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+/** All that is hidden, but for the line breaks and tabs of text that has several lines. */
+const HIDDEN_IN_LINES = new RegExp(`(?![\\t\\n])[${HIDDEN_CHARACTERS}]`, 'gu');
+/** Line breaks and tabs in JSON text are its own layout; those of its strings are escaped already. */
+const UNESCAPED_BY_JSON = HIDDEN_IN_LINES;
+/** The escapes that the styles of `color` write, and no others. */
+const STYLED = new RegExp(`(\\u001b\\[(?:1|2|22|31|32|33|39)m)|[${HIDDEN_CHARACTERS}]`, 'gu');
 
-/** The text without control characters and reordering marks; tabs and newlines stay. */
-export const safeText = (text: string): string => text.replace(CONTROL, '');
+/** The text without control characters and hidden ones; tabs and newlines stay. */
+export const safeText = (text: string): string => text.replace(HIDDEN_IN_LINES, '');
 
 /** The text on one line, as {@link safeText}. */
-export const safeLine = (text: string): string => safeText(text).replace(/[\t\n]+/g, ' ');
+export const safeLine = visibleLine;
 
-const escapeUnit = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+/**
+ * A line of a view as it may be printed: what came from outside went through {@link safeLine} before it was styled; should a
+ * place have forgotten that, nothing but colour gets through.
+ */
+export const printableLine = (line: string): string => line.replace(STYLED, '$1');
 
-/** JSON text of a value in which every control character is escaped, also those that JSON would let stand. */
+const escapeUnits = (text: string): string =>
+  Array.from({ length: text.length }, (_, at) => text.charCodeAt(at))
+    .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
+    .join('');
+
+/** JSON text of a value in which every control or hidden character is escaped, also those that JSON would let stand. */
 export const safeJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent).replace(UNESCAPED_BY_JSON, escapeUnit);
+  JSON.stringify(value, null, indent).replace(UNESCAPED_BY_JSON, escapeUnits);

@@ -6,13 +6,14 @@ export type Field = readonly [label: string, value: string];
 
 const GAP = 2;
 
-/** `label  value` lines with the values aligned. Values are on one line each and whole. */
+/** `label  value` lines with the values aligned. Both are on one line and whole. */
 export function fieldLines(
   fields: readonly Field[],
   label: (text: string) => string = (text) => text,
 ): string[] {
-  const width = Math.max(0, ...fields.map(([name]) => name.length));
-  return fields.map(([name, value]) => `${label(name.padEnd(width + GAP))}${safeLine(value)}`.trimEnd());
+  const clean = fields.map(([name, value]) => [safeLine(name), safeLine(value)] as const);
+  const width = Math.max(0, ...clean.map(([name]) => name.length));
+  return clean.map(([name, value]) => `${label(name.padEnd(width + GAP))}${value}`.trimEnd());
 }
 
 /** Words of a text in lines of at most `width`; a longer word keeps a line of its own. */

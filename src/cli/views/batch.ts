@@ -1,6 +1,7 @@
 /** Batches and their results as people read them. */
 import type { Batch, ExecuteResult, InitBatchResult } from '../../contract/schemas/batch.js';
 import type { Style } from '../output/color.js';
+import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines } from '../output/table.js';
 
 function statusText(status: Batch['status'], style: Style): string {
@@ -23,15 +24,15 @@ export function viewExecuteResult(result: ExecuteResult, style: Style): readonly
       style.dim,
     ),
     ...result.successfulExecutions.flatMap(({ bundleId, txHashes }) => [
-      `${style.dim('bundle')} ${bundleId}`,
-      ...txHashes.map((hash) => `  ${hash}`),
+      `${style.dim('bundle')} ${safeLine(bundleId)}`,
+      ...txHashes.map((hash) => `  ${safeLine(hash)}`),
     ]),
   ];
 }
 
 /** One batch. */
 export const viewBatch = (batch: Batch, style: Style): readonly string[] => [
-  `${style.bold(`Batch ${batch.id}`)} ${statusText(batch.status, style)}`,
+  `${style.bold(`Batch ${safeLine(batch.id)}`)} ${statusText(batch.status, style)}`,
   ...fieldLines(
     [
       ['batch index', batch.batchIndex],

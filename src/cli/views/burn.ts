@@ -1,11 +1,12 @@
 /** Burns as people read them. */
 import type { BurnResult } from '../../contract/schemas/burn.js';
 import type { Style } from '../output/color.js';
+import { safeLine } from '../output/safe-text.js';
 import { fieldLines } from '../output/table.js';
 
 /** One burn that was done. */
 export const viewBurn = (burn: BurnResult, style: Style): readonly string[] => [
-  style.good(`Burned: ${burn.result}`),
+  style.good(`Burned: ${safeLine(burn.result)}`),
   ...fieldLines(
     [
       ['transaction', burn.txHash],

@@ -1,7 +1,7 @@
 /** Colour, tables and safe text. */
 import { describe, expect, it } from 'vitest';
-import { colorLevel } from '../../../src/cli/output/color.js';
-import { safeJson, safeText } from '../../../src/cli/output/safe-text.js';
+import { colorLevel, createStyle } from '../../../src/cli/output/color.js';
+import { printableLine, safeJson, safeLine, safeText } from '../../../src/cli/output/safe-text.js';
 import { tableLines } from '../../../src/cli/output/table.js';
 import { resumeCommand, shellLine } from '../../../src/cli/resume-command.js';
 
@@ -55,7 +55,46 @@ describe('safeText', () => {
   });
 });
 
+describe('safeLine', () => {
+  it('is one line of visible text', () => {
+    expect(safeLine('a\r\nb\u2028c\td')).toBe('a b c d');
+    expect(safeLine('x\u00ad\u061c\u200b\u200f\u2066\ufeff\ufff9\u{e0041}y')).toBe('xy');
+    expect(safeLine('Größe 12 € 漢字 \u{1f600} e\u0301')).toBe('Größe 12 € 漢字 \u{1f600} e\u0301');
+  });
+});
+
+describe('safeJson', () => {
+  it('escapes what is hidden, also beyond the basic plane, and reads back the same', () => {
+    const value = { '\u200bname': ['\u{e0041}', '\u0085\u2029', 'é\u{1f600}'] };
+    for (const indent of [undefined, 2]) {
+      const text = safeJson(value, indent);
+      expect(text).not.toMatch(/[\u0080-\u009f\u200b\u2029]|\udb40/);
+      expect(text).toContain('é\u{1f600}');
+      expect(JSON.parse(text)).toEqual(value);
+    }
+    expect(safeJson('\u{e0041}')).toBe('"\\udb40\\udc41"');
+  });
+});
+
+describe('printableLine', () => {
+  it('lets the colours of every style through, and no other escape', async () => {
+    for (const level of [1, 2, 3] as const) {
+      const style = await createStyle(level, 80);
+      for (const paint of [style.bold, style.dim, style.good, style.bad, style.warn]) {
+        const line = paint('text');
+        expect(line).not.toBe('text');
+        expect(printableLine(line)).toBe(line);
+      }
+    }
+    expect(printableLine('a\u001b[2Jb\u001b[8mc\u001b]0;t\u0007d\ne\u202ef')).toBe('a[2Jb[8mc]0;tdef');
+  });
+});
+
 describe('resumeCommand', () => {
+  it('writes hidden characters so that they can be read and pasted', () => {
+    expect(shellLine(["a\u200b'\\b\n"])).toBe("$'a\\U0000200b\\'\\\\b\\U0000000a'");
+  });
+
   it('can be pasted into a shell', () => {
     expect(shellLine(['a', "it's", '$x', '--k=v'])).toBe("a 'it'\\''s' '$x' --k=v");
     expect(resumeCommand(['burn', '--idempotency-key', 'k'], 'k')).toBe('flywheel burn --idempotency-key k');

@@ -2,6 +2,7 @@
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { isUuid } from '../../../values/ids.js';
 import type { CommandSpec, Invocation, Session } from '../../command.js';
+import { safeLine } from '../../output/safe-text.js';
 import { callWith } from '../../send.js';
 
 async function run(session: Session, invocation: Invocation): Promise<undefined> {
@@ -36,7 +37,7 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
     ...viewBatchContent(description, { decimals }, style),
     problem === null
       ? style.good('Everything in it is allowed.')
-      : style.bad(`Not to be approved: ${problem}`),
+      : style.bad(`Not to be approved: ${safeLine(problem)}`),
   ]);
   return undefined;
 }
