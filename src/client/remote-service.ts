@@ -1,6 +1,7 @@
 /** The service over HTTP: what is sent, how often, and which outcome the caller is told (contract, section 2.5). */
 
 import type * as z from 'zod';
+import { attributeOutcomes } from '../contract/burn-outcomes.js';
 import type { Call, Reply } from '../contract/call.js';
 import { decodeBatchCost, decodeRateLimit } from '../contract/header-values.js';
 import {
@@ -25,7 +26,6 @@ import {
   keyHeaderName,
   keyHeaderValue,
 } from './base-address.js';
-import { elementOutcomes } from './burn-outcomes.js';
 import { createHttpLog } from './http-log.js';
 import { Pacer } from './pacing.js';
 import { type PreparedCall, type Sender, sendUntilAnswered } from './send.js';
@@ -193,7 +193,7 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
     async burnBatch(body, call) {
       const reply = await send(OPERATIONS.burnBatch, call, { body });
       if (call.onElement !== undefined) {
-        for (const outcome of elementOutcomes(body, reply.value)) call.onElement(outcome);
+        for (const outcome of attributeOutcomes(body, reply.value).outcomes) call.onElement(outcome);
       }
       return reply;
     },

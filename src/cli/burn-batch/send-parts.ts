@@ -4,6 +4,7 @@
  * Until the last part has its outcome the key stays in the journal, so the same command run again repeats what is done
  * without burning it twice and goes on from there.
  */
+import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
@@ -11,7 +12,6 @@ import { fingerprint } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { beginRequest, callWith, isOutcomeKnown, noteReply, type RequestKey, withKey } from '../send.js';
-import { attributeOutcomes } from './attribute.js';
 import { type BurnBatchPart, partKey, splitBurns } from './split.js';
 
 interface Gathering {
@@ -72,7 +72,7 @@ async function sendPart(gathering: Gathering, part: BurnBatchPart, idempotencyKe
     callWith(session, opened, idempotencyKey, tell),
   );
   noteReply(session, reply);
-  if (told.includes(0)) attributeOutcomes(part.burns, reply.value).forEach(tell);
+  if (told.includes(0)) attributeOutcomes(part.burns, reply.value).outcomes.forEach(tell);
   if (told.includes(0)) {
     throw new FlywheelError(
       'ERR_RESPONSE_INVALID',
