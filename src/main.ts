@@ -79,11 +79,15 @@ async function prompt(question: string, signal: AbortSignal): Promise<string | n
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
+/** The first signal that came. */
+let received: NodeJS.Signals | undefined;
+
 /** First signal: stop at the next safe point. The second, whichever it is, has its default: it ends the process at once. */
 function abortOnSignals(): AbortSignal {
   const controller = new AbortController();
-  const abort = (): void => {
+  const abort = (signal: NodeJS.Signals): void => {
     for (const name of SIGNALS) process.off(name, abort);
+    received = signal;
     controller.abort();
   };
   for (const name of SIGNALS) process.on(name, abort);
@@ -144,6 +148,21 @@ function readyAnswer(word: string | undefined): string | undefined {
   }
 }
 
+const flushed = (stream: NodeJS.WriteStream): Promise<void> =>
+  new Promise((resolve) => {
+    stream.write('', () => resolve());
+  });
+
+/**
+ * A name that is being looked up cannot be let go of: it would hold an interrupted process for as long as the resolver takes,
+ * exit or not. So the signal takes its course, once everything is printed.
+ */
+async function endLookUps(signal: NodeJS.Signals): Promise<void> {
+  if (!process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap')) return;
+  await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+  process.kill(process.pid, signal);
+}
+
 async function main(words: readonly string[]): Promise<void> {
   const ready = words.length === 1 ? readyAnswer(words[0]) : undefined;
   if (ready !== undefined) {
@@ -152,6 +171,7 @@ async function main(words: readonly string[]): Promise<void> {
   }
   const { runCli } = await loadApp().loadCli();
   process.exitCode = await runCli(createContext(), words);
+  if (received !== undefined) await endLookUps(received);
 }
 
 void main(process.argv.slice(2));

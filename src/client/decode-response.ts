@@ -1,42 +1,79 @@
 /** Answer text → checked value, or the service's error; unknown fields are ignored, anything else odd is not. */
 import * as z from 'zod';
+import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import { pathText } from '../contract/validate.js';
 import { ERRORS, isErrorCode } from '../errors/codes.js';
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { errorFromBody, FlywheelError } from '../errors/flywheel-error.js';
-import type { HttpAnswer } from './transport.js';
+import { visibleLine } from '../values/visible-text.js';
+import { type AnswerBounds, overBounds } from './answer-bounds.js';
+import type { HttpAnswer } from './exchange.js';
+import type { Mask } from './mask.js';
 
 /** Objects that refuse unknown keys lie within answers too; more rounds than they are deep. */
 const MAX_ROUNDS = 8;
 const MAX_MESSAGE_LENGTH = 20_000;
+/** Of what a server says of itself. */
+const MAX_SHOWN_LENGTH = 200;
 
-function parseJson(text: string): unknown {
+/** How an answer is read. */
+export interface Reading {
+  readonly bounds: AnswerBounds;
+  /** What the answer says of the key must not be shown. */
+  readonly mask: Mask;
+}
+
+/** The JSON of an answer, or what came instead, as in "answered 200 with …". */
+function readJson(
+  answer: HttpAnswer,
+  { bounds, mask }: Reading,
+): { readonly json: unknown } | { readonly instead: string } {
+  const { text, headers, unread } = answer;
+  const instead = unread ?? (text.trim() === '' ? 'nothing' : overBounds(text, bounds));
+  if (instead !== undefined) return { instead: shown(mask(instead)) };
   try {
-    return JSON.parse(text);
+    return { json: JSON.parse(text) };
   } catch {
-    return undefined;
+    return { instead: describeText(text, mask(headers['content-type'] ?? '')) };
   }
 }
 
-/** How an answer looks to one who expected something else. */
-function describeAnswer(answer: HttpAnswer): string {
-  if (answer.text.trim() === '') return 'nothing';
-  if (parseJson(answer.text) !== undefined) return 'JSON that is not of the API';
-  const type = (answer.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
-  if (/html/i.test(type) || /^\s*<(?:!doctype|html)/i.test(answer.text)) return 'an HTML page';
+const shown = (text: string): string => visibleLine(text).slice(0, MAX_SHOWN_LENGTH);
+
+/** How a text that is not JSON looks to one who expected JSON. */
+function describeText(text: string, contentType: string): string {
+  const type = shown(contentType.split(';')[0] ?? '').trim();
+  if (/html/i.test(type) || /^\s*<(?:!doctype|html)/i.test(text)) return 'an HTML page';
   if (/json/i.test(type)) return 'incomplete or broken JSON';
-  return type === '' ? 'something that is not JSON' : `${type.slice(0, 60)}, not JSON`;
+  return type === '' ? 'something that is not JSON' : `${type}, not JSON`;
 }
 
-function removeKeys(value: unknown, path: readonly PropertyKey[], keys: readonly string[]): void {
+/** The object or array at a path within a JSON value, or `undefined`. */
+function nested(value: unknown, path: readonly PropertyKey[]): object | undefined {
   let inner = value;
   for (const step of path)
     inner = typeof inner === 'object' && inner !== null ? Reflect.get(inner, step) : undefined;
-  if (typeof inner !== 'object' || inner === null) return;
-  for (const key of keys) Reflect.deleteProperty(inner, key);
+  return typeof inner === 'object' && inner !== null ? inner : undefined;
 }
 
-/** Checks a value of its own making, so that unknown keys may be taken out of it. */
+/** Takes out of a value what an issue is about, if that may be missing: unknown keys, and `null` for a field that is not there. */
+function removeIgnorable(value: unknown, issue: z.core.$ZodIssue): boolean {
+  if (issue.code === 'unrecognized_keys') {
+    const object = nested(value, issue.path);
+    if (object === undefined) return false;
+    for (const key of issue.keys) Reflect.deleteProperty(object, key);
+    return true;
+  }
+  const key = issue.path.at(-1);
+  const object = nested(value, issue.path.slice(0, -1));
+  if (key === undefined || object === undefined || Array.isArray(object)) return false;
+  return Reflect.get(object, key) === null && Reflect.deleteProperty(object, key);
+}
+
+/**
+ * Checks a value of its own making, so that something may be taken out of it: what the contract does not know, and `null`
+ * where it has nothing. A required field that was `null` is then found to be missing.
+ */
 function checkTolerantly<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -45,51 +82,57 @@ function checkTolerantly<Schema extends z.ZodType>(
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const parsed = schema.safeParse(value);
     if (parsed.success) return { value: parsed.data };
-    const other = parsed.error.issues.find((issue) => issue.code !== 'unrecognized_keys');
-    if (other !== undefined) {
-      problem = `${pathText(other.path)}: ${other.message}`.replace(/^: /, '');
+    const left = parsed.error.issues.filter((issue) => !removeIgnorable(value, issue));
+    const [first] = left;
+    if (first !== undefined) {
+      problem = `${pathText(first.path)}: ${first.message}`.replace(/^: /, '');
       break;
-    }
-    for (const issue of parsed.error.issues) {
-      if (issue.code === 'unrecognized_keys') removeKeys(value, issue.path, issue.keys);
     }
   }
   return { problem };
 }
 
-const context = (answer: HttpAnswer): { readonly status: number; readonly requestId?: string } => {
-  const requestId = answer.headers['x-request-id'];
-  return {
-    status: answer.status,
-    ...(requestId === undefined ? {} : { requestId: requestId.slice(0, 200) }),
-  };
+/** Status and request id of an answer, for the error that it stands for. */
+export const answerContext = (
+  { status, headers }: HttpAnswer,
+  { mask }: Reading,
+): { readonly status: number; readonly requestId?: string } => {
+  const requestId = headers[REQUEST_ID_HEADER];
+  return { status, ...(requestId === undefined ? {} : { requestId: shown(mask(requestId)) }) };
 };
 
 /**
  * The value of a successful answer.
  * @throws `ERR_RESPONSE_INVALID` saying what came instead.
  */
-export function decodeValue<Schema extends z.ZodType>(schema: Schema, answer: HttpAnswer): z.infer<Schema> {
-  const json = parseJson(answer.text);
-  if (json === undefined) {
+export function decodeValue<Schema extends z.ZodType>(
+  schema: Schema,
+  answer: HttpAnswer,
+  reading: Reading,
+): z.infer<Schema> {
+  const read = readJson(answer, reading);
+  if ('instead' in read) {
     throw new FlywheelError(
       'ERR_RESPONSE_INVALID',
-      `The service answered ${answer.status} with ${describeAnswer(answer)}.`,
-      { ...context(answer), hint: 'Check that the API address is that of the service, path included.' },
+      `The service answered ${answer.status} with ${read.instead}.`,
+      {
+        ...answerContext(answer, reading),
+        hint: 'Check that the API address is that of the service, path included.',
+      },
     );
   }
-  const checked = checkTolerantly(schema, json);
+  const checked = checkTolerantly(schema, read.json);
   if ('value' in checked) return checked.value;
   throw new FlywheelError(
     'ERR_RESPONSE_INVALID',
-    `The service answered ${answer.status} with JSON that is not of the API: ${checked.problem}.`,
-    context(answer),
+    `The service answered ${answer.status} with JSON that is not of the API: ${shown(reading.mask(checked.problem))}.`,
+    answerContext(answer, reading),
   );
 }
 
 const lenientProblem = z.object({
   error: z.union([z.string().min(1), z.number()]),
-  message: z.string().optional(),
+  message: z.string().nullish(),
 });
 
 /** The exit number that a status stands for, where the code does not say. */
@@ -106,24 +149,31 @@ export interface DecodedProblem {
 }
 
 /** The error that an answer with a status of 300 or more stands for. */
-export function decodeProblem(answer: HttpAnswer): DecodedProblem {
-  const parsed = lenientProblem.safeParse(parseJson(answer.text));
+export function decodeProblem(answer: HttpAnswer, reading: Reading): DecodedProblem {
+  const { mask } = reading;
+  const read = readJson(answer, reading);
+  const parsed = lenientProblem.safeParse('json' in read ? read.json : undefined);
   if (!parsed.success) {
-    const message = `The service answered ${answer.status} with ${describeAnswer(answer)} instead of an error of the API.`;
+    const instead = 'instead' in read ? read.instead : 'JSON that is not of the API';
+    const message = `The service answered ${answer.status} with ${instead} instead of an error of the API.`;
     const code = answer.status === 429 ? 'ERR_RATE_LIMIT_EXCEEDED' : 'ERR_RESPONSE_INVALID';
     const exit = exitOfStatus(answer.status);
-    return { error: new FlywheelError(code, message, { ...context(answer), exit }), trusted: false };
+    return {
+      error: new FlywheelError(code, message, { ...answerContext(answer, reading), exit }),
+      trusted: false,
+    };
   }
   const code = String(parsed.data.error);
-  const message = (parsed.data.message ?? `The service answered ${answer.status}.`).slice(
-    0,
-    MAX_MESSAGE_LENGTH,
-  );
+  const said = mask(parsed.data.message ?? `The service answered ${answer.status}.`);
+  const message = said.slice(0, MAX_MESSAGE_LENGTH);
   // A code of the command line's own says nothing when it comes from elsewhere.
   const known = isErrorCode(code) && ERRORS[code].status !== null;
-  const options = { ...context(answer), ...(known ? {} : { exit: exitOfStatus(answer.status) }) };
+  const options = {
+    ...answerContext(answer, reading),
+    ...(known ? {} : { exit: exitOfStatus(answer.status) }),
+  };
   const error = known
     ? errorFromBody({ error: code, message }, options)
-    : new FlywheelError('ERR_INTERNAL', message, { ...options, foreignCode: code.slice(0, 200) });
+    : new FlywheelError('ERR_INTERNAL', message, { ...options, foreignCode: shown(mask(code)) });
   return { error, trusted: true };
 }

@@ -1,10 +1,14 @@
 /** The lines of `-v`: what was asked and answered, with the key masked and without bodies. */
 import { RATE_LIMIT_HEADER, REQUEST_ID_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
-import type { HttpAnswer, HttpFailure, HttpRequest } from './transport.js';
+import { visibleLine } from '../values/visible-text.js';
+import type { HttpAnswer, HttpFailure } from './exchange.js';
+import type { Mask } from './mask.js';
+import type { HttpRequest } from './transport.js';
 
 export interface HttpLog {
   request(request: HttpRequest, tryNumber: number): void;
-  outcome(outcome: HttpAnswer | HttpFailure, elapsedMs: number): void;
+  /** @param mask - that of the call's own key. */
+  outcome(outcome: HttpAnswer | HttpFailure, elapsedMs: number, mask: Mask): void;
   wait(ms: number, reason: string): void;
 }
 
@@ -21,7 +25,7 @@ const SHOWN_HEADERS = [
 const MAX_VALUE_LENGTH = 200;
 
 /** One line, whatever the server put into it. */
-const plain = (text: string): string => text.replaceAll(/\p{Cc}/gu, '?').slice(0, MAX_VALUE_LENGTH);
+const plain = (text: string): string => visibleLine(text).slice(0, MAX_VALUE_LENGTH);
 
 /** A log that does nothing when nobody listens. */
 export function createHttpLog(listener: ((line: string) => void) | undefined, keyHeader: string): HttpLog {
@@ -34,17 +38,18 @@ export function createHttpLog(listener: ((line: string) => void) | undefined, ke
       }
       if (request.body !== undefined) write(`>   (${Buffer.byteLength(request.body)} bytes)`);
     },
-    outcome(outcome, elapsedMs) {
+    outcome(outcome, elapsedMs, mask) {
       if (outcome.kind === 'failure') {
-        write(`< ${plain(outcome.reason)} (${elapsedMs} ms)`);
+        write(`< ${plain(mask(outcome.reason))} (${elapsedMs} ms)`);
         return;
       }
-      write(`< ${outcome.status} (${elapsedMs} ms, ${Buffer.byteLength(outcome.text)} bytes)`);
+      const body = outcome.unread ?? `${Buffer.byteLength(outcome.text)} bytes`;
+      write(`< ${outcome.status} (${elapsedMs} ms, ${plain(mask(body))})`);
       for (const name of SHOWN_HEADERS) {
         const value = outcome.headers[name];
-        if (value !== undefined) write(`<   ${name}: ${plain(value)}`);
+        if (value !== undefined) write(`<   ${name}: ${plain(mask(value))}`);
       }
     },
-    wait: (ms, reason) => write(`  waiting ${(ms / 1_000).toFixed(1)} s: ${reason}`),
+    wait: (ms, reason) => write(`  waiting ${(ms / 1_000).toFixed(1)} s: ${plain(reason)}`),
   };
 }

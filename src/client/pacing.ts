@@ -1,4 +1,4 @@
-/** Waiting: ahead of a limit that the service told of, and in total never longer than allowed. */
+/** Time: waiting ahead of a limit that the service told of, and in total never longer than allowed. */
 import type { RateLimitState } from '../contract/call.js';
 import type { OperationId } from '../contract/operations.js';
 import type { Clock } from '../values/time.js';
@@ -37,22 +37,36 @@ export class Pacer {
   }
 }
 
-/** All the waiting that one call may do. */
-export class WaitBudget {
-  #leftMs: number;
+/** What one call may take: all of it together, and of that all the waiting between requests. */
+export class CallBudget {
+  readonly #clock: Clock;
+  readonly #endMs: number;
+  #waitsMs: number;
 
-  constructor(maxWaitMs: number) {
-    this.#leftMs = maxWaitMs;
+  /**
+   * @param totalMs - for everything: tries, answers and waits.
+   * @param maxWaitMs - for the waits.
+   */
+  constructor(clock: Clock, totalMs: number, maxWaitMs: number) {
+    this.#clock = clock;
+    this.#endMs = clock.nowMs() + totalMs;
+    this.#waitsMs = maxWaitMs;
   }
 
-  /** Takes the time from the budget; false, and nothing is taken, when it is longer than what is left. */
-  spend(ms: number): boolean {
-    if (ms > this.#leftMs) return false;
-    this.#leftMs -= ms;
-    return true;
-  }
-
+  /** What is left of all, at least 0. */
   get leftMs(): number {
-    return this.#leftMs;
+    return Math.max(0, this.#endMs - this.#clock.nowMs());
+  }
+
+  /** What is left for waiting. */
+  get waitsMs(): number {
+    return Math.min(this.#waitsMs, this.leftMs);
+  }
+
+  /** Takes the time for a wait; false, and nothing is taken, when it is longer than what is left. */
+  spend(ms: number): boolean {
+    if (ms > this.waitsMs) return false;
+    this.#waitsMs -= ms;
+    return true;
   }
 }

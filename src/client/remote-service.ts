@@ -13,12 +13,14 @@ import {
   RATE_LIMIT_HEADER,
   REQUEST_ID_HEADER,
 } from '../contract/headers.js';
-import { DEFAULT_MAX_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../contract/limits.js';
+import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { OPERATIONS, type Operation } from '../contract/operations.js';
 import type { Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { type Ids, isUuid } from '../values/ids.js';
+import { jsonText } from '../values/inexact-number.js';
 import type { Clock } from '../values/time.js';
+import { answerBounds } from './answer-bounds.js';
 import {
   addressBelow,
   baseAddress,
@@ -26,10 +28,15 @@ import {
   keyHeaderName,
   keyHeaderValue,
 } from './base-address.js';
+import { answerContext, type Reading } from './decode-response.js';
+import type { HttpAnswer } from './exchange.js';
 import { createHttpLog } from './http-log.js';
+import { createMask, maskValue } from './mask.js';
+import type { PreparedCall, Sender } from './one-try.js';
 import { Pacer } from './pacing.js';
-import { type PreparedCall, type Sender, sendUntilAnswered } from './send.js';
-import { createTransport, type HttpAnswer, type ProxySettings } from './transport.js';
+import type { ProxySettings } from './proxy.js';
+import { sendUntilAnswered } from './send.js';
+import { createTransport } from './transport.js';
 
 export interface RemoteServiceDeps {
   /** http or https, with or without a path. */
@@ -43,10 +50,12 @@ export interface RemoteServiceDeps {
   readonly ids: Pick<Ids, 'uuid'>;
   /** Waits; rejects when the signal is aborted. @default a timer */
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** All waiting of one call together. @default 60,000 */
+  /** All waiting of one call between its tries. @default 60,000 */
   readonly maxWaitMs?: number;
-  /** @default 30,000 */
+  /** One try of a call, from looking up the name to the last byte. @default 30,000 */
   readonly requestTimeoutMs?: number;
+  /** All of one call together: its tries and the waits between them. @default 600,000 */
+  readonly totalTimeoutMs?: number;
   /** From HTTPS_PROXY and NO_PROXY; plain http never passes through a proxy. */
   readonly proxy?: ProxySettings;
   /** Certificates in PEM that are trusted besides the built-in ones. */
@@ -59,14 +68,14 @@ export interface RemoteServiceDeps {
 
 const REQUEST_ID = /^[A-Za-z0-9._~:+/=@-]{1,128}$/;
 
-function replyFrom<Value>(value: Value, answer: HttpAnswer): Reply<Value> {
+function replyFrom<Value>(value: Value, answer: HttpAnswer, reading: Reading): Reply<Value> {
   const { headers } = answer;
-  const requestId = headers[REQUEST_ID_HEADER];
-  const rateLimit = decodeRateLimit(headers[RATE_LIMIT_HEADER] ?? '');
+  const { requestId } = answerContext(answer, reading);
+  const rateLimit = decodeRateLimit(reading.mask(headers[RATE_LIMIT_HEADER] ?? ''));
   const cost = decodeBatchCost(headers[BATCH_COST_HEADER] ?? '');
   const serverTimeMs = Date.parse(headers['date'] ?? '');
   return {
-    value,
+    value: maskValue(value, reading.mask),
     meta: {
       replayed: headers[IDEMPOTENT_REPLAYED_HEADER] === 'true',
       ...(requestId === undefined ? {} : { requestId }),
@@ -112,13 +121,15 @@ class RequestWriter {
   }
 
   /** Everything is checked here, before the first byte is sent. */
-  prepare(operation: Operation, call: Call, input: Input = {}): PreparedCall {
+  prepare(operation: Operation, call: Call, input: Input = {}): Omit<PreparedCall, 'era'> {
     const idempotencyKey =
       operation.idempotencyKey === 'none'
         ? undefined
         : checkIdempotencyKey(call.idempotencyKey ?? this.#deps.ids.uuid(), operation.idempotencyKey);
     const headers: Record<string, string> = {
       accept: 'application/json',
+      // What is packed may unpack to any size.
+      'accept-encoding': 'identity',
       'user-agent': this.#deps.userAgent ?? 'flywheel',
       ...(input.body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(idempotencyKey === undefined ? {} : { [IDEMPOTENCY_KEY_HEADER]: idempotencyKey }),
@@ -130,15 +141,20 @@ class RequestWriter {
       checkKeyMayTravel(this.#base);
       headers[this.#keyHeader] = keyHeaderValue(call.credential.reveal());
     }
+    const body = input.body === undefined ? undefined : jsonText(input.body);
     return {
       operation,
       idempotencyKey,
       signal: call.signal,
+      reading: {
+        bounds: answerBounds(operation.id, body),
+        mask: createMask(call.credential?.reveal()),
+      },
       request: {
         method: operation.method,
         url: withQuery(addressBelow(this.#base, input.path ?? operation.path), input.query),
         headers,
-        ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+        ...(body === undefined ? {} : { body }),
       },
     };
   }
@@ -155,37 +171,40 @@ const sleepWithTimer = async (ms: number, signal?: AbortSignal): Promise<void> =
   await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
 };
 
-/**
- * The service at a base address. Nothing is opened before the first call.
- * @throws `ERR_CONFIG_INVALID` for an address or header name that cannot be.
- */
-export function createRemoteService(deps: RemoteServiceDeps): Service {
-  const writer = new RequestWriter(deps);
-  const transport = createTransport(writer.base, {
-    requestTimeoutMs: deps.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
-    proxy: deps.proxy ?? {},
-    ...(deps.extraCa === undefined ? {} : { extraCa: deps.extraCa }),
-  });
-  const sender: Sender = {
-    transport,
+function createSender(deps: RemoteServiceDeps, writer: RequestWriter): Sender {
+  const requestTimeoutMs = deps.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+  return {
+    transport: createTransport(writer.base, {
+      requestTimeoutMs,
+      proxy: deps.proxy ?? {},
+      ...(deps.extraCa === undefined ? {} : { extraCa: deps.extraCa }),
+    }),
     pacer: new Pacer(deps.clock),
     clock: deps.clock,
     random: deps.random,
     sleep: deps.sleep ?? sleepWithTimer,
+    requestTimeoutMs,
     maxWaitMs: deps.maxWaitMs ?? DEFAULT_MAX_WAIT_SECONDS * 1_000,
+    totalTimeoutMs: deps.totalTimeoutMs ?? DEFAULT_WAIT_SECONDS * 1_000,
     log: createHttpLog(deps.onHttpLog, writer.keyHeader),
   };
+}
+
+/**
+ * The service at a base address. Nothing is opened before the first call.
+ * @throws `ERR_CONFIG_INVALID` for an address, a header name, a proxy or certificates that cannot be.
+ */
+export function createRemoteService(deps: RemoteServiceDeps): Service {
+  const writer = new RequestWriter(deps);
+  const sender = createSender(deps, writer);
   const send = async <Schema extends z.ZodType>(
     operation: Operation & { readonly response: Schema },
     call: Call,
     input?: Input,
   ): Promise<Reply<z.infer<Schema>>> => {
-    const { value, answer } = await sendUntilAnswered(
-      sender,
-      writer.prepare(operation, call, input),
-      operation.response,
-    );
-    return replyFrom(value, answer);
+    const prepared = { ...writer.prepare(operation, call, input), era: sender.transport.era };
+    const { value, answer } = await sendUntilAnswered(sender, prepared, operation.response);
+    return replyFrom(value, answer, prepared.reading);
   };
 
   return {
@@ -198,7 +217,8 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
       return reply;
     },
     async getBatch({ batchId }, call) {
-      return send(OPERATIONS.getBatch, call, { path: batchPath(OPERATIONS.getBatch, batchId) });
+      const path = batchPath(OPERATIONS.getBatch, batchId);
+      return send(OPERATIONS.getBatch, call, { path });
     },
     currentBatch: (call) => send(OPERATIONS.currentBatch, call),
     initBatch: (body, call) => send(OPERATIONS.initBatch, call, { body }),
@@ -220,6 +240,6 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
     async cancelBatch({ batchId, ...body }, call) {
       return send(OPERATIONS.cancelBatch, call, { path: batchPath(OPERATIONS.cancelBatch, batchId), body });
     },
-    close: () => transport.close(),
+    close: () => sender.transport.close(),
   };
 }

@@ -1,37 +1,22 @@
-/** One HTTP exchange with undici: sent or not, answered or not; what an answer means is decided elsewhere. */
-import { rootCertificates } from 'node:tls';
-import type { Dispatcher } from 'undici';
+/** HTTP exchanges with one base address over undici, on connections of `dial`; what an answer means is decided elsewhere. */
+import { X509Certificate } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
+import type { Client } from 'undici';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { isLoopback } from './base-address.js';
+import { provesTls, tlsBehindHttp } from './connection-failure.js';
+import { DialError, dial, type Route } from './dial.js';
+import { Exchange, type HttpAnswer, type HttpFailure, type Terms } from './exchange.js';
+import { type ProxySettings, proxyFor } from './proxy.js';
 
+type Undici = typeof import('undici');
+
+/** What is sent. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-}
-
-export interface HttpAnswer {
-  readonly kind: 'answer';
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly text: string;
-}
-
-export interface HttpFailure {
-  readonly kind: 'failure';
-  /** May the request have reached the service? */
-  readonly maybeSent: boolean;
-  /** Is another try of any use? */
-  readonly retryable: boolean;
-  readonly reason: string;
-  readonly hint?: string;
-  readonly cause: unknown;
-}
-
-export interface ProxySettings {
-  readonly httpsProxy?: string;
-  readonly noProxy?: string;
 }
 
 export interface TransportOptions {
@@ -42,144 +27,175 @@ export interface TransportOptions {
 }
 
 export interface Transport {
-  exchange(request: HttpRequest, signal?: AbortSignal): Promise<HttpAnswer | HttpFailure>;
+  /** @throws `ERR_INTERRUPTED` as soon as the signal is aborted, whatever is waited for. */
+  exchange(request: HttpRequest, terms: Terms): Promise<HttpAnswer | HttpFailure>;
+  /**
+   * Is TLS spoken at an http address that answered nothing? What was sent there nobody can have read then. It takes a
+   * connection to find out, so ask only where it matters.
+   */
+  hidesTls(terms: Terms): Promise<boolean>;
+  /** Changes when the transport is closed. */
+  readonly era: number;
+  /** Ends every connection, every dial and every call that has begun, at once. */
   close(): Promise<void>;
 }
 
-/** More than the largest answer to the largest request; a server that sends more is cut off. */
-const MAX_RESPONSE_BYTES = 64 * 1_024 * 1_024;
+/** Longest time for a connection to be set up, where the request itself may take longer. */
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Longest time to find out whether TLS is spoken where plain http was not understood. */
+const PROBE_TIMEOUT_MS = 500;
 
-/** Node's and undici's codes for a connection that never came to be. */
-const NOT_CONNECTED: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-
-const NOT_TRUSTED = /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_VERIFY|^ERR_SSL|^EPROTO$/;
-
-const field = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-
-const codeOf = (error: unknown): string => String(field(error, 'code') ?? field(error, 'name') ?? 'unknown');
-
-/** Connecting to several addresses fails with several errors; the first one speaks for them. */
-function rootCause(error: unknown): unknown {
-  const inner = error instanceof AggregateError ? error.errors[0] : undefined;
-  return inner ?? error;
+/** The built-in authorities and those of the user. */
+function trusting(extraCa: string | undefined): SecureContext | undefined {
+  if (extraCa === undefined) return undefined;
+  try {
+    // OpenSSL takes what holds no certificate for an empty list; this reads the first one.
+    new X509Certificate(extraCa);
+    return createSecureContext({ ca: [...rootCertificates, extraCa] });
+  } catch (cause) {
+    throw new FlywheelError(
+      'ERR_CONFIG_INVALID',
+      'The file that NODE_EXTRA_CA_CERTS names holds no certificate in PEM that can be read.',
+      { cause },
+    );
+  }
 }
 
-/** What an error of undici or node means for the caller. */
-export function describeFailure(thrown: unknown, url: URL): HttpFailure {
-  const error = rootCause(thrown);
-  const code = codeOf(error);
-  const failed = { kind: 'failure', cause: thrown } as const;
-  if (NOT_TRUSTED.test(code)) {
-    return {
-      ...failed,
-      maybeSent: false,
-      retryable: false,
-      reason: `the certificate of ${url.host} is not trusted (${code})`,
-      hint: 'If the service has a certificate authority of its own, name its certificate in NODE_EXTRA_CA_CERTS.',
-    };
+/**
+ * One connection to the service, dialled when it is needed and kept as long as both sides keep it. It carries one exchange at
+ * a time, so that an exchange which ends early can take its connection along, and the dial for it.
+ */
+class Line {
+  readonly #client: Client;
+  #dial = new AbortController();
+
+  constructor(undici: Undici, route: Route, dialTimeoutMs: number) {
+    this.#client = new undici.Client(route.base.origin, {
+      connect: (_to, callback) => {
+        this.#dial = new AbortController();
+        dialWithin(route, dialTimeoutMs, this.#dial).then(
+          (socket) => callback(null, socket),
+          (error: Error) => callback(error, null),
+        );
+      },
+      // An exchange has one time limit for all of it.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
   }
-  const atProxy = /proxy response/i.test(String(field(error, 'message')));
-  if (NOT_CONNECTED.has(code) || field(error, 'syscall') === 'connect' || atProxy) {
-    const where = atProxy ? `the proxy did not connect to ${url.host}` : `${url.host} cannot be reached`;
-    return { ...failed, maybeSent: false, retryable: true, reason: `${where} (${code})` };
+
+  carry(request: HttpRequest, exchange: Exchange): void {
+    const { method, url, headers, body = null } = request;
+    this.#client.dispatch(
+      { method, path: url.pathname + url.search, headers: { ...headers }, body },
+      exchange,
+    );
   }
-  return {
-    ...failed,
-    maybeSent: true,
-    retryable: true,
-    reason: `the connection to ${url.host} broke (${code})`,
-  };
+
+  async cut(): Promise<void> {
+    this.#dial.abort();
+    await this.#client.destroy();
+  }
 }
 
-async function readText(body: Dispatcher.ResponseData['body']): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    sizeBytes += chunk.length;
-    if (sizeBytes > MAX_RESPONSE_BYTES) {
-      throw new FlywheelError(
-        'ERR_RESPONSE_INVALID',
-        `The answer is larger than ${MAX_RESPONSE_BYTES} bytes.`,
-      );
-    }
-    chunks.push(chunk);
+/** Dials until it is ready, late, or not wanted any more. @throws DialError */
+async function dialWithin(route: Route, timeoutMs: number, controller: AbortController): Promise<Socket> {
+  const timer = setTimeout(() => controller.abort(), timeoutMs);
+  try {
+    return await dial(route, controller.signal);
+  } finally {
+    clearTimeout(timer);
   }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
-function plainHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
-  const plain: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) plain[name] = Array.isArray(value) ? value.join(', ') : value;
+async function speaksTls({ base, secureContext }: Route, { timeoutMs, signal }: Terms): Promise<boolean> {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  signal?.addEventListener('abort', abort, { once: true });
+  const https: Route = { base: new URL(`https://${base.host}`), secureContext };
+  try {
+    (await dialWithin(https, Math.min(timeoutMs, PROBE_TIMEOUT_MS), controller)).destroy();
+    return true;
+  } catch (error) {
+    return error instanceof DialError && provesTls(error.cause);
+  } finally {
+    signal?.removeEventListener('abort', abort);
   }
-  return plain;
 }
 
-/** Plain http is for loopback only and must not pass through a proxy, which would see the key. */
-async function openDispatcher(base: URL, options: TransportOptions): Promise<Dispatcher> {
-  const { Agent, EnvHttpProxyAgent } = await import('undici');
-  const tls = options.extraCa === undefined ? {} : { ca: [...rootCertificates, options.extraCa] };
-  const settings = {
-    connect: { timeout: CONNECT_TIMEOUT_MS, ...tls },
-    headersTimeout: options.requestTimeoutMs,
-    bodyTimeout: options.requestTimeoutMs,
-    maxResponseSize: MAX_RESPONSE_BYTES,
-  };
-  if (base.protocol === 'http:' || isLoopback(base) || options.proxy.httpsProxy === undefined) {
-    return new Agent(settings);
-  }
-  return new EnvHttpProxyAgent({
-    ...settings,
-    requestTls: tls,
-    // Empty text keeps undici from reading the process environment on its own.
-    httpProxy: '',
-    httpsProxy: options.proxy.httpsProxy,
-    noProxy: options.proxy.noProxy ?? '',
-  });
-}
+/** What ends a call before anything is sent. */
+const CLOSED: HttpFailure = {
+  kind: 'failure',
+  reason: 'the client is closed',
+  retryable: false,
+  maybeSent: false,
+  wordless: false,
+  cause: undefined,
+};
 
-/** A pool of connections to one base address; nothing is opened before the first exchange. */
-export function createTransport(base: URL, options: TransportOptions): Transport {
-  let dispatcher: Promise<Dispatcher> | undefined;
-  return {
-    async exchange(request, signal) {
-      dispatcher ??= openDispatcher(base, options);
-      const timeout = AbortSignal.timeout(options.requestTimeoutMs);
-      try {
-        const response = await (await dispatcher).request({
-          origin: request.url.origin,
-          path: request.url.pathname + request.url.search,
-          method: request.method,
-          headers: { ...request.headers },
-          body: request.body ?? null,
-          signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
-        });
-        const text = await readText(response.body);
-        return { kind: 'answer', status: response.statusCode, headers: plainHeaders(response.headers), text };
-      } catch (error) {
-        if (signal?.aborted === true) {
-          throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted.', { cause: error });
-        }
-        if (timeout.aborted) {
-          const reason = `no answer from ${request.url.host} within ${options.requestTimeoutMs / 1_000} s`;
-          return { kind: 'failure', maybeSent: true, retryable: true, reason, cause: error };
-        }
-        return describeFailure(error, request.url);
+class UndiciTransport implements Transport {
+  readonly #route: Route;
+  readonly #dialTimeoutMs: number;
+  readonly #lines = new Set<Line>();
+  #idle: Line[] = [];
+  #era = 0;
+  /** What is spoken at the address, once that is known. */
+  #spoken: 'http' | 'tls' | undefined;
+
+  constructor(route: Route, requestTimeoutMs: number) {
+    this.#route = route;
+    this.#dialTimeoutMs = Math.min(CONNECT_TIMEOUT_MS, requestTimeoutMs);
+    if (route.base.protocol === 'https:') this.#spoken = 'http';
+  }
+
+  get era(): number {
+    return this.#era;
+  }
+
+  async exchange(request: HttpRequest, terms: Terms): Promise<HttpAnswer | HttpFailure> {
+    if (terms.signal?.aborted === true) throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
+    const undici = await import('undici');
+    if (terms.era !== this.#era) return CLOSED;
+    if (this.#spoken === 'tls') return { ...CLOSED, ...tlsBehindHttp(this.#route.base.host) };
+    const line = this.#idle.pop() ?? new Line(undici, this.#route, this.#dialTimeoutMs);
+    this.#lines.add(line);
+    const exchange = new Exchange(request.url.host, terms);
+    try {
+      line.carry(request, exchange);
+      const outcome = await exchange.outcome;
+      if (outcome.kind === 'answer') this.#spoken = 'http';
+      return outcome;
+    } finally {
+      if (exchange.complete && terms.era === this.#era) this.#idle.push(line);
+      else {
+        this.#lines.delete(line);
+        // It takes care of itself: nothing waits for a connection to be gone.
+        void line.cut();
       }
-    },
-    async close() {
-      await (await dispatcher)?.close();
-      dispatcher = undefined;
-    },
-  };
+    }
+  }
+
+  async hidesTls(terms: Terms): Promise<boolean> {
+    if (this.#spoken === undefined && terms.era === this.#era)
+      this.#spoken = (await speaksTls(this.#route, terms)) ? 'tls' : 'http';
+    return this.#spoken === 'tls';
+  }
+
+  async close(): Promise<void> {
+    this.#era += 1;
+    this.#idle = [];
+    const lines = [...this.#lines];
+    this.#lines.clear();
+    await Promise.all(lines.map((line) => line.cut()));
+  }
+}
+
+/**
+ * Transport to one base address; nothing is opened before the first exchange.
+ * @throws `ERR_CONFIG_INVALID` for a proxy or certificates that cannot be.
+ */
+export function createTransport(base: URL, options: TransportOptions): Transport {
+  const secureContext = trusting(options.extraCa);
+  const route: Route = { base, proxy: proxyFor(base, options.proxy), secureContext };
+  return new UndiciTransport(route, options.requestTimeoutMs);
 }

@@ -26,6 +26,7 @@ export async function openRemoteService(
   const timeoutMs = requestTimeoutMs(settings);
   const chain =
     settings.rpcUrl.value === null ? null : createRpcReader({ url: settings.rpcUrl.value, timeoutMs });
+  const say = (line: string): void => ambient.io.stderr.write(`${line}\n`);
   const service = createRemoteService({
     baseUrl,
     apiKeyHeader: settings.apiKeyHeader.value,
@@ -34,8 +35,9 @@ export async function openRemoteService(
     ids: randomIds,
     maxWaitMs: settings.maxWaitSeconds.value * 1_000,
     requestTimeoutMs: timeoutMs,
+    totalTimeoutMs: settings.waitSeconds.value * 1_000,
     userAgent: `flywheel/${ambient.version}`,
-    ...(settings.verbose ? { onHttpLog: (line: string) => ambient.io.stderr.write(`${line}\n`) } : {}),
+    ...(settings.verbose ? { onHttpLog: say } : {}),
     ...environment(ambient),
   });
   const credential = settings.apiKey.value;

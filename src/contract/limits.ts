@@ -14,6 +14,8 @@ export const MAX_OPEN_RENT_LAMPORTS = 5_000_000_000n;
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 /** Time allowed for one request of the client (contract, section 2.5). */
 export const REQUEST_TIMEOUT_MS = 30_000;
+/** Longest time for one operation of the client, all tries and waits together (contract, section 2.2). */
+export const DEFAULT_WAIT_SECONDS = 600;
 /** Tries of one request, the first included (contract, section 2.5). */
 export const MAX_TRIES = 3;
 /** Longest time to wait for a rate limit or an unavailable service (contract, section 2.5). */

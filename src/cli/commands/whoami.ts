@@ -26,6 +26,7 @@ function describe({ settings }: Session): Readonly<Record<string, Row>> {
     rpcUrl: plain(rest.rpcUrl),
     keypair: plain(rest.keypair),
     timeoutSeconds: plain(rest.timeoutSeconds),
+    waitSeconds: plain(rest.waitSeconds),
     maxWaitSeconds: plain(rest.maxWaitSeconds),
   };
 }

@@ -18,6 +18,10 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
   { flags: '--api-key-header <name>', description: 'header that carries the API key' },
   { flags: '--data-dir <dir>', description: 'where the embedded engine keeps its state' },
   { flags: '--timeout <seconds>', description: 'longest time for a request, or to wait with --watch' },
+  {
+    flags: '--wait <seconds>',
+    description: 'longest time for all tries and waits of a request (default: 600)',
+  },
   { flags: '--max-wait <seconds>', description: 'longest time to wait for a rate limit (default: 60)' },
   { flags: '--no-input', description: 'never ask' },
   { flags: '--yes', description: 'answer every question with yes' },

@@ -1,7 +1,7 @@
 /** Flag > environment > profile > default: every global option with its source. */
 import { resolve as resolvePath } from 'node:path';
 import { API_KEY_HEADER } from '../../contract/headers.js';
-import { DEFAULT_MAX_WAIT_SECONDS } from '../../contract/limits.js';
+import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS } from '../../contract/limits.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import type { Ambient } from '../context.js';
@@ -25,6 +25,7 @@ export interface GlobalFlags {
   readonly apiKeyHeader?: string;
   readonly dataDir?: string;
   readonly timeout?: string;
+  readonly wait?: string;
   readonly maxWait?: string;
 }
 
@@ -166,6 +167,7 @@ export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings 
     dataDir: { ...dataDir, value: resolvePath(cwd, dataDir.value) },
     rpcUrl: pick(undefined, filled(env['FLYWHEEL_RPC_URL']), profile.rpcUrl, null),
     timeoutSeconds: seconds(flags.timeout, '--timeout', null),
+    waitSeconds: seconds(flags.wait, '--wait', DEFAULT_WAIT_SECONDS),
     maxWaitSeconds: seconds(flags.maxWait, '--max-wait', DEFAULT_MAX_WAIT_SECONDS),
     keypair: pick(undefined, filled(env['FLYWHEEL_KEYPAIR']), profile.keypair, null),
     pinned: profile.pinned ?? null,

@@ -41,6 +41,8 @@ export interface Settings {
   readonly rpcUrl: Setting<string | null>;
   /** Seconds for one request, and for waiting with `--watch`; `null`: the default of each. */
   readonly timeoutSeconds: Setting<number | null>;
+  /** Seconds for one request with all its tries and the waits between them. */
+  readonly waitSeconds: Setting<number>;
   readonly maxWaitSeconds: Setting<number>;
   readonly keypair: Setting<string | null>;
   readonly pinned: PinnedFlywheel | null;

@@ -16,7 +16,11 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['FLYWHEEL_DEBUG', '1 prints stack traces with errors'],
   ['NO_COLOR', 'no colour, whatever else is set'],
   ['FORCE_COLOR, CLICOLOR_FORCE', 'colour although it is not a terminal'],
-  ['HTTPS_PROXY, NO_PROXY', 'proxy for the remote API'],
+  [
+    'HTTPS_PROXY, NO_PROXY',
+    'proxy for the remote API: http://[user:password@]host:port, and hosts that need none',
+  ],
+  ['NODE_EXTRA_CA_CERTS', 'file of authorities (PEM) that are trusted besides the built-in ones'],
 ];
 
 function environment(): readonly string[] {

@@ -1,0 +1,165 @@
+/** What a connection that did not come to be, or broke, means in words; and whether another try is of any use. */
+import { visibleLine } from '../values/visible-text.js';
+
+/** Why there is no connection. Until there is one nothing of the request has left this machine. */
+export interface ConnectionProblem {
+  /** Begins with a small letter and has no full stop. */
+  readonly reason: string;
+  readonly hint?: string;
+  readonly retryable: boolean;
+}
+
+const MAX_NAMES_LENGTH = 200;
+const MAX_CODE_LENGTH = 60;
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+
+/** Connecting to several addresses fails with several errors; the first one speaks for them. */
+function rootCause(error: unknown): unknown {
+  const inner = error instanceof AggregateError ? error.errors[0] : undefined;
+  return inner ?? error;
+}
+
+/** Node's, undici's or OpenSSL's name of an error. */
+export const codeOf = (thrown: unknown): string => {
+  const error = rootCause(thrown);
+  const code = String(field(error, 'code') ?? field(error, 'name') ?? 'unknown');
+  return visibleLine(code).slice(0, MAX_CODE_LENGTH);
+};
+
+const OWN_AUTHORITY =
+  'If the service has a certificate authority of its own, name its certificate in NODE_EXTRA_CA_CERTS.';
+const CLOCK = 'Check the clock of this machine; if it is right, whoever runs the service has to renew it.';
+
+interface TlsRule {
+  readonly code: RegExp;
+  readonly reason: (host: string, error: unknown) => string;
+  readonly hint: string;
+}
+
+const untrusted = (why: string) => (host: string) => `the certificate of ${host} is not trusted: it ${why}`;
+
+/** The names that a certificate is for; the server wrote them. */
+function namesOf(error: unknown): string {
+  const names = field(field(error, 'cert'), 'subjectaltname');
+  if (typeof names !== 'string' || names === '') return '';
+  return ` (${visibleLine(names).slice(0, MAX_NAMES_LENGTH)})`;
+}
+
+/** The first that fits speaks. */
+const TLS_RULES: readonly TlsRule[] = [
+  { code: /^CERT_HAS_EXPIRED$/, reason: untrusted('has expired'), hint: CLOCK },
+  { code: /^CERT_NOT_YET_VALID$/, reason: untrusted('is not valid yet'), hint: CLOCK },
+  {
+    code: /^ERR_TLS_CERT_ALTNAME/,
+    reason: (host, error) => untrusted(`is for another name${namesOf(error)}`)(host),
+    hint: 'Give the API address with the name that the certificate is for, if that is the service you mean.',
+  },
+  {
+    code: /^DEPTH_ZERO_SELF_SIGNED_CERT$/,
+    reason: untrusted('is signed by itself, by no authority'),
+    hint: OWN_AUTHORITY,
+  },
+  {
+    code: /SELF_SIGNED|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)|CERT_UNTRUSTED/,
+    reason: untrusted('is from an authority that is not known here'),
+    hint: OWN_AUTHORITY,
+  },
+  { code: /CERT_/, reason: untrusted('does not hold'), hint: OWN_AUTHORITY },
+  {
+    code: /WRONG_VERSION_NUMBER|ERR_SSL_(?:HTTP_REQUEST|PACKET_LENGTH_TOO_LONG|RECORD_LAYER_FAILURE)/,
+    reason: (host) => `${host} does not speak TLS, so it is no https address`,
+    hint: 'Check host and port. Plain http (an http address) is for a service on this machine only.',
+  },
+  {
+    code: /^ERR_SSL|^EPROTO$/,
+    reason: (host) => `no TLS connection with ${host} could be agreed upon`,
+    hint: 'Check host and port, and that the service speaks TLS 1.2 or later.',
+  },
+];
+
+/** What stands for an error where there is none: the other side closed, or the time for a connection was over. */
+export type Ending = 'closed' | 'too late';
+
+const ENDINGS: Readonly<Record<Ending, string>> = {
+  closed: 'closed the connection before it was set up',
+  'too late': 'took too long to set up a connection',
+};
+
+const isEnding = (value: unknown): value is Ending => value === 'closed' || value === 'too late';
+
+/** Why the host at the other end of a connection could not be reached or believed. */
+export function connectionProblem(thrown: unknown, host: string): ConnectionProblem {
+  if (isEnding(thrown)) return { reason: `${host} ${ENDINGS[thrown]}`, retryable: true };
+  const error = rootCause(thrown);
+  const code = codeOf(error);
+  const rule = TLS_RULES.find((each) => each.code.test(code));
+  if (rule === undefined) return { reason: `${host} cannot be reached (${code})`, retryable: true };
+  return { reason: `${rule.reason(host, error)} (${code})`, hint: rule.hint, retryable: false };
+}
+
+/** A proxy that gave no tunnel, and how it behaved. */
+export const noTunnel = (proxyHost: string, host: string, how: string): ConnectionProblem => ({
+  reason: `the proxy ${proxyHost} ${how} instead of connecting to ${host}`,
+  hint: 'Check HTTPS_PROXY and NO_PROXY.',
+  retryable: true,
+});
+
+/** What the answer of a proxy to CONNECT says; `status` is not 2xx. */
+export function refusedByProxy(status: number, proxyHost: string, host: string): ConnectionProblem {
+  const problem = noTunnel(proxyHost, host, `answered ${status}`);
+  if (status !== 407) return { ...problem, retryable: status >= 500 };
+  return {
+    ...problem,
+    hint: 'It asks for a user and a password: put them into HTTPS_PROXY, as http://user:password@host:port.',
+    retryable: false,
+  };
+}
+
+/** An http address behind which TLS is spoken: what was sent to it cannot be read there. */
+export const tlsBehindHttp = (host: string): ConnectionProblem => ({
+  reason: `${host} speaks TLS, so that it cannot read what is sent to an http address`,
+  hint: 'Give it as an https address.',
+  retryable: false,
+});
+
+/** Why a connection ended on which the request was already under way. */
+export interface BrokenConnection {
+  readonly reason: string;
+  readonly hint?: string;
+  readonly retryable: boolean;
+  /** May the service have read the request? */
+  readonly maybeSent: boolean;
+  /** Nothing is known but that the other side closed. */
+  readonly wordless: boolean;
+}
+
+/** First bytes of a TLS record: an alert or a handshake, of any version of the third major. */
+const TLS_RECORD_TYPES: ReadonlySet<number> = new Set([0x15, 0x16]);
+const TLS_MAJOR_VERSION = 3;
+
+const beginsWithTls = (data: unknown): boolean =>
+  typeof data === 'string' &&
+  TLS_RECORD_TYPES.has(data.charCodeAt(0)) &&
+  data.charCodeAt(1) === TLS_MAJOR_VERSION;
+
+const BREAKS: readonly { readonly code: RegExp; readonly reason: (host: string) => string }[] = [
+  { code: /^HPE_|^HTTPParserError$/, reason: (host) => `what ${host} answered is not HTTP` },
+  { code: /^UND_ERR_HEADERS_OVERFLOW$/, reason: (host) => `the header lines of ${host} are too long` },
+  { code: /CONTENT_LENGTH_MISMATCH$/, reason: (host) => `the answer of ${host} is not as long as it says` },
+];
+
+/** What the end of a connection in the middle of a request means. */
+export function brokenConnection(thrown: unknown, host: string): BrokenConnection {
+  const code = codeOf(thrown);
+  if (beginsWithTls(field(thrown, 'data')))
+    return { ...tlsBehindHttp(host), maybeSent: false, wordless: false };
+  const known = BREAKS.find((each) => each.code.test(code));
+  const reason = known?.reason(host) ?? `the connection to ${host} broke`;
+  return { reason: `${reason} (${code})`, retryable: true, maybeSent: true, wordless: known === undefined };
+}
+
+/** Does the reason why there is no connection show that TLS is spoken there? */
+export const provesTls = (cause: unknown): boolean =>
+  /CERT|SELF_SIGNED|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)|ALERT/.test(codeOf(cause));

@@ -1,0 +1,160 @@
+/**
+ * One connection to the service, through the proxy if there is one, ready for HTTP; or the reason why there is none.
+ *
+ * undici's own ProxyAgent is not used: in 7.30.2 a proxy that closes during CONNECT is asked again without end
+ * (nodejs/undici#3897), one that stays silent is waited for five minutes, and neither time-out nor signal of the request
+ * reaches it (nodejs/undici#3944).
+ */
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type SecureContext } from 'node:tls';
+import {
+  type ConnectionProblem,
+  connectionProblem,
+  type Ending,
+  noTunnel,
+  refusedByProxy,
+} from './connection-failure.js';
+import type { HttpProxy } from './proxy.js';
+
+/** The way to the service. */
+export interface Route {
+  readonly base: URL;
+  readonly proxy?: HttpProxy | undefined;
+  /** Trusted authorities, where they are more than the built-in ones. */
+  readonly secureContext?: SecureContext | undefined;
+}
+
+/** There is no connection, so nothing of the request was sent. */
+export class DialError extends Error {
+  readonly problem: ConnectionProblem;
+
+  constructor(problem: ConnectionProblem, cause?: unknown) {
+    super(problem.reason, cause === undefined ? {} : { cause });
+    this.name = 'DialError';
+    this.problem = problem;
+  }
+}
+
+/** Far more than the head of an answer to CONNECT takes. */
+const MAX_HEAD_BYTES = 16_384;
+const END_OF_HEAD = '\r\n\r\n';
+const KEEP_ALIVE_MS = 60_000;
+const HTTPS_PORT = 443;
+const HTTP_PORT = 80;
+
+const portOf = (url: URL): number =>
+  url.port === '' ? (url.protocol === 'https:' ? HTTPS_PORT : HTTP_PORT) : Number(url.port);
+
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
+
+const ignore = (): void => undefined;
+
+/** What a step makes of an error, or of an end without one. */
+type ProblemOf = (ending: unknown) => ConnectionProblem;
+
+/** One step of a dial: the socket comes back when it is ready; it is destroyed when anything else happens first. */
+function step(
+  socket: Socket,
+  signal: AbortSignal,
+  problemOf: ProblemOf,
+  begin: (done: () => void, fail: (problem: ConnectionProblem) => void) => void,
+): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      signal.removeEventListener('abort', onAbort);
+      socket.off('error', onError).off('close', onClose);
+    };
+    const fail = (problem: ConnectionProblem, cause?: unknown): void => {
+      end();
+      socket.destroy();
+      reject(new DialError(problem, cause));
+    };
+    const onError = (error: unknown): void => fail(problemOf(error), error);
+    const onClose = (): void => fail(problemOf('closed' satisfies Ending));
+    const onAbort = (): void => fail(problemOf('too late' satisfies Ending));
+    // Between two steps, and after the end, nobody else listens; an error then is told by the next use of the socket.
+    socket.on('error', ignore).on('error', onError).on('close', onClose);
+    signal.addEventListener('abort', onAbort, { once: true });
+    begin(() => {
+      end();
+      resolve(socket);
+    }, fail);
+    if (signal.aborted) onAbort();
+  });
+}
+
+/** What TLS with a host needs to know. */
+const tlsOptions = (host: string, secureContext: SecureContext | undefined) => ({
+  host,
+  ALPNProtocols: ['http/1.1'],
+  // An address is no name to ask for (RFC 6066, section 3).
+  ...(isIP(host) === 0 ? { servername: host } : {}),
+  ...(secureContext === undefined ? {} : { secureContext }),
+});
+
+/** A connection to the first host on the way, with TLS if its address says so. */
+function reach(url: URL, name: string, { secureContext }: Route, signal: AbortSignal): Promise<Socket> {
+  const [host, port] = [hostOf(url), portOf(url)];
+  const secure = url.protocol === 'https:';
+  const socket = secure
+    ? connectTls({ ...tlsOptions(host, secureContext), port })
+    : connectTcp({ host, port });
+  socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
+  const problemOf: ProblemOf = (ending) => connectionProblem(ending, name);
+  return step(socket, signal, problemOf, (done) => socket.once(secure ? 'secureConnect' : 'connect', done));
+}
+
+const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})(?: |\r)/;
+
+/** What the proxy said so far: a tunnel, a reason why there is none, or nothing yet. */
+function readHead(head: Buffer, base: URL, proxy: HttpProxy): 'open' | ConnectionProblem | undefined {
+  const end = head.indexOf(END_OF_HEAD);
+  if (end < 0 && head.length <= MAX_HEAD_BYTES) return undefined;
+  const [proxyHost, host] = [proxy.url.host, base.host];
+  const [, status] = STATUS_LINE.exec(head.toString('latin1')) ?? [];
+  if (end < 0 || status === undefined)
+    return noTunnel(proxyHost, host, 'answered with something that is not HTTP');
+  if (!status.startsWith('2')) return refusedByProxy(Number(status), proxyHost, host);
+  // In TLS the client speaks first: what comes before can only be the proxy's own.
+  if (head.length > end + END_OF_HEAD.length)
+    return noTunnel(proxyHost, host, 'spoke in the name of the service');
+  return 'open';
+}
+
+/** Asks the proxy for a tunnel. */
+function openTunnel(socket: Socket, base: URL, proxy: HttpProxy, signal: AbortSignal): Promise<Socket> {
+  const problemOf: ProblemOf = (ending) =>
+    noTunnel(proxy.url.host, base.host, ending === 'too late' ? 'stayed silent' : 'broke off');
+  return step(socket, signal, problemOf, (done, fail) => {
+    let head = Buffer.alloc(0);
+    const onReadable = (): void => {
+      for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read())
+        head = Buffer.concat([head, chunk]);
+      const read = readHead(head, base, proxy);
+      if (read === undefined) return;
+      socket.off('readable', onReadable);
+      if (read === 'open') done();
+      else fail(read);
+    };
+    socket.on('readable', onReadable);
+    const authority = `${base.hostname}:${portOf(base)}`;
+    const login =
+      proxy.authorization === undefined ? '' : `proxy-authorization: ${proxy.authorization.reveal()}\r\n`;
+    socket.write(`CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n${login}\r\n`);
+  });
+}
+
+/**
+ * Dials until the service can be spoken to.
+ * @throws {@link DialError}, also when the signal is aborted; nothing is left open then.
+ */
+export async function dial(route: Route, signal: AbortSignal): Promise<Socket> {
+  const { base, proxy, secureContext } = route;
+  if (proxy === undefined) return reach(base, base.host, route, signal);
+  const socket = await reach(proxy.url, `the proxy ${proxy.url.host}`, route, signal);
+  const tunnel = await openTunnel(socket, base, proxy, signal);
+  const secured = connectTls({ ...tlsOptions(hostOf(base), secureContext), socket: tunnel });
+  secured.once('close', () => tunnel.destroy());
+  const problemOf: ProblemOf = (ending) => connectionProblem(ending, base.host);
+  return step(secured, signal, problemOf, (done) => secured.once('secureConnect', done));
+}

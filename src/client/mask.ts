@@ -1,0 +1,77 @@
+/** Keeps the API key out of everything that a service could send back; every text that leaves the client goes through here. */
+import { FlywheelError, type FlywheelErrorOptions } from '../errors/flywheel-error.js';
+import { HIDDEN_CHARACTERS } from '../values/visible-text.js';
+
+/** Text → the same text with `***` for the key. */
+export type Mask = (text: string) => string;
+
+/** A shorter key is no secret, and would be found in words that have nothing to do with it. */
+const MIN_KEY_LENGTH = 4;
+const MASKED = '***';
+
+const noMask: Mask = (text) => text;
+
+const HIDDEN = new RegExp(`[${HIDDEN_CHARACTERS}]`, 'gu');
+
+const asCodePoint = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
+
+/** Finds a text also when characters stand in it that a terminal does not show. */
+const looseSource = (text: string): string => Array.from(text, asCodePoint).join(`[${HIDDEN_CHARACTERS}]*`);
+
+/**
+ * The mask for a key: as it is, as it stands in a URL or in JSON text, with or without hidden characters in between. Use it
+ * before a text is cut, or a part of the key is left over.
+ */
+export function createMask(key: string | undefined): Mask {
+  if (key === undefined || key.length < MIN_KEY_LENGTH) return noMask;
+  const forms = [...new Set([key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)])];
+  // The longest first, since one form can be part of another.
+  forms.sort((a, b) => b.length - a.length);
+  return (text) => {
+    const visible = text.replace(HIDDEN, '');
+    if (!forms.some((form) => visible.includes(form))) return text;
+    return text.replace(new RegExp(forms.map(looseSource).join('|'), 'gu'), MASKED);
+  };
+}
+
+/** A JSON value with the key masked in every text of it; the same value when there is nothing to mask. */
+export function maskValue<Value>(value: Value, mask: Mask): Value {
+  return mask === noMask ? value : (maskAny(value, mask) as Value);
+}
+
+function maskAny(value: unknown, mask: Mask): unknown {
+  if (typeof value === 'string') return mask(value);
+  if (Array.isArray(value)) return value.map((item) => maskAny(item, mask));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [mask(name), maskAny(inner, mask)] as const),
+  );
+}
+
+/** Causes are printed for those who look for errors of this program. */
+function maskCause(cause: unknown, mask: Mask): unknown {
+  if (!(cause instanceof Error)) return cause;
+  const text = `${cause.message} ${cause.stack ?? ''}`;
+  if (mask(text) === text && cause.cause === undefined) return cause;
+  const masked = new FlywheelError('ERR_INTERNAL', mask(cause.message), {
+    ...(cause.cause === undefined ? {} : { cause: maskCause(cause.cause, mask) }),
+  });
+  masked.stack = mask(cause.stack ?? '');
+  return masked;
+}
+
+/** An error with the key masked in all that is printed of it. */
+export function maskError(error: FlywheelError, mask: Mask): FlywheelError {
+  if (mask === noMask) return error;
+  const { hint, requestId, foreignCode, cause } = error.options;
+  const options: FlywheelErrorOptions = {
+    ...error.options,
+    ...(hint === undefined ? {} : { hint: mask(hint) }),
+    ...(requestId === undefined ? {} : { requestId: mask(requestId) }),
+    ...(foreignCode === undefined ? {} : { foreignCode: mask(foreignCode) }),
+    ...(cause === undefined ? {} : { cause: maskCause(cause, mask) }),
+  };
+  const masked = new FlywheelError(error.code, mask(error.message), options);
+  if (error.stack !== undefined) masked.stack = mask(error.stack);
+  return masked;
+}

@@ -1,0 +1,172 @@
+/** One try of a call: what is sent once, and what its answer, or the lack of one, says about the request. */
+import type * as z from 'zod';
+import { decodeRateLimit } from '../contract/header-values.js';
+import { RATE_LIMIT_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
+import type { Operation } from '../contract/operations.js';
+import { EXIT } from '../errors/exit-codes.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import type { Clock } from '../values/time.js';
+import { tlsBehindHttp } from './connection-failure.js';
+import { decodeProblem, decodeValue, type Reading } from './decode-response.js';
+import type { HttpAnswer, HttpFailure, Terms } from './exchange.js';
+import type { HttpLog } from './http-log.js';
+import type { CallBudget, Pacer } from './pacing.js';
+import { followRedirects } from './redirects.js';
+import { isRetryable, retryAfterMs, settlesEarlierTries } from './retry-policy.js';
+import type { HttpRequest, Transport } from './transport.js';
+
+/** What all calls of a client have in common. */
+export interface Sender {
+  readonly transport: Transport;
+  readonly pacer: Pacer;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** One try, from dialling to the last byte. */
+  readonly requestTimeoutMs: number;
+  /** All waits of one call together. */
+  readonly maxWaitMs: number;
+  /** All of one call together: tries, answers and waits. */
+  readonly totalTimeoutMs: number;
+  readonly log: HttpLog;
+}
+
+/** One call, checked and put into a request. */
+export interface PreparedCall {
+  readonly operation: Operation;
+  readonly idempotencyKey: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly request: HttpRequest;
+  readonly reading: Reading;
+  /** Of the transport, when the call began. */
+  readonly era: number;
+}
+
+/** A try that brought no value. */
+export interface Failed {
+  readonly error: FlywheelError;
+  readonly retryable: boolean;
+  /**
+   * `unsent`: the service has not seen it. `maybe-done`: the service may have done it. `refused`: it has not, and neither did
+   * earlier tries. `open`: says nothing.
+   */
+  readonly meaning: 'unsent' | 'maybe-done' | 'refused' | 'open';
+  readonly waitMs?: number;
+  /** The other side closed without a word. */
+  readonly wordless?: boolean;
+}
+
+/** A reason as a sentence; the name of a host that it begins with stays as it is. */
+const sentence = (reason: string, host: string): string =>
+  `${reason.startsWith(host) ? reason : reason.charAt(0).toUpperCase() + reason.slice(1)}.`;
+
+function failedWithoutAnswer(failure: HttpFailure, { host }: URL): Failed {
+  return {
+    error: new FlywheelError('ERR_UNAVAILABLE', sentence(failure.reason, host), {
+      cause: failure.cause,
+      ...(failure.hint === undefined ? {} : { hint: failure.hint }),
+    }),
+    retryable: failure.retryable,
+    meaning: failure.maybeSent ? 'maybe-done' : 'unsent',
+    wordless: failure.wordless,
+  };
+}
+
+/** An http address behind which TLS is spoken: nothing that was sent there was read. */
+export function failedAtTls({ request: { url } }: PreparedCall): Failed {
+  const unread = { kind: 'failure', maybeSent: false, wordless: false, cause: undefined } as const;
+  return failedWithoutAnswer({ ...unread, ...tlsBehindHttp(url.host) }, url);
+}
+
+const isRedirect = (status: number): boolean => status >= 300 && status < 400;
+
+function redirected(answer: HttpAnswer): Failed {
+  return {
+    error: new FlywheelError(
+      'ERR_RESPONSE_INVALID',
+      `The service redirects (${answer.status}) to where the request and its key are not sent.`,
+      {
+        status: answer.status,
+        exit: EXIT.refused,
+        hint: 'Give the address to which it redirects as the API address, if you trust it.',
+      },
+    ),
+    retryable: false,
+    meaning: 'open',
+  };
+}
+
+/** Words of servers that were spoken to in plain http where they speak TLS; they have read nothing but that. */
+const TLS_WANTED = /plain http request was sent to https port|sent an http request to an https server/i;
+
+function failedWithAnswer(call: PreparedCall, answer: HttpAnswer, nowMs: number): Failed {
+  if (isRedirect(answer.status)) return redirected(answer);
+  const isHttp = call.request.url.protocol === 'http:';
+  if (isHttp && answer.status === 400 && TLS_WANTED.test(answer.text)) return failedAtTls(call);
+  const { error, trusted } = decodeProblem(answer, call.reading);
+  const waitMs = retryAfterMs(answer.headers[RETRY_AFTER_HEADER], nowMs);
+  const unsure = !trusted && answer.status >= 500;
+  const settled = trusted && settlesEarlierTries(error);
+  return {
+    error: waitMs === undefined ? error : error.with({ retryAfterSeconds: Math.ceil(waitMs / 1_000) }),
+    retryable: isRetryable(error, trusted),
+    meaning: unsure ? 'maybe-done' : settled ? 'refused' : 'open',
+    ...(waitMs === undefined ? {} : { waitMs }),
+  };
+}
+
+/** What the next exchange of a call may take. */
+export const termsOf = (sender: Sender, call: PreparedCall, budget: CallBudget): Terms => ({
+  timeoutMs: Math.min(sender.requestTimeoutMs, budget.leftMs),
+  maxBytes: call.reading.bounds.maxBytes,
+  signal: call.signal,
+  era: call.era,
+});
+
+async function exchange(sender: Sender, call: PreparedCall, budget: CallBudget, tryNumber: number) {
+  const startedMs = sender.clock.nowMs();
+  sender.log.request(call.request, tryNumber);
+  const outcome = await followRedirects(sender, call.request, termsOf(sender, call, budget));
+  sender.log.outcome(outcome, sender.clock.nowMs() - startedMs, call.reading.mask);
+  if (outcome.kind === 'answer') {
+    const state = decodeRateLimit(outcome.headers[RATE_LIMIT_HEADER] ?? '');
+    if (state !== undefined) sender.pacer.learn(call.operation.id, state);
+  }
+  return outcome;
+}
+
+/** A value that can be believed, and where it came from. */
+export type Answered<Schema extends z.ZodType> = {
+  readonly value: z.infer<Schema>;
+  readonly answer: HttpAnswer;
+};
+
+/** The value of a successful answer, if it can be believed. */
+function readAnswer<Schema extends z.ZodType>(
+  call: PreparedCall,
+  answer: HttpAnswer,
+  schema: Schema,
+): Answered<Schema> | Failed {
+  try {
+    const value = decodeValue(schema, answer, call.reading);
+    return { value, answer };
+  } catch (error) {
+    if (!isFlywheelError(error, 'ERR_RESPONSE_INVALID')) throw error;
+    return { error, retryable: answer.unread === undefined, meaning: 'maybe-done' };
+  }
+}
+
+/** Sends the request once. @throws `ERR_INTERRUPTED` */
+export async function tryOnce<Schema extends z.ZodType>(
+  sender: Sender,
+  call: PreparedCall,
+  schema: Schema,
+  budget: CallBudget,
+  tryNumber: number,
+): Promise<Answered<Schema> | Failed> {
+  const outcome = await exchange(sender, call, budget, tryNumber);
+  if (outcome.kind === 'failure') return failedWithoutAnswer(outcome, call.request.url);
+  if (outcome.status < 200 || outcome.status >= 300)
+    return failedWithAnswer(call, outcome, sender.clock.nowMs());
+  return readAnswer(call, outcome, schema);
+}

@@ -1,0 +1,226 @@
+/** The built program against hostile servers and proxies: exit numbers, how long it takes, how much it holds, what it prints. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { emptyDirectory, flywheel, type Spawned, type SpawnOptions, startFlywheel } from '../support/cli.js';
+import { answers, type Behaviour, closes, type Hostile, silent, startHostile } from '../support/hostile.js';
+import { startTlsServer, TEST_CERTIFICATE } from '../support/http-tls.js';
+
+const KEY = 'secret-api-key-1234567890';
+const BURN = [
+  'burn',
+  '--type',
+  'PRODUCT_BUY',
+  '--proof',
+  '{"orderId":"A-1001","total":49.9}',
+  '--amount',
+  '12.5',
+];
+const CURRENT = ['batch', 'current'];
+const BASE = 'https://api.flywheel.test';
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function hostile(behave: Behaviour): Promise<Hostile> {
+  const server = await startHostile(behave);
+  closers.push(server.close);
+  return server;
+}
+
+const remote = (url: string, env: Record<string, string> = {}): SpawnOptions => ({
+  home: emptyDirectory(),
+  env: { FLYWHEEL_API_URL: url, FLYWHEEL_API_KEY: KEY, ...env },
+});
+
+async function timed(options: SpawnOptions, ...words: string[]): Promise<Spawned & { elapsedMs: number }> {
+  const startedMs = performance.now();
+  const spawned = await flywheel(options, ...words);
+  return { ...spawned, elapsedMs: performance.now() - startedMs };
+}
+
+const errorOf = ({ stderr }: Pick<Spawned, 'stderr'>) =>
+  JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as Record<string, string>;
+
+/** Starting the program takes this much, on a machine that has other things to do. */
+const START_MS = 4_000;
+
+describe('flywheel', () => {
+  it.each([
+    ['closes', closes],
+    ['is silent', silent],
+  ] as [string, Behaviour][])('ends in time when the proxy %s', async (_name, behave) => {
+    const proxy = await hostile(behave);
+    const options = remote(BASE, { HTTPS_PROXY: `http://me:hunter2@127.0.0.1:${proxy.port}` });
+    const spawned = await timed(options, ...BURN, '--timeout', '0.3', '--wait', '2', '--max-wait', '1', '-v');
+    expect([spawned.exit, errorOf(spawned)['error']]).toEqual([6, 'ERR_UNAVAILABLE']);
+    expect(spawned.elapsedMs).toBeLessThan(2_000 + START_MS);
+    expect(proxy.connections).toBeLessThanOrEqual(3);
+    expect(spawned.stderr).not.toContain('hunter2');
+    expect(errorOf(spawned)['idempotencyKey']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it.each([
+    ['CONNECT', BASE, silent],
+    ['an answer', undefined, silent],
+    ['the next try', undefined, answers('HTTP/1.1 503 No\r\nretry-after: 30\r\ncontent-length: 0\r\n\r\n')],
+  ] as [string, string | undefined, Behaviour][])(
+    'is interrupted within a second while it waits for %s',
+    async (_name, base, behave) => {
+      const server = await hostile(behave);
+      const address = `http://127.0.0.1:${server.port}`;
+      const options = base === undefined ? remote(address) : remote(base, { HTTPS_PROXY: address });
+      const child = startFlywheel(options, [...BURN, '--timeout', '300']);
+      let stderr = '';
+      child.stderr?.on('data', (chunk: Buffer) => {
+        stderr += chunk.toString('utf8');
+      });
+      const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
+      await server.reached;
+      const startedMs = performance.now();
+      child.kill('SIGINT');
+      expect(await closed).toBe(130);
+      expect(performance.now() - startedMs).toBeLessThan(1_000);
+      expect(errorOf({ stderr })).toMatchObject({ error: 'ERR_INTERRUPTED' });
+      expect(server.connections).toBe(1);
+    },
+  );
+
+  it('is interrupted within a second while a name is looked up', async () => {
+    const hook = join(emptyDirectory(), 'hook.cjs');
+    // The one thread that looks up names is kept busy, as it is by a resolver that does not answer.
+    writeFileSync(
+      hook,
+      `require('node:crypto').pbkdf2('a', 'b', 1e8, 64, 'sha512', () => undefined);
+       const dns = require('node:dns');
+       const { lookup } = dns;
+       dns.lookup = (...given) => {
+         lookup(...given);
+         process.stderr.write('looking up\\n');
+       };`,
+    );
+    const env = { NODE_OPTIONS: `--require ${hook}`, UV_THREADPOOL_SIZE: '1' };
+    const child = startFlywheel(remote(BASE, env), BURN);
+    let stderr = '';
+    const asking = new Promise<void>((resolve) => {
+      child.stderr?.on('data', (chunk: Buffer) => {
+        stderr += chunk.toString('utf8');
+        if (stderr.includes('looking up')) resolve();
+      });
+    });
+    const closed = new Promise((resolve) => child.once('close', (_code, signal) => resolve(signal)));
+    await asking;
+    const startedMs = performance.now();
+    child.kill('SIGINT');
+    expect(await closed).toBe('SIGINT');
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(errorOf({ stderr })).toMatchObject({ error: 'ERR_INTERRUPTED' });
+  });
+
+  it.each(['nonsense', 'socks5://me:hunter2@127.0.0.1:1080', 'http://me:hun%ter2@127.0.0.1:1'])(
+    'does not start with a proxy that is none: %s',
+    async (proxy) => {
+      const spawned = await flywheel(remote(BASE, { HTTPS_PROXY: proxy }), ...BURN);
+      expect([spawned.exit, errorOf(spawned)['error']]).toEqual([2, 'ERR_CONFIG_INVALID']);
+      expect(spawned.stderr).not.toMatch(/hunter2|hun%|nonsense/);
+    },
+  );
+
+  it('gives up all of a request after --wait, and says what that means', async () => {
+    const server = await hostile(silent);
+    const url = `http://127.0.0.1:${server.port}`;
+    for (const [words, exit, code] of [
+      [BURN, 7, 'ERR_OUTCOME_UNKNOWN'],
+      [CURRENT, 6, 'ERR_UNAVAILABLE'],
+    ] as const) {
+      const spawned = await timed(remote(url), ...words, '--wait', '0.5');
+      expect([spawned.exit, errorOf(spawned)['error']]).toEqual([exit, code]);
+      expect(errorOf(spawned)['message']).toContain('All the time that there was, 0.5 s, is over.');
+      expect(spawned.elapsedMs).toBeLessThan(500 + START_MS);
+    }
+    const { exit, stderr } = await flywheel(remote(url), ...CURRENT, '--wait', 'soon');
+    expect([exit, errorOf({ stderr })['message']]).toEqual([
+      2,
+      '--wait takes seconds from 0 to 86400, got "soon".',
+    ]);
+    const { stdout } = await flywheel(remote(url), 'whoami', '--wait', '7');
+    expect(JSON.parse(stdout).waitSeconds).toEqual({ value: 7, source: 'flag' });
+  });
+
+  it('takes the authorities of NODE_EXTRA_CA_CERTS, if they are some', async () => {
+    const server = await startTlsServer();
+    closers.push(server.close);
+    const file = join(emptyDirectory(), 'ca.pem');
+    const options = remote(`https://127.0.0.1:${server.port}`, { NODE_EXTRA_CA_CERTS: file });
+    writeFileSync(file, TEST_CERTIFICATE);
+    expect(await flywheel(options, ...CURRENT)).toMatchObject({ exit: 0, stdout: 'null\n' });
+    writeFileSync(file, 'no certificate');
+    const broken = await flywheel(options, ...CURRENT);
+    expect([broken.exit, errorOf(broken)['error']]).toEqual([2, 'ERR_CONFIG_INVALID']);
+  });
+});
+
+describe('memory', () => {
+  const MEGABYTE = 1_000_000;
+  /** The program alone takes less than half of it. */
+  const MOST_RSS_KIB = 300 * 1_024;
+
+  /** Writes again and again as fast as it is read, up to a size. */
+  const flood =
+    (start: string, more: string, size = 12 * MEGABYTE): Behaviour =>
+    (socket, asked) =>
+      asked(() => {
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n${start}`);
+        void pour(socket, more.repeat(Math.ceil(MEGABYTE / more.length / 10)), size);
+      });
+
+  async function pour(socket: Socket, block: string, size: number): Promise<void> {
+    for (let sent = 0; sent < size && !socket.destroyed; sent += block.length) {
+      if (!socket.write(block))
+        await new Promise((resolve) => socket.once('drain', resolve).once('close', resolve));
+    }
+    socket.end();
+  }
+
+  async function peak(options: SpawnOptions, ...words: string[]) {
+    const notes = emptyDirectory();
+    const hook = join(notes, 'hook.cjs');
+    const file = join(notes, 'rss');
+    writeFileSync(
+      hook,
+      `process.on('exit', () => require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.resourceUsage().maxRSS)));`,
+    );
+    const spawned = await flywheel(
+      { ...options, env: { ...options.env, NODE_OPTIONS: `--require ${hook}` } },
+      ...words,
+    );
+    return { ...spawned, rssKib: Number(readFileSync(file, 'utf8')) };
+  }
+
+  it.each([
+    ['brackets', '', '['],
+    ['objects in objects', '', '{"a":'],
+    ['empty lists', '[', '[],'],
+    ['empty objects', '{"success":[', '{},'],
+    ['one text', '"', 'a'],
+  ])('is not filled by an answer of %s', async (_name, start, more) => {
+    const burns = Array.from({ length: 900 }, (_, id) => ({
+      type: 'WATCH_AD',
+      proof: { id, text: 'x'.repeat(900) },
+      burnAmount: 1,
+      persistOnchain: false,
+    }));
+    const server = await hostile(flood(start, more));
+    const url = `http://127.0.0.1:${server.port}`;
+    // The answer to a small request may be small; that to a large one may be as large as this.
+    const [small, large] = await Promise.all([
+      peak(remote(url), ...CURRENT, '--max-wait', '0'),
+      peak({ ...remote(url), stdin: JSON.stringify(burns) }, 'burn-batch', '-', '--max-wait', '0'),
+    ]);
+    expect([small.exit, large.exit]).toEqual([1, 7]);
+    expect(Math.max(small.rssKib, large.rssKib)).toBeLessThan(MOST_RSS_KIB);
+  });
+});

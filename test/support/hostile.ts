@@ -1,0 +1,102 @@
+/** Servers and proxies that do what none should, byte by byte over raw sockets of loopback, and count their connections. */
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+
+export interface Hostile {
+  readonly port: number;
+  /** Accepted so far. */
+  readonly connections: number;
+  /** Everything that was received, of all connections. */
+  readonly received: string;
+  /** Resolves when something has been received. */
+  readonly reached: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What is done with one connection; `asked` calls back when a whole request, or a CONNECT, has come. */
+export type Behaviour = (socket: Socket, asked: (then: () => void) => void) => void;
+
+const END_OF_HEAD = '\r\n\r\n';
+
+/** Is the text a whole request, body included? */
+function isWhole(text: string): boolean {
+  const end = text.indexOf(END_OF_HEAD);
+  if (end < 0) return false;
+  const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
+  return text.length >= end + END_OF_HEAD.length + length;
+}
+
+/** Starts a server that behaves as told. */
+export async function startHostile(behave: Behaviour): Promise<Hostile> {
+  const sockets = new Set<Socket>();
+  const seen = { connections: 0, received: '' };
+  let reach: () => void = () => undefined;
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const server = createServer((socket) => {
+    seen.connections += 1;
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
+    let own = '';
+    const waiting: (() => void)[] = [];
+    socket.on('data', (chunk: Buffer) => {
+      own += chunk.toString('latin1');
+      seen.received += chunk.toString('latin1');
+      reach();
+      if (isWhole(own)) for (const then of waiting.splice(0)) then();
+    });
+    behave(socket, (then) => void waiting.push(then));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    reached,
+    get connections() {
+      return seen.connections;
+    },
+    get received() {
+      return seen.received;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+/** Writes the text again and again, until the other side is gone. */
+export function drip(socket: Socket, text: string, everyMs: number): void {
+  const timer = setInterval(() => socket.write(text), everyMs);
+  socket.on('close', () => clearInterval(timer));
+}
+
+export const silent: Behaviour = () => undefined;
+export const closes: Behaviour = (socket) => void socket.end();
+export const resets: Behaviour = (socket) => void socket.resetAndDestroy();
+
+/** Sends the bytes when it was asked, then does nothing, or what is told. */
+export const answers =
+  (text: string | Buffer, then: (socket: Socket) => void = () => undefined): Behaviour =>
+  (socket, asked) =>
+    asked(() => socket.write(text, () => then(socket)));
+
+/** Whatever happens first. A promise that is still waiting then is an error of its own. */
+export async function settled<Value>(
+  promise: Promise<Value>,
+  withinMs: number,
+): Promise<{ readonly value?: Value; readonly error?: unknown; readonly elapsedMs: number }> {
+  const startedMs = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`still waiting after ${withinMs} ms`)), withinMs);
+  });
+  try {
+    const value = await Promise.race([promise, late]);
+    return { value, elapsedMs: performance.now() - startedMs };
+  } catch (error) {
+    return { error, elapsedMs: performance.now() - startedMs };
+  } finally {
+    clearTimeout(timer);
+  }
+}
