@@ -6,6 +6,8 @@ export interface AnswerBounds {
   readonly maxBytes: number;
   /** Values in the JSON, of any kind and at any depth. */
   readonly maxValues: number;
+  /** Members of any one list or object in it. */
+  readonly maxMembers: number;
 }
 
 const KIB = 1_024;
@@ -17,20 +19,35 @@ const MAX_BYTES = 64 * MIB;
 const WRAPPING_LEVELS = 8;
 const MAX_DEPTH = MAX_JSON_DEPTH + WRAPPING_LEVELS;
 
-/** Of an answer to a request without a body, or with a small one. A batch of ten thousand transactions takes a tenth. */
-const LEAST: AnswerBounds = { maxBytes: 8 * MIB, maxValues: 100_000 };
-const LEAST_OF_BURN: AnswerBounds = { maxBytes: 256 * KIB, maxValues: 10_000 };
+/** Of an answer to a request without a body, or with a small one. A batch of ten thousand transactions takes a third. */
+const LEAST: AnswerBounds = { maxBytes: 8 * MIB, maxValues: 100_000, maxMembers: 10_000 };
+const LEAST_OF_BURN: AnswerBounds = { maxBytes: 256 * KIB, maxValues: 10_000, maxMembers: 1_000 };
 /** An answer tells what became of each part of the request, and may repeat the part itself. */
 const BYTES_PER_BYTE = 16;
 const VALUES_PER_VALUE = 8;
+/** A page holds batches, or proofs, as large as they may be. */
+const BYTES_PER_ITEM = 300 * KIB;
+const VALUES_PER_ITEM = 5_000;
+
+/** The part of a request from which the size of its answer follows. */
+interface Asked {
+  readonly operation: OperationId;
+  readonly body?: string | undefined;
+  /** Items of a page. */
+  readonly items?: number | undefined;
+}
 
 /** The bounds of the answers to a request. */
-export function answerBounds(operation: OperationId, body: string | undefined): AnswerBounds {
+export function answerBounds({ operation, body = '', items = 0 }: Asked): AnswerBounds {
   const least = operation === 'burn' ? LEAST_OF_BURN : LEAST;
-  if (body === undefined) return least;
+  const { values } = measure(body, MAX_DEPTH);
   return {
-    maxBytes: Math.min(MAX_BYTES, least.maxBytes + BYTES_PER_BYTE * Buffer.byteLength(body)),
-    maxValues: least.maxValues + VALUES_PER_VALUE * measure(body, MAX_DEPTH).values,
+    maxBytes: Math.min(
+      MAX_BYTES,
+      least.maxBytes + BYTES_PER_BYTE * Buffer.byteLength(body) + BYTES_PER_ITEM * items,
+    ),
+    maxValues: least.maxValues + VALUES_PER_VALUE * values + VALUES_PER_ITEM * items,
+    maxMembers: least.maxMembers + values,
   };
 }
 
@@ -50,28 +67,43 @@ function endOfString(text: string, start: number): number {
   return at;
 }
 
-/** Counts values and levels without building any; stops beyond `maxDepth`. */
-function measure(text: string, maxDepth: number): { readonly values: number; readonly depth: number } {
-  let [values, depth, deepest] = [1, 0, 0];
+interface Measure {
+  readonly values: number;
+  readonly depth: number;
+  /** Of the largest list or object. */
+  readonly members: number;
+}
+
+/** Counts values, levels and members without building any; stops beyond `maxDepth`. */
+function measure(text: string, maxDepth: number): Measure {
+  let [values, depth, deepest, members] = [1, 0, 0, 0];
+  /** Members so far of each list or object that is open. */
+  const open = [1];
   for (let at = 0; at < text.length && deepest <= maxDepth; at += 1) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfString(text, at);
-    else if (code === COMMA) values += 1;
-    else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
+    else if (code === COMMA) {
+      values += 1;
+      const more = (open[depth] ?? 1) + 1;
+      open[depth] = more;
+      members = Math.max(members, more);
+    } else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
       values += 1;
       depth += 1;
+      open[depth] = 1;
       deepest = Math.max(deepest, depth);
-    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) depth -= 1;
+    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) depth = Math.max(0, depth - 1);
   }
-  return { values, depth: deepest };
+  return { values, depth: deepest, members };
 }
 
 /**
  * Why a JSON text is not to be parsed, as in "answered 200 with …", or `undefined`. A few megabytes of brackets take a
- * hundred times their size once they are values.
+ * hundred times their size once they are values, and more once each is found to be wrong.
  */
-export function overBounds(text: string, { maxValues }: AnswerBounds): string | undefined {
-  const { values, depth } = measure(text, MAX_DEPTH);
+export function overBounds(text: string, { maxValues, maxMembers }: AnswerBounds): string | undefined {
+  const { values, depth, members } = measure(text, MAX_DEPTH);
   if (depth > MAX_DEPTH) return `JSON that is nested deeper than ${MAX_DEPTH} levels`;
+  if (members > maxMembers) return `JSON with more than ${maxMembers} members in one list`;
   return values > maxValues ? `JSON of more than ${maxValues} values` : undefined;
 }

@@ -30,7 +30,7 @@ export const codeOf = (thrown: unknown): string => {
 
 const OWN_AUTHORITY =
   'If the service has a certificate authority of its own, name its certificate in NODE_EXTRA_CA_CERTS.';
-const CLOCK = 'Check the clock of this machine; if it is right, whoever runs the service has to renew it.';
+const CLOCK = 'Check the clock of this machine; if it is right, the service has to renew it.';
 
 interface TlsRule {
   readonly code: RegExp;

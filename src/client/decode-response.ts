@@ -168,10 +168,9 @@ export function decodeProblem(answer: HttpAnswer, reading: Reading): DecodedProb
   const message = said.slice(0, MAX_MESSAGE_LENGTH);
   // A code of the command line's own says nothing when it comes from elsewhere.
   const known = isErrorCode(code) && ERRORS[code].status !== null;
-  const options = {
-    ...answerContext(answer, reading),
-    ...(known ? {} : { exit: exitOfStatus(answer.status) }),
-  };
+  // `usage` says that nothing was sent, which is no longer true of what a service refuses.
+  const own = known && ERRORS[code].exit !== EXIT.usage ? {} : { exit: exitOfStatus(answer.status) };
+  const options = { ...answerContext(answer, reading), ...own };
   const error = known
     ? errorFromBody({ error: code, message }, options)
     : new FlywheelError('ERR_INTERNAL', message, { ...options, foreignCode: shown(mask(code)) });

@@ -72,7 +72,7 @@ function step(
     const onError = (error: unknown): void => fail(problemOf(error), error);
     const onClose = (): void => fail(problemOf('closed' satisfies Ending));
     const onAbort = (): void => fail(problemOf('too late' satisfies Ending));
-    // Between two steps, and after the end, nobody else listens; an error then is told by the next use of the socket.
+    // Between two steps, and after the end, nobody else listens; an error then shows at the next use of the socket.
     socket.on('error', ignore).on('error', onError).on('close', onClose);
     signal.addEventListener('abort', onAbort, { once: true });
     begin(() => {

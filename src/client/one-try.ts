@@ -6,10 +6,12 @@ import type { Operation } from '../contract/operations.js';
 import { EXIT } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Clock } from '../values/time.js';
+import type { Finding, Warning } from './check-answer.js';
 import { tlsBehindHttp } from './connection-failure.js';
-import { decodeProblem, decodeValue, type Reading } from './decode-response.js';
+import { answerContext, decodeProblem, decodeValue, type Reading } from './decode-response.js';
 import type { HttpAnswer, HttpFailure, Terms } from './exchange.js';
 import type { HttpLog } from './http-log.js';
+import { maskValue } from './mask.js';
 import type { CallBudget, Pacer } from './pacing.js';
 import { followRedirects } from './redirects.js';
 import { isRetryable, retryAfterMs, settlesEarlierTries } from './retry-policy.js';
@@ -29,6 +31,8 @@ export interface Sender {
   /** All of one call together: tries, answers and waits. */
   readonly totalTimeoutMs: number;
   readonly log: HttpLog;
+  /** Hears what is odd about an answer. */
+  readonly warn: (warning: Warning) => void;
 }
 
 /** One call, checked and put into a request. */
@@ -40,6 +44,12 @@ export interface PreparedCall {
   readonly reading: Reading;
   /** Of the transport, when the call began. */
   readonly era: number;
+}
+
+/** How an answer of success is judged. */
+export interface Expected<Schema extends z.ZodType> {
+  readonly schema: Schema;
+  readonly check: (value: z.infer<Schema>) => Finding;
 }
 
 /** A try that brought no value. */
@@ -79,6 +89,8 @@ export function failedAtTls({ request: { url } }: PreparedCall): Failed {
 }
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400;
+/** Redirects that say where to send the request instead; 303 says that it was carried out (RFC 9110, section 15.4.4). */
+const SENT_ELSEWHERE: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
 function redirected(answer: HttpAnswer): Failed {
   return {
@@ -92,7 +104,7 @@ function redirected(answer: HttpAnswer): Failed {
       },
     ),
     retryable: false,
-    meaning: 'open',
+    meaning: SENT_ELSEWHERE.has(answer.status) ? 'open' : 'maybe-done',
   };
 }
 
@@ -143,12 +155,24 @@ export type Answered<Schema extends z.ZodType> = {
 
 /** The value of a successful answer, if it can be believed. */
 function readAnswer<Schema extends z.ZodType>(
+  sender: Sender,
   call: PreparedCall,
   answer: HttpAnswer,
-  schema: Schema,
+  { schema, check }: Expected<Schema>,
 ): Answered<Schema> | Failed {
   try {
     const value = decodeValue(schema, answer, call.reading);
+    const { contradiction, warnings } = check(value);
+    if (contradiction === undefined && warnings.length === 0) return { value, answer };
+    // What is said about the answer quotes it, and must quote it without the key.
+    const shown = check(maskValue(value, call.reading.mask));
+    if (contradiction !== undefined)
+      return contradicted(
+        call,
+        answer,
+        shown.contradiction ?? 'it holds the API key where something else belongs',
+      );
+    shown.warnings.forEach(sender.warn);
     return { value, answer };
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_RESPONSE_INVALID')) throw error;
@@ -156,11 +180,22 @@ function readAnswer<Schema extends z.ZodType>(
   }
 }
 
+/** A service that answers something else than it was asked is not asked again: it might act again. */
+const contradicted = (call: PreparedCall, answer: HttpAnswer, contradiction: string): Failed => ({
+  error: new FlywheelError(
+    'ERR_RESPONSE_INVALID',
+    `The answer contradicts the request: ${contradiction}.`,
+    answerContext(answer, call.reading),
+  ),
+  retryable: false,
+  meaning: 'maybe-done',
+});
+
 /** Sends the request once. @throws `ERR_INTERRUPTED` */
 export async function tryOnce<Schema extends z.ZodType>(
   sender: Sender,
   call: PreparedCall,
-  schema: Schema,
+  expected: Expected<Schema>,
   budget: CallBudget,
   tryNumber: number,
 ): Promise<Answered<Schema> | Failed> {
@@ -168,5 +203,5 @@ export async function tryOnce<Schema extends z.ZodType>(
   if (outcome.kind === 'failure') return failedWithoutAnswer(outcome, call.request.url);
   if (outcome.status < 200 || outcome.status >= 300)
     return failedWithAnswer(call, outcome, sender.clock.nowMs());
-  return readAnswer(call, outcome, schema);
+  return readAnswer(sender, call, outcome, expected);
 }

@@ -1,4 +1,4 @@
-/** Time: waiting ahead of a limit that the service told of, and in total never longer than allowed. */
+/** Time: waiting ahead of a limit that the service named, and in total never longer than allowed. */
 import type { RateLimitState } from '../contract/call.js';
 import type { OperationId } from '../contract/operations.js';
 import type { Clock } from '../values/time.js';

@@ -1,8 +1,7 @@
 /** The service over HTTP: what is sent, how often, and which outcome the caller is told (contract, section 2.5). */
 
 import type * as z from 'zod';
-import { attributeOutcomes } from '../contract/burn-outcomes.js';
-import type { Call, Reply } from '../contract/call.js';
+import type { Call, ElementOutcome, Reply } from '../contract/call.js';
 import { decodeBatchCost, decodeRateLimit } from '../contract/header-values.js';
 import {
   API_KEY_HEADER,
@@ -15,6 +14,8 @@ import {
 } from '../contract/headers.js';
 import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { OPERATIONS, type Operation } from '../contract/operations.js';
+import { DEFAULT_PAGE_ITEMS } from '../contract/schemas/batch.js';
+import type { BurnBatchResult } from '../contract/schemas/burn.js';
 import type { Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { type Ids, isUuid } from '../values/ids.js';
@@ -28,6 +29,20 @@ import {
   keyHeaderName,
   keyHeaderValue,
 } from './base-address.js';
+import {
+  checkBatchPipelines,
+  checkBurn,
+  checkBurnBatch,
+  checkCancelBatch,
+  checkCurrentBatch,
+  checkExecuteBatch,
+  checkGetBatch,
+  checkInitBatch,
+  checkIssueApproval,
+  checkListBatches,
+  type Finding,
+  type Warning,
+} from './check-answer.js';
 import { answerContext, type Reading } from './decode-response.js';
 import type { HttpAnswer } from './exchange.js';
 import { createHttpLog } from './http-log.js';
@@ -62,6 +77,8 @@ export interface RemoteServiceDeps {
   readonly extraCa?: string;
   /** Told of every exchange, one line each, without keys and bodies. */
   readonly onHttpLog?: (line: string) => void;
+  /** Hears, once a kind, what is odd about the service and may still be right. */
+  readonly onWarning?: (text: string) => void;
   /** @default `flywheel` */
   readonly userAgent?: string;
 }
@@ -91,6 +108,8 @@ interface Input {
   readonly path?: string;
   readonly query?: object;
   readonly body?: unknown;
+  /** Items of the page that is asked for. */
+  readonly items?: number;
 }
 
 function withQuery(url: URL, query: object = {}): URL {
@@ -147,7 +166,7 @@ class RequestWriter {
       idempotencyKey,
       signal: call.signal,
       reading: {
-        bounds: answerBounds(operation.id, body),
+        bounds: answerBounds({ operation: operation.id, body, items: input.items }),
         mask: createMask(call.credential?.reveal()),
       },
       request: {
@@ -160,6 +179,8 @@ class RequestWriter {
   }
 }
 
+const itemsOf = ({ limit }: { readonly limit?: number | undefined }): number => limit ?? DEFAULT_PAGE_ITEMS;
+
 /** The path of an operation on one batch. @throws `ERR_BATCH_NOT_FOUND` for what is no id, so that it never becomes part of a path. */
 function batchPath({ path }: Operation, batchId: string): string {
   if (isUuid(batchId)) return path.replace('{batchId}', batchId);
@@ -170,6 +191,16 @@ const sleepWithTimer = async (ms: number, signal?: AbortSignal): Promise<void> =
   const { setTimeout } = await import('node:timers/promises');
   await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
 };
+
+/** Passes on the first warning of each kind. */
+function onceAKind(listener: ((text: string) => void) | undefined): (warning: Warning) => void {
+  const seen = new Set<Warning['kind']>();
+  return ({ kind, text }) => {
+    if (seen.has(kind)) return;
+    seen.add(kind);
+    listener?.(text);
+  };
+}
 
 function createSender(deps: RemoteServiceDeps, writer: RequestWriter): Sender {
   const requestTimeoutMs = deps.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
@@ -187,8 +218,24 @@ function createSender(deps: RemoteServiceDeps, writer: RequestWriter): Sender {
     maxWaitMs: deps.maxWaitMs ?? DEFAULT_MAX_WAIT_SECONDS * 1_000,
     totalTimeoutMs: deps.totalTimeoutMs ?? DEFAULT_WAIT_SECONDS * 1_000,
     log: createHttpLog(deps.onHttpLog, writer.keyHeader),
+    warn: onceAKind(deps.onWarning),
   };
 }
+
+/** Sends a call of an operation; its answer is judged by the schema and by `check`. */
+const sendWith =
+  (writer: RequestWriter, sender: Sender) =>
+  async <Schema extends z.ZodType>(
+    operation: Operation & { readonly response: Schema },
+    call: Call,
+    check: (value: z.infer<Schema>) => Finding,
+    input?: Input,
+  ): Promise<Reply<z.infer<Schema>>> => {
+    const prepared = { ...writer.prepare(operation, call, input), era: sender.transport.era };
+    const expected = { schema: operation.response, check };
+    const { value, answer } = await sendUntilAnswered(sender, prepared, expected);
+    return replyFrom(value, answer, prepared.reading);
+  };
 
 /**
  * The service at a base address. Nothing is opened before the first call.
@@ -197,48 +244,42 @@ function createSender(deps: RemoteServiceDeps, writer: RequestWriter): Sender {
 export function createRemoteService(deps: RemoteServiceDeps): Service {
   const writer = new RequestWriter(deps);
   const sender = createSender(deps, writer);
-  const send = async <Schema extends z.ZodType>(
-    operation: Operation & { readonly response: Schema },
-    call: Call,
-    input?: Input,
-  ): Promise<Reply<z.infer<Schema>>> => {
-    const prepared = { ...writer.prepare(operation, call, input), era: sender.transport.era };
-    const { value, answer } = await sendUntilAnswered(sender, prepared, operation.response);
-    return replyFrom(value, answer, prepared.reading);
-  };
+  const send = sendWith(writer, sender);
 
   return {
-    burn: (body, call) => send(OPERATIONS.burn, call, { body }),
+    burn: (body, call) => send(OPERATIONS.burn, call, checkBurn(body), { body }),
     async burnBatch(body, call) {
-      const reply = await send(OPERATIONS.burnBatch, call, { body });
-      if (call.onElement !== undefined) {
-        for (const outcome of attributeOutcomes(body, reply.value).outcomes) call.onElement(outcome);
-      }
+      let outcomes: readonly ElementOutcome[] = [];
+      const check = (answer: BurnBatchResult): Finding => {
+        const found = checkBurnBatch(body, answer);
+        if (found.contradiction === undefined) outcomes = found.outcomes;
+        return found;
+      };
+      const reply = await send(OPERATIONS.burnBatch, call, check, { body });
+      const mask = createMask(call.credential?.reveal());
+      for (const outcome of outcomes) call.onElement?.(maskValue(outcome, mask));
       return reply;
     },
     async getBatch({ batchId }, call) {
       const path = batchPath(OPERATIONS.getBatch, batchId);
-      return send(OPERATIONS.getBatch, call, { path });
+      return send(OPERATIONS.getBatch, call, checkGetBatch({ batchId }), { path });
     },
-    currentBatch: (call) => send(OPERATIONS.currentBatch, call),
-    initBatch: (body, call) => send(OPERATIONS.initBatch, call, { body }),
-    executeBatch: (body, call) => send(OPERATIONS.executeBatch, call, { body }),
-    listBatches: (input, call) =>
-      send(OPERATIONS.listBatches, call, { path: OPERATIONS.listBatches.path, query: input }),
+    currentBatch: (call) => send(OPERATIONS.currentBatch, call, checkCurrentBatch),
+    initBatch: (body, call) => send(OPERATIONS.initBatch, call, checkInitBatch(body), { body }),
+    executeBatch: (body, call) => send(OPERATIONS.executeBatch, call, checkExecuteBatch(body), { body }),
+    listBatches: (query, call) =>
+      send(OPERATIONS.listBatches, call, checkListBatches(query), { query, items: itemsOf(query) }),
     async batchPipelines({ batchId, ...query }, call) {
-      return send(OPERATIONS.batchPipelines, call, {
-        path: batchPath(OPERATIONS.batchPipelines, batchId),
-        query,
-      });
+      const input = { path: batchPath(OPERATIONS.batchPipelines, batchId), query, items: itemsOf(query) };
+      return send(OPERATIONS.batchPipelines, call, checkBatchPipelines(query), input);
     },
     async issueApproval({ batchId, ...body }, call) {
-      return send(OPERATIONS.issueApproval, call, {
-        path: batchPath(OPERATIONS.issueApproval, batchId),
-        body,
-      });
+      const path = batchPath(OPERATIONS.issueApproval, batchId);
+      return send(OPERATIONS.issueApproval, call, checkIssueApproval({ batchId }), { path, body });
     },
     async cancelBatch({ batchId, ...body }, call) {
-      return send(OPERATIONS.cancelBatch, call, { path: batchPath(OPERATIONS.cancelBatch, batchId), body });
+      const path = batchPath(OPERATIONS.cancelBatch, batchId);
+      return send(OPERATIONS.cancelBatch, call, checkCancelBatch({ batchId }), { path, body });
     },
     close: () => sender.transport.close(),
   };

@@ -22,12 +22,17 @@ const STILL_RUNNING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'ERR_BATCH_IN_PROGRESS',
 ]);
 
+/** Refused before anyone looked at the operation: whatever stands between, or another server, may have said so. */
+const AT_THE_DOOR: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['ERR_NOT_FOUND']);
+
 /**
  * Does this answer settle an earlier try that got none? A refusal of the request itself does: had the earlier one
- * succeeded, the service would have replayed it. A refusal at the door does not.
+ * succeeded, the service would have replayed it. A refusal at the door does not, nor does a code that this client does not
+ * know: it may be that of something in between.
  */
 export function settlesEarlierTries(error: FlywheelError): boolean {
-  if (STILL_RUNNING.has(error.code)) return false;
+  if (STILL_RUNNING.has(error.code) || AT_THE_DOOR.has(error.code)) return false;
+  if (error.options.foreignCode !== undefined) return false;
   const { status } = error;
   return status === 400 || status === 404 || status === 409 || status === 422;
 }

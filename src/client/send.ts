@@ -10,6 +10,7 @@ import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { maskError } from './mask.js';
 import {
   type Answered,
+  type Expected,
   type Failed,
   failedAtTls,
   type PreparedCall,
@@ -45,7 +46,10 @@ function finalError(call: PreparedCall, error: FlywheelError, { maybeDone, unsen
     {
       ...key,
       cause: error,
-      hint: `Run the same command again with --idempotency-key ${call.idempotencyKey ?? ''}; what was done is not done twice.`,
+      hint:
+        call.idempotencyKey === undefined
+          ? 'Look at the batch before asking again.'
+          : `Run the same command again with --idempotency-key ${call.idempotencyKey}; what was done is not done twice.`,
       ...(requestId === undefined ? {} : { requestId }),
       ...(status === undefined ? {} : { status }),
     },
@@ -114,7 +118,7 @@ async function lastError(
 async function tryUntilAnswered<Schema extends z.ZodType>(
   sender: Sender,
   call: PreparedCall,
-  schema: Schema,
+  expected: Expected<Schema>,
   story: Story,
 ): Promise<Answered<Schema>> {
   const budget = new CallBudget(sender.clock, sender.totalTimeoutMs, sender.maxWaitMs);
@@ -122,7 +126,7 @@ async function tryUntilAnswered<Schema extends z.ZodType>(
     await waitForLimit(sender, call, budget);
     if (budget.leftMs <= 0)
       throw gaveUp(sender, new FlywheelError('ERR_UNAVAILABLE', 'There is no time for a request.'));
-    const result = await tryOnce(sender, call, schema, budget, tryNumber);
+    const result = await tryOnce(sender, call, expected, budget, tryNumber);
     if ('value' in result) return result;
     if (result.meaning === 'maybe-done') story.maybeDone = true;
     if (result.meaning === 'refused') story.maybeDone = false;
@@ -141,14 +145,15 @@ async function tryUntilAnswered<Schema extends z.ZodType>(
 export async function sendUntilAnswered<Schema extends z.ZodType>(
   sender: Sender,
   call: PreparedCall,
-  schema: Schema,
+  expected: Expected<Schema>,
 ): Promise<Answered<Schema>> {
   const story: Story = { maybeDone: false, unsent: true };
   try {
-    return await tryUntilAnswered(sender, call, schema, story);
+    return await tryUntilAnswered(sender, call, expected, story);
   } catch (error) {
-    if (call.signal?.aborted === true) throw interruption(call, error);
+    const { mask } = call.reading;
+    if (call.signal?.aborted === true) throw maskError(interruption(call, error), mask);
     if (!isFlywheelError(error)) throw error;
-    throw maskError(finalError(call, error, story), call.reading.mask);
+    throw maskError(finalError(call, error, story), mask);
   }
 }

@@ -10,6 +10,8 @@ import type { PinnedFlywheel, Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService, TrustedFlywheel } from '../cli/context.js';
 import { fileProblem } from '../cli/files/read-input.js';
 import { createFileJournal } from '../cli/journal/file-journal.js';
+import { plainStyle } from '../cli/output/color.js';
+import { warningLine } from '../cli/output/output.js';
 import { createRemoteService, type RemoteServiceDeps } from '../client/remote-service.js';
 import { REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -37,6 +39,7 @@ export async function openRemoteService(
     requestTimeoutMs: timeoutMs,
     totalTimeoutMs: settings.waitSeconds.value * 1_000,
     userAgent: `flywheel/${ambient.version}`,
+    onWarning: (text) => say(warningLine(text, settings.output, plainStyle(ambient.io.stderr.columns))),
     ...(settings.verbose ? { onHttpLog: say } : {}),
     ...environment(ambient),
   });

@@ -4,6 +4,8 @@ import type { OperationId } from './operations.js';
 const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
 const HASH = '4b9e7b7a2d6d3c9cbb7a2c7c0a9f30a1f2b7a2f2f6d2ccf4dbd2d4e3b5a19f57';
 const TX_HASH = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW';
+const SET_UP_TX_HASH =
+  '5VQ8f2vt4upsPUs3N61fnvxxwxW6a4T2drTf9F1uTbJJYU6z8sr1Zsw2k8AWgNey9RheLzRu7kKaNdQRvspgFunj';
 const PROOF = { orderId: 'A-1001', total: 49.9 };
 
 const BURN = { type: 'PRODUCT_BUY', proof: PROOF, burnAmount: 12.5, persistOnchain: true };
@@ -32,7 +34,7 @@ const BATCH = {
     total: 2,
     totalSuccessful: 2,
     totalFailed: 0,
-    successfulExecutions: [BUNDLE],
+    successfulExecutions: [{ bundleId: HASH, txHashes: [SET_UP_TX_HASH, TX_HASH] }],
     batchIndex: 1,
   },
   dateCreated: '2026-01-31T12:00:00.000Z',

@@ -150,7 +150,11 @@ export const ERRORS = {
     'the data directory is locked, read-only, full or damaged',
   ),
   ERR_APPROVAL_REFUSED: rule(null, EXIT.unsafe, 'the approval is not what it should be; nothing was signed'),
-  ERR_OUTCOME_UNKNOWN: rule(null, EXIT.unknownOutcome, 'the request was sent and no answer came'),
+  ERR_OUTCOME_UNKNOWN: rule(
+    null,
+    EXIT.unknownOutcome,
+    'the request was sent, and no answer came that can be believed',
+  ),
   ERR_TIMEOUT: rule(null, EXIT.pending, 'still pending when --timeout ended'),
   ERR_BATCH_FAILED: rule(null, EXIT.failedOnChain, 'the batch failed on chain'),
   ERR_PARTIAL: rule(null, EXIT.partial, 'some elements of the burn-batch failed'),

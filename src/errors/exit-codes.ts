@@ -22,12 +22,15 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export const EXIT_CODE_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   [EXIT.done, 'done'],
   [EXIT.internal, 'internal error'],
-  [EXIT.usage, 'usage, or the input is invalid; nothing was sent'],
+  [EXIT.usage, 'usage, or the input is invalid; nothing was sent (a 400 from a service is 5)'],
   [EXIT.partial, 'burn-batch: some elements failed'],
   [EXIT.auth, 'not authenticated or not allowed (401, 403)'],
   [EXIT.refused, 'refused by the service (other 4xx), or not found'],
   [EXIT.unavailable, 'rate limited or unavailable after waiting --max-wait'],
-  [EXIT.unknownOutcome, 'outcome unknown: sent, no answer; the command that resumes safely is printed'],
+  [
+    EXIT.unknownOutcome,
+    'outcome unknown: sent, and no answer or one that contradicts it; the command that resumes safely is printed',
+  ],
   [EXIT.pending, 'still pending when --timeout ended'],
   [EXIT.unsafe, 'refused for safety (approval check failed)'],
   [EXIT.failedOnChain, 'failed on chain: the batch is FAILED'],

@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { EXAMPLES } from '../../src/contract/examples.js';
+import type { BurnResult } from '../../src/contract/schemas/burn.js';
 import { emptyDirectory, flywheel, type Spawned, type SpawnOptions, startFlywheel } from '../support/cli.js';
 import { answers, type Behaviour, closes, type Hostile, silent, startHostile } from '../support/hostile.js';
 import { startTlsServer, TEST_CERTIFICATE } from '../support/http-tls.js';
@@ -148,6 +150,43 @@ describe('flywheel', () => {
     ]);
     const { stdout } = await flywheel(remote(url), 'whoami', '--wait', '7');
     expect(JSON.parse(stdout).waitSeconds).toEqual({ value: 7, source: 'flag' });
+  });
+
+  it('keeps the key of a request whose answer contradicts it, and settles one that was refused', async () => {
+    const burned = { ...(EXAMPLES.burn.response as BurnResult), result: 'FAILURE' };
+    const body = JSON.stringify(burned);
+    const contradicting = await hostile(
+      answers(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`, (socket) => socket.end()),
+    );
+    const options = remote(`http://127.0.0.1:${contradicting.port}`);
+    const first = await flywheel(options, ...BURN);
+    expect([first.exit, errorOf(first)['error']]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
+    const again = await flywheel(options, ...BURN);
+    expect(errorOf(again)['idempotencyKey']).toBe(errorOf(first)['idempotencyKey']);
+    const refusal = '{"error":"ERR_INVALID_REQUEST","message":"No."}';
+    const refusing = await hostile(
+      answers(`HTTP/1.1 400 Bad\r\ncontent-length: ${refusal.length}\r\n\r\n${refusal}`, (socket) =>
+        socket.end(),
+      ),
+    );
+    const refused = await flywheel(remote(`http://127.0.0.1:${refusing.port}`), ...BURN);
+    expect([refused.exit, errorOf(refused)['error']]).toEqual([5, 'ERR_INVALID_REQUEST']);
+  });
+
+  it('warns once of a service that hashes in its own way, in words or as JSON', async () => {
+    const body = JSON.stringify({ ...(EXAMPLES.burn.response as BurnResult), hash: 'theirs' });
+    const server = await hostile(
+      answers(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`, (socket) => socket.end()),
+    );
+    const options = remote(`http://127.0.0.1:${server.port}`);
+    const { exit, stdout, stderr } = await flywheel(options, ...BURN);
+    expect(exit).toBe(0);
+    expect(JSON.parse(stdout).hash).toBe('theirs');
+    const [line, ...more] = stderr.trim().split('\n');
+    expect(more).toEqual([]);
+    expect(JSON.parse(line ?? '').warning).toContain('hashes proofs in a way of its own');
+    const human = await flywheel(options, ...BURN, '--output', 'human');
+    expect(human.stderr).toMatch(/^warning: The service hashes proofs/m);
   });
 
   it('takes the authorities of NODE_EXTRA_CA_CERTS, if they are some', async () => {

@@ -66,7 +66,7 @@ async function failure(promise: Promise<unknown>, withinMs = LIMIT_MS): Promise<
 const head = (more = ''): string => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${more}`;
 const OK_HEAD = head('content-length: 4\r\n\r\n');
 
-/** What each does to a request, and what a read is told of it. */
+/** What each does to a request, and what a read says of it. */
 const STALLS: readonly (readonly [string, Behaviour, RegExp])[] = [
   ['is silent', silent, /^No answer from 127\.0\.0\.1:\d+ within 0\.1 s/],
   ['sends half a status line', answers('HTTP/1.1 20'), /^No answer/],

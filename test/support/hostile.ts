@@ -25,7 +25,7 @@ function isWhole(text: string): boolean {
   return text.length >= end + END_OF_HEAD.length + length;
 }
 
-/** Starts a server that behaves as told. */
+/** Starts a server with a behaviour. */
 export async function startHostile(behave: Behaviour): Promise<Hostile> {
   const sockets = new Set<Socket>();
   const seen = { connections: 0, received: '' };
@@ -75,7 +75,7 @@ export const silent: Behaviour = () => undefined;
 export const closes: Behaviour = (socket) => void socket.end();
 export const resets: Behaviour = (socket) => void socket.resetAndDestroy();
 
-/** Sends the bytes when it was asked, then does nothing, or what is told. */
+/** Sends the bytes when it was asked, then does nothing, or what is given. */
 export const answers =
   (text: string | Buffer, then: (socket: Socket) => void = () => undefined): Behaviour =>
   (socket, asked) =>

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call } from '../../../src/contract/call.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
+import type { InitBatchRequest } from '../../../src/contract/schemas/batch.js';
 import type { BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';
 import type { Service } from '../../../src/contract/service.js';
 import type { FlywheelError } from '../../../src/errors/flywheel-error.js';
@@ -256,7 +257,8 @@ describe('createRemoteService', () => {
     Object.assign(answer.batch, { extra: { deep: true } });
     Object.assign(answer.batch.pipelines[0]?.actions[0] ?? {}, { extra: 'x', toAddress: 1 });
     const { service } = await serve(json(200, answer));
-    expect((await service.initBatch({ pipelines: [] }, call)).value).toEqual(batch);
+    const request = EXAMPLES.initBatch.request as InitBatchRequest;
+    expect((await service.initBatch(request, call)).value).toEqual(batch);
   });
 
   it('tells of each element of a burn-batch, in the order sent', async () => {

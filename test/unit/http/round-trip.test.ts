@@ -30,10 +30,11 @@ describe('client → server → service', () => {
 
   it('carries input, key and request id to the service, and its value back', async () => {
     const burn = EXAMPLES.burn.request as BurnRequest;
+    const burns = EXAMPLES.burnBatch.request as BurnBatchRequest;
     const init = EXAMPLES.initBatch.request as InitBatchRequest;
     const replies = [
       await client.burn(burn, call),
-      await client.burnBatch([burn] as BurnBatchRequest, call),
+      await client.burnBatch(burns, call),
       await client.getBatch({ batchId: BATCH_ID }, call),
       await client.currentBatch(call),
       await client.initBatch(init, call),
@@ -41,7 +42,7 @@ describe('client → server → service', () => {
     ];
     expect(fake.calls.map(({ operation, input }) => [operation, input])).toEqual([
       ['burn', burn],
-      ['burnBatch', [burn]],
+      ['burnBatch', burns],
       ['getBatch', { batchId: BATCH_ID }],
       ['currentBatch', null],
       ['initBatch', init],

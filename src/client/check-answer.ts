@@ -1,0 +1,237 @@
+/**
+ * Does an answer of the right shape fit the request it answers? What contradicts it is not believed: of a request that acts
+ * the outcome is then unknown.
+ */
+import { type Attribution, attributeOutcomes } from '../contract/burn-outcomes.js';
+import { knownHashes, knownHashesOfText } from '../contract/proof-hashes.js';
+import {
+  type Batch,
+  type BatchPage,
+  type CancelBatchRequest,
+  type CancelBatchResult,
+  type CompiledPipeline,
+  DEFAULT_PAGE_ITEMS,
+  type ExecuteBatchRequest,
+  type ExecuteBatchResult,
+  type InitBatchRequest,
+  type InitBatchResult,
+  type IssueApprovalRequest,
+  type ListBatchesQuery,
+  type PipelinePage,
+} from '../contract/schemas/batch.js';
+import type { BurnBatchResult, BurnRequest, BurnResult } from '../contract/schemas/burn.js';
+import { base58Decode } from '../values/base58.js';
+
+/** What was found about an answer. */
+export interface Finding {
+  /** What contradicts the request, as a sentence without its end. */
+  readonly contradiction?: string;
+  /** What is odd and may still be right. */
+  readonly warnings: readonly Warning[];
+}
+
+/** Warnings of one kind are given once per client. */
+export interface Warning {
+  readonly kind: 'foreign hash' | 'twins';
+  readonly text: string;
+}
+
+/** What is asked of an answer, given the input of the operation. */
+type Check<Input, Answer> = (input: Input) => (answer: Answer) => Finding;
+
+/** The first that contradicts, or `undefined`. */
+type Contradiction = string | undefined;
+
+const SUCCESS = 'SUCCESS';
+const SIGNATURE_BYTES = 64;
+/** 64 bytes take 64 to 88 base58 characters. */
+const MAX_SIGNATURE_LENGTH = 88;
+const MAX_SHOWN_LENGTH = 100;
+
+const shown = (text: string): string => JSON.stringify(text.slice(0, MAX_SHOWN_LENGTH));
+
+const finding = (contradiction: Contradiction, warnings: readonly Warning[] = []): Finding => ({
+  ...(contradiction === undefined ? {} : { contradiction }),
+  warnings,
+});
+
+const foreignHash = (hash: string): Warning => ({
+  kind: 'foreign hash',
+  text: `The service hashes proofs in a way of its own (${shown(hash)}): \`proof hash\` and \`proof verify\` do not fit its hashes.`,
+});
+
+/** @param name - of the field, for the message. */
+function signatureProblem(signature: string, name: string): Contradiction {
+  const bytes = signature.length > MAX_SIGNATURE_LENGTH ? undefined : base58Decode(signature);
+  if (bytes?.length === SIGNATURE_BYTES) return undefined;
+  return `${name} is ${shown(signature)}, which is no transaction signature`;
+}
+
+function burnProblem(answer: BurnResult, name = ''): Contradiction {
+  if (answer.result !== SUCCESS) return `${name}result is ${shown(answer.result)}, not "${SUCCESS}"`;
+  return signatureProblem(answer.txHash, `${name}txHash`);
+}
+
+/** Does the answer of a burn fit? */
+export const checkBurn: Check<BurnRequest, BurnResult> = (request) => (answer) => {
+  const type =
+    answer.type === request.type ? undefined : `type is ${shown(answer.type)}, not ${shown(request.type)}`;
+  const known = knownHashes(request.proof).includes(answer.hash.toLowerCase());
+  return finding(burnProblem(answer) ?? type, known ? [] : [foreignHash(answer.hash)]);
+};
+
+/** Does the answer of a burn-batch fit, and which of it belongs to which element? */
+export function checkBurnBatch(
+  request: readonly BurnRequest[],
+  answer: BurnBatchResult,
+): Finding & Pick<Attribution, 'outcomes'> {
+  const { outcomes, problem, foreignHash: hash, doubt } = attributeOutcomes(request, answer);
+  const entry = answer.success.map((each, at) => burnProblem(each, `success[${at}].`)).find(Boolean);
+  const warnings = [
+    ...(hash === undefined ? [] : [foreignHash(hash)]),
+    ...(doubt === undefined ? [] : [twins(doubt)]),
+  ];
+  return { ...finding(entry ?? problem, warnings), outcomes };
+}
+
+const twins = (indexes: string): Warning => ({
+  kind: 'twins',
+  text: `Elements ${indexes} of a request have the same type and proof and differ otherwise; the service does not say which of them burned and which failed.`,
+});
+
+interface Counts {
+  readonly total: number;
+  readonly totalSuccessful: number;
+  readonly totalFailed: number;
+  readonly successfulExecutions: readonly { readonly txHashes: readonly string[] }[];
+}
+
+function countsProblem(counts: Counts | undefined, name: string): Contradiction {
+  if (counts === undefined) return undefined;
+  const { total, totalSuccessful, totalFailed } = counts;
+  const said = `${name}.total ${total}, totalSuccessful ${totalSuccessful}, totalFailed ${totalFailed}`;
+  if (Math.min(total, totalSuccessful, totalFailed) < 0) return `${said}: a number is negative`;
+  if (total !== totalSuccessful + totalFailed) return `${said}: they do not add up`;
+  const hashes = counts.successfulExecutions.flatMap(({ txHashes }) => txHashes);
+  if (hashes.length !== totalSuccessful) return `${said}: it lists ${hashes.length} transactions`;
+  const broken = hashes.find((hash) => signatureProblem(hash, name) !== undefined);
+  return broken === undefined ? undefined : signatureProblem(broken, `${name}: a transaction`);
+}
+
+const batchProblem = (batch: Batch): Contradiction =>
+  countsProblem(batch.initResult, 'initResult') ?? countsProblem(batch.executeResult, 'executeResult');
+
+const idProblem = (asked: string, answered: string, name: string): Contradiction =>
+  asked.toLowerCase() === answered.toLowerCase() ? undefined : `${name} is ${answered}, not ${asked}`;
+
+interface BatchId {
+  readonly batchId: string;
+}
+
+const thisBatchProblem = ({ batchId }: BatchId, batch: Batch, name: string): Contradiction =>
+  idProblem(batchId, batch.id, name) ?? batchProblem(batch);
+
+/** Does a batch fit the id that was asked for? */
+export const checkGetBatch: Check<BatchId, Batch> = (request) => (answer) =>
+  finding(thisBatchProblem(request, answer, 'id'));
+
+/** Does the current batch fit itself? */
+export const checkCurrentBatch = (answer: Batch | null): Finding =>
+  finding(answer === null ? undefined : batchProblem(answer));
+
+/** Does the result of an execution fit? */
+export const checkExecuteBatch: Check<ExecuteBatchRequest, ExecuteBatchResult> = (request) => (answer) =>
+  finding(idProblem(request.batchId, answer.batchId, 'batchId') ?? countsProblem(answer.result, 'result'));
+
+/** Does a fresh approval belong to the batch that it was asked for? */
+export const checkIssueApproval: Check<IssueApprovalRequest, InitBatchResult> = (request) => (answer) =>
+  finding(thisBatchProblem(request, answer.batch, 'batch.id'));
+
+/** Does it say either that the batch is over, or what has to be signed? */
+export const checkCancelBatch: Check<CancelBatchRequest, CancelBatchResult> = (request) => (answer) => {
+  const { ownerVoteNeeded, cancelTx, batch } = answer;
+  if (ownerVoteNeeded && cancelTx === undefined)
+    return finding('ownerVoteNeeded is true, and there is no cancelTx');
+  if (!ownerVoteNeeded && batch === undefined)
+    return finding('ownerVoteNeeded is false, and there is no batch');
+  return finding(batch === undefined ? undefined : thisBatchProblem(request, batch, 'batch.id'));
+};
+
+interface Page {
+  readonly limit?: number | undefined;
+}
+
+const pageProblem = ({ limit = DEFAULT_PAGE_ITEMS }: Page, items: readonly unknown[]): Contradiction =>
+  items.length > limit ? `it holds ${items.length} items, and at most ${limit} were asked for` : undefined;
+
+/** Does a page of batches hold what was asked for? */
+export const checkListBatches: Check<ListBatchesQuery, BatchPage> = (query) => (answer) => {
+  const { items } = answer;
+  const other = query.status === undefined ? undefined : items.find(({ status }) => status !== query.status);
+  return finding(
+    pageProblem(query, items) ??
+      (other && `a batch is ${other.status}, and those that are ${query.status} were asked for`) ??
+      items.map(batchProblem).find(Boolean),
+  );
+};
+
+/** Does a page of pipelines hold what was asked for? */
+export const checkBatchPipelines: Check<Page, PipelinePage> = (query) => (answer) =>
+  finding(
+    pageProblem(query, answer.items) ??
+      answer.items
+        .map(({ txHash }, at) => txHash && signatureProblem(txHash, `items[${at}].txHash`))
+        .find(Boolean),
+  );
+
+type SentPipeline = InitBatchRequest['pipelines'][number];
+
+/** Texts of JSON that hold the same value; a service may write it down in another way. */
+function samePayload(sent: string, answered: string): boolean {
+  if (sent === answered) return true;
+  const known = new Set(knownHashesOfText(sent));
+  return knownHashesOfText(answered).some((hash) => known.has(hash));
+}
+
+/** Fields of an action that say what it does. */
+const ACTION_FIELDS = ['action', 'amount', 'toAddress', 'message'] as const;
+
+const sameActions = (sent: SentPipeline['actions'], answered: CompiledPipeline['actions']): boolean =>
+  sent.length === answered.length &&
+  sent.every((action, at) =>
+    ACTION_FIELDS.every((field) => Reflect.get(action, field) === Reflect.get(answered[at] ?? {}, field)),
+  );
+
+function pipelineProblem(
+  sent: SentPipeline,
+  answered: CompiledPipeline | undefined,
+  at: number,
+): Contradiction {
+  const name = `batch.pipelines[${at}]`;
+  if (answered === undefined) return `${name} is missing`;
+  if (answered.type !== sent.type) return `${name}.type is ${shown(answered.type)}, not ${shown(sent.type)}`;
+  if (!samePayload(sent.payload, answered.payload)) return `${name}.payload is not the one that was sent`;
+  return sameActions(sent.actions, answered.actions)
+    ? undefined
+    : `${name}.actions are not those that were sent`;
+}
+
+/** Does a batch hold the pipelines that were sent? */
+export const checkInitBatch: Check<InitBatchRequest, InitBatchResult> =
+  ({ pipelines: sent }) =>
+  (answer) => {
+    const { batch } = answer;
+    const { pipelines } = batch;
+    const count =
+      pipelines.length === sent.length
+        ? undefined
+        : `batch.pipelines are ${pipelines.length}, and ${sent.length} were sent`;
+    const differing = sent.map((each, at) => pipelineProblem(each, pipelines[at], at)).find(Boolean);
+    const foreign = pipelines.find(
+      ({ proofHash }, at) => !knownHashesOfText(sent[at]?.payload ?? '').includes(proofHash.toLowerCase()),
+    );
+    return finding(
+      count ?? differing ?? batchProblem(batch),
+      foreign === undefined ? [] : [foreignHash(foreign.proofHash)],
+    );
+  };

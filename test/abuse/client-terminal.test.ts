@@ -1,0 +1,216 @@
+/** Text of a service at a terminal: nothing of it is obeyed, hidden, or taken for a line of ours; as JSON it stays what it is. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openRemoteService } from '../../src/compose/remote-service.js';
+import { EXAMPLES } from '../../src/contract/examples.js';
+import type { Batch, InitBatchResult } from '../../src/contract/schemas/batch.js';
+import type { BurnBatchResult, BurnRequest, BurnResult } from '../../src/contract/schemas/burn.js';
+import { emptyDirectory, type TestCli, testCli } from '../support/cli.js';
+import { json, type Stub, startStub } from '../support/http-stub.js';
+
+const range = (from: number, to: number): string =>
+  Array.from({ length: to - from + 1 }, (_, at) => String.fromCodePoint(from + at)).join('');
+
+/** Everything that a terminal obeys or does not show, and a line of its own. */
+const EVIL = [
+  'evil',
+  range(0, 0x1f),
+  range(0x7f, 0x9f),
+  '\u001b[2J\u001b]0;title\u0007\u009b31m\r\u0008',
+  '\u00ad\u034f\u061c\u115f\u180e\ufeff\ufff9\u3164',
+  range(0x200b, 0x200f),
+  range(0x2028, 0x202e),
+  range(0x2060, 0x206f),
+  range(0xe0020, 0xe007f),
+  '\u{e0001}\ufe0f',
+  '\nFORGED: all is well\r\nFORGED again\u2028FORGED too',
+].join('');
+
+/** What may be in no output but as a line break of ours. */
+const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]/u;
+/** Our own progress line takes itself away so. */
+const ERASE_LINE = '\r\u001b[K';
+
+const UUID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
+const batch: Batch = {
+  ...(EXAMPLES.getBatch.response as Batch),
+  flywheelId: EVIL,
+  tokenId: EVIL,
+  mintAddress: EVIL,
+  batchIndex: EVIL,
+  vaultIndex: EVIL,
+  multisig: EVIL,
+  vaultAddress: EVIL,
+  dateCreated: EVIL,
+  dateUpdated: EVIL,
+};
+const TX = (EXAMPLES.burn.response as BurnResult).txHash;
+const result = {
+  total: 2,
+  totalSuccessful: 1,
+  totalFailed: 1,
+  successfulExecutions: [{ bundleId: EVIL, txHashes: [TX] }],
+  failedTxMsg: EVIL,
+};
+const finished: Batch = {
+  ...batch,
+  status: 'FAILED',
+  executeResult: result,
+  initResult: { ...result, batchIndex: 1 },
+};
+const init = EXAMPLES.initBatch.response as InitBatchResult;
+const burned = { ...(EXAMPLES.burn.response as BurnResult), hash: EVIL, dateBurned: EVIL };
+const partly = EXAMPLES.burnBatch.response as BurnBatchResult;
+const partlyBurned = {
+  success: [burned],
+  errors: [{ ...partly.errors[0], message: EVIL, type: EVIL }],
+};
+
+const problem = { error: EVIL, message: EVIL };
+
+interface Case {
+  readonly words: readonly string[];
+  readonly answer: unknown;
+  readonly status?: number;
+  /** Part of what is printed, where that is not of the service. */
+  readonly shows?: string;
+}
+
+const BURN = [
+  'burn',
+  '--type',
+  'PRODUCT_BUY',
+  '--proof',
+  '{"orderId":"A-1001","total":49.9}',
+  '--amount',
+  '12.5',
+];
+const CASES: Readonly<Record<string, Case>> = {
+  burn: { words: BURN, answer: burned },
+  'burn-batch': { words: ['burn-batch', 'burns.json'], answer: partlyBurned },
+  'batch status': { words: ['batch', 'status', UUID], answer: finished },
+  'batch current': { words: ['batch', 'current'], answer: batch },
+  'batch init': {
+    words: ['batch', 'init', 'pipelines.json', '--out', 'approval.json'],
+    answer: { ...init, batch: { ...batch, pipelines: init.batch.pipelines } },
+  },
+  'batch execute': {
+    words: ['batch', 'execute', UUID, '--signed-tx', 'AgAAAAAAAAAA'],
+    answer: { batchId: UUID, result },
+  },
+  doctor: { words: ['doctor'], answer: problem, status: 400 },
+  'an error': { words: BURN, answer: problem, status: 400 },
+  'an error of a read': { words: ['batch', 'status', UUID], answer: problem, status: 404 },
+  'an error of a list': { words: ['burn-batch', 'burns.json'], answer: problem, status: 400 },
+  'a wrong answer': {
+    words: ['batch', 'current'],
+    answer: { ...batch, status: EVIL, [EVIL]: 1 },
+    shows: 'status',
+  },
+  'a contradiction': { words: BURN, answer: { ...burned, result: EVIL } },
+  'another type': { words: BURN, answer: { ...burned, type: 't'.repeat(3) + EVIL.slice(0, 60) } },
+};
+
+const stubs: Stub[] = [];
+afterEach(async () => {
+  for (const stub of stubs.splice(0)) await stub.close();
+});
+
+/** A command line with the real client, against a service that gives this answer. */
+async function commandLine({ answer, status = 200 }: Case, human: boolean): Promise<TestCli> {
+  const headers = { 'x-request-id': 'r\u009b31m\u00ad', 'retry-after': '\u009b2J', location: '/\u009b' };
+  const stub = await startStub(json(status, answer, headers));
+  stubs.push(stub);
+  const home = emptyDirectory();
+  writeFileSync(join(home, 'burns.json'), JSON.stringify(EXAMPLES.burnBatch.request));
+  writeFileSync(join(home, 'pipelines.json'), JSON.stringify(EXAMPLES.initBatch.request));
+  const cli: TestCli = testCli({
+    home,
+    env: {
+      NO_COLOR: '1',
+      FLYWHEEL_DEBUG: '1',
+      FLYWHEEL_API_URL: stub.url,
+      FLYWHEEL_API_KEY: 'secret-api-key-1234567890',
+    },
+    tty: human ? { stdin: true, stdout: true, stderr: true } : {},
+    openers: { openService: (settings) => openRemoteService(cli.context, settings, stub.url) },
+  });
+  return cli;
+}
+
+describe.each(Object.entries(CASES))('%s', (_name, given) => {
+  it.each(['--yes', '-v', '-q'])(
+    'shows nothing but visible text on lines of its own, with %s',
+    async (more) => {
+      const cli = await commandLine(given, true);
+      const { stdout, stderr } = await cli.run(...given.words, '--max-wait', '0', more);
+      const printed = `${stdout}${stderr}`.replaceAll(ERASE_LINE, '');
+      for (const line of printed.split('\n')) {
+        expect(line).not.toMatch(HIDDEN);
+        expect(line).not.toMatch(/^FORGED/);
+      }
+      expect(printed).toContain(given.shows ?? 'evil');
+    },
+  );
+
+  it('keeps it as it is in JSON, and nothing hidden in the text of that', async () => {
+    const cli = await commandLine(given, false);
+    const { stdout, stderr } = await cli.run(...given.words, '--max-wait', '0', '-v', '--json');
+    for (const line of `${stdout}${stderr}`.split('\n')) {
+      expect(line).not.toMatch(HIDDEN);
+      expect(line).not.toMatch(/^FORGED/);
+    }
+    if (stdout !== '') expect(() => JSON.parse(stdout)).not.toThrow();
+  });
+});
+
+describe('JSON output', () => {
+  it('is the answer of the service, character by character', async () => {
+    const cli = await commandLine({ words: [], answer: finished }, false);
+    const { stdout } = await cli.run('batch', 'status', UUID);
+    expect(JSON.parse(stdout)).toEqual(finished);
+    const errors = await commandLine(
+      { words: [], answer: { error: EVIL, message: EVIL }, status: 400 },
+      false,
+    );
+    const { stderr, exit } = await errors.run('batch', 'status', UUID);
+    const { message } = JSON.parse(stderr.split('\n')[0] ?? '') as { message: string };
+    expect([message, exit]).toEqual([EVIL, 5]);
+    const lines = await commandLine({ words: [], answer: partlyBurned }, false);
+    const { stdout: elements } = await lines.run('burn-batch', 'burns.json', '--output', 'ndjson');
+    const parsed = elements
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { index: number; message?: string });
+    expect(parsed.map(({ index, message: said }) => [index, said])).toEqual([
+      [0, undefined],
+      [1, EVIL],
+    ]);
+  });
+
+  it('is written to files as it came', async () => {
+    const given = CASES['batch init'] as Case;
+    const cli = await commandLine(given, true);
+    await cli.run(...given.words);
+    expect(JSON.parse(readFileSync(join(cli.home, 'approval.json'), 'utf8'))).toEqual(given.answer);
+  });
+});
+
+describe('a command that resumes', () => {
+  it('is printed so that a shell reads back what was typed, hidden characters too', async () => {
+    const request = EXAMPLES.burn.request as BurnRequest;
+    const cli = await commandLine({ words: [], answer: { ...burned, result: 'FAILURE' } }, true);
+    const proof = JSON.stringify({ note: "it's \u2764\ufe0f\u202e\u200b" });
+    const { stderr, exit } = await cli.run('burn', '--type', request.type, '--proof', proof, '--amount', '1');
+    expect(exit).toBe(7);
+    expect(stderr).not.toContain('\ufe0f');
+    const line = /This resumes safely: (flywheel .*)/.exec(stderr)?.[1] ?? '';
+    const { spawnSync } = await import('node:child_process');
+    const words = spawnSync('bash', ['-c', `flywheel() { printf '%s\\0' "$@"; }; ${line}`], {
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
+    }).stdout.split('\0');
+    expect(words[words.indexOf('--proof') + 1]).toBe(proof);
+  });
+});
