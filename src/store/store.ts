@@ -161,6 +161,7 @@ export interface BatchRepository {
   countByStatus(): Promise<Readonly<Record<BatchStatus, number>>>;
   setBatchIndex(id: string, batchIndex: bigint, dateUpdated: string): Promise<void>;
   setInitResult(id: string, initResult: InitResult, dateUpdated: string): Promise<void>;
+  /** Does nothing for a transaction that was issued before: until the blockhash changes, the same vote is the same bytes. */
   addVote(vote: IssuedVote): Promise<void>;
   /** In the order in which they were issued. */
   votes(id: string): Promise<readonly IssuedVote[]>;

@@ -175,6 +175,7 @@ const votes = (session: Session): Votes => ({
         last_valid_block_height: toU64Text(vote.lastValidBlockHeight),
         date_created: vote.dateCreated,
       })
+      .onConflict((conflict) => conflict.column('signature').doNothing())
       .execute();
   },
 

@@ -18,6 +18,7 @@ export function batches(store: () => Store): void {
         await tx.batches.setBatchIndex('batch-1', 7n, LATER);
         await tx.batches.setInitResult('batch-1', { ...INIT_RESULT, failedTxMsg: 'slow' }, LATER);
         await tx.batches.addVote(aVote('vote-1'));
+        await tx.batches.addVote(aVote('vote-1'));
         await tx.batches.addVote(aVote('vote-2', { kind: 'cancel', lastValidBlockHeight: 300n }));
         await tx.batches.addCost('batch-1', cost);
         await tx.batches.addCost('batch-1', {
