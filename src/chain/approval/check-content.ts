@@ -83,6 +83,10 @@ export function checkBatchContent(description: BatchDescription, token: VaultTok
   for (const transaction of description.transactions) checkTransaction(transaction, token);
 }
 
+/** Has `member` approved this batch already? Approving it again changes nothing. */
+export const hasApproved = ({ proposal }: BatchDescription, member: Address): boolean =>
+  proposal.approved.includes(member) && ['Active', 'Approved'].includes(proposal.status.kind);
+
 /**
  * Lets pass only a batch whose content can no longer change and which `member` may approve now.
  * @throws `ERR_APPROVAL_REFUSED` with the reason.

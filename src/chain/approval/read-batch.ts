@@ -13,6 +13,7 @@ import {
   decodeAccount,
   MULTISIG,
   type Multisig,
+  PERMISSION,
   PROPOSAL,
   type Proposal,
   VAULT_BATCH_TRANSACTION,
@@ -77,6 +78,16 @@ function readMultisig(address: Address, account: AccountState | null | undefined
     () => `The account ${address} is not at the address of a multisig`,
   );
   return multisig;
+}
+
+/**
+ * The members of a multisig who may vote.
+ * @throws `ERR_APPROVAL_REFUSED` when there is no such multisig, `ERR_UNAVAILABLE` from the reader.
+ */
+export async function readVoters(reader: ChainReader, multisig: Address): Promise<readonly Address[]> {
+  const [account] = await reader.getAccounts([multisig]);
+  const { members } = readMultisig(multisig, account);
+  return members.filter(({ permissions }) => (permissions & PERMISSION.vote) !== 0).map(({ key }) => key);
 }
 
 function checkBatch(batch: Batch, derived: DerivedAddress, { multisig, batchIndex }: BatchRef): Address {

@@ -3,11 +3,7 @@
  * byte a vote that was handed out for this batch, or, once that has expired, the same single instruction under a newer
  * blockhash with the owner as payer. Nothing else is ever landed.
  */
-import {
-  proposalApprove,
-  proposalCancelV2,
-  proposalReject,
-} from '../../chain/squads/instructions/proposal.js';
+import { VOTES, voteInstruction } from '../../chain/squads/instructions/vote.js';
 import { compileLegacyMessage, compileV0Message, partiallySign } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import { verifySignature } from '../../chain/transaction/signer.js';
@@ -22,14 +18,12 @@ import type { EngineDeps } from '../deps.js';
 import { hasExpired } from '../expiry.js';
 import type { BatchScene } from './scene.js';
 
-const VOTE: Readonly<Record<VoteKind, typeof proposalApprove>> = {
-  approve: proposalApprove,
-  reject: proposalReject,
-  cancel: proposalCancelV2,
-};
-
 const instructionOf = ({ flywheel }: BatchScene, batch: BatchRecord, kind: VoteKind): Instruction =>
-  VOTE[kind]({ multisig: flywheel.multisig, batchIndex: batch.batchIndex, member: flywheel.owner });
+  voteInstruction(kind, {
+    multisig: flywheel.multisig,
+    batchIndex: batch.batchIndex,
+    member: flywheel.owner,
+  });
 
 /** A vote for the owner to sign: the operator pays and has signed; the owner's signature is missing. */
 export async function issueVote(
@@ -78,12 +72,6 @@ export interface VoteExpected {
   readonly height: bigint;
 }
 
-const NAMES: Readonly<Record<VoteKind, string>> = {
-  approve: 'approval',
-  reject: 'rejection',
-  cancel: 'cancellation',
-};
-
 const refuse = (reason: string): FlywheelError =>
   new FlywheelError('ERR_INVALID_SIGNED_TX', `The signed transaction is refused: ${reason}.`);
 
@@ -99,7 +87,7 @@ export function checkSignedVote(signedTx: string, expected: VoteExpected): Signe
     sameBytes(decodeTransaction(vote.transaction).messageBytes, transaction.messageBytes),
   );
   if (issued === undefined && !isRenewed(transaction, own, expected)) {
-    throw refuse(`it is not the ${NAMES[expected.kind]} that was issued for batch ${expected.batch.id}`);
+    throw refuse(`it is not the ${VOTES[expected.kind].noun} that was issued for batch ${expected.batch.id}`);
   }
   checkSignatures(transaction);
   const [signature] = transaction.signatures;

@@ -9,10 +9,10 @@ import {
 import { describe, expect, it } from 'vitest';
 import { addSignature, buildApproval } from '../../../../src/chain/approval/build-approval.js';
 import {
-  checkApproval,
-  type ExpectedApproval,
+  checkVote,
+  type ExpectedVote,
   MAX_PRIORITY_FEE_LAMPORTS,
-} from '../../../../src/chain/approval/check-approval.js';
+} from '../../../../src/chain/approval/check-vote.js';
 import { setComputeUnitLimit, setComputeUnitPrice } from '../../../../src/chain/compute-budget.js';
 import { memo } from '../../../../src/chain/memo.js';
 import { batchExecuteTransaction } from '../../../../src/chain/squads/instructions/batch.js';
@@ -46,7 +46,8 @@ const operator = createKeypairSigner(generateKeypair());
 const stranger = createKeypairSigner(generateKeypair());
 const batchIndex = 12n;
 const blockhash = namedAddress('blockhash');
-const expected: ExpectedApproval = {
+const expected: ExpectedVote = {
+  kind: 'approve',
   multisig,
   batchIndex,
   member: owner.address,
@@ -60,9 +61,9 @@ const issue = (instructions: readonly Instruction[], payer: Address = operator.a
   return partiallySign(compileV0Message({ payer, instructions, blockhash }), signers);
 };
 
-function refusal(wire: Uint8Array, wanted: ExpectedApproval = expected): string {
+function refusal(wire: Uint8Array, wanted: ExpectedVote = expected): string {
   try {
-    checkApproval(wire, wanted);
+    checkVote(wire, wanted);
   } catch (error) {
     if (isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) return error.message;
     throw error;
@@ -70,10 +71,10 @@ function refusal(wire: Uint8Array, wanted: ExpectedApproval = expected): string 
   return 'accepted';
 }
 
-describe('checkApproval', () => {
+describe('checkVote', () => {
   it('accepts an approval as the service issues it, and says whose signature is missing', () => {
     const wire = issue([approve]);
-    expect(checkApproval(wire, expected)).toEqual({
+    expect(checkVote(wire, expected)).toEqual({
       version: 0,
       feePayer: operator.address,
       blockhash,
@@ -81,30 +82,30 @@ describe('checkApproval', () => {
       missingSignatures: [owner.address],
       messageBytes: decodeTransaction(wire).messageBytes,
     });
-    expect(checkApproval(addSignature(wire, owner), expected).missingSignatures).toEqual([]);
+    expect(checkVote(addSignature(wire, owner), expected).missingSignatures).toEqual([]);
   });
 
   it('accepts a fresh approval that the owner pays, and the same in legacy form', () => {
     const fresh = buildApproval({ owner: owner.address, multisig, batchIndex, blockhash });
-    expect(checkApproval(fresh, expected)).toMatchObject({
+    expect(checkVote(fresh, expected)).toMatchObject({
       feePayer: owner.address,
       missingSignatures: [owner.address],
     });
     const legacy = compileLegacyMessage({ payer: owner.address, instructions: [approve], blockhash });
-    expect(checkApproval(partiallySign(legacy, [owner]), expected).version).toBe('legacy');
+    expect(checkVote(partiallySign(legacy, [owner]), expected).version).toBe('legacy');
   });
 
   it('accepts the keys in the order in which other libraries put them', () => {
     const theirs = new Transaction({ feePayer: publicKey(operator.address), recentBlockhash: blockhash });
     theirs.add(toWeb3(setComputeUnitPrice(1_000n)), toWeb3(approve));
     const wire = theirs.serialize({ requireAllSignatures: false, verifySignatures: false });
-    expect(checkApproval(wire, expected).missingSignatures).toHaveLength(2);
+    expect(checkVote(wire, expected).missingSignatures).toHaveLength(2);
   });
 
   it('accepts a limit and a price of compute units as long as the fee stays bounded', () => {
     const most = (MAX_PRIORITY_FEE_LAMPORTS * 1_000_000n) / 50_000n;
     const wire = (price: bigint) => issue([setComputeUnitLimit(50_000), setComputeUnitPrice(price), approve]);
-    expect(checkApproval(wire(most), expected).priorityFeeLamports).toBe(MAX_PRIORITY_FEE_LAMPORTS);
+    expect(checkVote(wire(most), expected).priorityFeeLamports).toBe(MAX_PRIORITY_FEE_LAMPORTS);
     expect(refusal(wire(most + 1n))).toContain('lamports of priority fee');
   });
 });
@@ -347,7 +348,7 @@ const ATTACKS: readonly (readonly [string, () => Uint8Array, string])[] = [
   ['more bytes than a packet', () => new Uint8Array(2_000), '2000 bytes'],
 ];
 
-describe('checkApproval refuses', () => {
+describe('checkVote refuses', () => {
   it.each(ATTACKS)('%s', (_name, attack, reason) => {
     const message = refusal(attack());
     expect(message).not.toBe('accepted');

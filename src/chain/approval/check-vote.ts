@@ -1,10 +1,10 @@
-/** Is this transaction exactly one approval of one batch, and nothing else? What the batch does is looked at elsewhere. */
+/** Is this transaction exactly one vote on one batch, and nothing else? What the batch does is looked at elsewhere. */
 import type { Address } from '../../values/address.js';
 import { base58Encode } from '../../values/base58.js';
 import { type ReadonlyBytes, sameBytes } from '../../values/bytes.js';
 import { decodeComputeBudget } from '../compute-budget.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
-import { proposalApprove } from '../squads/instructions/proposal.js';
+import { VOTES, type VoteKind, voteInstruction } from '../squads/instructions/vote.js';
 import { instructionName } from '../squads/layouts/instructions.js';
 import type { Instruction } from '../transaction/instruction.js';
 import {
@@ -23,21 +23,22 @@ import {
 } from '../transaction/wire.js';
 import { ensure, refuse } from './refuse.js';
 
-/** Most lamports that an approval may pay beyond its signatures: 0.01 SOL, far above what any approval needs. */
+/** Most lamports that a vote may pay beyond its signatures: 0.01 SOL, far above what any vote needs. */
 export const MAX_PRIORITY_FEE_LAMPORTS = 10_000_000n;
 
-/** What the approver knows beforehand, from the pinned flywheel and the batch. */
-export interface ExpectedApproval {
+/** What the voter knows beforehand, from the pinned flywheel and the batch. */
+export interface ExpectedVote {
+  readonly kind: VoteKind;
   readonly multisig: Address;
   readonly batchIndex: bigint;
-  /** Who approves: the project owner. */
+  /** Who votes: the project owner. */
   readonly member: Address;
   /** Who may pay: the service operator, or the member. */
   readonly feePayers: readonly Address[];
 }
 
-/** An approval that is what it should be. */
-export interface CheckedApproval {
+/** A vote that is what it should be. */
+export interface CheckedVote {
   readonly version: 'legacy' | 0;
   readonly feePayer: Address;
   /** Base58 text. */
@@ -53,25 +54,25 @@ export interface CheckedApproval {
 /** Instruction number of AdvanceNonceAccount (solana-system-interface, `SystemInstruction`). */
 const ADVANCE_NONCE = 4;
 
-function decode(wire: Uint8Array): WireTransaction {
+function decode(wire: Uint8Array, the: string): WireTransaction {
   ensure(
     wire.length <= TRANSACTION_SIZE_LIMIT_BYTES,
-    () => `The approval has ${wire.length} bytes, a transaction has at most ${TRANSACTION_SIZE_LIMIT_BYTES}`,
+    () => `${the} has ${wire.length} bytes, a transaction has at most ${TRANSACTION_SIZE_LIMIT_BYTES}`,
   );
   try {
     return decodeTransaction(wire);
   } catch (error) {
-    return refuse('The approval is not a transaction', error);
+    return refuse(`${the} is not a transaction`, error);
   }
 }
 
-function checkHeader({ signatures, message }: WireTransaction): void {
+function checkHeader({ signatures, message }: WireTransaction, the: string): void {
   const { requiredSignatures, readonlySigned, readonlyUnsigned, staticKeys, lookups } = message;
   ensure(
     lookups.length === 0,
-    () => 'The approval takes accounts from a lookup table, so its content is not plain',
+    () => `${the} takes accounts from a lookup table, so its content is not plain`,
   );
-  ensure(new Set(staticKeys).size === staticKeys.length, () => 'The approval names an account twice');
+  ensure(new Set(staticKeys).size === staticKeys.length, () => `${the} names an account twice`);
   const unsigned = staticKeys.length - requiredSignatures;
   ensure(
     requiredSignatures > 0 &&
@@ -82,30 +83,26 @@ function checkHeader({ signatures, message }: WireTransaction): void {
   );
   ensure(
     signatures.length === requiredSignatures,
-    () => `The approval holds ${signatures.length} signatures and asks for ${requiredSignatures}`,
+    () => `${the} holds ${signatures.length} signatures and asks for ${requiredSignatures}`,
   );
 }
 
-function checkSigners(message: WireMessage, expected: ExpectedApproval): Address {
+function checkSigners(message: WireMessage, expected: ExpectedVote, the: string): Address {
   const signers = message.staticKeys.slice(0, message.requiredSignatures);
   const feePayer = signers[0] as Address;
   ensure(
     expected.feePayers.includes(feePayer),
-    () => `The approval is paid by ${feePayer}, expected ${expected.feePayers.join(' or ')}`,
+    () => `${the} is paid by ${feePayer}, expected ${expected.feePayers.join(' or ')}`,
   );
-  ensure(signers.includes(expected.member), () => `The approval is not by the member ${expected.member}`);
+  ensure(signers.includes(expected.member), () => `${the} is not by the member ${expected.member}`);
   const stranger = signers.find((signer) => signer !== feePayer && signer !== expected.member);
-  ensure(
-    stranger === undefined,
-    () => `The approval asks for a signature of ${stranger}, who has no part in it`,
-  );
+  ensure(stranger === undefined, () => `${the} asks for a signature of ${stranger}, who has no part in it`);
   return feePayer;
 }
 
-function toInstruction(message: WireMessage, wire: WireInstruction): Instruction {
+function toInstruction(message: WireMessage, wire: WireInstruction, the: string): Instruction {
   const key = (index: number): Address =>
-    message.staticKeys[index] ??
-    refuse(`The approval names account ${index} of ${message.staticKeys.length}`);
+    message.staticKeys[index] ?? refuse(`${the} names account ${index} of ${message.staticKeys.length}`);
   return {
     program: key(wire.programIndex),
     accounts: Array.from(wire.accountIndexes, (index) => ({
@@ -125,17 +122,17 @@ function nameOf({ program, data }: Instruction): string {
   return `an instruction of the program ${program}`;
 }
 
-function priorityFee(instructions: readonly Instruction[]): bigint {
+function priorityFee(instructions: readonly Instruction[], the: string): bigint {
   let units: number | undefined;
   let microLamports: bigint | undefined;
   for (const instruction of instructions) {
     const budget = decodeComputeBudget(instruction);
     ensure(
       budget !== undefined && instruction.accounts.length === 0,
-      () => `The approval holds ${nameOf(instruction)}`,
+      () => `${the} holds ${nameOf(instruction)}`,
     );
     const twice = budget.kind === 'unitLimit' ? units !== undefined : microLamports !== undefined;
-    ensure(!twice, () => 'The approval sets its compute budget twice');
+    ensure(!twice, () => `${the} sets its compute budget twice`);
     if (budget.kind === 'unitLimit') units = budget.units;
     else microLamports = budget.microLamports;
   }
@@ -145,31 +142,32 @@ function priorityFee(instructions: readonly Instruction[]): bigint {
   return (total + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
 }
 
-function checkProposalApprove(actual: Instruction, expected: ExpectedApproval): void {
-  const wanted = proposalApprove(expected);
+function checkInstruction(actual: Instruction, expected: ExpectedVote, the: string): void {
+  const { instruction } = VOTES[expected.kind];
+  const wanted = voteInstruction(expected.kind, expected);
   const [multisig, member, proposal] = wanted.accounts;
   const accounts = actual.accounts.map(({ address }) => address);
   ensure(
-    instructionName(actual.data) === 'proposalApprove',
-    () => `The approval holds ${nameOf(actual)} instead of proposalApprove`,
+    instructionName(actual.data) === instruction,
+    () => `${the} holds ${nameOf(actual)} instead of ${instruction}`,
   );
-  ensure(sameBytes(actual.data, wanted.data), () => 'The proposalApprove carries more than it needs');
+  ensure(sameBytes(actual.data, wanted.data), () => `The ${instruction} carries more than it needs`);
   ensure(
     accounts.length === wanted.accounts.length,
-    () => `The proposalApprove names ${accounts.length} accounts instead of ${wanted.accounts.length}`,
+    () => `The ${instruction} names ${accounts.length} accounts instead of ${wanted.accounts.length}`,
   );
   ensure(
     accounts[0] === multisig?.address,
-    () => `The approval is for the multisig ${accounts[0]}, expected ${expected.multisig}`,
+    () => `${the} is for the multisig ${accounts[0]}, expected ${expected.multisig}`,
   );
   ensure(
     accounts[1] === member?.address,
-    () => `The approval is by the member ${accounts[1]}, expected ${expected.member}`,
+    () => `${the} is by the member ${accounts[1]}, expected ${expected.member}`,
   );
   ensure(
     accounts[2] === proposal?.address,
     () =>
-      `The approval is for the proposal ${accounts[2]}, expected ${proposal?.address} of batch ${expected.batchIndex}`,
+      `${the} is for the proposal ${accounts[2]}, expected ${proposal?.address} of batch ${expected.batchIndex}`,
   );
 }
 
@@ -178,9 +176,10 @@ function checkAccounts(
   message: WireMessage,
   feePayer: Address,
   used: readonly Instruction[],
-  expected: ExpectedApproval,
+  expected: ExpectedVote,
+  the: string,
 ): void {
-  const wanted = proposalApprove(expected).accounts;
+  const wanted = voteInstruction(expected.kind, expected).accounts;
   const allowed = new Set([
     feePayer,
     ...used.map(({ program }) => program),
@@ -191,60 +190,74 @@ function checkAccounts(
     ...wanted.flatMap((account) => (account.writable ? [account.address] : [])),
   ]);
   message.staticKeys.forEach((key, index) => {
-    ensure(allowed.has(key), () => `The approval names the account ${key}, which it does not need`);
+    ensure(allowed.has(key), () => `${the} names the account ${key}, which it does not need`);
     ensure(isWritable(message, index) === writable.has(key), () =>
       writable.has(key)
-        ? `The approval cannot write to ${key}, which it must`
-        : `The approval could write to ${key}, which it need not`,
+        ? `${the} cannot write to ${key}, which it must`
+        : `${the} could write to ${key}, which it need not`,
     );
   });
 }
 
-function missingSignatures({ signatures, message, messageBytes }: WireTransaction): readonly Address[] {
+function missingSignatures(
+  { signatures, message, messageBytes }: WireTransaction,
+  the: string,
+): readonly Address[] {
   return signatures.flatMap((signature, index) => {
     const signer = message.staticKeys[index] as Address;
     if ([...signature].every((byte) => byte === 0)) return [signer];
     ensure(
       verifySignature(signer, messageBytes, signature),
-      () => `The signature of ${signer} on the approval is wrong`,
+      () => `${the} has a wrong signature of ${signer}`,
     );
     return [];
   });
 }
 
 /**
- * Decodes an approval, legacy or version 0, and lets pass only this: at most one limit and one price of compute units, and
- * exactly one `proposalApprove` without a memo, of this multisig, for the proposal of this batch, by this member.
+ * Decodes a vote, legacy or version 0, and lets pass only this: at most one limit and one price of compute units, and exactly
+ * one instruction, that of this kind of vote without a memo, of this multisig, for the proposal of this batch, by this member.
  *
  * @param wire - signed, partly signed or unsigned; signatures that are there must be right.
  * @throws `ERR_APPROVAL_REFUSED` with the reason.
  */
-export function checkApproval(wire: Uint8Array, expected: ExpectedApproval): CheckedApproval {
-  const transaction = decode(wire);
+export function checkVote(wire: Uint8Array, expected: ExpectedVote): CheckedVote {
+  const the = `The ${VOTES[expected.kind].noun}`;
+  const transaction = decode(wire, the);
   const { message } = transaction;
-  checkHeader(transaction);
-  const feePayer = checkSigners(message, expected);
-  const instructions = message.instructions.map((instruction) => toInstruction(message, instruction));
-  const approvals = instructions.filter(({ program }) => program === SQUADS_PROGRAM);
-  const [approval] = approvals;
-  const priorityFeeLamports = priorityFee(instructions.filter(({ program }) => program !== SQUADS_PROGRAM));
+  checkHeader(transaction, the);
+  const feePayer = checkSigners(message, expected, the);
+  const instructions = message.instructions.map((instruction) => toInstruction(message, instruction, the));
+  const ofSquads = instructions.filter(({ program }) => program === SQUADS_PROGRAM);
+  const [vote] = ofSquads;
+  const others = instructions.filter(({ program }) => program !== SQUADS_PROGRAM);
+  const priorityFeeLamports = priorityFee(others, the);
   ensure(
-    approval !== undefined && approvals.length === 1,
-    () => `The approval holds ${approvals.length} Squads instructions instead of one`,
+    vote !== undefined && ofSquads.length === 1,
+    () => `${the} holds ${ofSquads.length} Squads instructions instead of one`,
   );
-  checkProposalApprove(approval, expected);
+  checkInstruction(vote, expected, the);
   ensure(
     priorityFeeLamports <= MAX_PRIORITY_FEE_LAMPORTS,
     () =>
-      `The approval could pay ${priorityFeeLamports} lamports of priority fee, the limit is ${MAX_PRIORITY_FEE_LAMPORTS}`,
+      `${the} could pay ${priorityFeeLamports} lamports of priority fee, the limit is ${MAX_PRIORITY_FEE_LAMPORTS}`,
   );
-  checkAccounts(message, feePayer, instructions, expected);
+  checkAccounts(message, feePayer, instructions, expected, the);
   return {
     version: message.version,
     feePayer,
     blockhash: base58Encode(message.blockhash),
     priorityFeeLamports,
-    missingSignatures: missingSignatures(transaction),
+    missingSignatures: missingSignatures(transaction, the),
     messageBytes: transaction.messageBytes,
   };
+}
+
+/** Does the transaction hold an instruction of Squads of this name? What cannot be decoded holds none. */
+export function holdsInstruction(wire: Uint8Array, name: string): boolean {
+  try {
+    return decodeTransaction(wire).message.instructions.some(({ data }) => instructionName(data) === name);
+  } catch {
+    return false;
+  }
 }
