@@ -1,18 +1,31 @@
 /** The edge of the process: argv, environment, streams and signals in, exit number out. Nothing else touches `process`. */
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
+import { setTimeout } from 'node:timers/promises';
 import packageJson from '../package.json' with { type: 'json' };
 import type { CliContext, InputStream, OutputStream } from './cli/context.js';
+import { isRunning, processIdentity } from './cli/journal/process-identity.js';
 import { loadApp } from './load-app.js';
 
 /** Columns where the terminal does not say. */
 const DEFAULT_COLUMNS = 80;
 
+/** Why a stream cannot be written, in words. */
+const WRITE_PROBLEMS: Readonly<Record<string, string>> = {
+  EPIPE: 'its reader is gone',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota is used up',
+  EIO: 'the device reports an error',
+};
+
 function outputStream(stream: NodeJS.WriteStream): OutputStream {
   let closed = false;
+  let problem: string | null = null;
   stream.on('error', (error: NodeJS.ErrnoException) => {
     // The reader may leave whenever it likes; what is left to print is of no use to anyone.
     closed = true;
+    const code = error.code ?? 'unknown error';
+    problem ??= WRITE_PROBLEMS[code] ?? `the system says ${code}`;
     if (error.code !== 'EPIPE') process.exitCode = 1;
   });
   return {
@@ -24,6 +37,11 @@ function outputStream(stream: NodeJS.WriteStream): OutputStream {
       await new Promise<void>((resolve) => {
         stream.once('drain', resolve).once('error', () => resolve());
       });
+    },
+    flush: async () => {
+      // Its callback comes after those of all writes before it; a failed one has been told of by then.
+      if (!closed) await new Promise<void>((resolve) => void stream.write('', () => setImmediate(resolve)));
+      return problem;
     },
     get isTTY() {
       return stream.isTTY === true;
@@ -125,7 +143,8 @@ function createContext(): CliContext {
     home: homedir(),
     version: packageJson.version,
     platform: process.platform,
-    pid: process.pid,
+    processes: { self: () => processIdentity(process.pid), isRunning },
+    sleep: (ms) => setTimeout(ms, undefined, { signal: signal() }),
     get signal() {
       return signal();
     },

@@ -39,8 +39,24 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     ),
     command('run', 'Do init, check, approve and execute in one go.', () => import('./commands/batch/run.js')),
     command('status', 'Show a batch by its id.', () => import('./commands/batch/status.js')),
+    command(
+      'show',
+      'Show a batch with its pipelines and what each did.',
+      () => import('./commands/batch/show.js'),
+    ),
+    command('list', 'List the batches, newest first.', () => import('./commands/batch/list.js')),
+    command(
+      'cancel',
+      'End what of a batch has not been executed.',
+      () => import('./commands/batch/cancel.js'),
+    ),
     command('current', 'Show the batch that is not final yet.', () => import('./commands/batch/current.js')),
   ]),
+  command(
+    'pending',
+    'See and settle operations whose outcome is not known.',
+    () => import('./commands/pending.js'),
+  ),
   group('proof', 'Hash proofs and verify them on chain.', [
     command('hash', 'Print the SHA-256 of a proof.', () => import('./commands/proof/hash.js')),
     command(

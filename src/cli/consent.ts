@@ -11,7 +11,14 @@ export const canAsk = (session: Session): boolean =>
  * Goes on only with consent: `--yes`, or an answer that begins with y. Default is no.
  * @throws `ERR_DECLINED` for a no; `ERR_USAGE` where nobody can be asked.
  */
-export async function requireConsent(session: Session, question: string, without = '--yes'): Promise<void> {
+export async function requireConsent(
+  session: Session,
+  question: string,
+  {
+    without = '--yes',
+    declined = 'Declined; nothing was done.',
+  }: { without?: string; declined?: string } = {},
+): Promise<void> {
   if (session.settings.yes) return;
   if (!canAsk(session)) {
     throw new FlywheelError('ERR_USAGE', `${question} Nobody can be asked here, so nothing was done.`, {
@@ -20,6 +27,5 @@ export async function requireConsent(session: Session, question: string, without
   }
   session.output.progress.clear();
   const answer = await session.context.io.prompt(`${safeLine(question)} [y/N] `);
-  if (answer === null || !/^y(es)?$/i.test(answer.trim()))
-    throw new FlywheelError('ERR_DECLINED', 'Declined; nothing was done.');
+  if (answer === null || !/^y(es)?$/i.test(answer.trim())) throw new FlywheelError('ERR_DECLINED', declined);
 }

@@ -10,12 +10,15 @@ import type { Service } from '../contract/service.js';
 import type { Secret } from '../values/secret.js';
 import type { Clock } from '../values/time.js';
 import type { Settings } from './config/settings.js';
+import type { Journal, Processes } from './journal/journal.js';
 
 /** A stream to write to; writing to one that its reader has closed does nothing. */
 export interface OutputStream {
   write(text: string): void;
-  /** Resolves when what was written has left this process, or the reader is gone. */
+  /** Resolves when more can be written without piling up here, or the reader is gone. */
   drained(): Promise<void>;
+  /** Resolves when all that was written has left this process: to `null`, or to the reason why some of it could not. */
+  flush(): Promise<string | null>;
   readonly isTTY: boolean;
   readonly columns: number;
   /** The reader has gone away (a closed pipe). */
@@ -36,30 +39,6 @@ export interface Io {
   readonly stderr: OutputStream;
   /** Asks on standard error, reads a line from standard input; `null` at its end. */
   prompt(question: string): Promise<string | null>;
-}
-
-/** One request as the journal knows it: the same operation with the same body is the same request. */
-export interface JournalRequest {
-  readonly operation: string;
-  /** SHA-256 of the canonical body. */
-  readonly fingerprint: string;
-}
-
-/** The key of one request from before its first try until its outcome is known. */
-export interface JournalEntry {
-  readonly key: string;
-  /** The key is that of an earlier try whose outcome nobody knows. */
-  readonly resumed: boolean;
-  /** The outcome is known: the next request like this one gets a new key. */
-  settle(): void;
-  /** The outcome is not known: the next request like this one gets this key again. */
-  leave(): void;
-}
-
-/** Keeps idempotency keys across crashes (contract, section 2.5). */
-export interface IdempotencyJournal {
-  /** The key for a request; it is on disk before this returns. */
-  begin(request: JournalRequest): JournalEntry;
 }
 
 /** The flywheel that the user trusts; every address an approval may name is pinned here. */
@@ -84,7 +63,8 @@ export interface OpenedService {
   readonly chain: ChainReader | null;
   /** From the local registration or the profile; `null` when nothing is pinned. */
   readonly trusted: TrustedFlywheel | null;
-  readonly journal: IdempotencyJournal;
+  /** The operations of this service; opened at the first call, closed with the service. */
+  journal(): Promise<Journal>;
   close(): Promise<void>;
 }
 
@@ -174,9 +154,12 @@ export interface CliContext {
   readonly home: string;
   readonly version: string;
   readonly platform: string;
-  readonly pid: number;
+  /** This process and the others. */
+  readonly processes: Processes;
   /** Aborted by SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
+  /** Waits. @throws when the signal is aborted. */
+  sleep(ms: number): Promise<void>;
   openService(settings: Settings): Promise<OpenedService>;
   openLocal(settings: Settings): Promise<LocalDesk>;
   startServer(settings: Settings, options: ServeOptions): Promise<RunningServer>;

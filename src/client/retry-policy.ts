@@ -16,26 +16,12 @@ export function isRetryable(error: FlywheelError, trusted: boolean): boolean {
   return RETRYABLE_STATUSES.has(error.status ?? 0);
 }
 
-/** Codes that leave open what became of an earlier try: it may be what is still running. */
-const STILL_RUNNING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-  'ERR_BATCH_IN_PROGRESS',
-]);
-
-/** Refused before anyone looked at the operation: whatever stands between, or another server, may have said so. */
-const AT_THE_DOOR: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['ERR_NOT_FOUND']);
-
 /**
- * Does this answer settle an earlier try that got none? A refusal of the request itself does: had the earlier one
- * succeeded, the service would have replayed it. A refusal at the door does not, nor does a code that this client does not
- * know: it may be that of something in between.
+ * Does this answer settle an earlier try that got none? Only the outcome of the operation itself does, and a service that says
+ * that it has never done anything under the key. Whatever else refuses the request may not have looked for the earlier one.
  */
-export function settlesEarlierTries(error: FlywheelError): boolean {
-  if (STILL_RUNNING.has(error.code) || AT_THE_DOOR.has(error.code)) return false;
-  if (error.options.foreignCode !== undefined) return false;
-  const { status } = error;
-  return status === 400 || status === 404 || status === 409 || status === 422;
-}
+export const settlesEarlierTries = ({ code, options }: FlywheelError): boolean =>
+  options.keyUnused === true || code === 'ERR_BURN_TOKENOMICS_FAILED';
 
 /** The header's seconds or HTTP date (RFC 9110, section 10.2.3) as milliseconds from now. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {

@@ -37,7 +37,7 @@ interface Story {
 function finalError(call: PreparedCall, error: FlywheelError, { maybeDone, unsent }: Story): FlywheelError {
   const key = call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey };
   if (unsent && error.code === 'ERR_UNAVAILABLE')
-    return rewritten(error, `${error.message} Nothing was sent.`).with(key);
+    return rewritten(error, `${error.message} Nothing was sent.`).with({ ...key, unsent: true });
   if (!maybeDone || call.operation.method === 'GET') return error.with(key);
   const { requestId, status } = error.options;
   return new FlywheelError(

@@ -1,31 +1,29 @@
 /** The embedded engine as a command sees it: the service, its key, its chain, and the flywheel to trust. */
-import { join } from 'node:path';
 import { tokenProgramAddress } from '../chain/programs.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService, TrustedFlywheel } from '../cli/context.js';
-import { createFileJournal } from '../cli/journal/file-journal.js';
 import type { Store } from '../store/store.js';
 import { openEngine } from './engine.js';
 import { readApiKey, requireHome } from './home.js';
+import { journalPlace } from './journal-place.js';
 
 /** @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
 export async function openEmbeddedService(ambient: Ambient, settings: Settings): Promise<OpenedService> {
   const dataDir = settings.dataDir.value;
   const home = requireHome(dataDir);
   const { engine, chain, store, close } = await openEngine(dataDir, home, { clock: ambient.clock });
+  const operations = journalPlace(ambient, dataDir, { place: `embedded:${home.genesis ?? ''}`, profile: '' });
   return {
     kind: 'embedded',
     service: engine,
     credential: settings.apiKey.value ?? readApiKey(dataDir),
     chain,
     trusted: await readTrusted(store),
-    journal: createFileJournal({
-      directory: join(dataDir, 'journal'),
-      target: dataDir,
-      pid: ambient.pid,
-      clock: ambient.clock,
-    }),
-    close,
+    journal: operations.journal,
+    close: async () => {
+      await operations.close();
+      await close();
+    },
   };
 }
 

@@ -1,8 +1,10 @@
 /** The data directory of an embedded engine: which files it holds, and the little that must be known before any is opened. */
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { approvalDirectory } from '../cli/batch/approval-file.js';
 import { fileProblem } from '../cli/files/read-input.js';
 import { makePrivateDirectory, writeFileAtomic } from '../cli/files/write-file.js';
+import { JOURNAL_FILE } from '../cli/journal/sqlite-journal.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { type Address, isAddress } from '../values/address.js';
 import { Secret } from '../values/secret.js';
@@ -34,6 +36,8 @@ export const homeFiles = (dataDir: string) => ({
   owner: join(dataDir, 'owner.json'),
   squadsProgram: join(dataDir, 'squads-v4.so'),
   rateCounts: join(dataDir, 'rate-counts.db'),
+  journal: join(dataDir, JOURNAL_FILE),
+  approvals: approvalDirectory(dataDir),
   lock: join(dataDir, 'lock'),
 });
 
@@ -96,10 +100,15 @@ export function writePrivate(path: string, text: string | Uint8Array): void {
 
 /** Removes what an engine keeps in its data directory, and nothing else that may lie there. */
 export function wipeHome(dataDir: string): void {
-  const { config, store, ledger, keys, apiKey, owner, squadsProgram, rateCounts } = homeFiles(dataDir);
+  const { config, store, ledger, keys, apiKey, owner, squadsProgram, rateCounts, journal, approvals } =
+    homeFiles(dataDir);
   // The configuration goes last: until then the directory can be wiped again.
-  const databases = [store, ledger, rateCounts].flatMap((file) => [file, `${file}-wal`, `${file}-shm`]);
-  for (const path of [...databases, keys, apiKey, owner, squadsProgram, config]) {
+  const databases = [store, ledger, rateCounts, journal].flatMap((file) => [
+    file,
+    `${file}-wal`,
+    `${file}-shm`,
+  ]);
+  for (const path of [...databases, approvals, keys, apiKey, owner, squadsProgram, config]) {
     try {
       rmSync(path, { recursive: true, force: true });
     } catch (cause) {

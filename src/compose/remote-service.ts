@@ -1,6 +1,5 @@
 /** A remote API as a command sees it: the client, the key, the user's own RPC, and the flywheel that the profile pins. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { ChainReader } from '../chain/chain.js';
 import { createRpcReader } from '../chain/rpc/rpc-reader.js';
 import { vaultAddress } from '../chain/squads/layouts/addresses.js';
@@ -9,15 +8,14 @@ import { associatedTokenAddress } from '../chain/tokens/addresses.js';
 import type { PinnedFlywheel, Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService, TrustedFlywheel } from '../cli/context.js';
 import { fileProblem } from '../cli/files/read-input.js';
-import { createFileJournal } from '../cli/journal/file-journal.js';
 import { plainStyle } from '../cli/output/color.js';
 import { warningLine } from '../cli/output/output.js';
 import { createRemoteService, type RemoteServiceDeps } from '../client/remote-service.js';
 import { REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { address } from '../values/address.js';
-import { sha256 } from '../values/digest.js';
 import { randomIds } from '../values/ids.js';
+import { journalPlace } from './journal-place.js';
 
 /** Builds the client for an API address; nothing is sent before the first call. */
 export async function openRemoteService(
@@ -44,21 +42,21 @@ export async function openRemoteService(
     ...environment(ambient),
   });
   const credential = settings.apiKey.value;
-  // Two keys are two clients: a key of one must not be taken over by the other.
-  const asker = credential === null ? '' : sha256(credential.reveal());
+  const operations = journalPlace(ambient, settings.configDir.value, {
+    place: baseUrl,
+    profile: settings.profile.value ?? '',
+  });
   return {
     kind: 'remote',
     service,
     credential,
     chain,
     trusted: settings.pinned === null ? null : await trust(settings.pinned, chain),
-    journal: createFileJournal({
-      directory: join(settings.configDir.value, 'journal'),
-      target: `${baseUrl} ${asker}`,
-      pid: ambient.pid,
-      clock: ambient.clock,
-    }),
-    close: () => service.close(),
+    journal: operations.journal,
+    close: async () => {
+      await operations.close();
+      await service.close();
+    },
   };
 }
 

@@ -155,6 +155,11 @@ export const ERRORS = {
     EXIT.unknownOutcome,
     'the request was sent, and no answer came that can be believed',
   ),
+  ERR_OUTPUT_FAILED: rule(
+    null,
+    EXIT.internal,
+    'what came of the operation is known and stored, and could not be written; the same command writes it again',
+  ),
   ERR_TIMEOUT: rule(null, EXIT.pending, 'still pending when --timeout ended'),
   ERR_BATCH_FAILED: rule(null, EXIT.failedOnChain, 'the batch failed on chain'),
   ERR_PARTIAL: rule(null, EXIT.partial, 'some elements of the burn-batch failed'),

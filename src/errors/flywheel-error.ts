@@ -10,6 +10,10 @@ export interface FlywheelErrorOptions {
   readonly status?: number;
   readonly requestId?: string;
   readonly idempotencyKey?: string;
+  /** Nothing of the request has left this machine. */
+  readonly unsent?: boolean;
+  /** Nothing was ever done under the request's idempotency key, as the service says that knows it. */
+  readonly keyUnused?: boolean;
   /** Seconds to wait before the next try. */
   readonly retryAfterSeconds?: number;
   /** A code this build does not know, as a remote service sent it. */

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { openRemoteService } from '../../src/compose/remote-service.js';
 import { EXAMPLES } from '../../src/contract/examples.js';
 import type { Batch, InitBatchResult } from '../../src/contract/schemas/batch.js';
-import type { BurnBatchResult, BurnRequest, BurnResult } from '../../src/contract/schemas/burn.js';
+import type { BurnBatchResult, BurnResult } from '../../src/contract/schemas/burn.js';
 import { emptyDirectory, type TestCli, testCli } from '../support/cli.js';
 import { json, type Stub, startStub } from '../support/http-stub.js';
 
@@ -73,6 +73,8 @@ interface Case {
   readonly words: readonly string[];
   readonly answer: unknown;
   readonly status?: number;
+  /** What reads answer, where it is not `answer`. */
+  readonly read?: unknown;
   /** Part of what is printed, where that is not of the service. */
   readonly shows?: string;
 }
@@ -98,6 +100,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'batch execute': {
     words: ['batch', 'execute', UUID, '--signed-tx', 'AgAAAAAAAAAA'],
     answer: { batchId: UUID, result },
+    read: { ...batch, id: UUID },
   },
   doctor: { words: ['doctor'], answer: problem, status: 400 },
   'an error': { words: BURN, answer: problem, status: 400 },
@@ -118,9 +121,11 @@ afterEach(async () => {
 });
 
 /** A command line with the real client, against a service that gives this answer. */
-async function commandLine({ answer, status = 200 }: Case, human: boolean): Promise<TestCli> {
+async function commandLine({ answer, read = answer, status = 200 }: Case, human: boolean): Promise<TestCli> {
   const headers = { 'x-request-id': 'r\u009b31m\u00ad', 'retry-after': '\u009b2J', location: '/\u009b' };
-  const stub = await startStub(json(status, answer, headers));
+  const stub = await startStub((request, ...rest) =>
+    json(status, request.method === 'GET' ? read : answer, headers)(request, ...rest),
+  );
   stubs.push(stub);
   const home = emptyDirectory();
   writeFileSync(join(home, 'burns.json'), JSON.stringify(EXAMPLES.burnBatch.request));
@@ -140,11 +145,11 @@ async function commandLine({ answer, status = 200 }: Case, human: boolean): Prom
 }
 
 describe.each(Object.entries(CASES))('%s', (_name, given) => {
-  it.each(['--yes', '-v', '-q'])(
+  it.each(['--no-color', '-v', '-q'])(
     'shows nothing but visible text on lines of its own, with %s',
     async (more) => {
       const cli = await commandLine(given, true);
-      const { stdout, stderr } = await cli.run(...given.words, '--max-wait', '0', more);
+      const { stdout, stderr } = await cli.run(...given.words, '--max-wait', '0', '--yes', more);
       const printed = `${stdout}${stderr}`.replaceAll(ERASE_LINE, '');
       for (const line of printed.split('\n')) {
         expect(line).not.toMatch(HIDDEN);
@@ -199,10 +204,9 @@ describe('JSON output', () => {
 
 describe('a command that resumes', () => {
   it('is printed so that a shell reads back what was typed, hidden characters too', async () => {
-    const request = EXAMPLES.burn.request as BurnRequest;
     const cli = await commandLine({ words: [], answer: { ...burned, result: 'FAILURE' } }, true);
-    const proof = JSON.stringify({ note: "it's \u2764\ufe0f\u202e\u200b" });
-    const { stderr, exit } = await cli.run('burn', '--type', request.type, '--proof', proof, '--amount', '1');
+    const dataDir = join(cli.home, "it's \u2764\ufe0f\u202e\u200b");
+    const { stderr, exit } = await cli.run(...BURN, '--local', '--data-dir', dataDir, '--yes');
     expect(exit).toBe(7);
     expect(stderr).not.toContain('\ufe0f');
     const line = /This resumes safely: (flywheel .*)/.exec(stderr)?.[1] ?? '';
@@ -211,6 +215,6 @@ describe('a command that resumes', () => {
       encoding: 'utf8',
       env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
     }).stdout.split('\0');
-    expect(words[words.indexOf('--proof') + 1]).toBe(proof);
+    expect(words[words.indexOf('--data-dir') + 1]).toBe(dataDir);
   });
 });

@@ -9,7 +9,8 @@ const home = emptyDirectory();
 const run = (...words: string[]) => flywheel({ home }, ...words);
 const json = async (...words: string[]) => {
   const { exit, stdout, stderr } = await run(...words);
-  expect({ words, exit, stderr }).toEqual({ words, exit: 0, stderr: '' });
+  const failures = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{"notice":'));
+  expect({ words, exit, failures }).toEqual({ words, exit: 0, failures: [] });
   return JSON.parse(stdout);
 };
 const write = (name: string, value: unknown): string => {
@@ -31,6 +32,12 @@ const PIPELINES = {
     },
   ],
 };
+
+/** The same pipelines for another order: another file is another batch. */
+const pipelinesOf = (orderId: string): string =>
+  write(`${orderId}.json`, {
+    pipelines: PIPELINES.pipelines.map((pipeline) => ({ ...pipeline, payload: { orderId } })),
+  });
 
 let owner = '';
 
@@ -176,18 +183,19 @@ describe('batch', () => {
   });
 
   it('is never approved with another key, against another file, or without being told what to expect', async () => {
-    await json('batch', 'init', 'pipelines.json', '--out', 'approval2.json');
+    const file = pipelinesOf('B-2');
+    await json('batch', 'init', file, '--out', 'approval2.json');
     const approve = (...words: string[]) => run('batch', 'approve', 'approval2.json', ...words);
     writeFileSync(join(home, 'stranger.json'), JSON.stringify([...generateKeypair()]), { mode: 0o600 });
-    const stranger = await approve('--keypair', 'stranger.json', '--yes', '--expect', 'pipelines.json');
+    const stranger = await approve('--keypair', 'stranger.json', '--yes', '--expect', file);
     expect([stranger.exit, JSON.parse(stranger.stderr).error]).toEqual([9, 'ERR_APPROVAL_REFUSED']);
-    const [first, second] = PIPELINES.pipelines;
+    const [first, second] = JSON.parse(readFileSync(join(home, file), 'utf8')).pipelines;
     write('reordered.json', [second, first]);
     const reordered = await approve('--keypair', owner, '--yes', '--expect', 'reordered.json');
     expect(reordered.exit).toBe(9);
     expect(JSON.parse(reordered.stderr).message).toContain('pipelines[0]');
     expect((await approve('--keypair', owner, '--yes')).exit).toBe(2);
-    expect((await approve('--keypair', owner, '--expect', 'pipelines.json')).exit).toBe(2);
+    expect((await approve('--keypair', owner, '--expect', file)).exit).toBe(2);
     const tampered = JSON.parse(readFileSync(join(home, 'approval2.json'), 'utf8'));
     const wire = Buffer.from(tampered.proposalApproveTx, 'base64');
     wire[wire.length - 1] = (wire[wire.length - 1] ?? 0) ^ 1;
@@ -200,19 +208,21 @@ describe('batch', () => {
       owner,
       '--yes',
       '--expect',
-      'pipelines.json',
+      file,
     );
     expect(changed).toMatchObject({ exit: 9, stdout: '' });
   });
 
   it('runs in one go, and needs --yes without a terminal', async () => {
-    expect((await run('batch', 'run', 'pipelines.json', '--keypair', owner)).exit).toBe(2);
-    const { batch, result } = await json('batch', 'run', 'pipelines.json', '--keypair', owner, '--yes');
+    const file = pipelinesOf('B-3');
+    expect((await run('batch', 'run', file, '--keypair', owner)).exit).toBe(2);
+    const { batch, result } = await json('batch', 'run', file, '--keypair', owner, '--yes');
     expect([batch.status, result.totalSuccessful]).toEqual(['EXECUTED', 2]);
   });
 
   it('is approved anew when the approval has grown too old', async () => {
-    const { batch } = await json('batch', 'init', 'pipelines.json', '--out', 'old.json');
+    const file = pipelinesOf('B-4');
+    const { batch } = await json('batch', 'init', file, '--out', 'old.json');
     const burns = Array.from({ length: 160 }, (_, id) => ({
       type: 'WATCH_AD',
       proof: { old: id },
@@ -221,16 +231,7 @@ describe('batch', () => {
     }));
     await json('burn-batch', write('many.json', burns));
     const approval = JSON.parse(readFileSync(join(home, 'old.json'), 'utf8'));
-    const signed = await json(
-      'batch',
-      'approve',
-      'old.json',
-      '--keypair',
-      owner,
-      '--yes',
-      '--expect',
-      'pipelines.json',
-    );
+    const signed = await json('batch', 'approve', 'old.json', '--keypair', owner, '--yes', '--expect', file);
     // One signature now: the owner pays. The one that was issued has the operator's as well.
     expect(Buffer.from(approval.proposalApproveTx, 'base64')[0]).toBe(2);
     expect(Buffer.from(signed.signedTx, 'base64')[0]).toBe(1);

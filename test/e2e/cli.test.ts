@@ -122,7 +122,7 @@ describe('flywheel', () => {
       expect(new Set(lines.map(({ txHash }) => txHash)).size).toBe(total);
       const status = JSON.parse((await flywheel({ home }, 'local', 'status')).stdout);
       expect(status.burned).toBe(String(total));
-      expect(readdirSync(join(home, '.local/share/flywheel/journal'))).toEqual([]);
+      expect(JSON.parse((await flywheel({ home }, 'pending')).stdout)).toEqual([]);
     },
   );
 

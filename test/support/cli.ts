@@ -3,9 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { CliContext, IdempotencyJournal, JournalRequest, OpenedService } from '../../src/cli/context.js';
+import type { CliContext, OpenedService } from '../../src/cli/context.js';
+import type { Journal } from '../../src/cli/journal/journal.js';
+import { isRunning, processIdentity } from '../../src/cli/journal/process-identity.js';
+import { openSqliteJournal } from '../../src/cli/journal/sqlite-journal.js';
 import { runCli } from '../../src/cli/run.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
+import type { Uuid } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type FakeService, fakeService } from './fake-service.js';
 
@@ -26,42 +30,26 @@ export interface TestCliOptions {
   readonly openers?: Partial<Pick<CliContext, 'openService' | 'openLocal' | 'startServer'>>;
   readonly home?: string;
   readonly signal?: AbortSignal;
+  /** Why nothing can be written to standard output. */
+  readonly unwritable?: string;
 }
 
 export interface TestCli {
   readonly context: CliContext;
   readonly home: string;
   readonly service: FakeService;
-  readonly journal: RecordingJournal;
+  /** The journal of its commands, on disk in `home`; to be closed. */
+  journal(): Promise<Journal>;
+  /** What is pending, as `burn open` or `burn done`. */
+  pending(): Promise<readonly string[]>;
   run(...words: string[]): Promise<{ exit: number; stdout: string; stderr: string; questions: string[] }>;
 }
 
 /** An empty directory that goes away with the machine's temporary files. */
 export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-test-'));
 
-export interface RecordingJournal extends IdempotencyJournal {
-  readonly events: string[];
-}
-
-/** Hands out counted keys and writes down what becomes of each. */
-export function recordingJournal(): RecordingJournal {
-  const events: string[] = [];
-  let count = 0;
-  return {
-    events,
-    begin: ({ operation }: JournalRequest) => {
-      count += 1;
-      const key = `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`;
-      events.push(`begin ${operation}`);
-      return {
-        key,
-        resumed: false,
-        settle: () => void events.push('settle'),
-        leave: () => void events.push('leave'),
-      };
-    },
-  };
-}
+/** The processes of this machine. */
+const processes = { self: () => processIdentity(process.pid), isRunning };
 
 const unplanned = async (): Promise<never> => {
   throw new FlywheelError('ERR_INTERNAL', 'The test did not plan for this.');
@@ -71,7 +59,14 @@ const unplanned = async (): Promise<never> => {
 export function testCli(options: TestCliOptions = {}): TestCli {
   const home = options.home ?? emptyDirectory();
   const service = options.service ?? fakeService();
-  const journal = recordingJournal();
+  const clock = { nowMs: () => NOW_MS };
+  const target = { place: 'test:', profile: '' };
+  let count = 0;
+  const uuid = (): Uuid => {
+    count += 1;
+    return `00000000-0000-4000-8000-${String(count).padStart(12, '0')}` as Uuid;
+  };
+  const journal = () => openSqliteJournal({ directory: home, target, processes, clock, ids: { uuid } });
   let written = { stdout: '', stderr: '' };
   let questions: string[] = [];
   const answers = [...(options.answers ?? [])];
@@ -80,6 +75,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
       written[name] += text;
     },
     drained: async () => undefined,
+    flush: async () => options.unwritable ?? null,
     isTTY: options.tty?.[name] === true,
     columns: 80,
     closed: false,
@@ -98,23 +94,27 @@ export function testCli(options: TestCliOptions = {}): TestCli {
       },
     },
     env: options.env ?? {},
-    clock: { nowMs: () => NOW_MS },
+    clock,
+    sleep: async () => undefined,
     cwd: home,
     home,
     version: '0.0.0-test',
     platform: 'linux',
-    pid: process.pid,
+    processes,
     signal: options.signal ?? new AbortController().signal,
-    openService: async () => ({
-      kind: 'embedded',
-      service: service.service,
-      credential: new Secret('fk_test'),
-      chain: null,
-      trusted: null,
-      journal,
-      close: async () => undefined,
-      ...options.opened,
-    }),
+    openService: async () => {
+      const opened = await journal();
+      return {
+        kind: 'embedded',
+        service: service.service,
+        credential: new Secret('fk_test'),
+        chain: null,
+        trusted: null,
+        journal: async () => opened,
+        close: async () => opened.close(),
+        ...options.opened,
+      };
+    },
     openLocal: unplanned,
     startServer: unplanned,
     ...options.openers,
@@ -124,6 +124,12 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     home,
     service,
     journal,
+    pending: async () => {
+      const opened = await journal();
+      const pending = opened.pending().map(({ kind, state }) => `${kind} ${state}`);
+      opened.close();
+      return pending;
+    },
     run: async (...words) => {
       written = { stdout: '', stderr: '' };
       questions = [];

@@ -10,6 +10,8 @@ import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
 import { inInput, inputError, readInputText } from '../files/read-input.js';
 import { callWith } from '../send.js';
+import { approvalFile } from './approval-file.js';
+import { isNotOffered } from './landed-pipelines.js';
 
 /** Which batch, as the service calls it and as the chain does. */
 export interface BatchName {
@@ -41,11 +43,13 @@ export function batchName(batch: Pick<Batch, 'id' | 'multisig' | 'batchIndex'>):
 }
 
 /**
- * Reads what `batch approve` is given: the approval file that init wrote, base64, or `-` for either on standard input.
+ * Reads what `batch approve` is given: the id of a batch, the approval file that init wrote, base64, or `-` for either on
+ * standard input.
  * @throws `ERR_INPUT_INVALID` naming what is wrong.
  */
 export async function readApproval(session: Session, source: string): Promise<IssuedApproval> {
   const { context } = session;
+  if (isUuid(source)) return freshApproval(session, source.toLowerCase() as Uuid);
   const isText = source !== '-' && !existsSync(resolve(context.cwd, source)) && isBareBase64(source);
   const { name, text } = isText
     ? { name: 'the approval', text: source }
@@ -54,6 +58,23 @@ export async function readApproval(session: Session, source: string): Promise<Is
   if (trimmed.startsWith('{')) return readApprovalFile(name, trimmed);
   const wire = decodeBase64(name, trimmed);
   return { wire, batch: await currentBatchName(session) };
+}
+
+/** A fresh approval, from the service; from a file of an earlier init where it gives out none. */
+async function freshApproval(session: Session, batchId: Uuid): Promise<IssuedApproval> {
+  const opened = await session.service();
+  try {
+    const { value } = await opened.service.issueApproval({ batchId }, callWith(session, opened));
+    return {
+      wire: decodeBase64('proposalApproveTx', value.proposalApproveTx),
+      batch: batchName(value.batch),
+    };
+  } catch (error) {
+    const path = approvalFile(session.settings, batchId);
+    if (!isNotOffered(error) || !existsSync(path)) throw error;
+    const { name, text } = await readInputText(session.context, path);
+    return readApprovalFile(name, text.trim());
+  }
 }
 
 /** Long enough for a transaction; a shorter word is the name of a file that is missing. */

@@ -3,11 +3,10 @@
  * --approval` and `run` share it. Nothing is signed that has not been decoded and understood.
  */
 import { addSignature, buildApproval } from '../../chain/approval/build-approval.js';
-import { type CheckedApproval, checkApproval } from '../../chain/approval/check-approval.js';
-import { checkApprovable, checkBatchContent } from '../../chain/approval/check-content.js';
+import { checkApprovable, checkBatchContent, hasApproved } from '../../chain/approval/check-content.js';
+import { type CheckedVote, checkVote } from '../../chain/approval/check-vote.js';
 import { type BatchDescription, readBatch } from '../../chain/approval/read-batch.js';
 import type { Signer } from '../../chain/transaction/signer.js';
-import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { ExecuteBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
@@ -17,6 +16,7 @@ import type { OpenedService, TrustedFlywheel } from '../context.js';
 import { viewBatchContent } from '../views/batch-content.js';
 import type { IssuedApproval } from './approval-source.js';
 import { checkExpectation, type Expectation } from './expectation.js';
+import { noChain, payersOf, refuse, requirePins } from './pins.js';
 import { trustedToken } from './trusted-token.js';
 
 export interface ApproveInput {
@@ -25,10 +25,9 @@ export interface ApproveInput {
   readonly expectation: Expectation | null;
   /** Sign although no chain can be read or nothing is pinned. */
   readonly allowUnverified: boolean;
+  /** Sign also what has been approved before and waits for its execution. */
+  readonly mayBeApproved: boolean;
 }
-
-const refuse = (message: string, hint?: string): FlywheelError =>
-  new FlywheelError('ERR_APPROVAL_REFUSED', message, hint === undefined ? {} : { hint });
 
 /**
  * Checks, shows, asks, signs.
@@ -40,10 +39,12 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
   const { approval, signer, expectation } = input;
   requireExpectationWithoutTerminal(session, expectation);
   const pins = pinsFor(opened.trusted, input);
-  const checked = checkApproval(approval.wire, { ...pins, member: signer.address });
+  const checked = checkVote(approval.wire, { ...pins, kind: 'approve', member: signer.address });
   const description = await readContent(opened, input, pins.multisig);
   showAndWarn(session, input, checked, description, opened.trusted);
-  await requireConsent(session, `Sign the approval of batch ${approval.batch.id} as ${signer.address}?`);
+  await requireConsent(session, `Sign the approval of batch ${approval.batch.id} as ${signer.address}?`, {
+    declined: 'Declined; nothing was signed.',
+  });
   const wire = await currentWire(opened, input, checked, pins.multisig);
   return {
     batchId: approval.batch.id,
@@ -71,33 +72,16 @@ interface Pins {
 /** What the approval is held against: the pinned flywheel, or, if that is allowed, only what the approval says itself. */
 function pinsFor(trusted: TrustedFlywheel | null, { approval, signer, allowUnverified }: ApproveInput): Pins {
   const { batchIndex, multisig } = approval.batch;
-  if (trusted === null) {
-    if (allowUnverified)
-      return { multisig: address(multisig), batchIndex, feePayers: payersOf(approval.wire, signer) };
-    throw refuse(
-      'Nothing is pinned for this flywheel, so its approvals cannot be told from others.',
-      'Pin it: `flywheel profile add NAME --multisig … --owner … --operator … --mint …`; or add --allow-unverified.',
-    );
-  }
-  if (signer.address !== trusted.owner)
-    throw refuse(`The keypair is that of ${signer.address}; the owner of the flywheel is ${trusted.owner}.`);
-  if (multisig !== trusted.multisig)
-    throw refuse(`The batch is of the multisig ${multisig}; the flywheel's is ${trusted.multisig}.`);
+  const pinned = requirePins(trusted, signer, allowUnverified);
+  if (pinned === null)
+    return { multisig: address(multisig), batchIndex, feePayers: payersOf(approval.wire, signer) };
+  if (multisig !== pinned.multisig)
+    throw refuse(`The batch is of the multisig ${multisig}; the flywheel's is ${pinned.multisig}.`);
   return {
-    multisig: address(trusted.multisig),
+    multisig: address(pinned.multisig),
     batchIndex,
-    feePayers: [address(trusted.operator), signer.address],
+    feePayers: [address(pinned.operator), signer.address],
   };
-}
-
-/** Who pays is not known beforehand then: whoever is in the payer's place. What cannot be decoded is refused by the check. */
-function payersOf(wire: Uint8Array, signer: Signer): readonly Address[] {
-  try {
-    const payer = decodeTransaction(wire).message.staticKeys[0];
-    return payer === undefined ? [signer.address] : [payer, signer.address];
-  } catch {
-    return [signer.address];
-  }
 }
 
 /** What the batch holds, from chain; `null` where no chain can be read and that is allowed. */
@@ -109,23 +93,22 @@ async function readContent(
   const { chain, trusted } = opened;
   if (chain === null || trusted === null) {
     if (input.allowUnverified) return null;
-    throw refuse(
-      'No chain can be read, so what the batch does cannot be checked.',
-      'Set FLYWHEEL_RPC_URL to an RPC of your own, or add --allow-unverified.',
-    );
+    throw noChain();
   }
   const description = await readBatch(chain, { multisig, batchIndex: input.approval.batch.batchIndex });
   const token = trustedToken(trusted);
   checkBatchContent(description, token);
   if (input.expectation !== null) checkExpectation(description, input.expectation, token);
-  checkApprovable(description, input.signer.address);
+  const { signer } = input;
+  if (!(input.mayBeApproved && hasApproved(description, signer.address)))
+    checkApprovable(description, signer.address);
   return description;
 }
 
 function showAndWarn(
   session: Session,
   { approval, expectation }: ApproveInput,
-  checked: CheckedApproval,
+  checked: CheckedVote,
   description: BatchDescription | null,
   trusted: TrustedFlywheel | null,
 ): void {
@@ -153,7 +136,7 @@ function showAndWarn(
 async function currentWire(
   { chain }: OpenedService,
   { approval, signer }: ApproveInput,
-  checked: CheckedApproval,
+  checked: CheckedVote,
   multisig: Address,
 ): Promise<Uint8Array> {
   if (chain === null || (await chain.isBlockhashValid(checked.blockhash))) return approval.wire;

@@ -3,22 +3,16 @@ import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../contract/schemas/scalars.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
-import { type CommandSpec, type Invocation, inSteps, type Session } from '../command.js';
+import type { CommandSpec, Invocation, Session } from '../command.js';
 import { inputError, readOptionText } from '../files/read-input.js';
 import { readAmountText } from '../input/amount.js';
 import { checkDecimals } from '../input/decimals.js';
 import { readProof } from '../input/proof.js';
+import type { KeyOrigin } from '../journal/journal.js';
 import { IDEMPOTENCY_KEY_OPTION, parseIdempotencyKey } from '../options/idempotency-key.js';
-import { sendOnce } from '../send.js';
-import { viewBurn } from '../views/burn.js';
+import { AGAIN_OPTION } from '../options/once.js';
 
-interface Input {
-  readonly request: BurnRequest;
-  readonly givenKey: string | undefined;
-}
-
-async function parse(invocation: Invocation, { context }: Session): Promise<Input> {
-  const givenKey = parseIdempotencyKey(invocation);
+async function parse(invocation: Invocation, { context }: Session): Promise<BurnRequest> {
   const amount = readAmountText(invocation.requiredOption('amount'));
   if ('problem' in amount) throw inputError('--amount', amount.problem);
   const type = invocation.requiredOption('type');
@@ -26,28 +20,61 @@ async function parse(invocation: Invocation, { context }: Session): Promise<Inpu
     throw inputError('--type', `expected 1 to ${MAX_PROOF_TYPE_LENGTH} characters`);
   const text = await readOptionText(context, '--proof', invocation.requiredOption('proof'));
   return {
-    givenKey,
-    request: {
-      type,
-      proof: readProof(text),
-      burnAmount: amount.value,
-      persistOnchain: invocation.flag('persistOnchain'),
-    },
+    type,
+    proof: readProof(text),
+    burnAmount: amount.value,
+    persistOnchain: invocation.flag('persistOnchain'),
   };
 }
 
-async function run(session: Session, { request, givenKey }: Input) {
+/** Where the key comes from; `--again` is about what was done once. */
+function keyOrigin(invocation: Invocation): KeyOrigin {
+  const key = parseIdempotencyKey(invocation);
+  const once = invocation.flag('once');
+  if (key !== undefined && once)
+    throw new FlywheelError('ERR_USAGE', '--idempotency-key and --once exclude each other.');
+  if (invocation.flag('again') && !once)
+    throw new FlywheelError('ERR_USAGE', '--again goes with --once; without it every burn is a new one.');
+  if (key !== undefined) return { from: 'user', key };
+  return { from: once ? 'content' : 'chance' };
+}
+
+async function run(session: Session, invocation: Invocation): Promise<undefined> {
+  const origin = keyOrigin(invocation);
+  const request = await parse(invocation, session);
   const { trusted } = await session.service();
   if (trusted !== null) {
     const problem = checkDecimals(request.burnAmount, trusted.decimals);
     if (problem !== undefined) throw new FlywheelError('ERR_INPUT_INVALID', `--amount: ${problem}.`);
   }
-  const body = { operation: 'burn', fingerprint: fingerprint({ ...request }), givenKey };
-  return (await sendOnce(session, body, ({ service }, call) => service.burn(request, call))).value;
+  const [{ burnElements, burnWork }, { runOperation }] = await Promise.all([
+    import('../burn/burn-work.js'),
+    import('../operation/run-operation.js'),
+  ]);
+  const body = { request, once: origin.from === 'content' };
+  const asked = {
+    kind: 'burn',
+    content: fingerprint({ ...request }),
+    origin,
+    body: () => JSON.stringify(body),
+    notes: () => ({}),
+    command: session.commandLine,
+    elements: burnElements(body),
+    again: invocation.flag('again'),
+  } as const;
+  await runOperation(session, asked, burnWork(session, body), {
+    noun: 'burn',
+    onlyNew: false,
+    without: () => null,
+  });
+  return undefined;
 }
 
 export const command: CommandSpec = {
-  details: ['Deprecated by the service, for v1 tokens only; new work uses `flywheel batch run`.'],
+  details: [
+    'Deprecated by the service, for v1 tokens only; new work uses `flywheel batch run`.',
+    'Each call is a burn of its own, unless --once says that the same type, proof and amount are burned once.',
+  ],
   options: [
     { flags: '--type <type>', description: 'proof type, one of the flywheel', required: true },
     {
@@ -57,6 +84,11 @@ export const command: CommandSpec = {
     },
     { flags: '--amount <n>', description: 'whole tokens to burn, such as 12.5', required: true },
     { flags: '--persist-onchain', description: 'record the hash of the proof on chain' },
+    {
+      flags: '--once',
+      description: 'burn the same type, proof and amount once, however often it is asked for',
+    },
+    AGAIN_OPTION,
     IDEMPOTENCY_KEY_OPTION,
   ],
   output: ['{ "result": "SUCCESS", "hash": sha256, "txHash": signature, "type": text, "dateBurned": time }'],
@@ -71,7 +103,8 @@ export const command: CommandSpec = {
   ],
   examples: [
     `flywheel burn --type PRODUCT_BUY --proof '{"orderId":"A-1001"}' --amount 12.5`,
+    `flywheel burn --once --type PRODUCT_BUY --proof '{"orderId":"A-1001"}' --amount 12.5`,
     'flywheel burn --type WATCH_AD --proof @proof.json --amount 1 --persist-onchain --json',
   ],
-  run: inSteps({ parse, run, view: viewBurn }),
+  run,
 };

@@ -1,4 +1,5 @@
 /** `flywheel whoami`: the settings in force and where each comes from; nothing is asked over the network. */
+import { Secret } from '../../values/secret.js';
 import { type CommandSpec, inSteps, type Session } from '../command.js';
 import type { Setting } from '../config/settings.js';
 import { fieldLines } from '../output/table.js';
@@ -24,7 +25,10 @@ function describe({ settings }: Session): Readonly<Record<string, Row>> {
     configDir: plain(rest.configDir),
     dataDir: plain(rest.dataDir),
     rpcUrl: plain(rest.rpcUrl),
-    keypair: plain(rest.keypair),
+    keypair: {
+      value: rest.keypair.value instanceof Secret ? 'a key, not a file' : rest.keypair.value,
+      source: rest.keypair.source,
+    },
     timeoutSeconds: plain(rest.timeoutSeconds),
     waitSeconds: plain(rest.waitSeconds),
     maxWaitSeconds: plain(rest.maxWaitSeconds),

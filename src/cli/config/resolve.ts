@@ -5,6 +5,7 @@ import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS } from '../../contract/l
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import type { Ambient } from '../context.js';
+import { fromEnvironment } from '../wallet/keypair-source.js';
 import { outputMode } from './output-mode.js';
 import { configDir, defaultDataDir } from './paths.js';
 import { type Profile, readProfileKey, readProfiles } from './profile-file.js';
@@ -133,6 +134,11 @@ function resolveApiKey(
   return key === null ? { value: null, source: 'default' } : { value: key, source: 'profile' };
 }
 
+function resolveKeypair(environment: string | undefined, { keypair }: Profile): Settings['keypair'] {
+  if (environment !== undefined) return { value: fromEnvironment(environment), source: 'environment' };
+  return keypair === undefined ? { value: null, source: 'default' } : { value: keypair, source: 'profile' };
+}
+
 /**
  * All settings of a run.
  * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE` naming the value and where it came from.
@@ -169,7 +175,7 @@ export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings 
     timeoutSeconds: seconds(flags.timeout, '--timeout', null),
     waitSeconds: seconds(flags.wait, '--wait', DEFAULT_WAIT_SECONDS),
     maxWaitSeconds: seconds(flags.maxWait, '--max-wait', DEFAULT_MAX_WAIT_SECONDS),
-    keypair: pick(undefined, filled(env['FLYWHEEL_KEYPAIR']), profile.keypair, null),
+    keypair: resolveKeypair(filled(env['FLYWHEEL_KEYPAIR']), profile),
     pinned: profile.pinned ?? null,
   };
 }

@@ -1,5 +1,6 @@
 /** The resolved global options: each value together with where it came from. What a command does with them is its own matter. */
 import type { Secret } from '../../values/secret.js';
+import type { KeypairSource } from '../wallet/keypair-source.js';
 
 /** Where a value came from, strongest first. */
 export type Source = 'flag' | 'environment' | 'profile' | 'default';
@@ -44,6 +45,6 @@ export interface Settings {
   /** Seconds for one request with all its tries and the waits between them. */
   readonly waitSeconds: Setting<number>;
   readonly maxWaitSeconds: Setting<number>;
-  readonly keypair: Setting<string | null>;
+  readonly keypair: Setting<KeypairSource | null>;
   readonly pinned: PinnedFlywheel | null;
 }

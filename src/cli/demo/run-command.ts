@@ -3,7 +3,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import type { CliContext, OutputStream } from '../context.js';
 import { safeText } from '../output/safe-text.js';
-import { shellLine } from '../resume-command.js';
+import { shellLine } from '../shell-line.js';
 
 /** Columns of the streams that the commands see. */
 const COLUMNS = 100;
@@ -15,6 +15,7 @@ function buffer(): OutputStream & { readonly text: () => string } {
       parts.push(text);
     },
     drained: async () => undefined,
+    flush: async () => null,
     isTTY: false,
     columns: COLUMNS,
     closed: false,

@@ -10,7 +10,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { formatTokenAmount, parseTokenAmount, tokenAmountFromNumber } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 import type { LocalInitResult, LocalStatusResult } from '../context.js';
-import { shellLine } from '../resume-command.js';
+import { shellLine } from '../shell-line.js';
 import type { DemoFiles } from './files.js';
 import { runCommand } from './run-command.js';
 

@@ -6,6 +6,7 @@ import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { fileProblem } from '../files/read-input.js';
 import { callWith } from '../send.js';
+import type { KeypairSource } from '../wallet/keypair-source.js';
 
 /** One thing that was looked at. */
 export interface Finding {
@@ -121,7 +122,7 @@ export async function runChecks(session: Session): Promise<readonly Finding[]> {
   return findings;
 }
 
-const checkKeypair = (session: Session, location: string): Promise<Finding> =>
+const checkKeypair = (session: Session, location: KeypairSource): Promise<Finding> =>
   check('keypair', async () => {
     const { loadKeypair } = await import('../wallet/load-keypair.js');
     return (await loadKeypair(session.context, location)).address;

@@ -8,7 +8,7 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['FLYWHEEL_API_KEY', 'the API key; wins over the profile and over the key of the data directory'],
   ['FLYWHEEL_API_URL', 'address of a remote API; without it the embedded engine is used'],
   ['FLYWHEEL_PROFILE', 'name of the profile to use'],
-  ['FLYWHEEL_KEYPAIR', "the owner's keypair file"],
+  ['FLYWHEEL_KEYPAIR', "the owner's keypair: a file, or the key itself"],
   ['FLYWHEEL_CONFIG_DIR', 'where profiles and their keys are kept'],
   ['FLYWHEEL_DATA_DIR', 'where the embedded engine keeps its state'],
   ['FLYWHEEL_RPC_URL', 'RPC of your own, with which approvals are checked in remote use'],

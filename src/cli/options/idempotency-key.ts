@@ -8,7 +8,7 @@ import type { Invocation, OptionSpec } from '../command.js';
 export const IDEMPOTENCY_KEY_OPTION: OptionSpec = {
   flags: '--idempotency-key <key>',
   description:
-    'key under which the request acts at most once (default: made and kept until the outcome is known)',
+    'key under which the request acts at most once (default: derived from what is asked for, or made for each burn)',
 };
 
 /**
@@ -32,5 +32,6 @@ export function parseIdempotencyKey(
       `--idempotency-key takes 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters.`,
     );
   }
-  return key;
+  // A UUID is one key in any case.
+  return isUuid(key) ? key.toLowerCase() : key;
 }

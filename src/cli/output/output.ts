@@ -23,6 +23,8 @@ export interface Output {
   show(text: string): void;
   /** A sentence on stderr for people; in JSON modes, and when quiet, nobody is told. */
   notice(text: string): void;
+  /** A sentence on stderr in every mode, unless quiet; one JSON line in JSON modes. */
+  tell(text: string): void;
   /** A sentence on stderr that quiet does not silence; one JSON line in JSON modes. */
   warn(text: string): void;
   /** A sentence on stderr with `--verbose` only. */
@@ -72,6 +74,11 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     show,
     notice: (text) => {
       if (mode === 'human' && !quiet) say(text);
+    },
+    tell: (text) => {
+      if (quiet) return;
+      if (mode === 'human') say(text);
+      else show(safeJson({ notice: text }));
     },
     warn: (text) => show(warningLine(text, mode, noticeStyle)),
     detail: (text) => {

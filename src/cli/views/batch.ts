@@ -1,8 +1,14 @@
 /** Batches and their results as people read them. */
-import type { Batch, ExecuteResult, InitBatchResult } from '../../contract/schemas/batch.js';
+import type {
+  Action,
+  Batch,
+  ExecuteResult,
+  InitBatchResult,
+  PipelineState,
+} from '../../contract/schemas/batch.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
-import { type Field, fieldLines } from '../output/table.js';
+import { type Field, fieldLines, tableLines } from '../output/table.js';
 
 function statusText(status: Batch['status'], style: Style): string {
   if (status === 'EXECUTED') return style.good(status);
@@ -59,3 +65,37 @@ export const viewInitBatch = (result: InitBatchResult, style: Style): readonly s
   ...viewBatch(result.batch, style),
   ...fieldLines([['pipelines', String(result.batch.pipelines.length)]], style.dim),
 ];
+
+/** Batches, one a line. */
+export function viewBatchList(batches: readonly Batch[], style: Style): readonly string[] {
+  if (batches.length === 0) return ['There is no batch.'];
+  const rows = batches.map((batch) => [
+    batch.id,
+    batch.dateCancelled === undefined ? batch.status : `${batch.status} (cancelled)`,
+    executedOf(batch),
+    batch.dateCreated,
+  ]);
+  return tableLines(
+    [{ title: 'id' }, { title: 'status' }, { title: 'executed', align: 'right' }, { title: 'created' }],
+    rows,
+    style.width,
+  );
+}
+
+const executedOf = ({ executeResult }: Batch): string =>
+  executeResult === undefined ? '' : `${executeResult.totalSuccessful} of ${executeResult.total}`;
+
+function actionText(action: Action): string {
+  if (action.action === 'BURN') return `burn ${action.amount}`;
+  if (action.action === 'AIRDROP') return `airdrop ${action.amount} to ${action.toAddress}`;
+  return action.action === 'MEMO' ? `memo ${JSON.stringify(action.message)}` : action.action;
+}
+
+/** The pipelines of a batch and what each did. */
+export const viewPipelines = (pipelines: readonly PipelineState[], style: Style): readonly string[] =>
+  pipelines.flatMap(({ index, type, actions, state, txHash, message }) => [
+    `${style.dim(`pipeline ${index}`)} ${safeLine(type)} ${state}`,
+    ...actions.map((action) => `  ${safeLine(actionText(action))}`),
+    ...(txHash === undefined ? [] : [`  ${style.dim('transaction')} ${safeLine(txHash)}`]),
+    ...(message === undefined ? [] : [`  ${style.bad(safeLine(message))}`]),
+  ]);

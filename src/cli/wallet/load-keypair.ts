@@ -4,9 +4,11 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { createKeypairSigner, KEYPAIR_LENGTH_BYTES, type Signer } from '../../chain/transaction/signer.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { base58Decode } from '../../values/base58.js';
+import { Secret } from '../../values/secret.js';
 import type { Settings } from '../config/settings.js';
 import type { CliContext } from '../context.js';
 import { fileProblem, inputName } from '../files/read-input.js';
+import { type KeypairSource, typedPath } from './keypair-source.js';
 
 type WalletContext = Pick<CliContext, 'io' | 'cwd' | 'home' | 'platform'>;
 
@@ -37,8 +39,9 @@ export function keypairLocation(
   context: WalletContext,
   settings: Settings,
   flag: string | undefined,
-): string {
-  const location = flag ?? settings.keypair.value ?? solanaCliKeypair(context.home);
+): KeypairSource {
+  const typed = flag === undefined ? undefined : typedPath(flag, '--keypair');
+  const location = typed ?? settings.keypair.value ?? solanaCliKeypair(context.home);
   if (location !== undefined && location !== '') return location;
   throw new FlywheelError('ERR_KEYPAIR_INVALID', 'No keypair was given.', {
     hint: 'Give --keypair FILE, or set FLYWHEEL_KEYPAIR.',
@@ -46,10 +49,12 @@ export function keypairLocation(
 }
 
 /**
- * The signer of a keypair file (JSON byte array or base58), or of standard input for `-`.
+ * The signer of a keypair file (JSON byte array or base58), of standard input for `-`, or of the keypair itself.
  * @throws `ERR_KEYPAIR_INVALID` naming the file and the reason, never its content.
  */
-export async function loadKeypair(context: WalletContext, location: string): Promise<Signer> {
+export async function loadKeypair(context: WalletContext, source: KeypairSource): Promise<Signer> {
+  if (source instanceof Secret) return signerOf('FLYWHEEL_KEYPAIR', Buffer.from(source.reveal()));
+  const location = typedPath(source, 'The keypair option');
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location) || location === 'ASK') {
     throw refuse(
       location,
@@ -62,6 +67,11 @@ export async function loadKeypair(context: WalletContext, location: string): Pro
     location === '-'
       ? await context.io.stdin.read(MAX_KEYPAIR_FILE_BYTES)
       : readPrivateFile(context, location);
+  return signerOf(name, bytes);
+}
+
+/** The bytes are overwritten. */
+function signerOf(name: string, bytes: Uint8Array): Signer {
   try {
     const keypair = parseKeypair(name, Buffer.from(bytes).toString('utf8').trim());
     try {
@@ -75,6 +85,12 @@ export async function loadKeypair(context: WalletContext, location: string): Pro
     bytes.fill(0);
   }
 }
+
+/** The source as it is the same from every directory. */
+export const absoluteSource = (
+  context: Pick<WalletContext, 'cwd' | 'home'>,
+  source: KeypairSource,
+): KeypairSource => (source instanceof Secret || source === '-' ? source : keypairPath(context, source));
 
 /** An absolute path; `~/` is the user's home. */
 export function keypairPath(context: Pick<WalletContext, 'cwd' | 'home'>, location: string): string {

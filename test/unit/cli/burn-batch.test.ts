@@ -17,7 +17,8 @@ const burn = (index: number, more: Record<string, unknown> = {}) => ({
   ...more,
 });
 
-const KEY = '00000000-0000-4000-8000-000000000001';
+/** The last line of standard error. */
+const last = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
 
 /** A service that fails the elements whose proof says so. */
 function answeringService() {
@@ -71,10 +72,10 @@ describe('burn-batch', () => {
     expect(JSON.parse(stderr)).toMatchObject({
       error: 'ERR_PARTIAL',
       message: '1 of 3 elements failed.',
-      idempotencyKey: KEY,
+      idempotencyKey: cli.service.calls[0]?.call.idempotencyKey,
     });
     expect(JSON.parse(readFileSync(join(cli.home, 'failed.json'), 'utf8'))).toEqual([burns[1]]);
-    expect(cli.journal.events).toEqual(['begin burnBatch', 'settle']);
+    expect(await cli.pending()).toEqual([]);
   });
 
   it('prints one line an element with its index in ndjson', async () => {
@@ -109,11 +110,9 @@ describe('burn-batch', () => {
     const { exit, stdout } = await cli.run('burn-batch', 'burns.json', '--output', 'ndjson');
     expect(exit).toBe(3);
     expect(cli.service.calls.map(({ input }) => (input as unknown[]).length)).toEqual([1_000, 1_000, 500]);
-    expect(cli.service.calls.map(({ call }) => call.idempotencyKey)).toEqual([
-      KEY,
-      derivedUuid(KEY, '1'),
-      derivedUuid(KEY, '2'),
-    ]);
+    const keys = cli.service.calls.map(({ call }) => call.idempotencyKey);
+    const [key = ''] = keys;
+    expect(keys).toEqual([key, derivedUuid(key, '1'), derivedUuid(key, '2')]);
     const lines = stdout
       .trim()
       .split('\n')
@@ -122,19 +121,146 @@ describe('burn-batch', () => {
     expect(lines.filter(({ status }) => status === 'error').map(({ index }) => index)).toEqual([1_700]);
   });
 
-  it('keeps the key when a later request fails, so that the same command goes on', async () => {
+  it('goes on where it stopped when a later request fails, with what was answered before', async () => {
     const service = answeringService();
     const burns = Array.from({ length: 1_001 }, (_, index) => burn(index));
     const cli = cliWith('burns.json', JSON.stringify(burns), { service });
     const inner = service.service.burnBatch;
     service.service.burnBatch = (input, call) => {
-      if (call.idempotencyKey === KEY) return inner(input, call);
+      if (input.length > 1) return inner(input, call);
       throw new FlywheelError('ERR_UNAUTHORIZED', 'The key was revoked.');
     };
-    const { exit, stdout } = await cli.run('burn-batch', 'burns.json');
-    expect(exit).toBe(4);
-    expect(stdout).toBe('');
-    expect(cli.journal.events).toEqual(['begin burnBatch', 'leave']);
+    const { exit, stdout, stderr } = await cli.run('burn-batch', 'burns.json');
+    expect([exit, stdout]).toEqual([4, '']);
+    expect(last(stderr).hint).toMatch(/^This resumes safely: flywheel pending resume [0-9a-f]{8}$/);
+    expect(await cli.pending()).toEqual(['burn-batch open']);
+    service.service.burnBatch = inner;
+    const again = await cli.run('burn-batch', 'burns.json');
+    expect(again.exit).toBe(0);
+    expect(JSON.parse(again.stdout).success).toHaveLength(1_001);
+    expect(service.calls.map(({ input }) => (input as unknown[]).length)).toEqual([1_000, 1]);
+    expect(await cli.pending()).toEqual([]);
+  });
+
+  it('burns a file once, and prints the same again', async () => {
+    const cli = cliWith('burns.json', JSON.stringify([burn(0), burn(1)]));
+    const first = await cli.run('burn-batch', 'burns.json');
+    writeFileSync(
+      join(cli.home, 'other.ndjson'),
+      [burn(0), burn(1)].map((one) => JSON.stringify(one)).join('\n'),
+    );
+    const second = await cli.run('burn-batch', 'other.ndjson');
+    expect([second.exit, second.stdout]).toEqual([first.exit, first.stdout]);
+    expect(JSON.parse(second.stderr).notice).toContain('Done before, on 2026-01-31T12:00:00.000Z');
+    expect(cli.service.calls).toHaveLength(1);
+    const third = await cli.run('burn-batch', 'burns.json', '--again');
+    expect([third.exit, cli.service.calls.length]).toEqual([0, 2]);
+    expect(cli.service.calls[1]?.call.idempotencyKey).not.toBe(cli.service.calls[0]?.call.idempotencyKey);
+  });
+
+  it('never repeats the whole of what was done in part: --rest sends what did not land', async () => {
+    const service = fakeService();
+    let broken = true;
+    const answering = answeringService();
+    service.answer('burnBatch', async ({ input, call }) => {
+      const burns = (input as readonly BurnRequest[]).map((one, index) =>
+        broken && index === 1 ? { ...one, proof: { fail: one.proof } } : one,
+      );
+      const { value } = await answering.service.burnBatch(burns, call);
+      const errors = value.errors.map((error) => ({
+        ...error,
+        proof: (error.proof as { fail: never }).fail,
+      }));
+      return { value: { ...value, errors }, meta: { replayed: false } };
+    });
+    const cli = cliWith('burns.json', JSON.stringify([burn(0), burn(1), burn(2)]), { service });
+    const sent = () =>
+      service.calls.map(({ input }) => (input as BurnRequest[]).map(({ proof }) => proof['index']));
+    expect((await cli.run('burn-batch', 'burns.json')).exit).toBe(3);
+    expect((await cli.run('burn-batch', 'burns.json')).exit).toBe(3);
+    const refused = await cli.run('burn-batch', 'burns.json', '--again');
+    expect([refused.exit, last(refused.stderr).message]).toEqual([
+      2,
+      expect.stringContaining('was done in part'),
+    ]);
+    broken = false;
+    const rest = await cli.run('burn-batch', 'burns.json', '--rest');
+    expect([rest.exit, JSON.parse(rest.stdout).success.length]).toEqual([0, 1]);
+    expect(sent()).toEqual([[0, 1, 2], [1]]);
+    const whole = await cli.run('burn-batch', 'burns.json');
+    expect([
+      whole.exit,
+      JSON.parse(whole.stdout).success.map((one: { txHash: string }) => one.txHash),
+    ]).toEqual([0, ['tx{"index":0}', 'tx{"index":1}', 'tx{"index":2}']]);
+    const none = await cli.run('burn-batch', 'burns.json', '--rest');
+    expect([none.exit, sent().length]).toEqual([0, 2]);
+  });
+
+  it('says of a changed file what has landed before, and sends it only when told how', async () => {
+    const cli = cliWith('a.json', JSON.stringify([burn(0), burn(1)]));
+    expect((await cli.run('burn-batch', 'a.json')).exit).toBe(0);
+    writeFileSync(join(cli.home, 'b.json'), JSON.stringify([burn(0), burn(1), burn(2), burn(1)]));
+    const refused = await cli.run('burn-batch', 'b.json');
+    expect([refused.exit, last(refused.stderr).message]).toEqual([
+      2,
+      '2 of 4 burns have landed before, on 2026-01-31. Nothing was sent.',
+    ]);
+    expect(await cli.pending()).toEqual([]);
+    const onlyNew = await cli.run('burn-batch', 'b.json', '--only-new', '--output', 'ndjson');
+    expect(onlyNew.exit).toBe(0);
+    expect(
+      onlyNew.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).index),
+    ).toEqual([2, 3]);
+    const again = await cli.run('burn-batch', 'b.json');
+    expect([again.exit, JSON.parse(again.stdout).success.length, cli.service.calls.length]).toEqual([
+      0, 2, 2,
+    ]);
+  });
+
+  it('asks on a terminal about what has landed before; no is the answer of silence', async () => {
+    const tty = { stdin: true, stderr: true, stdout: true };
+    const cli = cliWith('a.json', JSON.stringify([burn(0)]), { tty, answers: ['', 'y'] });
+    writeFileSync(join(cli.home, 'b.json'), JSON.stringify([burn(0), burn(1)]));
+    await cli.run('burn-batch', 'a.json');
+    const declined = await cli.run('burn-batch', 'b.json');
+    expect([declined.exit, declined.questions]).toEqual([
+      130,
+      ['Leave them out and go on with the other 1? [y/N] '],
+    ]);
+    const agreed = await cli.run('burn-batch', 'b.json');
+    expect([agreed.exit, cli.service.calls.length]).toEqual([0, 2]);
+    expect(cli.service.calls[1]?.input).toEqual([burn(1)]);
+  });
+
+  it('lets no other file take elements of which nobody knows whether they have landed', async () => {
+    const service = answeringService();
+    const cli = cliWith('a.json', JSON.stringify([burn(0)]), { service });
+    const inner = service.service.burnBatch;
+    service.service.burnBatch = () => {
+      throw new FlywheelError('ERR_OUTCOME_UNKNOWN', 'No answer came.');
+    };
+    expect((await cli.run('burn-batch', 'a.json')).exit).toBe(7);
+    service.service.burnBatch = inner;
+    writeFileSync(join(cli.home, 'b.json'), JSON.stringify([burn(0), burn(1)]));
+    for (const how of [[], ['--again']]) {
+      const { exit, stderr } = await cli.run('burn-batch', 'b.json', ...how);
+      expect(exit).toBe(2);
+      expect(last(stderr).hint).toMatch(/flywheel pending resume [0-9a-f]{8}\./);
+    }
+    expect((await cli.run('pending', 'resume')).exit).toBe(0);
+    expect((await cli.run('burn-batch', 'b.json', '--only-new')).exit).toBe(0);
+    expect(service.calls.map(({ input }) => input)).toEqual([[burn(0)], [burn(1)]]);
+  });
+
+  it('points out equal elements before anything is sent', async () => {
+    const cli = cliWith('burns.json', JSON.stringify([burn(0), burn(1), burn(0), burn(0)]));
+    const { stderr } = await cli.run('burn-batch', 'burns.json');
+    expect(JSON.parse(stderr).warning).toBe(
+      '2 elements are equal to one before them (2 to 0 is the first); each is burned.',
+    );
   });
 
   it('reports every problem of a file with its index and sends nothing', async () => {

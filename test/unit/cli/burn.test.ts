@@ -6,10 +6,13 @@ import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { BurnResult } from '../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { testCli } from '../../support/cli.js';
-import { fakeService } from '../../support/fake-service.js';
+import { exampleReply, fakeService } from '../../support/fake-service.js';
 
 const WORDS = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '12.5'];
 const RESULT = EXAMPLES.burn.response as BurnResult;
+
+/** The last line of standard error. */
+const last = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
 
 describe('burn', () => {
   it('sends the request under a key of the journal and prints the response as it is', async () => {
@@ -25,7 +28,7 @@ describe('burn', () => {
       persistOnchain: true,
     });
     expect(seen?.call.idempotencyKey).toBe('00000000-0000-4000-8000-000000000001');
-    expect(cli.journal.events).toEqual(['begin burn', 'settle']);
+    expect(await cli.pending()).toEqual([]);
   });
 
   it('prints lines for people on a terminal, without colour when NO_COLOR is set', async () => {
@@ -43,23 +46,39 @@ describe('burn', () => {
     );
   });
 
-  it('uses the key that was given and leaves the journal alone', async () => {
+  it('burns once under a key that was given, and a UUID is one key in any case', async () => {
     const cli = testCli();
-    await cli.run(...WORDS, '--idempotency-key', 'order-1');
-    expect(cli.service.calls[0]?.call.idempotencyKey).toBe('order-1');
-    expect(cli.journal.events).toEqual([]);
+    const key = 'ABCDEF00-0000-4000-8000-000000000000';
+    const first = await cli.run(...WORDS, '--idempotency-key', key);
+    const second = await cli.run(...WORDS, '--idempotency-key', key.toLowerCase());
+    expect([second.exit, second.stdout]).toEqual([0, first.stdout]);
+    expect(JSON.parse(second.stderr).notice).toContain('Done before, on 2026-01-31T12:00:00.000Z');
+    expect(cli.service.calls.map(({ call }) => call.idempotencyKey)).toEqual([key.toLowerCase()]);
+    const other = await cli.run(...WORDS, '--persist-onchain', '--idempotency-key', key);
+    expect([other.exit, JSON.parse(other.stderr).error]).toEqual([5, 'ERR_IDEMPOTENCY_KEY_REUSED']);
+  });
+
+  it('is a new burn each time, unless --once says otherwise', async () => {
+    const cli = testCli();
+    for (const more of [[], [], ['--once'], ['--once']])
+      expect((await cli.run(...WORDS, ...more)).exit).toBe(0);
+    expect(cli.service.calls).toHaveLength(3);
+    expect(new Set(cli.service.calls.map(({ call }) => call.idempotencyKey)).size).toBe(3);
+    expect((await cli.run(...WORDS, '--once', '--again')).exit).toBe(0);
+    expect(cli.service.calls).toHaveLength(4);
+    expect((await cli.run(...WORDS, '--again')).exit).toBe(2);
   });
 
   it.each([
-    ['ERR_INVALID_PROOF', 5, 'settle'],
-    ['ERR_UNAUTHORIZED', 4, 'settle'],
-    ['ERR_RATE_LIMIT_EXCEEDED', 6, 'settle'],
-    ['ERR_DUPLICATE_IDEMPOTENCY_KEY', 6, 'leave'],
-    ['ERR_OUTCOME_UNKNOWN', 7, 'leave'],
-    ['ERR_UNAVAILABLE', 6, 'leave'],
-    ['ERR_INTERNAL', 1, 'leave'],
-    ['ERR_STORE_UNAVAILABLE', 6, 'leave'],
-  ] as const)('exits for %s with %i and the key is to %3$s', async (code, exitCode, fate) => {
+    ['ERR_INVALID_PROOF', 5, []],
+    ['ERR_UNAUTHORIZED', 4, []],
+    ['ERR_RATE_LIMIT_EXCEEDED', 6, []],
+    ['ERR_DUPLICATE_IDEMPOTENCY_KEY', 6, ['burn open']],
+    ['ERR_OUTCOME_UNKNOWN', 7, ['burn open']],
+    ['ERR_UNAVAILABLE', 6, ['burn open']],
+    ['ERR_INTERNAL', 1, ['burn open']],
+    ['ERR_STORE_UNAVAILABLE', 6, ['burn open']],
+  ] as const)('exits for %s with %i and leaves pending %j', async (code, exitCode, left) => {
     const service = fakeService();
     service.answer('burn', () => {
       throw new FlywheelError(code, 'It did not work.', { requestId: 'req-1' });
@@ -74,7 +93,59 @@ describe('burn', () => {
       requestId: 'req-1',
       idempotencyKey: '00000000-0000-4000-8000-000000000001',
     });
-    expect(cli.journal.events).toEqual(['begin burn', fate]);
+    expect(await cli.pending()).toEqual(left);
+  });
+
+  it.each([
+    ['ERR_UNAUTHORIZED'],
+    ['ERR_KEY_SCOPES_UNAUTHORIZED'],
+    ['ERR_NOT_FOUND'],
+    ['ERR_PAYLOAD_TOO_LARGE'],
+    ['ERR_RATE_LIMIT_EXCEEDED'],
+    ['ERR_INVALID_REQUEST'],
+    ['ERR_DAILY_LIMIT_EXCEEDED'],
+  ] as const)(
+    'burns once when an answer is lost, the second try gets %s and the third goes well',
+    async (code) => {
+      const service = fakeService();
+      const failures = [
+        new FlywheelError('ERR_OUTCOME_UNKNOWN', 'No answer came.'),
+        new FlywheelError(code, 'Not now.'),
+      ];
+      service.answer('burn', () => {
+        const failure = failures.shift();
+        if (failure !== undefined) throw failure;
+        return exampleReply('burn');
+      });
+      const cli = testCli({ service });
+      expect((await cli.run(...WORDS)).exit).toBe(7);
+      const second = await cli.run(...WORDS);
+      expect([second.exit, last(second.stderr).error]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
+      expect(last(second.stderr).message).toContain('asking again failed: Not now.');
+      expect(await cli.pending()).toEqual(['burn open']);
+      expect((await cli.run(...WORDS)).exit).toBe(0);
+      expect(new Set(service.calls.map(({ call }) => call.idempotencyKey)).size).toBe(1);
+      expect(await cli.pending()).toEqual([]);
+    },
+  );
+
+  it('gives up the key when the burn itself has failed, or the service says that it was never used', async () => {
+    const service = fakeService();
+    const errors = [
+      new FlywheelError('ERR_OUTCOME_UNKNOWN', 'No answer came.'),
+      new FlywheelError('ERR_BURN_TOKENOMICS_FAILED', 'Not enough tokens.'),
+      new FlywheelError('ERR_OUTCOME_UNKNOWN', 'No answer came.'),
+      new FlywheelError('ERR_DAILY_LIMIT_EXCEEDED', 'Too much.', { keyUnused: true }),
+    ];
+    service.answer('burn', () => {
+      throw errors.shift();
+    });
+    const cli = testCli({ service });
+    const exits: number[] = [];
+    for (let run = 0; run < 4; run += 1) exits.push((await cli.run(...WORDS)).exit);
+    expect(exits).toEqual([7, 5, 7, 5]);
+    expect(await cli.pending()).toEqual([]);
+    expect(new Set(service.calls.map(({ call }) => call.idempotencyKey)).size).toBe(2);
   });
 
   it('prints the exact command that resumes when the outcome is unknown', async () => {
@@ -82,10 +153,27 @@ describe('burn', () => {
     service.answer('burn', () => {
       throw new FlywheelError('ERR_OUTCOME_UNKNOWN', 'No answer came.');
     });
-    const { stderr } = await testCli({ service }).run(...WORDS);
-    expect(JSON.parse(stderr).hint).toBe(
-      `This resumes safely: flywheel burn --type WATCH_AD --proof '{"a":1}' --amount 12.5 --idempotency-key 00000000-0000-4000-8000-000000000001`,
-    );
+    const cli = testCli({ service });
+    const { hint } = JSON.parse((await cli.run(...WORDS)).stderr);
+    const line = /^This resumes safely: flywheel (pending resume [0-9a-f]{8})$/.exec(hint)?.[1] ?? '';
+    service.answer('burn', () => exampleReply('burn'));
+    const resumed = await cli.run(...line.split(' '));
+    expect([resumed.exit, resumed.stdout]).toEqual([0, `${JSON.stringify(RESULT)}\n`]);
+    expect(new Set(service.calls.map(({ call }) => call.idempotencyKey)).size).toBe(1);
+    expect(await cli.pending()).toEqual([]);
+  });
+
+  it('prints a result again, and burns nothing, when it could not be written', async () => {
+    const broken = testCli({ unwritable: 'the disk is full' });
+    const first = await broken.run(...WORDS);
+    expect([first.exit, last(first.stderr).error]).toEqual([1, 'ERR_OUTPUT_FAILED']);
+    expect(last(first.stderr).message).toContain(RESULT.txHash);
+    expect(await broken.pending()).toEqual(['burn done']);
+    const mended = testCli({ home: broken.home });
+    const second = await mended.run(...WORDS);
+    expect([second.exit, second.stdout]).toEqual([0, `${JSON.stringify(RESULT)}\n`]);
+    expect(mended.service.calls).toEqual([]);
+    expect(await mended.pending()).toEqual([]);
   });
 
   it('keeps the key when it is interrupted', async () => {
@@ -99,7 +187,7 @@ describe('burn', () => {
     const { exit, stderr } = await cli.run(...WORDS);
     expect(exit).toBe(130);
     expect(JSON.parse(stderr).error).toBe('ERR_INTERRUPTED');
-    expect(cli.journal.events).toEqual(['begin burn', 'leave']);
+    expect(await cli.pending()).toEqual(['burn open']);
   });
 
   it.each([
@@ -129,7 +217,7 @@ describe('burn', () => {
     expect(JSON.parse(stderr)).toMatchObject({ error: 'ERR_INPUT_INVALID' });
     expect(JSON.parse(stderr).message).toContain(reason);
     expect(cli.service.calls).toEqual([]);
-    expect(cli.journal.events).toEqual([]);
+    expect(await cli.pending()).toEqual([]);
   });
 
   it('refuses more decimals than the mint has before anything is sent', async () => {

@@ -1,96 +1,262 @@
-/** The journal of idempotency keys: what survives, what is reused, and by whom. */
-import { readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+/** The journal of operations: what is one operation, who may take it up, what survives and what is let go of. */
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { createFileJournal } from '../../../src/cli/journal/file-journal.js';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Begun, Entry, Journal, OperationRequest, Target } from '../../../src/cli/journal/journal.js';
 import { isRunning, processIdentity } from '../../../src/cli/journal/process-identity.js';
+import { JOURNAL_FILE, openSqliteJournal } from '../../../src/cli/journal/sqlite-journal.js';
+import { type Sha256, sha256 } from '../../../src/values/digest.js';
+import { randomIds } from '../../../src/values/ids.js';
 import { emptyDirectory } from '../../support/cli.js';
 
-const REQUEST = { operation: 'burn', fingerprint: 'f'.repeat(64) };
+const DAY_MS = 86_400_000;
+const TARGET: Target = { place: 'https://api.example.com', profile: '' };
+const elements = (...names: string[]): readonly Sha256[] => names.map((name) => sha256(name));
 
-function journalIn(directory: string, target = 'data', pid = process.pid) {
-  return createFileJournal({ directory, target, pid, clock: { nowMs: () => Date.now() } });
+const request = (more: Partial<OperationRequest> = {}): OperationRequest => ({
+  kind: 'burn-batch',
+  content: sha256('a file'),
+  origin: { from: 'content' },
+  body: () => '{"burns":[]}',
+  notes: () => ({}),
+  command: ['burn-batch', 'burns.json'],
+  elements: [],
+  again: false,
+  ...more,
+});
+
+/** Processes that live and die as the test says. */
+class World {
+  readonly directory: string;
+  readonly living = new Set<string>();
+  readonly #open: Journal[] = [];
+  nowMs = Date.parse('2026-01-31T12:00:00.000Z');
+
+  constructor(directory = emptyDirectory()) {
+    this.directory = directory;
+  }
+
+  async process(name: string, target = TARGET): Promise<Journal> {
+    this.living.add(name);
+    const journal = await openSqliteJournal({
+      directory: this.directory,
+      target,
+      processes: { self: () => name, isRunning: (other) => this.living.has(other) },
+      clock: { nowMs: () => this.nowMs },
+      ids: randomIds,
+    });
+    this.#open.push(journal);
+    return journal;
+  }
+
+  close(): void {
+    for (const journal of this.#open) journal.close();
+  }
 }
 
-/** What a process leaves behind that was killed while it held an entry. */
-function abandon(directory: string, ageDays = 0): string {
-  const entry = journalIn(directory).begin(REQUEST);
-  const [file = ''] = readdirSync(directory);
-  const [request] = file.split('.');
-  entry.settle();
-  const left = join(directory, `${request}.${entry.key}.999999999-1.json`);
-  writeFileSync(left, '{}');
-  const seconds = Date.now() / 1_000 - ageDays * 86_400;
-  utimesSync(left, seconds, seconds);
-  return entry.key;
+function taken(begun: Begun | undefined): Entry {
+  if (begun?.status === 'taken') return begun.entry;
+  return expect.unreachable(`It is ${begun?.status}.`);
 }
 
-describe('createFileJournal', () => {
-  it('has the key on disk before it is used, for the user alone, and nothing after it is settled', () => {
-    const directory = join(emptyDirectory(), 'journal');
-    const entry = journalIn(directory).begin(REQUEST);
-    const [file = ''] = readdirSync(directory);
-    expect(file).toContain(entry.key);
-    expect(statSync(join(directory, file)).mode & 0o777).toBe(0o600);
-    expect(statSync(directory).mode & 0o777).toBe(0o700);
-    entry.settle();
-    expect(readdirSync(directory)).toEqual([]);
+describe('the journal', () => {
+  const worlds: World[] = [];
+  const world = (directory?: string): World => {
+    const made = new World(directory);
+    worlds.push(made);
+    return made;
+  };
+  afterEach(() => {
+    for (const made of worlds.splice(0)) made.close();
   });
 
-  it('gives the same key again after an unknown outcome, and a new one after a known one', () => {
-    const directory = emptyDirectory();
-    const first = journalIn(directory).begin(REQUEST);
-    first.leave();
-    const second = journalIn(directory).begin(REQUEST);
-    expect(second).toMatchObject({ key: first.key, resumed: true });
-    second.settle();
-    const third = journalIn(directory).begin(REQUEST);
-    expect(third.resumed).toBe(false);
-    expect(third.key).not.toBe(first.key);
+  it('is a file for the user alone', async () => {
+    const { directory } = world();
+    await world(join(directory, 'config')).process('p');
+    expect(statSync(join(directory, 'config')).mode & 0o777).toBe(0o700);
+    expect(statSync(join(directory, 'config', JOURNAL_FILE)).mode & 0o777).toBe(0o600);
   });
 
-  it('takes over from a process that is gone', () => {
-    const directory = emptyDirectory();
-    const key = abandon(directory);
-    expect(journalIn(directory).begin(REQUEST)).toMatchObject({ key, resumed: true });
+  it('derives one key from one content and one place, for ever', async () => {
+    const [here, elsewhere] = [world(), world()];
+    const first = taken((await here.process('p')).begin(request()));
+    expect(first).toMatchObject({ isNew: true, state: 'open' });
+    const other = taken((await elsewhere.process('q')).begin(request()));
+    expect(other.key).toBe(first.key);
+    for (const target of [
+      { ...TARGET, profile: 'staging' },
+      { ...TARGET, place: 'https://b' },
+    ]) {
+      const entry = taken((await elsewhere.process('q', target)).begin(request()));
+      expect(entry.key).not.toBe(first.key);
+    }
+    expect(taken((await elsewhere.process('q')).begin(request({ content: sha256('another') }))).key).not.toBe(
+      first.key,
+    );
   });
 
-  it('does not take the key of a process that still runs', () => {
-    const directory = emptyDirectory();
-    const first = journalIn(directory).begin(REQUEST);
-    const second = journalIn(directory).begin(REQUEST);
-    expect(second.resumed).toBe(false);
+  it('goes on with what a process left that is gone, and waits for one that lives', async () => {
+    const w = world();
+    const first = taken((await w.process('p')).begin(request()));
+    const second = await w.process('q');
+    expect(second.begin(request())).toMatchObject({ status: 'busy', process: 'p' });
+    w.living.delete('p');
+    expect(taken(second.begin(request()))).toMatchObject({ key: first.key, isNew: false, state: 'open' });
+  });
+
+  it('stores the verdict and its answers, and tells them to whoever asks', async () => {
+    const w = world();
+    const entry = taken((await w.process('p')).begin(request()));
+    entry.note({ stages: [1] });
+    entry.keep('0/0', { x: 1 });
+    entry.settle({ state: 'partial', landed: [], answers: { '0/1': { y: 2 } } });
+    const other = await w.process('q');
+    expect(other.pending()).toMatchObject([{ state: 'partial', told: false }]);
+    entry.tell();
+    expect(other.pending()).toEqual([]);
+    const again = taken(other.begin(request()));
+    expect(again).toMatchObject({ state: 'partial', told: true, notes: { stages: [1] } });
+    expect([again.answer('0/0'), again.answer('0/1'), again.answer('none')]).toEqual([
+      { x: 1 },
+      { y: 2 },
+      undefined,
+    ]);
+    expect(again.body()).toBe('{"burns":[]}');
+  });
+
+  it('does once more only what is over', async () => {
+    const w = world();
+    const journal = await w.process('p');
+    const first = taken(journal.begin(request()));
+    for (const state of ['waiting', 'partial'] as const) {
+      expect(journal.begin(request({ again: true })).status).toBe('unfinished');
+      first.settle({ state, landed: [] });
+    }
+    expect(journal.begin(request({ again: true })).status).toBe('unfinished');
+    first.settle({ state: 'done', landed: [] });
+    const second = taken(journal.begin(request({ again: true })));
+    expect(second).toMatchObject({ isNew: true, run: 1 });
     expect(second.key).not.toBe(first.key);
-    first.settle();
-    second.settle();
-    expect(readdirSync(directory)).toEqual([]);
+    // From here on it is the second that the content means.
+    expect(taken(journal.begin(request())).key).toBe(second.key);
   });
 
-  it('gives a left key to one of two takers only', () => {
-    const directory = emptyDirectory();
-    journalIn(directory).begin(REQUEST).leave();
-    const takers = [journalIn(directory).begin(REQUEST), journalIn(directory).begin(REQUEST)];
-    expect(takers.map(({ resumed }) => resumed)).toEqual([true, false]);
+  it('begins anew, under another key, what was ended before anything landed', async () => {
+    const journal = await world().process('p');
+    const first = taken(journal.begin(request()));
+    first.settle({ state: 'void', landed: [] });
+    const second = taken(journal.begin(request()));
+    expect(second).toMatchObject({ isNew: true, run: 1 });
+    expect(second.key).not.toBe(first.key);
   });
 
-  it('tells requests and targets apart', () => {
-    const directory = emptyDirectory();
-    journalIn(directory).begin(REQUEST).leave();
-    expect(journalIn(directory, 'elsewhere').begin(REQUEST).resumed).toBe(false);
-    expect(journalIn(directory).begin({ ...REQUEST, operation: 'initBatch' }).resumed).toBe(false);
-    expect(journalIn(directory).begin({ ...REQUEST, fingerprint: 'e'.repeat(64) }).resumed).toBe(false);
+  it('makes a new burn each time, but goes on with one whose outcome nobody has seen', async () => {
+    const w = world();
+    const burn = request({ kind: 'burn', origin: { from: 'chance' } });
+    const first = await w.process('p');
+    const [one, two] = [taken(first.begin(burn)), taken((await w.process('q')).begin(burn))];
+    expect(two.key).not.toBe(one.key);
+    one.settle({ state: 'done', landed: [], answers: { burn: 1 } });
+    w.living.delete('p');
+    const third = taken((await w.process('r')).begin(burn));
+    expect([third.key, third.state, third.answer('burn')]).toEqual([one.key, 'done', 1]);
+    third.tell();
+    expect(taken((await w.process('r')).begin(burn))).toMatchObject({ isNew: true });
   });
 
-  it('forgets keys that the service may have forgotten', () => {
-    const directory = emptyDirectory();
-    abandon(directory, 31);
-    expect(journalIn(directory).begin(REQUEST).resumed).toBe(false);
+  it('knows a key that was given, and refuses it for something else', async () => {
+    const journal = await world().process('p');
+    const given = request({ origin: { from: 'user', key: 'order-1' } });
+    const first = taken(journal.begin(given));
+    expect(taken(journal.begin(given))).toMatchObject({ key: 'order-1', isNew: false });
+    expect(() => journal.begin({ ...given, content: sha256('else') })).toThrow(
+      `The idempotency key was used for something else on ${first.dateBegun}`,
+    );
+    // A derived key that an error has printed is the same operation when it is given.
+    const derived = taken(journal.begin(request({ content: sha256('b') })));
+    const typed = request({ content: sha256('b'), origin: { from: 'user', key: derived.key } });
+    expect(taken(journal.begin(typed)).id).toBe(derived.id);
   });
 
-  it('sends nothing when the key cannot be kept', () => {
-    const directory = emptyDirectory();
-    writeFileSync(join(directory, 'journal'), 'a file in the way');
-    expect(() => journalIn(join(directory, 'journal')).begin(REQUEST)).toThrow(/nothing was sent/);
+  it('lets no operation take elements of another by mistake', async () => {
+    const w = world();
+    const journal = await w.process('p');
+    const first = taken(journal.begin(request({ elements: elements('a', 'b', 'c') })));
+    const other = request({ content: sha256('changed'), elements: elements('b', 'c', 'd') });
+    expect(journal.begin(other)).toMatchObject({
+      status: 'overlap',
+      overlaps: [
+        { hasLanded: false, operation: { id: first.id, state: 'open' } },
+        { hasLanded: false, operation: { id: first.id, state: 'open' } },
+      ],
+    });
+    expect(journal.begin({ ...other, again: true }).status).toBe('overlap');
+    first.settle({ state: 'partial', landed: elements('b') });
+    expect(journal.begin(other)).toMatchObject({
+      status: 'overlap',
+      overlaps: [{ digest: elements('b')[0], hasLanded: true, operation: { state: 'partial' } }],
+    });
+    expect(taken(journal.begin({ ...other, elements: elements('c', 'd') })).isNew).toBe(true);
+    expect(journal.begin(request({ content: sha256('more'), elements: elements('b') })).status).toBe(
+      'overlap',
+    );
+    expect(
+      taken(journal.begin(request({ content: sha256('more'), elements: elements('b'), again: true }))),
+    ).toBeDefined();
+  });
+
+  it('gives the next step of an operation to one of two', async () => {
+    const w = world();
+    const first = taken((await w.process('p')).begin(request()));
+    first.settle({ state: 'partial', landed: [] });
+    first.tell();
+    const [one, two] = [
+      taken((await w.process('q')).begin(request())),
+      taken((await w.process('r')).begin(request())),
+    ];
+    expect([one.reopen(elements('a')), two.reopen(elements('a'))]).toEqual([true, false]);
+    expect((await w.process('s')).begin(request())).toMatchObject({ status: 'busy', process: 'q' });
+  });
+
+  it('finds the operation of a batch that waits', async () => {
+    const w = world();
+    const journal = await w.process('p');
+    const entry = taken(journal.begin(request({ kind: 'batch' })));
+    entry.note({ stages: [{ batchId: 'b-1' }] });
+    expect(journal.takeWaiting('b-1')).toBeUndefined();
+    entry.settle({ state: 'waiting', landed: [] });
+    expect(journal.takeWaiting('b-1')?.id).toBe(entry.id);
+    expect((await w.process('q')).takeWaiting('b-1')).toBeUndefined();
+  });
+
+  it('keeps answers for 90 days of use, which a clock that jumps cannot hurry, and what is pending for ever', async () => {
+    const w = world();
+    const journal = await w.process('p');
+    const entry = taken(journal.begin(request()));
+    entry.settle({ state: 'done', landed: [], answers: { a: 1 } });
+    entry.tell();
+    taken(journal.begin(request({ content: sha256('open') }))).release();
+    for (let day = 1; day <= 89; day += 1) {
+      w.nowMs += (day === 1 ? 4_000 : 1) * DAY_MS;
+      taken(journal.begin(request({ kind: 'cancel' })));
+    }
+    expect(taken(journal.begin(request())).answer('a')).toBe(1);
+    w.nowMs += DAY_MS;
+    taken(journal.begin(request({ kind: 'cancel' })));
+    const old = taken(journal.begin(request()));
+    expect([old.key, old.state]).toEqual([entry.key, 'done']);
+    expect(() => old.answer('a')).toThrow('what came of it is no longer kept here. Nothing was sent.');
+    expect(journal.pending().map(({ state }) => state)).toContain('open');
+  });
+
+  it('refuses a file that is not its own, and writes nothing into it', async () => {
+    const w = world();
+    const path = join(w.directory, JOURNAL_FILE);
+    writeFileSync(path, 'something else entirely, of more than a page'.repeat(200));
+    await expect(w.process('p')).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
+    await expect(world(join(path, 'below-a-file')).process('p')).rejects.toMatchObject({
+      exitCode: expect.any(Number),
+    });
   });
 });
 

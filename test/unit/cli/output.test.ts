@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { colorLevel, createStyle } from '../../../src/cli/output/color.js';
 import { printableLine, safeJson, safeLine, safeText } from '../../../src/cli/output/safe-text.js';
 import { tableLines } from '../../../src/cli/output/table.js';
-import { resumeCommand, shellLine } from '../../../src/cli/resume-command.js';
+import { shellLine } from '../../../src/cli/shell-line.js';
 
 describe('colorLevel', () => {
   it.each([
@@ -90,13 +90,12 @@ describe('printableLine', () => {
   });
 });
 
-describe('resumeCommand', () => {
+describe('shellLine', () => {
   it('writes hidden characters so that they can be read and pasted', () => {
     expect(shellLine(["a\u200b'\\b\n"])).toBe("$'a\\U0000200b\\'\\\\b\\U0000000a'");
   });
 
   it('can be pasted into a shell', () => {
     expect(shellLine(['a', "it's", '$x', '--k=v'])).toBe("a 'it'\\''s' '$x' --k=v");
-    expect(resumeCommand(['burn', '--idempotency-key', 'k'], 'k')).toBe('flywheel burn --idempotency-key k');
   });
 });

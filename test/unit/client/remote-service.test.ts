@@ -125,15 +125,25 @@ describe('createRemoteService', () => {
     ]);
   });
 
-  it('believes a refusal of the request itself, also after a try without answer', async () => {
-    const refused = json(400, { error: 'ERR_INVALID_PROOF', message: 'No.' }, { 'x-request-id': 'r-7' });
-    const { stub, service } = await serve(inTurn(cutOff, refused));
+  it('believes that the operation itself failed, also after a try without answer', async () => {
+    const failed = json(
+      400,
+      { error: 'ERR_BURN_TOKENOMICS_FAILED', message: 'No.' },
+      { 'x-request-id': 'r-7' },
+    );
+    const { stub, service } = await serve(inTurn(cutOff, failed));
     expect(await failure(service.burn(burn, call))).toMatchObject({
-      code: 'ERR_INVALID_PROOF',
+      code: 'ERR_BURN_TOKENOMICS_FAILED',
       message: 'No.',
       options: { status: 400, requestId: 'r-7', idempotencyKey: call.idempotencyKey },
     });
     expect(stub.requests).toHaveLength(2);
+  });
+
+  it('does not take what is said of a later try for the outcome of an earlier one', async () => {
+    const refused = json(400, { error: 'ERR_INVALID_PROOF', message: 'No.' });
+    const { service } = await serve(inTurn(cutOff, refused));
+    expect(await failure(service.burn(burn, call))).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
   });
 
   it('does not take a refusal at the door for an answer to an earlier try', async () => {

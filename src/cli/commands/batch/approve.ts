@@ -25,6 +25,7 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
     signer,
     expectation,
     allowUnverified: invocation.flag('allowUnverified'),
+    mayBeApproved: false,
   });
   if (outFile !== undefined) writeFileAtomic(outFile, `${JSON.stringify(signed)}\n`);
   session.output.result(signed, (style) => [
@@ -36,7 +37,9 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
 }
 
 export const command: CommandSpec = {
-  arguments: [{ syntax: '<approval>', description: 'the file that `batch init --out` wrote, base64, or -' }],
+  arguments: [
+    { syntax: '<approval>', description: 'id of the batch, the file that `batch init` wrote, base64, or -' },
+  ],
   options: [
     KEYPAIR_OPTION,
     EXPECT_OPTION,
@@ -50,6 +53,7 @@ export const command: CommandSpec = {
   output: ['{ "batchId": uuid, "signedTx": base64 }'],
   errors: ['ERR_INPUT_INVALID', 'ERR_KEYPAIR_INVALID', 'ERR_APPROVAL_REFUSED', 'ERR_DECLINED'],
   examples: [
+    'flywheel batch approve 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json --expect pipelines.json',
     'flywheel batch approve approval.json --keypair owner.json --expect pipelines.json --out signed.json',
     'flywheel batch approve approval.json --keypair owner.json --expect pipelines.json --yes --json',
   ],

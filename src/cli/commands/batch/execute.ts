@@ -1,45 +1,59 @@
 /** `flywheel batch execute`: lands the approval and executes. */
-import type { ExecuteBatchRequest } from '../../../contract/schemas/batch.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { fingerprint } from '../../../values/digest.js';
 import { isUuid, type Uuid } from '../../../values/ids.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
+import type { ExecuteOptions } from '../../batch/execute-work.js';
 import type { CommandSpec, Invocation, Session } from '../../command.js';
 import { inInput, inputError, readOptionText } from '../../files/read-input.js';
+import type { OperationRequest } from '../../journal/journal.js';
 import { batchIdArgument } from '../../options/batch-id.js';
-import { IDEMPOTENCY_KEY_OPTION, parseIdempotencyKey } from '../../options/idempotency-key.js';
+import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { ALLOW_UNVERIFIED_OPTION, EXPECT_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
-import { viewExecuteResult } from '../../views/batch.js';
+import { howOften } from '../../options/once.js';
 
 async function run(session: Session, invocation: Invocation): Promise<undefined> {
   const batchId = batchIdArgument(invocation, 0);
-  const givenKey = parseIdempotencyKey(invocation);
-  const request = await signedRequest(session, invocation, batchId);
-  const { batchFailure, executeBatch } = await import('../../batch/execute-batch.js');
-  const value = await executeBatch(session, request, givenKey);
-  const failure = batchFailure(batchId, value.result);
-  session.output.result(value, (style) => [
-    failure === undefined
-      ? style.good(`Batch ${batchId} is executed.`)
-      : style.bad(`Batch ${batchId} failed.`),
-    ...viewExecuteResult(value.result, style),
+  const options = await executeOptions(session, invocation, batchId);
+  const [{ getBatch, isFinal }, { ExecuteWork, presentExecuted }, { runOperation }] = await Promise.all([
+    import('../../batch/initiate.js'),
+    import('../../batch/execute-work.js'),
+    import('../../operation/run-operation.js'),
   ]);
-  if (failure !== undefined) throw failure;
+  const batch = await getBatch(session, batchId);
+  if (isFinal(batch) && batch.executeResult !== undefined) {
+    session.output.tell(`Done before: batch ${batchId} is ${batch.status} since ${batch.dateUpdated}.`);
+    const failure = presentExecuted(session, { batch, value: { batchId, result: batch.executeResult } });
+    if (failure !== undefined) throw failure;
+    return undefined;
+  }
+  const request: OperationRequest = {
+    kind: 'execute',
+    content: fingerprint({ batchId }),
+    origin: howOften(invocation).origin,
+    body: () => JSON.stringify({ batchId }),
+    notes: () => ({}),
+    command: session.commandLine,
+    elements: [],
+    again: false,
+  };
+  await runOperation(session, request, new ExecuteWork(session, batch, options));
   return undefined;
 }
 
-async function signedRequest(
+async function executeOptions(
   session: Session,
   invocation: Invocation,
   batchId: Uuid,
-): Promise<ExecuteBatchRequest> {
+): Promise<ExecuteOptions> {
   const signedTx = invocation.option('signedTx');
   const approval = invocation.option('approval');
-  if ((signedTx === undefined) === (approval === undefined)) {
+  if (signedTx !== undefined && approval !== undefined)
     throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
-  }
-  return signedTx === undefined
-    ? approveFirst(session, invocation, batchId, approval ?? '')
-    : { batchId, signedTx: await readSignedTx(session, signedTx, batchId) };
+  if (signedTx !== undefined) return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null };
+  if (approval === undefined && invocation.option('keypair') === undefined)
+    throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
+  return { signedTx: null, sign: await signing(session, invocation, batchId, approval ?? batchId) };
 }
 
 /** Base64, or the JSON that `batch approve` prints. */
@@ -60,12 +74,13 @@ async function readSignedTx(session: Session, option: string, batchId: Uuid): Pr
   return signedTx;
 }
 
-async function approveFirst(
+/** What signs when it comes to that; the keypair is looked at now. */
+async function signing(
   session: Session,
   invocation: Invocation,
   batchId: Uuid,
   source: string,
-): Promise<ExecuteBatchRequest> {
+): Promise<() => Promise<string>> {
   const { context, settings } = session;
   const [{ keypairLocation, loadKeypair }, { readApproval }, { readExpectation }, { approveBatch }] =
     await Promise.all([
@@ -75,16 +90,16 @@ async function approveFirst(
       import('../../batch/approve-batch.js'),
     ]);
   const signer = await loadKeypair(context, keypairLocation(context, settings, invocation.option('keypair')));
-  const approval = await readApproval(session, source);
-  if (approval.batch.id.toLowerCase() !== batchId)
-    throw inputError(source, `it is the approval of batch ${approval.batch.id}`);
   const expect = invocation.option('expect');
-  return approveBatch(session, {
-    approval,
-    signer,
-    expectation: expect === undefined ? null : await readExpectation(session, expect),
-    allowUnverified: invocation.flag('allowUnverified'),
-  });
+  const expectation = expect === undefined ? null : await readExpectation(session, expect);
+  return async () => {
+    const approval = await readApproval(session, source);
+    if (approval.batch.id.toLowerCase() !== batchId)
+      throw inputError(source, `it is the approval of batch ${approval.batch.id}`);
+    const allowUnverified = invocation.flag('allowUnverified');
+    const input = { approval, signer, expectation, allowUnverified, mayBeApproved: true };
+    return (await approveBatch(session, input)).signedTx;
+  };
 }
 
 export const command: CommandSpec = {
@@ -96,7 +111,8 @@ export const command: CommandSpec = {
     },
     {
       flags: '--approval <file>',
-      description: 'the file that `batch init --out` wrote; checked and signed here',
+      description:
+        'the file that `batch init` wrote, or the id of the batch; checked and signed here (default: the id)',
     },
     KEYPAIR_OPTION,
     EXPECT_OPTION,

@@ -2,50 +2,50 @@
 import { resolve } from 'node:path';
 import type { CommandSpec, Invocation, Session } from '../../command.js';
 import { readInputText } from '../../files/read-input.js';
-import { checkWritable, writeFileAtomic } from '../../files/write-file.js';
-import { IDEMPOTENCY_KEY_OPTION, parseIdempotencyKey } from '../../options/idempotency-key.js';
-import { viewInitBatch } from '../../views/batch.js';
+import { checkWritable } from '../../files/write-file.js';
+import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
+import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
 
 async function run(session: Session, invocation: Invocation): Promise<undefined> {
-  const givenKey = parseIdempotencyKey(invocation);
+  const how = howOften(invocation);
   const out = invocation.option('out');
-  const outFile = out === undefined ? undefined : resolve(session.context.cwd, out);
+  const outFile = out === undefined ? null : resolve(session.context.cwd, out);
   const text = await readInputText(session.context, invocation.requiredArgument(0));
-  const { checkedPipelines, initBatch } = await import('../../batch/init-batch.js');
+  const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
   const dryRun = invocation.flag('dryRun');
   const request = await checkedPipelines(session, text, dryRun);
-  if (outFile !== undefined) checkWritable(outFile);
+  if (outFile !== null) checkWritable(outFile);
   if (dryRun) {
-    const [{ planPipelines }, { viewPipelinesPlan }] = await Promise.all([
-      import('../../input/pipelines-plan.js'),
-      import('../../views/pipelines-plan.js'),
-    ]);
-    const plan = planPipelines(request.pipelines);
-    session.output.result(plan, (style) => viewPipelinesPlan(plan, style));
-    return undefined;
+    const { showPipelinesPlan } = await import('../../batch/dry-run.js');
+    return showPipelinesPlan(session, request);
   }
-  const result = await initBatch(session, request, givenKey);
-  if (outFile !== undefined) {
-    writeFileAtomic(outFile, `${JSON.stringify(result)}\n`);
-    session.output.notice(`The approval file is ${outFile}.`);
-  }
-  session.output.result(result, (style) => [
-    ...viewInitBatch(result, style),
-    `Next: flywheel batch approve ${out ?? 'FILE'} --keypair FILE`,
-  ]);
+  const { InitWork } = await import('../../batch/init-work.js');
+  const work = new InitWork(session, request, { rest: how.rest, out: outFile });
+  if (!(await runBatchOperation(session, request, how, work))) nothingNew(session);
   return undefined;
 }
+
+const nothingNew = ({ output }: Session): void =>
+  output.result(null, () => ['All of it has landed before; nothing was sent.']);
 
 export const command: CommandSpec = {
   arguments: [{ syntax: '<pipelines>', description: 'pipelines file (JSON); - for standard input' }],
   options: [
-    { flags: '--out <file>', description: 'write the response here: the approval file' },
+    {
+      flags: '--out <file>',
+      description:
+        'write the response here: the approval file (default: among the approvals of the flywheel)',
+    },
+    REST_OPTION,
+    AGAIN_OPTION,
+    ONLY_NEW_OPTION,
     { flags: '--dry-run', description: 'check the whole file and add it up; send nothing' },
     IDEMPOTENCY_KEY_OPTION,
   ],
   details: [
     'The file is { "pipelines": [ { "type", "payload", "actions" } ] } or the bare list.',
     'A payload is the proof as JSON text or as an object; actions are BURN, AIRDROP and MEMO.',
+    'The same file is the same batch: run again, it prints that one, with a fresh approval.',
   ],
   output: [
     '{ "proposalApproveTx": base64, "batch": { "id", "status": "FINALIZED", …, "initResult", "pipelines" } }',

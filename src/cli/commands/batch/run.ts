@@ -1,17 +1,69 @@
 /** `flywheel batch run`: init, check, approve, execute and report, in one go. */
-import type { CommandSpec } from '../../command.js';
+import { resolve } from 'node:path';
+import { FlywheelError } from '../../../errors/flywheel-error.js';
+import type { CommandSpec, Invocation, Session } from '../../command.js';
+import { canAsk } from '../../consent.js';
+import { readInputText } from '../../files/read-input.js';
+import { checkWritable } from '../../files/write-file.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { ALLOW_UNVERIFIED_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
+import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
+
+async function run(session: Session, invocation: Invocation): Promise<undefined> {
+  const { context, settings } = session;
+  const how = howOften(invocation);
+  const dryRun = invocation.flag('dryRun');
+  if (!dryRun && !settings.yes && !canAsk(session))
+    throw new FlywheelError('ERR_USAGE', 'Without a terminal `batch run` needs --yes; nothing was sent.');
+  const failedOut = invocation.option('failedOut');
+  const failedFile = failedOut === undefined ? null : resolve(context.cwd, failedOut);
+  const text = await readInputText(context, invocation.requiredArgument(0));
+  const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
+  const request = await checkedPipelines(session, text, dryRun);
+  if (failedFile !== null) checkWritable(failedFile);
+  if (dryRun) {
+    const { showPipelinesPlan } = await import('../../batch/dry-run.js');
+    return showPipelinesPlan(session, request);
+  }
+  const [{ RunWork }, { absoluteSource, keypairLocation }] = await Promise.all([
+    import('../../batch/run-work.js'),
+    import('../../wallet/load-keypair.js'),
+  ]);
+  const keypair = absoluteSource(context, keypairLocation(context, settings, invocation.option('keypair')));
+  const work = new RunWork(session, request, {
+    rest: how.rest,
+    keypair,
+    allowUnverified: invocation.flag('allowUnverified'),
+    failedOut: failedFile,
+  });
+  if (!(await runBatchOperation(session, request, how, work)))
+    session.output.result(null, () => ['All of it has landed before; nothing was sent.']);
+  return undefined;
+}
 
 export const command: CommandSpec = {
   arguments: [{ syntax: '<pipelines>', description: 'pipelines file (JSON)' }],
-  options: [KEYPAIR_OPTION, ALLOW_UNVERIFIED_OPTION, IDEMPOTENCY_KEY_OPTION],
+  options: [
+    KEYPAIR_OPTION,
+    REST_OPTION,
+    AGAIN_OPTION,
+    ONLY_NEW_OPTION,
+    {
+      flags: '--failed-out <file>',
+      description: 'write the pipelines that did not land, as a pipelines file',
+    },
+    { flags: '--dry-run', description: 'check the whole file and add it up; send nothing' },
+    ALLOW_UNVERIFIED_OPTION,
+    IDEMPOTENCY_KEY_OPTION,
+  ],
   details: [
     'What was set up is read back from chain and must equal the file before it is signed.',
+    'It is one operation: run again, it goes on where it stopped, and when it is over it prints what came of it.',
     'Without a terminal it needs --yes.',
   ],
   output: [
     '{ "batch": { "id", "status": "EXECUTED"|"FAILED", … }, "result": { "total", "totalSuccessful", … } }',
+    '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest" }',
   ],
   errors: [
     'ERR_INPUT_INVALID',
@@ -19,10 +71,13 @@ export const command: CommandSpec = {
     'ERR_INSUFFICIENT_FUNDS',
     'ERR_DAILY_LIMIT_EXCEEDED',
     'ERR_APPROVAL_REFUSED',
+    'ERR_DECLINED',
     'ERR_BATCH_FAILED',
     'ERR_OUTCOME_UNKNOWN',
   ],
-  examples: ['flywheel batch run pipelines.json --keypair owner.json --yes'],
-  run: async (session, invocation) =>
-    (await import('../../batch/run-batch.js')).runBatch(session, invocation),
+  examples: [
+    'flywheel batch run pipelines.json --keypair owner.json --yes',
+    'flywheel batch run pipelines.json --keypair owner.json --rest --yes',
+  ],
+  run,
 };

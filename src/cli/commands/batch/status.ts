@@ -1,5 +1,4 @@
 /** `flywheel batch status`: one batch, once or until it is final. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Batch } from '../../../contract/schemas/batch.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import type { CommandSpec, Invocation, Session } from '../../command.js';
@@ -48,7 +47,7 @@ async function watch(session: Session, batchId: string): Promise<Batch> {
       );
     }
     output.progress.show(`${batch.status}, waiting for the end …`);
-    await sleep(Math.min(POLL_MS, leftMs), undefined, { signal: context.signal });
+    await context.sleep(Math.min(POLL_MS, leftMs));
   }
 }
 

@@ -7,6 +7,7 @@ import { readInputBytes } from '../../files/read-input.js';
 import { decimalOption, integerOption, proofTypes } from '../../options/amounts.js';
 import { parseScopes, SCOPE_OPTION } from '../../options/scopes.js';
 import { viewLocalInit } from '../../views/local.js';
+import { typedPath } from '../../wallet/keypair-source.js';
 
 const DEFAULT_PROOF_TYPES = ['PRODUCT_BUY', 'WATCH_AD'];
 /** What `local init` gives unless told otherwise. */
@@ -50,7 +51,7 @@ async function existingOwner(
 ): Promise<LocalInitInput['owner']> {
   if (file === undefined) return null;
   const { keypairPath, loadKeypair } = await import('../../wallet/load-keypair.js');
-  const { address } = await loadKeypair(context, file);
+  const { address } = await loadKeypair(context, typedPath(file, '--owner-keypair'));
   return { address, keypair: keypairPath(context, file) };
 }
 

@@ -8,6 +8,7 @@ import type { PinnedFlywheel } from '../../config/settings.js';
 import { integerOption } from '../../options/amounts.js';
 import { profileName } from '../../options/profile-name.js';
 import { viewProfile } from '../../views/profile.js';
+import { typedPath } from '../../wallet/keypair-source.js';
 
 /** Longest API key in bytes. */
 const MAX_KEY_BYTES = 4_096;
@@ -41,7 +42,7 @@ function parseChanges({ settings }: Session, invocation: Invocation): Profile {
     ...(apiKeyHeader.source === 'flag' ? { apiKeyHeader: apiKeyHeader.value } : {}),
     ...(dataDir.source === 'flag' ? { dataDir: dataDir.value } : {}),
     ...(rpcUrl === undefined ? {} : { rpcUrl }),
-    ...(keypair === undefined ? {} : { keypair }),
+    ...(keypair === undefined ? {} : { keypair: typedPath(keypair, '--keypair') }),
     ...(pinned === undefined ? {} : { pinned }),
   };
 }

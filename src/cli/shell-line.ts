@@ -1,4 +1,4 @@
-/** The command line that carries on with a request, as one can paste it into a shell. */
+/** Words as a shell reads them back, for command lines that can be pasted. */
 import { HIDDEN_CHARACTERS } from '../values/visible-text.js';
 
 const PLAIN_WORD = /^[A-Za-z0-9_@%+=:,./-]+$/;
@@ -17,9 +17,3 @@ export function shellWord(word: string): string {
 
 /** A command line that can be pasted. */
 export const shellLine = (words: readonly string[]): string => words.map(shellWord).join(' ');
-
-/** The same command with the idempotency key in it. */
-export function resumeCommand(words: readonly string[], key: string): string {
-  const given = words.some((word) => word === '--idempotency-key' || word.startsWith('--idempotency-key='));
-  return shellLine(['flywheel', ...words, ...(given ? [] : ['--idempotency-key', key])]);
-}

@@ -1,0 +1,58 @@
+/** The operation that a file of pipelines is, whichever command it is given to. */
+import type { InitBatchRequest } from '../../contract/schemas/batch.js';
+import type { Session } from '../command.js';
+import type { NamedText } from '../files/read-input.js';
+import { readPipelinesFile } from '../input/pipelines-file.js';
+import type { OperationRequest } from '../journal/journal.js';
+import { knownDecimals } from '../known-decimals.js';
+import { contentDigest, equalElements, pipelineDigests } from '../operation/elements.js';
+import { runOperation, type Work } from '../operation/run-operation.js';
+import type { HowOften } from '../options/once.js';
+
+/** Reads and checks a file against the flywheel's mint, where that is known. */
+export async function checkedPipelines(
+  session: Session,
+  text: NamedText,
+  dryRun: boolean,
+): Promise<InitBatchRequest> {
+  return readPipelinesFile(text, await knownDecimals(session, dryRun));
+}
+
+/**
+ * Runs a command over the operation of a file.
+ * @returns false when `--only-new` left nothing to do.
+ */
+export async function runBatchOperation<Result>(
+  session: Session,
+  request: InitBatchRequest,
+  { origin, again, onlyNew }: HowOften,
+  work: Work<Result>,
+): Promise<boolean> {
+  const { pipelines } = request;
+  const digests = pipelineDigests(pipelines);
+  pointOutEqual(session, request);
+  const ask = (indexes: readonly number[] | null): OperationRequest => ({
+    kind: 'batch',
+    content: contentDigest(digests),
+    origin,
+    body: () => JSON.stringify(request),
+    notes: () => ({ stages: [{ indexes }] }),
+    command: session.commandLine,
+    elements: indexes === null ? digests : digests.filter((_, index) => indexes.includes(index)),
+    again,
+  });
+  const without = (left: ReadonlySet<string>): OperationRequest | null => {
+    const indexes = digests.flatMap((digest, index) => (left.has(digest) ? [] : [index]));
+    return indexes.length === 0 ? null : ask(indexes);
+  };
+  return runOperation(session, ask(null), work, { noun: 'pipeline', onlyNew, without });
+}
+
+function pointOutEqual({ output }: Session, { pipelines }: InitBatchRequest): void {
+  const equal = equalElements(pipelines.map((pipeline) => JSON.stringify(pipeline)));
+  if (equal === undefined) return;
+  const [first, second] = equal.first;
+  output.warn(
+    `${equal.count} pipelines are equal to one before them (${second} to ${first} is the first); each is executed.`,
+  );
+}

@@ -1,0 +1,86 @@
+/**
+ * The stages of a batch as an operation: the batch of the whole file, then, each time somebody asks for the rest, one of the
+ * pipelines that had not landed by then.
+ */
+import type { Batch, ExecuteResult, InitBatchResult, Pipeline } from '../../contract/schemas/batch.js';
+import { derivedUuid } from '../../values/ids.js';
+import type { Entry, Notes } from '../journal/journal.js';
+
+/** As it is noted. */
+export interface BatchStage {
+  /** Indexes of its pipelines in the file; `null`: all of them. */
+  readonly indexes: readonly number[] | null;
+  /** The batch, once it is set up. */
+  readonly batchId?: string;
+  /** The approval that was sent, base64. */
+  readonly signedTx?: string;
+}
+
+/** How `batch run` ended. */
+export interface RunResult {
+  readonly batch: Batch;
+  readonly result: ExecuteResult;
+}
+
+export const batchStages = (notes: Notes): readonly BatchStage[] =>
+  (notes['stages'] as readonly BatchStage[] | undefined) ?? [];
+
+/** The stage that an operation is in. */
+export class CurrentStage {
+  readonly #entry: Entry;
+  readonly at: number;
+
+  constructor(entry: Entry) {
+    this.#entry = entry;
+    this.at = batchStages(entry.notes).length - 1;
+  }
+
+  get note(): BatchStage {
+    return batchStages(this.#entry.notes)[this.at] ?? { indexes: null };
+  }
+
+  /** The idempotency key of its init. */
+  get key(): string {
+    return this.at === 0 ? this.#entry.key : derivedUuid(this.#entry.key, 'rest', String(this.at));
+  }
+
+  /** The idempotency key of an execute with this approval. */
+  executeKey(signedTx: string): string {
+    return derivedUuid(this.key, 'execute', signedTx);
+  }
+
+  pipelines(all: readonly Pipeline[]): readonly Pipeline[] {
+    const { indexes } = this.note;
+    return indexes === null ? all : indexes.flatMap((index) => all.slice(index, index + 1));
+  }
+
+  /** Indexes in the file of pipelines of the stage. */
+  inFile(indexes: readonly number[]): readonly number[] {
+    const own = this.note.indexes;
+    return own === null ? indexes : indexes.flatMap((index) => own.slice(index, index + 1));
+  }
+
+  /** Adds to what is noted of it. */
+  add(more: Partial<BatchStage>): void {
+    const stages = batchStages(this.#entry.notes);
+    this.#entry.note({
+      stages: stages.map((stage, at) => (at === this.at ? { ...stage, ...more } : stage)),
+    });
+  }
+
+  get initAnswerName(): string {
+    return `${this.at}/init`;
+  }
+
+  get runAnswerName(): string {
+    return `${this.at}/run`;
+  }
+
+  get initAnswer(): InitBatchResult | undefined {
+    return this.#entry.answer(this.initAnswerName) as InitBatchResult | undefined;
+  }
+
+  get runAnswer(): RunResult | undefined {
+    return this.#entry.answer(this.runAnswerName) as RunResult | undefined;
+  }
+}

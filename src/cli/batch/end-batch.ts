@@ -1,0 +1,119 @@
+/**
+ * Ends what of a batch has not been executed. The owner's vote against it is a signature like any other: nothing is signed that
+ * is not exactly one such vote on this very batch, shown before and agreed to.
+ */
+import { addSignature } from '../../chain/approval/build-approval.js';
+import { checkVote, holdsInstruction } from '../../chain/approval/check-vote.js';
+import { type BatchDescription, readBatch } from '../../chain/approval/read-batch.js';
+import type { BatchRef } from '../../chain/squads/instructions/batch.js';
+import { VOTES, type VoteKind } from '../../chain/squads/instructions/vote.js';
+import type { Signer } from '../../chain/transaction/signer.js';
+import type { Batch, CancelBatchRequest } from '../../contract/schemas/batch.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { address } from '../../values/address.js';
+import type { Session } from '../command.js';
+import { requireConsent } from '../consent.js';
+import type { OpenedService, TrustedFlywheel } from '../context.js';
+import { callWith, noteReply } from '../send.js';
+import { viewBatchContent } from '../views/batch-content.js';
+import { decodeBase64 } from './approval-source.js';
+import { getBatch } from './initiate.js';
+import { isNotOffered } from './landed-pipelines.js';
+import { noChain, payersOf, requirePins } from './pins.js';
+
+/** How the owner votes. */
+export interface OwnerVoting {
+  /** Asked for only when the owner's vote is needed. */
+  readonly signer: () => Promise<Signer>;
+  readonly allowUnverified: boolean;
+}
+
+/** Votes of the owner that one batch can need: the proposal may have moved on since the last. */
+const MAX_VOTES = 3;
+
+/**
+ * @returns the batch, which is over.
+ * @throws `ERR_APPROVAL_REFUSED`, `ERR_DECLINED`; `ERR_NOT_FOUND` from a service that cancels no batches.
+ */
+export async function endBatch(session: Session, batchId: string, voting: OwnerVoting): Promise<Batch> {
+  const opened = await session.service();
+  let request: CancelBatchRequest = { batchId };
+  for (let votes = 0; votes <= MAX_VOTES; votes += 1) {
+    session.output.progress.show('cancelling the batch …');
+    const reply = await opened.service.cancelBatch(request, callWith(session, opened)).catch(notOffered);
+    session.output.progress.clear();
+    noteReply(session, reply);
+    const { ownerVoteNeeded, cancelTx, batch } = reply.value;
+    if (!ownerVoteNeeded && batch !== undefined) return batch;
+    const wire = decodeBase64('cancelTx', cancelTx ?? '');
+    request = { batchId, signedTx: await signVote(session, opened, batchId, wire, voting) };
+  }
+  throw new FlywheelError(
+    'ERR_RESPONSE_INVALID',
+    `The service has asked for more than ${MAX_VOTES} votes of the owner on batch ${batchId}.`,
+  );
+}
+
+function notOffered(error: unknown): never {
+  if (!isNotOffered(error)) throw error;
+  throw new FlywheelError('ERR_NOT_FOUND', 'This service does not offer to cancel a batch.', {
+    hint: "Until its members vote it down with the multisig's own tools, what is left of it can still be executed.",
+  });
+}
+
+async function signVote(
+  session: Session,
+  opened: OpenedService,
+  batchId: string,
+  wire: Uint8Array,
+  { signer: load, allowUnverified }: OwnerVoting,
+): Promise<string> {
+  const signer = await load();
+  const pinned = requirePins(opened.trusted, signer, allowUnverified);
+  const batch = await getBatch(session, batchId);
+  const multisig = address(pinned?.multisig ?? batch.multisig);
+  const batchIndex = BigInt(batch.batchIndex);
+  const description = await describe(opened, { multisig, batchIndex }, allowUnverified);
+  const kind = votesAgainst(wire, description);
+  const feePayers = pinned === null ? payersOf(wire, signer) : [address(pinned.operator), signer.address];
+  checkVote(wire, { kind, multisig, batchIndex, member: signer.address, feePayers });
+  show(session, batchId, description, pinned);
+  await requireConsent(
+    session,
+    `Sign the ${VOTES[kind].noun} of batch ${batchId} as ${signer.address}? What it has not done, it never will.`,
+    { declined: `Declined; nothing was signed, and batch ${batchId} is as it was.` },
+  );
+  return Buffer.from(addSignature(wire, signer)).toString('base64');
+}
+
+/** The batch as it is on chain; `null` where no chain can be read and that is allowed. */
+async function describe(
+  { chain }: OpenedService,
+  ref: BatchRef,
+  allowUnverified: boolean,
+): Promise<BatchDescription | null> {
+  if (chain !== null) return readBatch(chain, ref);
+  if (allowUnverified) return null;
+  throw noChain();
+}
+
+/** What has been approved is cancelled, anything else is rejected; without a chain to say which, the vote itself does. */
+function votesAgainst(wire: Uint8Array, description: BatchDescription | null): VoteKind {
+  if (description !== null) return description.proposal.status.kind === 'Approved' ? 'cancel' : 'reject';
+  return holdsInstruction(wire, VOTES.cancel.instruction) ? 'cancel' : 'reject';
+}
+
+function show(
+  session: Session,
+  batchId: string,
+  description: BatchDescription | null,
+  pinned: TrustedFlywheel | null,
+): void {
+  const { output, settings } = session;
+  if (description === null || pinned === null) {
+    output.warn(`Which batch ${batchId} is was not checked: no chain was read.`);
+    return;
+  }
+  if (settings.yes && (settings.quiet || output.mode !== 'human')) return;
+  output.show(viewBatchContent(description, pinned, output.noticeStyle).join('\n'));
+}

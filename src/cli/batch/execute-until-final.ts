@@ -1,0 +1,58 @@
+/** Executes a batch under an approval that is kept, and with another one when that has expired. */
+import type { Batch, ExecuteResult } from '../../contract/schemas/batch.js';
+import { isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Session } from '../command.js';
+import { callWith, noteReply } from '../send.js';
+import { requireChainAgrees } from './chain-agrees.js';
+
+/** The approval that an execution goes by. */
+export interface KeptApproval {
+  /** Base64; `undefined`: none yet. */
+  current(): string | undefined;
+  /** Signs one, if this command can. */
+  sign: (() => Promise<string>) | null;
+  /** Keeps one before it is sent. */
+  keep(signedTx: string): void;
+  /** The idempotency key of an execute with it. */
+  key(signedTx: string): string;
+}
+
+/** Times that an approval is signed anew because the last one has expired. */
+const MAX_APPROVALS = 3;
+
+/**
+ * @returns how it ended.
+ * @throws `ERR_OUTCOME_UNKNOWN` when the chain contradicts what the service says.
+ */
+export async function executeUntilFinal(
+  session: Session,
+  batch: Batch,
+  approval: KeptApproval,
+): Promise<ExecuteResult> {
+  const opened = await session.service();
+  let signedTx = approval.current();
+  for (let count = 1; ; count += 1) {
+    if (signedTx === undefined && approval.sign !== null) {
+      signedTx = await approval.sign();
+      approval.keep(signedTx);
+    }
+    const request = { batchId: batch.id, signedTx: signedTx ?? '' };
+    session.output.progress.show('executing the batch …');
+    try {
+      const call = callWith(session, opened, approval.key(request.signedTx));
+      const reply = await opened.service.executeBatch(request, call);
+      session.output.progress.clear();
+      noteReply(session, reply);
+      const { totalSuccessful: landed, total } = reply.value.result;
+      await requireChainAgrees(opened, batch, { landed, total });
+      return reply.value.result;
+    } catch (error) {
+      session.output.progress.clear();
+      if (!isFlywheelError(error, 'ERR_APPROVAL_EXPIRED')) throw error;
+      const total = batch.initResult?.total ?? 0;
+      await requireChainAgrees(opened, batch, { landed: 0, total });
+      if (approval.sign === null || count >= MAX_APPROVALS) throw error;
+      signedTx = undefined;
+    }
+  }
+}

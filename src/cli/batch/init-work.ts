@@ -1,0 +1,72 @@
+/** `batch init` as the beginning of a batch's operation. */
+import type { InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Session } from '../command.js';
+import type { Entry } from '../journal/journal.js';
+import { placeFlags } from '../operation/resume-line.js';
+import type { Performed, Work } from '../operation/run-operation.js';
+import { shellLine } from '../shell-line.js';
+import { viewInitBatch } from '../views/batch.js';
+import { writeApproval } from './approval-file.js';
+import { CurrentStage } from './batch-stages.js';
+import { initiate, isVoid, withFreshApproval } from './initiate.js';
+import { beginRest } from './rest.js';
+
+/** How init was asked for. */
+export interface InitOptions {
+  readonly rest: boolean;
+  /** Absolute path of the approval file; `null`: among those of the flywheel. */
+  readonly out: string | null;
+}
+
+export class InitWork implements Work<InitBatchResult> {
+  readonly #session: Session;
+  readonly #request: InitBatchRequest;
+  readonly #options: InitOptions;
+
+  constructor(session: Session, request: InitBatchRequest, options: InitOptions) {
+    this.#session = session;
+    this.#request = request;
+    this.#options = options;
+  }
+
+  async perform(entry: Entry): Promise<Performed<InitBatchResult>> {
+    const session = this.#session;
+    if (this.#options.rest) await beginRest(session, entry, this.#request, refuseOpenRest);
+    const initiated = await initiate(session, entry, this.#request);
+    if (!initiated.isNew && (await isVoid(session, initiated.batch))) return 'void';
+    const { batch } = initiated;
+    if (batch.status !== 'FINALIZED')
+      session.output.tell(`Batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}.`);
+    const result = await withFreshApproval(session, initiated);
+    // What `batch run` has begun to execute is not waiting, whoever asks for its approval.
+    if (entry.state !== 'open' || new CurrentStage(entry).note.signedTx !== undefined) return { result };
+    return { result, verdict: { state: 'waiting', landed: [] } };
+  }
+
+  present(result: InitBatchResult): undefined {
+    const { output, settings } = this.#session;
+    const path = writeApproval(settings, result, this.#options.out);
+    output.tell(`The approval file is ${path}.`);
+    const next = ['flywheel', 'batch', 'approve', result.batch.id, ...placeFlags(settings)];
+    output.result(result, (style) => [
+      ...viewInitBatch(result, style),
+      `Next: ${shellLine(next)} --keypair FILE`,
+    ]);
+  }
+
+  summary({ batch }: InitBatchResult): string {
+    return `Batch ${batch.id} is set up and waits for the owner's approval.`;
+  }
+}
+
+/** A batch that failed stays executable until it is cancelled, and that may need the owner's vote, which init does not have. */
+function refuseOpenRest(batchId: string): Promise<void> {
+  throw new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `What is left of batch ${batchId} could still be executed by a member. Nothing was sent.`,
+    {
+      hint: `End it first: flywheel batch cancel ${batchId} --keypair FILE. \`batch run --rest\` does both.`,
+    },
+  );
+}

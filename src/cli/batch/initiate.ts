@@ -1,0 +1,69 @@
+/** The first step of a batch as an operation: it is set up once, and what was set up is found again. */
+import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
+import type { Session } from '../command.js';
+import type { Entry } from '../journal/journal.js';
+import { REPLAYED } from '../operation/run-operation.js';
+import { callWith, noteReply } from '../send.js';
+import { CurrentStage } from './batch-stages.js';
+import { isNotOffered, landedPipelines } from './landed-pipelines.js';
+
+/** A batch that is set up. */
+export interface Initiated {
+  readonly answer: InitBatchResult;
+  /** As it is now. */
+  readonly batch: Batch;
+  /** It was set up by this very call. */
+  readonly isNew: boolean;
+}
+
+/** A batch by its id. */
+export async function getBatch(session: Session, batchId: string): Promise<Batch> {
+  const opened = await session.service();
+  return (await opened.service.getBatch({ batchId }, callWith(session, opened))).value;
+}
+
+export const isFinal = ({ status }: Pick<Batch, 'status'>): boolean =>
+  status === 'EXECUTED' || status === 'FAILED';
+
+/** The batch of the stage that an operation is in: set up now, or found as it stands. */
+export async function initiate(
+  session: Session,
+  entry: Entry,
+  request: InitBatchRequest,
+): Promise<Initiated> {
+  const stage = new CurrentStage(entry);
+  const stored = stage.initAnswer;
+  if (stored !== undefined)
+    return { answer: stored, batch: await getBatch(session, stored.batch.id), isNew: false };
+  const pipelines = [...stage.pipelines(request.pipelines)];
+  session.output.progress.show(`setting up a batch of ${pipelines.length} pipelines …`);
+  const opened = await session.service();
+  const reply = await opened.service.initBatch({ pipelines }, callWith(session, opened, stage.key));
+  session.output.progress.clear();
+  noteReply(session, reply);
+  const answer = reply.value;
+  entry.keep(stage.initAnswerName, answer);
+  stage.add({ batchId: answer.batch.id });
+  if (!reply.meta.replayed) return { answer, batch: answer.batch, isNew: true };
+  if (entry.isNew) session.output.tell(REPLAYED);
+  return { answer, batch: await getBatch(session, answer.batch.id), isNew: false };
+}
+
+/** The answer of init with an approval that has not expired; as it was, where the service does not give out another. */
+export async function withFreshApproval(
+  session: Session,
+  { answer, batch, isNew }: Initiated,
+): Promise<InitBatchResult> {
+  if (isNew || batch.status !== 'FINALIZED') return answer;
+  const opened = await session.service();
+  try {
+    return (await opened.service.issueApproval({ batchId: batch.id }, callWith(session, opened))).value;
+  } catch (error) {
+    if (isNotOffered(error)) return answer;
+    throw error;
+  }
+}
+
+/** Was the batch ended before anything of it landed? */
+export const isVoid = async (session: Session, batch: Batch): Promise<boolean> =>
+  batch.dateCancelled !== undefined && (await landedPipelines(session, batch)).length === 0;

@@ -1,0 +1,46 @@
+/** The next stage of a batch's operation: a batch of the pipelines that have not landed. */
+import type { InitBatchRequest } from '../../contract/schemas/batch.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Session } from '../command.js';
+import type { Entry } from '../journal/journal.js';
+import { pipelineDigests } from '../operation/elements.js';
+import { batchStages, CurrentStage } from './batch-stages.js';
+import { getBatch } from './initiate.js';
+import { landedPipelines } from './landed-pipelines.js';
+
+/**
+ * Begins the stage, if the last one has failed; one that is under way already is carried on.
+ * @param end - makes sure that nothing of a batch can land any more.
+ */
+export async function beginRest(
+  session: Session,
+  entry: Entry,
+  { pipelines }: InitBatchRequest,
+  end: (batchId: string) => Promise<void>,
+): Promise<void> {
+  if (entry.isNew) {
+    throw new FlywheelError('ERR_INPUT_INVALID', 'Nothing of this file was done yet, so there is no rest.', {
+      hint: 'Leave out --rest.',
+    });
+  }
+  if (entry.state !== 'partial') return;
+  const stage = new CurrentStage(entry);
+  const batchId = stage.note.batchId ?? '';
+  const before = await getBatch(session, batchId);
+  if (before.dateCancelled === undefined) await end(batchId);
+  const landed = new Set(await landedPipelines(session, await getBatch(session, batchId)));
+  const own = stage.pipelines(pipelines).map((_, index) => index);
+  const digests = pipelineDigests(pipelines);
+  const left = stage.inFile(own.filter((index) => !landed.has(index)));
+  const elements = left.flatMap((index) => digests.slice(index, index + 1));
+  if (left.length === 0) {
+    entry.settle({ state: 'done', landed: digests });
+    return;
+  }
+  if (!entry.reopen(elements)) {
+    throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
+      hint: 'Run the command again.',
+    });
+  }
+  entry.note({ stages: [...batchStages(entry.notes), { indexes: left }] });
+}

@@ -1,0 +1,176 @@
+/**
+ * `batch run` as one operation: set up, check, approve, execute, report. Wherever it was left, the batch itself says what is
+ * next; a second one is never made of the same file.
+ */
+import type { Signer } from '../../chain/transaction/signer.js';
+import type { Batch, ExecuteResult, InitBatchRequest } from '../../contract/schemas/batch.js';
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Session } from '../command.js';
+import { toSourcePipelines } from '../input/pipelines-plan.js';
+import type { Entry, Verdict } from '../journal/journal.js';
+import { pipelineDigests } from '../operation/elements.js';
+import { placeFlags, resumeLine } from '../operation/resume-line.js';
+import type { Performed, Work } from '../operation/run-operation.js';
+import { shellLine } from '../shell-line.js';
+import { viewBatch } from '../views/batch.js';
+import type { KeypairSource } from '../wallet/keypair-source.js';
+import { loadKeypair } from '../wallet/load-keypair.js';
+import { batchName, decodeBase64 } from './approval-source.js';
+import { approveBatch } from './approve-batch.js';
+import { batchFailure } from './batch-failure.js';
+import { CurrentStage, type RunResult } from './batch-stages.js';
+import { endBatch } from './end-batch.js';
+import { executeUntilFinal } from './execute-until-final.js';
+import { getBatch, type Initiated, initiate, isFinal, isVoid, withFreshApproval } from './initiate.js';
+import { landedPipelines } from './landed-pipelines.js';
+import { requireApprovable } from './preflight.js';
+import { beginRest } from './rest.js';
+import { writeRest } from './rest-file.js';
+
+/** What carrying on needs beside the pipelines. */
+export interface RunOptions {
+  readonly rest: boolean;
+  readonly keypair: KeypairSource;
+  readonly allowUnverified: boolean;
+  /** Absolute path of the file for the pipelines that did not land; `null`: not asked for. */
+  readonly failedOut: string | null;
+}
+
+/** How a run ended, and what of its file has not landed. */
+interface Ran extends RunResult {
+  readonly left: readonly number[];
+}
+
+export class RunWork implements Work<Ran> {
+  readonly #session: Session;
+  readonly #request: InitBatchRequest;
+  readonly #options: RunOptions;
+
+  constructor(session: Session, request: InitBatchRequest, options: RunOptions) {
+    this.#session = session;
+    this.#request = request;
+    this.#options = options;
+  }
+
+  async perform(entry: Entry): Promise<Performed<Ran>> {
+    const { rest } = this.#options;
+    const stored = new CurrentStage(entry).runAnswer as Ran | undefined;
+    if (stored !== undefined && !(rest && entry.state === 'partial')) return { result: stored };
+    const signer = await this.#signer();
+    this.#noteOptions(entry);
+    if (rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id, signer));
+    const initiated = await initiate(this.#session, entry, this.#request);
+    const { batch } = initiated;
+    if (!initiated.isNew && (await isVoid(this.#session, batch))) return 'void';
+    if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));
+    if (entry.state === 'open' && new CurrentStage(entry).note.signedTx === undefined)
+      entry.settle({ state: 'waiting', landed: [] });
+    this.#session.output.notice(`Batch ${batch.id} is set up; checking what it will do.`);
+    const result = await this.#execute(entry, initiated, signer);
+    return this.#conclude(entry, await getBatch(this.#session, batch.id), result);
+  }
+
+  present({ batch, result, left }: Ran): FlywheelError | undefined {
+    const { failedOut } = this.#options;
+    if (failedOut !== null) writeRest(failedOut, this.#request.pipelines, left);
+    this.#session.output.result({ batch, result }, (style) => viewBatch(batch, style));
+    return batchFailure(batch, result);
+  }
+
+  summary({ batch, result }: Ran): string {
+    return `Batch ${batch.id} is ${batch.status}: ${result.totalSuccessful} of ${result.total} transactions were executed.`;
+  }
+
+  /** The owner, with all that approving will need: before anything is set up that could not be approved. */
+  async #signer(): Promise<Signer> {
+    const signer = await loadKeypair(this.#session.context, this.#options.keypair);
+    const opened = await this.#session.service();
+    await requireApprovable(opened, signer, this.#options.allowUnverified);
+    return signer;
+  }
+
+  /** For carrying on without the command line; a keypair itself is never written down. */
+  #noteOptions(entry: Entry): void {
+    const { keypair, allowUnverified, failedOut } = this.#options;
+    const path = typeof keypair === 'string' ? keypair : null;
+    entry.note({ run: { keypair: path, allowUnverified, failedOut } });
+  }
+
+  async #end(batchId: string, signer: Signer): Promise<void> {
+    const { allowUnverified } = this.#options;
+    await endBatch(this.#session, batchId, { signer: async () => signer, allowUnverified });
+  }
+
+  async #execute(entry: Entry, initiated: Initiated, signer: Signer): Promise<ExecuteResult> {
+    const stage = new CurrentStage(entry);
+    return executeUntilFinal(this.#session, initiated.batch, {
+      current: () => stage.note.signedTx,
+      sign: () => this.#sign(entry, initiated, signer),
+      keep: (signedTx) => {
+        if (entry.state === 'waiting') entry.reopen([]);
+        stage.add({ signedTx });
+      },
+      key: (signedTx) => stage.executeKey(signedTx),
+    });
+  }
+
+  /** Checks, asks and signs. What remains when it comes to nothing is a batch that waits, and that is said. */
+  async #sign(entry: Entry, initiated: Initiated, signer: Signer): Promise<string> {
+    const answer = await withFreshApproval(this.#session, initiated);
+    const pipelines = new CurrentStage(entry).pipelines(this.#request.pipelines);
+    try {
+      const { signedTx } = await approveBatch(this.#session, {
+        approval: {
+          wire: decodeBase64('proposalApproveTx', answer.proposalApproveTx),
+          batch: batchName(answer.batch),
+        },
+        signer,
+        // The file itself is what is expected: what stands on chain must equal it.
+        expectation: { pipelines: toSourcePipelines(pipelines) },
+        allowUnverified: this.#options.allowUnverified,
+        mayBeApproved: true,
+      });
+      return signedTx;
+    } catch (error) {
+      throw isFlywheelError(error) && entry.state === 'waiting'
+        ? this.#stillWaiting(entry, answer.batch.id, error)
+        : error;
+    }
+  }
+
+  #stillWaiting(entry: Entry, batchId: string, error: FlywheelError): FlywheelError {
+    const { settings } = this.#session;
+    const { keypair } = this.#options;
+    const wallet = typeof keypair === 'string' ? ['--keypair', keypair] : [];
+    const cancel = ['flywheel', 'batch', 'cancel', batchId, ...wallet, ...placeFlags(settings)];
+    return new FlywheelError(
+      error.code,
+      `${error.message} Batch ${batchId} stays set up and waits for an approval.`,
+      {
+        ...error.options,
+        hint: `To go on: ${resumeLine(this.#session, entry)} To end it: ${shellLine(cancel)}`,
+        cause: error,
+      },
+    );
+  }
+
+  async #conclude(entry: Entry, batch: Batch, result: ExecuteResult): Promise<Performed<Ran>> {
+    const stage = new CurrentStage(entry);
+    const digests = pipelineDigests(this.#request.pipelines);
+    const landed = new Set(stage.inFile(await landedPipelines(this.#session, batch)));
+    const own = stage.inFile(this.#request.pipelines.map((_, index) => index));
+    const left = own.filter((index) => !landed.has(index));
+    const ran: Ran = { batch, result, left };
+    const verdict: Verdict = {
+      state: left.length === 0 ? 'done' : 'partial',
+      landed: digests.filter((_, index) => landed.has(index)),
+      answers: { [stage.runAnswerName]: ran },
+    };
+    return { result: ran, verdict };
+  }
+}
+
+function requireResult({ id, executeResult }: Batch): ExecuteResult {
+  invariant(executeResult !== undefined, `The final batch ${id} has a result.`);
+  return executeResult;
+}

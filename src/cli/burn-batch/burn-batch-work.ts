@@ -1,0 +1,227 @@
+/**
+ * A burn-batch as an operation: its requests go out one after the other, the outcome of each element is stored as it is known,
+ * and an element that has landed is never sent again.
+ */
+import { attributeOutcomes } from '../../contract/burn-outcomes.js';
+import type { ElementOutcome } from '../../contract/call.js';
+import type { BurnError, BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { fingerprint } from '../../values/digest.js';
+import type { Session } from '../command.js';
+import { writeFileAtomic } from '../files/write-file.js';
+import type { Entry, Verdict } from '../journal/journal.js';
+import { confirmRemote } from '../operation/confirm-remote.js';
+import { burnDigests, equalElements } from '../operation/elements.js';
+import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
+import { callWith, noteReply } from '../send.js';
+import { viewBurnBatch } from '../views/burn-batch.js';
+import { BurnBatchProgress } from './progress.js';
+import { type Part, partsOf, pick, type StageNote, stageOf, stagesOf, storedOutcomes } from './stages.js';
+import { sumAmounts } from './totals.js';
+
+/** What carrying on needs. */
+export interface BurnBatchBody {
+  readonly burns: readonly BurnRequest[];
+  /** Absolute path; `null`: not asked for. */
+  readonly failedOut: string | null;
+}
+
+type Failure = ElementOutcome & { readonly status: 'error' };
+
+/** What is printed at the end: of the stage that was asked for, or of all of them together. */
+interface Told {
+  readonly elements: number;
+  readonly success: readonly BurnResult[];
+  readonly failures: readonly Failure[];
+}
+
+/** The work of a burn-batch. @param rest - begin a stage with what has not landed. */
+export class BurnBatchWork implements Work<Told> {
+  readonly #session: Session;
+  readonly #body: BurnBatchBody;
+  readonly #rest: boolean;
+  /** The latest outcome of each element. */
+  readonly #outcomes = new Map<number, ElementOutcome>();
+  readonly #success: BurnResult[] = [];
+  readonly #failures: Failure[] = [];
+  #told = 0;
+
+  constructor(session: Session, body: BurnBatchBody, rest: boolean) {
+    this.#session = session;
+    this.#body = body;
+    this.#rest = rest;
+  }
+
+  async perform(entry: Entry): Promise<Performed<Told>> {
+    if (this.#rest) this.#beginRest(entry);
+    if (entry.isNew) await this.#confirm(entry);
+    const stages = stagesOf(entry.notes);
+    const printed = this.#rest ? stages.length - 1 : 0;
+    // What is printed as it lands cannot be printed better afterwards; of several stages only the sum is of use.
+    const streams = printed === stages.length - 1;
+    const parts = stages.flatMap((stage, at) => partsOf(entry, at, stage).map((part) => ({ at, part })));
+    const progress = new BurnBatchProgress(this.#session, parts);
+    for (const { at, part } of parts) {
+      const isPrinted = streams && at === printed;
+      const hear = (outcome: ElementOutcome): void => {
+        this.#outcomes.set(outcome.index, outcome);
+        progress.count(outcome);
+        if (isPrinted) this.#tell(outcome);
+      };
+      await this.#bring(entry, part, hear).catch((error: unknown) => {
+        progress.stop();
+        throw error;
+      });
+      await this.#session.context.io.stdout.drained();
+    }
+    if (!streams) for (const outcome of this.#inOrder()) this.#tell(outcome);
+    const result = { elements: this.#told, success: this.#success, failures: this.#failures };
+    return entry.state === 'open' ? { result, verdict: this.#verdict() } : { result };
+  }
+
+  present({ elements, success, failures }: Told): FlywheelError | undefined {
+    const { output } = this.#session;
+    const { burns, failedOut } = this.#body;
+    const sorted = [...failures].sort((left, right) => left.index - right.index);
+    if (failedOut !== null)
+      writeFailed(
+        failedOut,
+        pick(
+          burns,
+          sorted.map(({ index }) => index),
+        ),
+      );
+    if (output.mode !== 'ndjson') {
+      const result: { success: readonly BurnResult[]; errors: readonly BurnError[] } = {
+        success,
+        errors: sorted.map(withoutIndex),
+      };
+      output.result(result, (style) => viewBurnBatch({ elements, failures: sorted }, style));
+    }
+    return sorted.length === 0 ? undefined : partial(sorted.length, elements, failedOut);
+  }
+
+  summary({ elements, failures }: Told): string {
+    return `Burned ${elements - failures.length} of ${elements} elements.`;
+  }
+
+  /** Begins a stage with all that has failed so far; one that is under way already is carried on. */
+  #beginRest(entry: Entry): void {
+    if (entry.isNew) {
+      throw new FlywheelError(
+        'ERR_INPUT_INVALID',
+        'Nothing of this file was done yet, so there is no rest.',
+        {
+          hint: 'Leave out --rest.',
+        },
+      );
+    }
+    if (entry.state !== 'partial') return;
+    const stages = stagesOf(entry.notes);
+    const failed = new Set<number>();
+    for (const [at, stage] of stages.entries()) {
+      for (const { index, status } of allStored(entry, at, stage))
+        status === 'error' ? failed.add(index) : failed.delete(index);
+    }
+    const indexes = [...failed].sort((left, right) => left - right);
+    const digests = burnDigests(this.#body.burns);
+    if (!entry.reopen(pick(digests, indexes))) {
+      throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
+        hint: 'Run the command again.',
+      });
+    }
+    entry.note({ stages: [...stages, stageOf(this.#body.burns, indexes)] });
+  }
+
+  /** Points out what a person should know before anything is sent, and asks where that is due. */
+  async #confirm(entry: Entry): Promise<void> {
+    const equal = equalElements(this.#body.burns.map((burn) => fingerprint({ ...burn })));
+    if (equal !== undefined) {
+      const [first, second] = equal.first;
+      this.#session.output.warn(
+        `${equal.count} elements are equal to one before them (${second} to ${first} is the first); each is burned.`,
+      );
+    }
+    const opened = await this.#session.service();
+    if (opened.kind === 'embedded') return;
+    const [stage] = stagesOf(entry.notes);
+    const burns = stage?.indexes == null ? this.#body.burns : pick(this.#body.burns, stage.indexes);
+    const total = sumAmounts(burns.map(({ burnAmount }) => burnAmount));
+    await confirmRemote(this.#session, opened, `Burn ${total} tokens in ${burns.length} burns`);
+  }
+
+  /** The outcomes of one request: those that are stored, else those that it is answered with. */
+  async #bring(entry: Entry, part: Part, tell: (outcome: ElementOutcome) => void): Promise<void> {
+    const stored = storedOutcomes(entry, part);
+    if (stored !== undefined) return stored.forEach(tell);
+    const { context } = this.#session;
+    if (context.signal.aborted)
+      throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted between two requests.');
+    const opened = await this.#session.service();
+    const burns = pick(this.#body.burns, part.indexes);
+    const outcomes: ElementOutcome[] = [];
+    const hear = (outcome: ElementOutcome): void => {
+      if (outcomes[outcome.index] !== undefined) return;
+      const own = { ...outcome, index: part.indexes[outcome.index] ?? outcome.index };
+      outcomes[outcome.index] = own;
+      tell(own);
+    };
+    const reply = await opened.service.burnBatch([...burns], callWith(this.#session, opened, part.key, hear));
+    noteReply(this.#session, reply);
+    if (entry.isNew && reply.meta.replayed) this.#session.output.tell(REPLAYED);
+    const heard = (): number => outcomes.filter((outcome) => outcome !== undefined).length;
+    if (heard() < burns.length) attributeOutcomes(burns, reply.value).outcomes.forEach(hear);
+    if (heard() < burns.length) {
+      throw new FlywheelError(
+        'ERR_RESPONSE_INVALID',
+        'The service did not answer for every element of the request.',
+      );
+    }
+    entry.keep(part.name, outcomes);
+  }
+
+  #tell(outcome: ElementOutcome): void {
+    this.#told += 1;
+    const { output } = this.#session;
+    if (output.mode === 'ndjson') output.jsonLine(outcome);
+    if (outcome.status === 'error') this.#failures.push(outcome);
+    else if (output.mode === 'json') this.#success.push(withoutIndex(outcome));
+  }
+
+  #inOrder(): readonly ElementOutcome[] {
+    return [...this.#outcomes.values()].sort((left, right) => left.index - right.index);
+  }
+
+  #verdict(): Verdict {
+    const outcomes = [...this.#outcomes.values()];
+    const digests = burnDigests(this.#body.burns);
+    const landed = outcomes.filter(({ status }) => status === 'success').map(({ index }) => index);
+    return { state: landed.length === outcomes.length ? 'done' : 'partial', landed: pick(digests, landed) };
+  }
+}
+
+const allStored = (entry: Entry, at: number, stage: StageNote): readonly ElementOutcome[] =>
+  partsOf(entry, at, stage).flatMap((part) => storedOutcomes(entry, part) ?? []);
+
+function withoutIndex<Outcome extends ElementOutcome>(outcome: Outcome): Omit<Outcome, 'index' | 'status'> {
+  const { index: _index, status: _status, ...rest } = outcome;
+  return rest;
+}
+
+/** Failed elements in the form of the file's name: a JSON array, or one object a line. */
+function writeFailed(file: string, burns: readonly BurnRequest[]): void {
+  const lines = burns.map((burn) => JSON.stringify(burn));
+  const isLines = /\.(ndjson|jsonl)$/i.test(file);
+  writeFileAtomic(file, isLines ? lines.map((line) => `${line}\n`).join('') : `[${lines.join(',\n')}]\n`, {
+    mode: 0o600,
+  });
+}
+
+function partial(failed: number, total: number, failedOut: string | null): FlywheelError {
+  return new FlywheelError('ERR_PARTIAL', `${failed} of ${total} elements failed.`, {
+    hint:
+      failedOut === null
+        ? 'The same command with --rest sends these once more; --failed-out FILE writes them to correct.'
+        : `${failedOut} holds the failed elements: correct what is wrong and send that. Or send them as they are: --rest.`,
+  });
+}

@@ -1,0 +1,49 @@
+/** One burn as an operation. */
+import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
+import type { Sha256 } from '../../values/digest.js';
+import type { Session } from '../command.js';
+import type { Entry } from '../journal/journal.js';
+import { confirmRemote } from '../operation/confirm-remote.js';
+import { burnDigests } from '../operation/elements.js';
+import { REPLAYED, type Work } from '../operation/run-operation.js';
+import { callWith, noteReply } from '../send.js';
+import { viewBurn } from '../views/burn.js';
+
+/** What carrying on needs. */
+export interface BurnBody {
+  readonly request: BurnRequest;
+  /** The same burn is to be done once, whenever it is asked for. */
+  readonly once: boolean;
+}
+
+const ANSWER = 'burn';
+
+/** What the operation is made of, for others to leave alone. */
+export const burnElements = ({ request, once }: BurnBody): readonly Sha256[] =>
+  once ? burnDigests([request]) : [];
+
+/** The work of a burn. */
+export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => ({
+  perform: async (entry) => {
+    const stored = entry.answer(ANSWER) as BurnResult | undefined;
+    if (stored !== undefined) return { result: stored };
+    const result = await send(session, entry, body.request);
+    const verdict = { state: 'done', landed: burnElements(body), answers: { [ANSWER]: result } } as const;
+    return { result, verdict };
+  },
+  present: (result) => {
+    session.output.result(result, (style) => viewBurn(result, style));
+    return undefined;
+  },
+  summary: ({ txHash, dateBurned }) => `Burned on ${dateBurned} in transaction ${txHash}.`,
+});
+
+async function send(session: Session, entry: Entry, request: BurnRequest): Promise<BurnResult> {
+  const opened = await session.service();
+  const amount = String(request.burnAmount);
+  if (entry.isNew) await confirmRemote(session, opened, `Burn ${amount} tokens for ${request.type}`);
+  const reply = await opened.service.burn(request, callWith(session, opened, entry.key));
+  noteReply(session, reply);
+  if (entry.isNew && reply.meta.replayed) session.output.tell(REPLAYED);
+  return reply.value;
+}

@@ -1,0 +1,38 @@
+/** `flywheel batch show`: one batch with its pipelines and what each did. */
+import { MAX_PAGE_ITEMS, type PipelineState } from '../../../contract/schemas/batch.js';
+import type { CommandSpec, Invocation, Session } from '../../command.js';
+import { batchIdArgument } from '../../options/batch-id.js';
+import { callWith } from '../../send.js';
+import { viewBatch, viewPipelines } from '../../views/batch.js';
+
+async function run(session: Session, invocation: Invocation): Promise<undefined> {
+  const batchId = batchIdArgument(invocation, 0);
+  const opened = await session.service();
+  const { value: batch } = await opened.service.getBatch({ batchId }, callWith(session, opened));
+  const pipelines: PipelineState[] = [];
+  for (let cursor: string | undefined, more = true; more; ) {
+    const { value } = await opened.service.batchPipelines(
+      { batchId, limit: MAX_PAGE_ITEMS, ...(cursor === undefined ? {} : { cursor }) },
+      callWith(session, opened),
+    );
+    pipelines.push(...value.items);
+    cursor = value.nextCursor ?? undefined;
+    more = cursor !== undefined;
+  }
+  session.output.result({ ...batch, pipelines }, (style) => [
+    ...viewBatch(batch, style),
+    ...viewPipelines(pipelines, style),
+  ]);
+  return undefined;
+}
+
+export const command: CommandSpec = {
+  arguments: [{ syntax: '<batchId>', description: 'id of the batch (UUID), of any age' }],
+  output: [
+    '{ "id", "status", …, "pipelines": [ { "index", "type", "payload", "actions", "proofHash",',
+    '  "state": "WAITING"|"EXECUTED"|"FAILED"|"NOT_EXECUTED", "txHash"?, "dateExecuted"?, "message"? } ] }',
+  ],
+  errors: ['ERR_BATCH_NOT_FOUND', 'ERR_NOT_FOUND'],
+  examples: ['flywheel batch show 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'],
+  run,
+};

@@ -1,0 +1,114 @@
+/** `flywheel pending`: operations whose outcome is not known, or has not been told. */
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { CommandSpec, Invocation, Session } from '../command.js';
+import { requireConsent } from '../consent.js';
+import type { Entry, Journal, OperationSummary } from '../journal/journal.js';
+import { KEYPAIR_OPTION } from '../options/keypair.js';
+import { shellLine } from '../shell-line.js';
+import { type PendingRow, viewPending } from '../views/pending.js';
+
+/** What is told of one; its key is what a support request would need. */
+function describe(operation: OperationSummary, resume: string): PendingRow {
+  const { id, kind, key, state, dateBegun, dateChanged, busy, command } = operation;
+  return {
+    id,
+    operation: kind,
+    outcome: state === 'open' ? 'unknown' : 'not printed yet',
+    running: busy,
+    command: shellLine(['flywheel', ...command]),
+    idempotencyKey: key,
+    dateBegun,
+    dateChanged,
+    resume,
+  };
+}
+
+async function list(session: Session, journal: Journal): Promise<undefined> {
+  const { resumeLine } = await import('../operation/resume-line.js');
+  const rows = journal.pending().map((operation) => describe(operation, resumeLine(session, operation)));
+  session.output.result(rows, (style) => viewPending(rows, style));
+}
+
+/** Carries on with one, or with each; the first error of several is thrown when all have been tried. */
+async function resume(session: Session, journal: Journal, invocation: Invocation): Promise<undefined> {
+  const [{ resumeOperation }, { takeOperation }] = await Promise.all([
+    import('../operation/resume.js'),
+    import('../operation/run-operation.js'),
+  ]);
+  const id = invocation.argument(1);
+  const ids = id === undefined ? journal.pending().map((operation) => operation.id) : [id];
+  const keypair = invocation.option('keypair');
+  let failure: unknown;
+  for (const one of ids) {
+    try {
+      const entry = await takeOperation(session, journal, one);
+      await resumeOperation(session, entry, keypair);
+    } catch (error) {
+      if (ids.length === 1) throw error;
+      failure ??= error;
+      session.output.warn(`${one}: ${error instanceof FlywheelError ? error.message : 'internal error.'}`);
+    }
+  }
+  if (failure !== undefined) throw failure;
+  if (ids.length === 0) session.output.tell('Nothing is pending.');
+  return undefined;
+}
+
+async function forget(session: Session, journal: Journal, invocation: Invocation): Promise<undefined> {
+  const id = invocation.requiredArgument(1);
+  const found = journal.pending().find((operation) => operation.id === id);
+  if (found === undefined) {
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `No operation ${JSON.stringify(id.slice(0, 40))} is pending.`,
+      {
+        hint: '`flywheel pending` lists those there are.',
+      },
+    );
+  }
+  const line = shellLine(['flywheel', ...found.command]);
+  await requireConsent(
+    session,
+    `Forget \`${line}\`, begun ${found.dateBegun}? It may have happened: asking for it anew may do it twice.`,
+    { declined: 'Declined; nothing was forgotten.' },
+  );
+  const { takeOperation } = await import('../operation/run-operation.js');
+  const entry: Entry = await takeOperation(session, journal, id);
+  entry.remove();
+  session.output.result({ id, forgotten: true }, (style) => [style.good(`Forgot ${id}.`)]);
+  return undefined;
+}
+
+async function run(session: Session, invocation: Invocation): Promise<undefined> {
+  const action = invocation.argument(0) ?? 'list';
+  const journal = await (await session.service()).journal();
+  if (action === 'resume') return resume(session, journal, invocation);
+  if (action === 'forget') return forget(session, journal, invocation);
+  if (invocation.argument(1) !== undefined)
+    throw new FlywheelError('ERR_USAGE', '`flywheel pending list` takes no id.');
+  return list(session, journal);
+}
+
+export const command: CommandSpec = {
+  arguments: [
+    {
+      syntax: '[action]',
+      description: 'what to do (default: list)',
+      choices: ['list', 'resume', 'forget'],
+    },
+    { syntax: '[id]', description: 'which operation; resume takes all without it' },
+  ],
+  options: [KEYPAIR_OPTION],
+  details: [
+    'An operation is pending from before its first request until its outcome is known and printed.',
+    'Resuming does nothing twice: it learns what came of it, and does what is left.',
+  ],
+  output: [
+    '[ { "id", "operation", "outcome": "unknown"|"not printed yet", "running", "command", "idempotencyKey",',
+    '    "dateBegun", "dateChanged", "resume": command } ]',
+    'resume: what the command itself prints; forget: { "id", "forgotten": true }',
+  ],
+  errors: ['ERR_INPUT_INVALID', 'ERR_DECLINED', 'ERR_OUTCOME_UNKNOWN', 'ERR_PARTIAL', 'ERR_BATCH_FAILED'],
+  examples: ['flywheel pending', 'flywheel pending resume', 'flywheel pending forget 5f0c3c39'],
+  run,
+};

@@ -1,0 +1,149 @@
+/**
+ * The operations of a user, each from before its first request until its outcome has been told: what is asked for, under which
+ * key, how far it is, and what came of it. What was promised once is looked up here before anything is sent.
+ */
+import type { Sha256 } from '../../values/digest.js';
+
+/** What an operation does; `batch` is one batch from its init to its end, whichever commands take it there. */
+export type OperationKind = 'burn' | 'burn-batch' | 'batch' | 'execute' | 'cancel';
+
+/**
+ * How far an operation is.
+ * - `open`: begun, and its outcome is not known.
+ * - `waiting`: a batch is set up and waits for its owner.
+ * - `done`, `partial`, `failed`: all, a part or nothing of it landed, and no more will under its keys.
+ * - `void`: ended before anything landed, on purpose; the same content may be done as if for the first time.
+ */
+export type OperationState = 'open' | 'waiting' | 'done' | 'partial' | 'failed' | 'void';
+
+/** Has it its verdict? */
+export const isOver = (state: OperationState): boolean => state !== 'open' && state !== 'waiting';
+
+/** Where operations go. Neither API keys nor pins are part of it, so that changing them changes nothing. */
+export interface Target {
+  /** `embedded:` and the flywheel's id, or the address of an API. */
+  readonly place: string;
+  /** The profile; empty where none was named. */
+  readonly profile: string;
+}
+
+/** Tells processes apart. */
+export interface Processes {
+  /** A name of this process that no other bears, then or later. */
+  self(): string;
+  isRunning(name: string): boolean;
+}
+
+/** Where the key of an operation comes from. */
+export type KeyOrigin =
+  /** From what is asked for: the same content is the same operation. */
+  | { readonly from: 'content' }
+  /** Made now: each call is an operation of its own, unless an earlier one of the same content has not been told. */
+  | { readonly from: 'chance' }
+  /** From the user. */
+  | { readonly from: 'user'; readonly key: string };
+
+export interface OperationRequest {
+  readonly kind: OperationKind;
+  /** Tells one content from another. */
+  readonly content: Sha256;
+  readonly origin: KeyOrigin;
+  /** All that carrying on needs beside the key, as JSON text; it may be large and is let go of at the end. */
+  readonly body: () => string;
+  /** What is noted from the beginning. */
+  readonly notes: () => Notes;
+  /** The words of the command, to show to people. */
+  readonly command: readonly string[];
+  /** What it is made of; while it is open, and once they have landed, no other operation takes them by mistake. */
+  readonly elements: readonly Sha256[];
+  /** Do once more what is over and done, and elements that have landed. */
+  readonly again: boolean;
+}
+
+/** What an operation notes on its way; small. */
+export type Notes = Readonly<Record<string, unknown>>;
+
+/** How an operation ended, which of its elements have landed by it, and answers that are stored along with that. */
+export interface Verdict {
+  readonly state: Exclude<OperationState, 'open'>;
+  readonly landed: readonly Sha256[];
+  readonly answers?: Readonly<Record<string, unknown>>;
+}
+
+/** What is told of an operation in a list. */
+export interface OperationSummary {
+  /** Eight characters by which people call it. */
+  readonly id: string;
+  readonly kind: OperationKind;
+  readonly key: string;
+  readonly state: OperationState;
+  /** Its outcome is known and has been printed. */
+  readonly told: boolean;
+  /** A living process works on it. */
+  readonly busy: boolean;
+  readonly command: readonly string[];
+  readonly dateBegun: string;
+  readonly dateChanged: string;
+  readonly notes: Notes;
+}
+
+/** One operation, held by this process until it is released or has its verdict. Everything is on disk when a call returns. */
+export interface Entry extends OperationSummary {
+  /** The same content done so many times before, with `--again`. */
+  readonly run: number;
+  /** Begun by this very call. */
+  readonly isNew: boolean;
+  /** An answer was stored since it was taken. */
+  readonly hasActed: boolean;
+  /** What it was begun with; `undefined` once it is over. */
+  body(): string | undefined;
+  note(notes: Notes): void;
+  /** Stores an answer of the service under a name. */
+  keep(name: string, answer: unknown): void;
+  /** An answer that was stored. @throws `ERR_INPUT_INVALID` when it is over and its answers are no longer kept. */
+  answer(name: string): unknown;
+  /**
+   * Takes up an operation that is not open, for a next step of it with these elements.
+   * @returns false when another process was faster.
+   */
+  reopen(elements: readonly Sha256[]): boolean;
+  settle(verdict: Verdict): void;
+  /** Its outcome has left this process. */
+  tell(): void;
+  /** Lets go of it as it stands. */
+  release(): void;
+  /** Forgets it: nothing was done, or nobody wants to know. */
+  remove(): void;
+}
+
+/** What came of asking for an operation. */
+export type Begun =
+  | { readonly status: 'taken'; readonly entry: Entry }
+  /** Another process is at it. */
+  | { readonly status: 'busy'; readonly process: string; readonly since: string }
+  /** `again` was asked for, and the last one is not over. */
+  | { readonly status: 'unfinished'; readonly entry: OperationSummary }
+  /** Elements of it are in other operations; nothing was begun. */
+  | { readonly status: 'overlap'; readonly overlaps: readonly Overlap[] };
+
+/** An element that is in another operation. */
+export interface Overlap {
+  readonly digest: Sha256;
+  /** It has landed; else it may land yet. */
+  readonly hasLanded: boolean;
+  /** When that operation last changed. */
+  readonly date: string;
+  readonly operation: { readonly id: string; readonly state: OperationState };
+}
+
+export interface Journal {
+  /** Begins an operation, or takes up the one that this is. @throws `ERR_STORE_UNAVAILABLE`; nothing was begun then. */
+  begin(request: OperationRequest): Begun;
+  /** Takes up an operation by its id; `undefined` when there is none. */
+  take(id: string): Begun | undefined;
+  /** Takes up the operation whose batch this is and waits; `undefined` when there is none, or another process has it. */
+  takeWaiting(batchId: string): Entry | undefined;
+  /** All whose outcome is not known, or has not been told; oldest first. */
+  pending(): readonly OperationSummary[];
+  close(): void;
+}

@@ -1,0 +1,26 @@
+/** The command line that carries on with an operation, as one can paste it into a shell anywhere. */
+import type { Session } from '../command.js';
+import type { Settings } from '../config/settings.js';
+import type { OperationSummary } from '../journal/journal.js';
+import { shellLine } from '../shell-line.js';
+
+/** Goes on with an operation from what the journal holds: neither its files nor its options are needed again. */
+export const resumeLine = (
+  { settings }: Pick<Session, 'settings'>,
+  { id }: Pick<OperationSummary, 'id'>,
+): string => shellLine(['flywheel', 'pending', 'resume', id, ...placeFlags(settings)]);
+
+/** The flags that lead to the same service, whatever the environment says then. */
+export function placeFlags({ apiUrl, apiKeyHeader, dataDir, profile, yes }: Settings): readonly string[] {
+  const consent = yes ? ['--yes'] : [];
+  if (apiUrl.value === null) {
+    const local = apiUrl.source === 'flag' ? ['--local'] : [];
+    return [...local, ...(dataDir.source === 'default' ? [] : ['--data-dir', dataDir.value]), ...consent];
+  }
+  return [
+    ...(profile.value === null || profile.source === 'profile' ? [] : ['--profile', profile.value]),
+    ...(apiUrl.source === 'profile' ? [] : ['--api-url', apiUrl.value]),
+    ...(apiKeyHeader.source === 'flag' ? ['--api-key-header', apiKeyHeader.value] : []),
+    ...consent,
+  ];
+}

@@ -1,0 +1,87 @@
+/** Carries on with an operation from what the journal holds of it. */
+import type { InitBatchRequest } from '../../contract/schemas/batch.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { BurnBody } from '../burn/burn-work.js';
+import type { BurnBatchBody } from '../burn-batch/burn-batch-work.js';
+import type { Session } from '../command.js';
+import type { Entry } from '../journal/journal.js';
+import type { KeypairSource } from '../wallet/keypair-source.js';
+import { absoluteSource, keypairLocation, loadKeypair } from '../wallet/load-keypair.js';
+import { carryOut, type Work } from './run-operation.js';
+
+/**
+ * @param keypair - as the option says; else the one that the operation was begun with, else the usual one.
+ * @throws what the command itself would.
+ */
+export async function resumeOperation(
+  session: Session,
+  entry: Entry,
+  keypair: string | undefined,
+): Promise<void> {
+  if (await carryOut(session, entry, await workOf(session, entry, keypair))) return;
+  session.output.tell(`Operation ${entry.id} was ended before anything of it landed.`);
+}
+
+async function workOf(session: Session, entry: Entry, keypair: string | undefined): Promise<Work<unknown>> {
+  const { context, settings } = session;
+  const source = (noted: string | null): KeypairSource =>
+    absoluteSource(context, keypairLocation(context, settings, keypair ?? noted ?? undefined));
+  switch (entry.kind) {
+    case 'burn': {
+      const { burnWork } = await import('../burn/burn-work.js');
+      return burnWork(session, bodyOf<BurnBody>(entry)) as Work<unknown>;
+    }
+    case 'burn-batch': {
+      const { BurnBatchWork } = await import('../burn-batch/burn-batch-work.js');
+      return new BurnBatchWork(session, bodyOf<BurnBatchBody>(entry), false) as Work<unknown>;
+    }
+    case 'batch':
+      return batchWork(session, entry, source);
+    case 'execute': {
+      const [{ ExecuteWork }, { getBatch }] = await Promise.all([
+        import('../batch/execute-work.js'),
+        import('../batch/initiate.js'),
+      ]);
+      const batch = await getBatch(session, bodyOf<{ batchId: string }>(entry).batchId);
+      return new ExecuteWork(session, batch, { signedTx: null, sign: null }) as Work<unknown>;
+    }
+    case 'cancel': {
+      const { CancelWork } = await import('../batch/cancel-work.js');
+      const { batchId } = bodyOf<{ batchId: string }>(entry);
+      const { keypair: noted, allowUnverified } = entry.notes as {
+        keypair: string | null;
+        allowUnverified: boolean;
+      };
+      const signer = () => loadKeypair(context, source(noted));
+      return new CancelWork(session, batchId, { signer, allowUnverified }) as Work<unknown>;
+    }
+  }
+}
+
+/** A batch is carried on as what was asked for last: only set up, or run to its end. */
+async function batchWork(
+  session: Session,
+  entry: Entry,
+  source: (noted: string | null) => KeypairSource,
+): Promise<Work<unknown>> {
+  const request = bodyOf<InitBatchRequest>(entry);
+  const run = entry.notes['run'] as
+    | { keypair: string | null; allowUnverified: boolean; failedOut: string | null }
+    | undefined;
+  if (run === undefined) {
+    const { InitWork } = await import('../batch/init-work.js');
+    return new InitWork(session, request, { rest: false, out: null }) as Work<unknown>;
+  }
+  const { RunWork } = await import('../batch/run-work.js');
+  const { keypair: noted, allowUnverified, failedOut } = run;
+  const options = { rest: false, keypair: source(noted), allowUnverified, failedOut };
+  return new RunWork(session, request, options) as Work<unknown>;
+}
+
+function bodyOf<Body>(entry: Entry): Body {
+  const text = entry.body();
+  if (text !== undefined) return JSON.parse(text) as Body;
+  throw new FlywheelError('ERR_INPUT_INVALID', `Operation ${entry.id} is over and done.`, {
+    hint: 'The command itself prints what came of it.',
+  });
+}

@@ -1,0 +1,245 @@
+/**
+ * The life of one operation: looked up or begun in the journal, carried out from where it stands, its verdict stored, its
+ * outcome printed, and only then given up. Whatever breaks on the way leaves the entry for the same command, or for
+ * `flywheel pending resume`, to go on from.
+ */
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Session } from '../command.js';
+import { asFlywheelError } from '../interruption.js';
+import {
+  type Begun,
+  type Entry,
+  isOver,
+  type Journal,
+  type OperationRequest,
+  type OperationSummary,
+  type Verdict,
+} from '../journal/journal.js';
+import { safeLine } from '../output/safe-text.js';
+import { type Narrowing, resolveOverlap } from './overlap.js';
+import { resumeLine } from './resume-line.js';
+import { saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
+
+/** What came of an operation so far. */
+export type Performed<Result> = { readonly result: Result; readonly verdict?: Verdict } | 'void';
+
+/** What a command does within its operation. */
+export interface Work<Result> {
+  /**
+   * Does what is left to do; answers that are stored are not asked for again.
+   * @returns the result, with the verdict where the operation has come to one now; or that it was ended before anything landed.
+   */
+  perform(entry: Entry): Promise<Performed<Result>>;
+  /** Prints the result and writes its files. @returns the error that it amounts to, if it does. */
+  present(result: Result): FlywheelError | undefined;
+  /** The result in a sentence, for when it cannot be printed. */
+  summary(result: Result): string;
+}
+
+/** Said where this machine knows nothing of an earlier request, and the service does. */
+export const REPLAYED = 'Done before: this is the outcome of an earlier request with the same key.';
+
+/** Pause between two looks at an operation that another process is at. */
+const POLL_MS = 100;
+const MAX_SHOWN = 40;
+
+/**
+ * Runs an operation to its end.
+ * @param narrowing - for operations of several elements.
+ * @returns false when `--only-new` left nothing to do.
+ * @throws the error that its result amounts to, or that left it in the middle.
+ */
+export async function runOperation<Result>(
+  session: Session,
+  request: OperationRequest,
+  work: Work<Result>,
+  narrowing?: Narrowing,
+): Promise<boolean> {
+  const journal = await (await session.service()).journal();
+  for (let asked: OperationRequest | null = request; asked !== null; ) {
+    const now: OperationRequest = asked;
+    const begun = await take(session, () => journal.begin(now));
+    if (!('overlaps' in begun)) {
+      if (begun.state === 'void') throw ended();
+      if (await carryOut(session, begun, work)) return true;
+      continue;
+    }
+    invariant(narrowing !== undefined, 'What overlaps has several elements.');
+    asked = await resolveOverlap(session, now, begun.overlaps, narrowing);
+  }
+  return false;
+}
+
+/** Takes up an operation by its id. @throws `ERR_INPUT_INVALID` when there is none. */
+export async function takeOperation(session: Session, journal: Journal, id: string): Promise<Entry> {
+  const begun = await take(session, () => {
+    const found = journal.take(id);
+    if (found !== undefined) return found;
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `There is no operation ${safeLine(id.slice(0, MAX_SHOWN))}.`,
+      {
+        hint: '`flywheel pending` lists those there are.',
+      },
+    );
+  });
+  invariant(!('overlaps' in begun), 'What is taken up is not new.');
+  return begun;
+}
+
+const ended = (): FlywheelError =>
+  new FlywheelError('ERR_INPUT_INVALID', 'What was begun with this idempotency key was cancelled.', {
+    hint: 'Leave out --idempotency-key, or give a new one.',
+  });
+
+/** Carries out an operation that was taken. @returns false when it was ended before anything landed. */
+export async function carryOut<Result>(session: Session, entry: Entry, work: Work<Result>): Promise<boolean> {
+  session.output.detail(`idempotency key: ${entry.key}`);
+  noteEarlier(session, entry);
+  const performed = await work.perform(entry).catch((thrown: unknown) => {
+    throw left(session, entry, thrown);
+  });
+  if (performed === 'void') {
+    entry.settle({ state: 'void', landed: [] });
+    entry.tell();
+    return false;
+  }
+  const { result, verdict } = performed;
+  const unkept = attempt(() => verdict !== undefined && entry.settle(verdict));
+  const failure = await print(session, entry, work, result);
+  if (entry.state === 'open') attempt(() => entry.release());
+  const untold = unkept ?? attempt(() => entry.told || entry.tell());
+  if (untold !== undefined) throw notKept(entry, untold);
+  if (failure !== undefined) throw failure.with({ idempotencyKey: entry.key });
+  return true;
+}
+
+/** What a step throws, if it does. */
+function attempt(step: () => unknown): unknown {
+  try {
+    step();
+    return undefined;
+  } catch (thrown) {
+    return thrown;
+  }
+}
+
+/** The outcome is out, and that could not be written down: nothing is lost, and the same command would tell it again. */
+function notKept(entry: Entry, cause: unknown): FlywheelError {
+  const reason = isFlywheelError(cause) ? cause.message : 'internal error.';
+  return new FlywheelError(
+    'ERR_OUTPUT_FAILED',
+    `The outcome is as printed, but could not be noted: ${reason}`,
+    {
+      idempotencyKey: entry.key,
+      hint: 'The same command prints it again and does nothing.',
+      cause,
+    },
+  );
+}
+
+type Overlapping = Extract<Begun, { readonly status: 'overlap' }>;
+
+async function take(session: Session, begin: () => Begun): Promise<Entry | Overlapping> {
+  const { clock } = session.context;
+  const endMs = clock.nowMs() + session.settings.waitSeconds.value * 1_000;
+  let isSaid = false;
+  for (;;) {
+    const begun = begin();
+    if (begun.status === 'taken') return begun.entry;
+    if (begun.status === 'overlap') return begun;
+    if (begun.status === 'unfinished') throw unfinished(session, begun.entry);
+    const who = begun.process.replace(/-.*/, '');
+    if (clock.nowMs() >= endMs) {
+      throw new FlywheelError('ERR_TIMEOUT', `Process ${who} is still doing this very operation.`, {
+        hint: 'Run the command again to wait on; it does nothing twice.',
+      });
+    }
+    if (!isSaid) session.output.notice(`Process ${who} is doing this very operation; waiting for it.`);
+    isSaid = true;
+    await session.context.sleep(POLL_MS);
+  }
+}
+
+function unfinished(session: Session, entry: OperationSummary): FlywheelError {
+  const state = {
+    open: `is not over yet: its outcome is not known`,
+    waiting: 'is not over yet: its batch waits for approval',
+    partial: 'was done in part',
+  }[entry.state as 'open' | 'waiting' | 'partial'];
+  const hint = {
+    open: `This resumes safely: ${resumeLine(session, entry)}`,
+    waiting: 'Approve and execute the batch, or end it with `flywheel batch cancel`.',
+    partial: 'Leave out --again; --rest does what did not land.',
+  }[entry.state as 'open' | 'waiting' | 'partial'];
+  return new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `--again is for what is over; this content, begun ${entry.dateBegun}, ${state}. Nothing was sent.`,
+    { hint, idempotencyKey: entry.key },
+  );
+}
+
+function noteEarlier({ output }: Session, entry: Entry): void {
+  if (entry.isNew) return;
+  if (entry.state === 'open')
+    output.tell(`Going on with what was begun ${entry.dateBegun}: its outcome is not known.`);
+  else if (entry.state === 'waiting')
+    output.tell(`Going on with the batch that was set up ${entry.dateBegun}.`);
+  else output.tell(`Done before, on ${entry.dateChanged}; this is what came of it, and nothing is done now.`);
+}
+
+/** What was thrown, with what it means for the operation; gives up the entry of one that certainly did nothing. */
+function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
+  const error = asFlywheelError(thrown, session.context.signal).with({ idempotencyKey: entry.key });
+  if (entry.state !== 'open') {
+    if (!isOver(entry.state)) attempt(() => entry.tell());
+    return error;
+  }
+  const isUnbegun = saysNothingWasEverDone(entry.kind, error) || (entry.isNew && saysNothingWasDone(error));
+  if (isUnbegun && !entry.hasActed) {
+    entry.remove();
+    return error;
+  }
+  // The holder's name does no harm: this process is about to end.
+  attempt(() => entry.release());
+  const hint = `This resumes safely: ${resumeLine(session, entry)}`;
+  if (entry.isNew || entry.hasActed || TELLS_ITSELF.has(error.code)) return error.with({ hint });
+  // Somebody did act under this key before, and all that is known now is that asking did not help.
+  return new FlywheelError(
+    'ERR_OUTCOME_UNKNOWN',
+    `What came of the operation begun ${entry.dateBegun} is not known; asking again failed: ${error.message}`,
+    { ...error.options, hint, cause: error },
+  );
+}
+
+/** Codes that say of themselves that the outcome is open. */
+const TELLS_ITSELF: ReadonlySet<string> = new Set([
+  'ERR_OUTCOME_UNKNOWN',
+  'ERR_INTERRUPTED',
+  'ERR_TIMEOUT',
+  'ERR_DECLINED',
+]);
+
+async function print<Result>(
+  session: Session,
+  entry: Entry,
+  work: Work<Result>,
+  result: Result,
+): Promise<FlywheelError | undefined> {
+  const lost = (reason: string, cause?: unknown): FlywheelError =>
+    new FlywheelError('ERR_OUTPUT_FAILED', `${work.summary(result)} That could not be written: ${reason}`, {
+      idempotencyKey: entry.key,
+      hint: `This prints it again and does nothing: ${resumeLine(session, entry)}`,
+      ...(cause === undefined ? {} : { cause }),
+    });
+  let failure: FlywheelError | undefined;
+  try {
+    failure = work.present(result);
+  } catch (thrown) {
+    const reason = isFlywheelError(thrown) ? thrown.message : 'internal error.';
+    throw lost(reason, thrown);
+  }
+  const reason = await session.context.io.stdout.flush();
+  if (reason !== null) throw lost(`standard output: ${reason}.`);
+  return failure;
+}

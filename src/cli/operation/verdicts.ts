@@ -1,0 +1,39 @@
+/** What an error says about the operation that it came of. */
+import { ERRORS } from '../../errors/codes.js';
+import type { FlywheelError } from '../../errors/flywheel-error.js';
+import type { OperationKind } from '../journal/journal.js';
+
+/** Codes that say of a request that an earlier one is still at it. */
+const STILL_RUNNING: ReadonlySet<string> = new Set([
+  'ERR_DUPLICATE_IDEMPOTENCY_KEY',
+  'ERR_BATCH_IN_PROGRESS',
+]);
+const REFUSED_HERE: ReadonlySet<string> = new Set([
+  'ERR_INPUT_INVALID',
+  'ERR_USAGE',
+  'ERR_CONFIG_INVALID',
+  'ERR_LOCAL_NOT_FOUND',
+  'ERR_KEYPAIR_INVALID',
+  'ERR_APPROVAL_REFUSED',
+  'ERR_DECLINED',
+]);
+
+/** Is it certain that the request which got this error did nothing? It says nothing about earlier ones. */
+export function saysNothingWasDone(error: FlywheelError): boolean {
+  const { code, status, options } = error;
+  if (options.unsent === true) return true;
+  if (STILL_RUNNING.has(code)) return false;
+  if (ERRORS[code].status === null) return REFUSED_HERE.has(code);
+  return status !== undefined && status >= 400 && status < 500 && status !== 408;
+}
+
+/** Codes with which the operation itself says that it has not happened. */
+const OWN_FAILURES: Readonly<Partial<Record<OperationKind, ReadonlySet<string>>>> = {
+  burn: new Set(['ERR_BURN_TOKENOMICS_FAILED']),
+  // A batch is executed once, whoever asks, and these are said of one that has not been.
+  execute: new Set(['ERR_APPROVAL_EXPIRED', 'ERR_INVALID_SIGNED_TX', 'ERR_BATCH_NOT_FINALIZED']),
+};
+
+/** Is it certain that nothing was ever done under the key, by this request or an earlier one? */
+export const saysNothingWasEverDone = (kind: OperationKind, { code, options }: FlywheelError): boolean =>
+  options.keyUnused === true || OWN_FAILURES[kind]?.has(code) === true;
