@@ -5,6 +5,7 @@
  */
 import type { ChainReader } from '../chain/chain.js';
 import type { ApiKeyCreated, ApiKeyInfo, FundInput, FundResult, RegisterInput } from '../contract/admin.js';
+import type { Foresight } from '../contract/foresight.js';
 import type { Scope } from '../contract/schemas/scalars.js';
 import type { Service } from '../contract/service.js';
 import type { Secret } from '../values/secret.js';
@@ -63,6 +64,8 @@ export interface OpenedService {
   readonly chain: ChainReader | null;
   /** From the local registration or the profile; `null` when nothing is pinned. */
   readonly trusted: TrustedFlywheel | null;
+  /** What requests would come to; `null` where the service is elsewhere and would have to be sent them. */
+  readonly foresight: Foresight | null;
   /** The operations of this service; opened at the first call, closed with the service. */
   journal(): Promise<Journal>;
   close(): Promise<void>;
@@ -115,6 +118,11 @@ export interface LocalDesk {
   init(input: LocalInitInput): Promise<LocalInitResult>;
   status(): Promise<LocalStatusResult>;
   fund(input: FundInput): Promise<FundResult>;
+  /**
+   * Lets a store that is older than its ledger go on, if nothing is lost by it.
+   * @returns what was done. @throws `ERR_STORE_UNAVAILABLE`
+   */
+  repair(): Promise<string>;
   /** Wipes the data directory. */
   reset(): Promise<void>;
   createKey(input: {

@@ -19,6 +19,7 @@ export async function openEmbeddedService(ambient: Ambient, settings: Settings):
     credential: settings.apiKey.value ?? readApiKey(dataDir),
     chain,
     trusted: await readTrusted(store),
+    foresight: engine.foresight,
     journal: operations.journal,
     close: async () => {
       await operations.close();

@@ -8,7 +8,7 @@ import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 import type { Clock } from '../values/time.js';
 import { ownDataDirectory } from './data-lock.js';
-import { type OpenedEngine, openEngine, readSquadsProgram } from './engine.js';
+import { type OpenedEngine, openEngine, openFiles, readSquadsProgram } from './engine.js';
 import { createFileKeyring, keypairText } from './file-keyring.js';
 import {
   exists,
@@ -22,6 +22,7 @@ import {
   writePrivate,
 } from './home.js';
 import { readOwnerKeypair } from './owner-keypair.js';
+import { repair } from './two-files.js';
 
 export interface DeskPlace {
   readonly dataDir: string;
@@ -51,6 +52,7 @@ export function createLocalDesk(place: DeskPlace): LocalDesk {
       return { ...rest, name, symbol, owner: { address, keypair: requireHome(dataDir).ownerKeypair } };
     },
     fund: async (input) => (await engine()).fund(input),
+    repair: () => repairFiles(place),
     reset: async () => {
       await close();
       requireHome(dataDir);
@@ -67,6 +69,16 @@ export function createLocalDesk(place: DeskPlace): LocalDesk {
     exportOwner: async (outFile) => exportOwner(place, outFile),
     close,
   };
+}
+
+async function repairFiles({ dataDir, clock }: DeskPlace): Promise<string> {
+  const home = requireHome(dataDir);
+  const { store, chain, close } = await openFiles(dataDir, home, clock);
+  try {
+    return await repair(store, chain, home.genesis);
+  } finally {
+    await close();
+  }
 }
 
 async function init(

@@ -25,7 +25,9 @@ export async function openRemoteService(
 ): Promise<OpenedService> {
   const timeoutMs = requestTimeoutMs(settings);
   const chain =
-    settings.rpcUrl.value === null ? null : createRpcReader({ url: settings.rpcUrl.value, timeoutMs });
+    settings.rpcUrl.value === null
+      ? null
+      : createRpcReader({ url: settings.rpcUrl.value, timeoutMs, signal: ambient.signal });
   const say = (line: string): void => ambient.io.stderr.write(`${line}\n`);
   const service = createRemoteService({
     baseUrl,
@@ -51,6 +53,7 @@ export async function openRemoteService(
     service,
     credential,
     chain,
+    foresight: null,
     trusted: settings.pinned === null ? null : await trust(settings.pinned, chain),
     journal: operations.journal,
     close: async () => {

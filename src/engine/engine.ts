@@ -1,6 +1,7 @@
 /** The service itself: six operations and the administration, on a store and a chain that are handed in. */
 import type { Admin } from '../contract/admin.js';
 import type { Call } from '../contract/call.js';
+import type { Foresight } from '../contract/foresight.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import type { Scope } from '../contract/schemas/scalars.js';
 import type { Service } from '../contract/service.js';
@@ -22,6 +23,7 @@ import { issueApproval } from './batches/issue-approval.js';
 import { batchPipelines, listBatches } from './batches/list-batches.js';
 import { burn, burnBatch } from './burns/burn.js';
 import type { EngineDeps } from './deps.js';
+import { foreseeBatch, foreseeBurns } from './foresight.js';
 import { type Reconciled, reconcile } from './reconcile.js';
 
 export interface Engine extends Service, Admin {
@@ -31,6 +33,7 @@ export interface Engine extends Service, Admin {
   ): Promise<{ readonly keyId: string; readonly scopes: readonly Scope[] }>;
   /** A further project in the same store, as a service for many has them. */
   registerProject: (input: Parameters<Admin['register']>[0]) => ReturnType<Admin['register']>;
+  readonly foresight: Foresight;
   /** Finds out what became of the burns that a dead engine left pending, and settles them. */
   reconcile(): Promise<Reconciled>;
   /** Do store and chain answer? @throws `ERR_UNAVAILABLE` or `ERR_STORE_UNAVAILABLE` */
@@ -43,6 +46,10 @@ export function createEngine(deps: EngineDeps): Engine {
   return {
     ...createService(deps),
     ...createAdmin(deps),
+    foresight: {
+      burns: (requests, credential) => foreseeBurns(deps, requests, credential),
+      batch: (request, credential) => foreseeBatch(deps, request, credential),
+    },
     registerProject: (input) => registerProject(deps, input),
     authenticate: async (credential) => {
       const { key } = await authenticate(deps.store, credential);

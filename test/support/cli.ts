@@ -110,6 +110,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         credential: new Secret('fk_test'),
         chain: null,
         trusted: null,
+        foresight: null,
         journal: async () => opened,
         close: async () => opened.close(),
         ...options.opened,

@@ -14,6 +14,8 @@ export interface RpcReaderOptions {
   readonly url: string;
   /** For one request. */
   readonly timeoutMs: number;
+  /** Ends every wait when it is aborted. */
+  readonly signal?: AbortSignal;
   /** How requests are sent. @default the global `fetch` */
   readonly fetch?: typeof globalThis.fetch;
 }
@@ -159,6 +161,8 @@ class RpcReader implements ChainReader {
       return await request(await this.#connection);
     } catch (error) {
       if (isFlywheelError(error)) throw error;
+      if (this.#options.signal?.aborted === true)
+        throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted while the chain was read.', { cause: error });
       const timeout = error instanceof Error && error.name === 'TimeoutError';
       const reason = timeout ? `did not answer within ${this.#options.timeoutMs} ms` : 'could not be asked';
       throw new FlywheelError('ERR_UNAVAILABLE', `The RPC node ${this.#host} ${reason}.`, { cause: error });
@@ -167,12 +171,14 @@ class RpcReader implements ChainReader {
 
   async #connect(): Promise<Connection> {
     const { Connection: RpcConnection } = await import('@solana/web3.js');
-    const { url, timeoutMs, fetch: send = globalThis.fetch } = this.#options;
+    const { url, timeoutMs, signal, fetch: send = globalThis.fetch } = this.#options;
+    const ends = (): AbortSignal =>
+      AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]);
     return new RpcConnection(url, {
       commitment: COMMITMENT,
       disableRetryOnRateLimit: true,
       httpAgent: false,
-      fetch: (input, init) => send(input, { ...init, signal: AbortSignal.timeout(timeoutMs) }),
+      fetch: (input, init) => send(input, { ...init, signal: ends() }),
     });
   }
 }

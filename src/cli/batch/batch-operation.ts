@@ -1,5 +1,8 @@
 /** The operation that a file of pipelines is, whichever command it is given to. */
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
+import { invariant } from '../../errors/flywheel-error.js';
+import { isJsonObject, proofText } from '../../values/canonical-json.js';
+import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
 import type { NamedText } from '../files/read-input.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
@@ -9,14 +12,24 @@ import { contentDigest, equalElements, pipelineDigests } from '../operation/elem
 import { runOperation, type Work } from '../operation/run-operation.js';
 import type { HowOften } from '../options/once.js';
 
-/** Reads and checks a file against the flywheel's mint, where that is known. */
+/**
+ * Reads and checks a file against the flywheel's mint, where that is known. Payloads go out as the canonical text of the proof,
+ * so that a file is the same request however its payloads are written.
+ */
 export async function checkedPipelines(
   session: Session,
   text: NamedText,
   dryRun: boolean,
 ): Promise<InitBatchRequest> {
-  return readPipelinesFile(text, await knownDecimals(session, dryRun));
+  const { pipelines } = readPipelinesFile(text, await knownDecimals(session, dryRun));
+  return { pipelines: pipelines.map((one) => ({ ...one, payload: canonicalPayload(one.payload) })) };
 }
+
+const canonicalPayload = (payload: string): string => {
+  const proof = parseStrictJson(payload).value;
+  invariant(isJsonObject(proof), 'A checked payload is an object.');
+  return proofText(proof);
+};
 
 /**
  * Runs a command over the operation of a file.

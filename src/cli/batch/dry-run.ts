@@ -1,11 +1,22 @@
 /** What a file of pipelines would do, without doing it. */
+import type { BatchForesight } from '../../contract/foresight.js';
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import type { Session } from '../command.js';
-import { planPipelines } from '../input/pipelines-plan.js';
+import { outlookOf } from '../foresight.js';
+import { type PipelinesPlan, planPipelines } from '../input/pipelines-plan.js';
 import { viewPipelinesPlan } from '../views/pipelines-plan.js';
 
-/** Prints the plan of a checked file. */
-export function showPipelinesPlan(session: Session, { pipelines }: InitBatchRequest): undefined {
-  const plan = planPipelines(pipelines);
-  session.output.result(plan, (style) => viewPipelinesPlan(plan, style));
+/** The plan of `--dry-run`. */
+export interface BatchPlan extends PipelinesPlan {
+  /** `null`: nobody here can say. */
+  readonly foreseen: BatchForesight | null;
+}
+
+/** Prints the plan of a checked file. @throws what init would refuse it with. */
+export async function showPipelinesPlan(session: Session, request: InitBatchRequest): Promise<undefined> {
+  const outlook = await outlookOf(session);
+  const foreseen =
+    outlook.foresight === null ? null : await outlook.foresight.batch(request, outlook.credential);
+  const plan: BatchPlan = { ...planPipelines(request.pipelines), foreseen };
+  session.output.result(plan, (style) => viewPipelinesPlan(plan, outlook, style));
 }

@@ -35,25 +35,35 @@ interface Told {
   readonly failures: readonly Failure[];
 }
 
-/** The work of a burn-batch. @param rest - begin a stage with what has not landed. */
+/** How a burn-batch is carried out. */
+export interface BurnBatchOptions {
+  /** Begin a stage with what has not landed. */
+  readonly rest: boolean;
+  /** Send nothing if any element would fail. */
+  readonly strict: boolean;
+}
+
+/** The work of a burn-batch. */
 export class BurnBatchWork implements Work<Told> {
   readonly #session: Session;
   readonly #body: BurnBatchBody;
   readonly #rest: boolean;
+  readonly #strict: boolean;
   /** The latest outcome of each element. */
   readonly #outcomes = new Map<number, ElementOutcome>();
   readonly #success: BurnResult[] = [];
   readonly #failures: Failure[] = [];
   #told = 0;
 
-  constructor(session: Session, body: BurnBatchBody, rest: boolean) {
+  constructor(session: Session, body: BurnBatchBody, { rest, strict }: BurnBatchOptions) {
     this.#session = session;
     this.#body = body;
     this.#rest = rest;
+    this.#strict = strict;
   }
 
   async perform(entry: Entry): Promise<Performed<Told>> {
-    if (this.#rest) this.#beginRest(entry);
+    if (this.#rest) await this.#beginRest(entry);
     if (entry.isNew) await this.#confirm(entry);
     const stages = stagesOf(entry.notes);
     const printed = this.#rest ? stages.length - 1 : 0;
@@ -106,7 +116,7 @@ export class BurnBatchWork implements Work<Told> {
   }
 
   /** Begins a stage with all that has failed so far; one that is under way already is carried on. */
-  #beginRest(entry: Entry): void {
+  async #beginRest(entry: Entry): Promise<void> {
     if (entry.isNew) {
       throw new FlywheelError(
         'ERR_INPUT_INVALID',
@@ -124,6 +134,7 @@ export class BurnBatchWork implements Work<Told> {
         status === 'error' ? failed.add(index) : failed.delete(index);
     }
     const indexes = [...failed].sort((left, right) => left - right);
+    await this.#requireAllPossible(indexes);
     const digests = burnDigests(this.#body.burns);
     if (!entry.reopen(pick(digests, indexes))) {
       throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
@@ -142,12 +153,20 @@ export class BurnBatchWork implements Work<Told> {
         `${equal.count} elements are equal to one before them (${second} to ${first} is the first); each is burned.`,
       );
     }
+    const [stage] = stagesOf(entry.notes);
+    const indexes = stage?.indexes ?? this.#body.burns.map((_, index) => index);
+    await this.#requireAllPossible(indexes);
     const opened = await this.#session.service();
     if (opened.kind === 'embedded') return;
-    const [stage] = stagesOf(entry.notes);
-    const burns = stage?.indexes == null ? this.#body.burns : pick(this.#body.burns, stage.indexes);
+    const burns = pick(this.#body.burns, indexes);
     const total = sumAmounts(burns.map(({ burnAmount }) => burnAmount));
     await confirmRemote(this.#session, opened, `Burn ${total} tokens in ${burns.length} burns`);
+  }
+
+  async #requireAllPossible(indexes: readonly number[]): Promise<void> {
+    if (!this.#strict) return;
+    const { requireAllPossible } = await import('./plan.js');
+    await requireAllPossible(this.#session, pick(this.#body.burns, indexes), indexes);
   }
 
   /** The outcomes of one request: those that are stored, else those that it is answered with. */

@@ -11,7 +11,7 @@ import { pick, stageOf } from './stages.js';
 export async function runBurnBatch(
   session: Session,
   body: BurnBatchBody,
-  { origin, again, rest, onlyNew }: HowOften,
+  { origin, again, rest, onlyNew, strict }: HowOften & { readonly strict: boolean },
 ): Promise<void> {
   const { burns } = body;
   const digests = burnDigests(burns);
@@ -31,7 +31,7 @@ export async function runBurnBatch(
     const indexes = digests.flatMap((digest, index) => (left.has(digest) ? [] : [index]));
     return indexes.length === 0 ? null : request(indexes);
   };
-  const work = new BurnBatchWork(session, body, rest);
+  const work = new BurnBatchWork(session, body, { rest, strict });
   const narrowing = { noun: 'burn', onlyNew, without };
   if (await runOperation(session, request(null), work, narrowing)) return;
   work.present({ elements: 0, success: [], failures: [] });

@@ -1,13 +1,11 @@
 /** `flywheel burn-batch`: burns for every element of a file, in as many requests as it takes. */
 import { resolve } from 'node:path';
-import type { BurnRequest } from '../../contract/schemas/burn.js';
 import type { CommandSpec, Invocation, Session } from '../command.js';
 import { readInputText } from '../files/read-input.js';
 import { checkWritable } from '../files/write-file.js';
 import { knownDecimals } from '../known-decimals.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../options/idempotency-key.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../options/once.js';
-import { type BurnBatchPlan, viewBurnBatchPlan } from '../views/burn-batch.js';
 
 async function run(session: Session, invocation: Invocation): Promise<undefined> {
   const how = howOften(invocation, 'uuid');
@@ -19,35 +17,13 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
   const { burns } = readBurnsFile(text, await knownDecimals(session, dryRun));
   if (failedFile !== null) checkWritable(failedFile);
   if (dryRun) {
-    const plan = await planOf(burns);
-    session.output.result(plan, (style) => viewBurnBatchPlan(plan, style));
-    return undefined;
+    const { showBurnBatchPlan } = await import('../burn-batch/plan.js');
+    return showBurnBatchPlan(session, burns);
   }
   const { runBurnBatch } = await import('../burn-batch/run-burn-batch.js');
-  await runBurnBatch(session, { burns, failedOut: failedFile }, how);
+  const strict = invocation.flag('strict');
+  await runBurnBatch(session, { burns, failedOut: failedFile }, { ...how, strict });
   return undefined;
-}
-
-async function planOf(burns: readonly BurnRequest[]): Promise<BurnBatchPlan> {
-  const [{ sumAmounts }, { cutBurns }] = await Promise.all([
-    import('../burn-batch/totals.js'),
-    import('../burn-batch/cut.js'),
-  ]);
-  const groups = new Map<string, number[]>();
-  for (const { type, burnAmount } of burns) {
-    const group = groups.get(type);
-    if (group === undefined) groups.set(type, [burnAmount]);
-    else group.push(burnAmount);
-  }
-  return {
-    dryRun: true,
-    elements: burns.length,
-    requests: cutBurns(burns).length,
-    totalAmount: sumAmounts(burns.map((burn) => burn.burnAmount)),
-    types: Object.fromEntries(
-      [...groups].map(([type, amounts]) => [type, { elements: amounts.length, amount: sumAmounts(amounts) }]),
-    ),
-  };
 }
 
 export const command: CommandSpec = {
@@ -57,7 +33,14 @@ export const command: CommandSpec = {
     REST_OPTION,
     AGAIN_OPTION,
     ONLY_NEW_OPTION,
-    { flags: '--dry-run', description: 'check the whole file and add it up; send nothing' },
+    {
+      flags: '--dry-run',
+      description: 'check the whole file, add it up, and say what would fail; send nothing',
+    },
+    {
+      flags: '--strict',
+      description: 'make the same checks first, and send nothing if any element would fail',
+    },
     {
       flags: '--failed-out <file>',
       description: 'write the elements that failed, as a file that can be sent again',
@@ -73,7 +56,8 @@ export const command: CommandSpec = {
     '{ "success": [ { "result", "hash", "txHash", "type", "dateBurned" } ],',
     '  "errors": [ { "message", "type": code, "proof", "proofType" } ] }',
     'ndjson: one { "index": n, "status": "success"|"error", … } an element, as it lands',
-    '--dry-run: { "dryRun": true, "elements", "requests", "totalAmount", "types" }',
+    '--dry-run: { "dryRun": true, "elements", "requests", "totalAmount", "types",',
+    '  "foreseen": { "failures": [ { "index", "type": code, "message" } ], "burnWallet", "supply", "usedToday" }|null }',
   ],
   errors: [
     'ERR_INPUT_INVALID',
@@ -85,6 +69,7 @@ export const command: CommandSpec = {
   ],
   examples: [
     'flywheel burn-batch burns.json --dry-run',
+    'flywheel burn-batch burns.json --strict',
     'flywheel burn-batch burns.ndjson --output ndjson --failed-out failed.ndjson',
     'cat burns.json | flywheel burn-batch -',
   ],

@@ -9,6 +9,7 @@ import { readAmountText } from '../input/amount.js';
 import { checkDecimals } from '../input/decimals.js';
 import { readProof } from '../input/proof.js';
 import type { KeyOrigin } from '../journal/journal.js';
+import { knownDecimals } from '../known-decimals.js';
 import { IDEMPOTENCY_KEY_OPTION, parseIdempotencyKey } from '../options/idempotency-key.js';
 import { AGAIN_OPTION } from '../options/once.js';
 
@@ -42,10 +43,15 @@ function keyOrigin(invocation: Invocation): KeyOrigin {
 async function run(session: Session, invocation: Invocation): Promise<undefined> {
   const origin = keyOrigin(invocation);
   const request = await parse(invocation, session);
-  const { trusted } = await session.service();
-  if (trusted !== null) {
-    const problem = checkDecimals(request.burnAmount, trusted.decimals);
+  const dryRun = invocation.flag('dryRun');
+  const decimals = await knownDecimals(session, dryRun);
+  if (decimals !== null) {
+    const problem = checkDecimals(request.burnAmount, decimals);
     if (problem !== undefined) throw new FlywheelError('ERR_INPUT_INVALID', `--amount: ${problem}.`);
+  }
+  if (dryRun) {
+    const { showBurnPlan } = await import('../burn/burn-plan.js');
+    return showBurnPlan(session, request);
   }
   const [{ burnElements, burnWork }, { runOperation }] = await Promise.all([
     import('../burn/burn-work.js'),
@@ -89,9 +95,13 @@ export const command: CommandSpec = {
       description: 'burn the same type, proof and amount once, however often it is asked for',
     },
     AGAIN_OPTION,
+    { flags: '--dry-run', description: 'say what it would come to; send nothing' },
     IDEMPOTENCY_KEY_OPTION,
   ],
-  output: ['{ "result": "SUCCESS", "hash": sha256, "txHash": signature, "type": text, "dateBurned": time }'],
+  output: [
+    '{ "result": "SUCCESS", "hash": sha256, "txHash": signature, "type": text, "dateBurned": time }',
+    '--dry-run: { "dryRun": true, "type", "hash", "amount", "foreseen": { "burnWallet", "supply", "usedToday" }|null }',
+  ],
   errors: [
     'ERR_INPUT_INVALID',
     'ERR_UNAUTHORIZED',

@@ -4,13 +4,28 @@ import type { CommandSpec } from '../command.js';
 import { safeLine } from '../output/safe-text.js';
 
 export const command: CommandSpec = {
-  details: ['Exits with the number of the first thing that is not in order, else 0. Nothing is changed.'],
+  options: [
+    {
+      flags: '--repair',
+      description: 'let store.db go on from a newer ledger.db, where no answer or key is lost by it',
+    },
+  ],
+  details: [
+    'Exits with the number of the first thing that is not in order, else 0. Without --repair nothing is changed.',
+  ],
   output: ['{ "ok": true|false, "checks": [ { "name", "ok", "detail", "hint"?, "error"? } ] }'],
-  errors: ['ERR_CONFIG_INVALID', 'ERR_LOCAL_NOT_FOUND', 'ERR_UNAUTHORIZED', 'ERR_UNAVAILABLE'],
-  examples: ['flywheel doctor', 'flywheel doctor --profile staging --json'],
-  run: async (session) => {
-    const { runChecks } = await import('../doctor/checks.js');
-    const findings = await runChecks(session);
+  errors: [
+    'ERR_CONFIG_INVALID',
+    'ERR_STORE_UNAVAILABLE',
+    'ERR_LOCAL_NOT_FOUND',
+    'ERR_UNAUTHORIZED',
+    'ERR_UNAVAILABLE',
+  ],
+  examples: ['flywheel doctor', 'flywheel doctor --profile staging --json', 'flywheel doctor --repair'],
+  run: async (session, invocation) => {
+    const { repairFiles, runChecks } = await import('../doctor/checks.js');
+    const repaired = invocation.flag('repair') ? [await repairFiles(session)] : [];
+    const findings = [...repaired, ...(await runChecks(session))];
     const checks = findings.map(({ exit: _exit, ...finding }) => finding);
     session.output.result({ ok: checks.every(({ ok }) => ok), checks }, (style) =>
       checks.flatMap(({ name, ok, detail, hint }) => [

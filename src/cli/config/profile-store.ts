@@ -1,13 +1,32 @@
-/** Changes the profiles and their API keys on disk. Both files are for the user alone. */
+/** Changes the profiles and their API keys on disk, one process at a time. The files are for the user alone. */
 import { join } from 'node:path';
 import Conf from 'conf';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { openSqliteFile } from '../../files/sqlite-file.js';
 import type { Secret } from '../../values/secret.js';
 import { makePrivateDirectory } from '../files/write-file.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import { type Profile, type ProfileFile, readProfiles } from './profile-file.js';
 
 const MODE = 0o600;
+/** An empty database whose write lock whoever changes the profiles holds; the system lets go of it however a process ends. */
+const LOCK_FILE = 'profiles.lock';
+
+async function alone<Result>(configDir: string, change: () => Result): Promise<Result> {
+  makePrivateDirectory(configDir);
+  const lock = await openSqliteFile({
+    path: join(configDir, LOCK_FILE),
+    noun: 'lock of the profiles',
+    readOnly: false,
+    create: true,
+    inspect: () => undefined,
+  });
+  try {
+    return lock.write(change);
+  } finally {
+    lock.close();
+  }
+}
 
 function open<Content extends Record<string, unknown>>(configDir: string, file: string): Conf<Content> {
   makePrivateDirectory(configDir);
@@ -22,12 +41,19 @@ function open<Content extends Record<string, unknown>>(configDir: string, file: 
 }
 
 /** Adds a profile or changes the fields that are given; the first profile becomes the current one. */
-export function saveProfile(configDir: string, name: string, changes: Profile, key: Secret | null): Profile {
-  const { current, profiles } = readProfiles(configDir);
-  const profile = { ...(Object.hasOwn(profiles, name) ? profiles[name] : {}), ...changes };
-  write(configDir, { current: current ?? name, profiles: { ...profiles, [name]: profile } });
-  if (key !== null) open<Record<string, string>>(configDir, API_KEYS_FILE).set(name, key.reveal());
-  return profile;
+export function saveProfile(
+  configDir: string,
+  name: string,
+  changes: Profile,
+  key: Secret | null,
+): Promise<Profile> {
+  return alone(configDir, () => {
+    const { current, profiles } = readProfiles(configDir);
+    const profile = { ...(Object.hasOwn(profiles, name) ? profiles[name] : {}), ...changes };
+    write(configDir, { current: current ?? name, profiles: { ...profiles, [name]: profile } });
+    if (key !== null) open<Record<string, string>>(configDir, API_KEYS_FILE).set(name, key.reveal());
+    return profile;
+  });
 }
 
 function write(configDir: string, { current, profiles }: ProfileFile): void {
@@ -36,16 +62,20 @@ function write(configDir: string, { current, profiles }: ProfileFile): void {
 }
 
 /** Makes a profile the current one. @throws `ERR_CONFIG_INVALID` when there is none of that name. */
-export function useProfile(configDir: string, name: string): void {
-  write(configDir, { current: name, profiles: requireProfile(configDir, name).profiles });
+export function useProfile(configDir: string, name: string): Promise<void> {
+  return alone(configDir, () =>
+    write(configDir, { current: name, profiles: requireProfile(configDir, name).profiles }),
+  );
 }
 
 /** Removes a profile and its key. @throws `ERR_CONFIG_INVALID` when there is none of that name. */
-export function removeProfile(configDir: string, name: string): void {
-  const { current, profiles } = requireProfile(configDir, name);
-  const rest = Object.fromEntries(Object.entries(profiles).filter(([other]) => other !== name));
-  open<Record<string, string>>(configDir, API_KEYS_FILE).delete(name);
-  write(configDir, { current: current === name ? null : current, profiles: rest });
+export function removeProfile(configDir: string, name: string): Promise<void> {
+  return alone(configDir, () => {
+    const { current, profiles } = requireProfile(configDir, name);
+    const rest = Object.fromEntries(Object.entries(profiles).filter(([other]) => other !== name));
+    open<Record<string, string>>(configDir, API_KEYS_FILE).delete(name);
+    write(configDir, { current: current === name ? null : current, profiles: rest });
+  });
 }
 
 /** The profiles, with the one of this name among them. @throws `ERR_CONFIG_INVALID` */

@@ -1,4 +1,4 @@
-/** What `flywheel doctor` looks at. A check never changes anything. */
+/** What `flywheel doctor` looks at. A check never changes anything; a repair is asked for by its name. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { EXIT, type ExitCode } from '../../errors/exit-codes.js';
 import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
@@ -127,3 +127,10 @@ const checkKeypair = (session: Session, location: KeypairSource): Promise<Findin
     const { loadKeypair } = await import('../wallet/load-keypair.js');
     return (await loadKeypair(session.context, location)).address;
   });
+
+/** @throws `ERR_USAGE` where the service is not on this machine. */
+export async function repairFiles(session: Session): Promise<Finding> {
+  if (session.settings.apiUrl.value !== null)
+    throw new FlywheelError('ERR_USAGE', '--repair is for the embedded engine.');
+  return check('repair', async () => (await session.desk()).repair());
+}

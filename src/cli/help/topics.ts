@@ -58,8 +58,8 @@ const FILES: readonly string[] = [
   '',
   'Approval file: what `batch init --out` writes. Signed approval: what `batch approve` prints, { "batchId", "signedTx" }.',
   'Keypair file: the 64 bytes as a JSON array (Solana CLI) or base58; refused when others can read it.',
-  'Configuration directory: profiles.json and api-keys.json, for you alone. Data directory: the ledger, the keys, and the',
-  'idempotency keys of requests whose outcome is not known yet.',
+  'Configuration directory: profiles.json and api-keys.json, for you alone. Data directory: ledger.db, store.db, and the keys.',
+  'Each holds, for what was done through it, journal.db (the operations, so that none happens twice) and approvals/.',
 ];
 
 /** A topic's text by its name. */

@@ -18,7 +18,7 @@ function numbered(texts: readonly string[]): readonly Sha256[] {
 export const burnDigests = (burns: readonly BurnRequest[]): readonly Sha256[] =>
   numbered(burns.map((burn) => `burn ${fingerprint({ ...burn })}`));
 
-/** The digests of pipelines, in their order. A payload counts as the proof that it is, however it is written. */
+/** The digests of pipelines, in their order. */
 export const pipelineDigests = (pipelines: readonly Pipeline[]): readonly Sha256[] =>
   numbered(pipelines.map((pipeline) => `pipeline ${fingerprint(pipeline as unknown as JsonObject)}`));
 

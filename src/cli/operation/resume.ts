@@ -33,7 +33,10 @@ async function workOf(session: Session, entry: Entry, keypair: string | undefine
     }
     case 'burn-batch': {
       const { BurnBatchWork } = await import('../burn-batch/burn-batch-work.js');
-      return new BurnBatchWork(session, bodyOf<BurnBatchBody>(entry), false) as Work<unknown>;
+      return new BurnBatchWork(session, bodyOf<BurnBatchBody>(entry), {
+        rest: false,
+        strict: false,
+      }) as Work<unknown>;
     }
     case 'batch':
       return batchWork(session, entry, source);

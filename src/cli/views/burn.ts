@@ -1,8 +1,10 @@
 /** Burns as people read them. */
 import type { BurnResult } from '../../contract/schemas/burn.js';
+import type { BurnPlan } from '../burn/burn-plan.js';
+import { changeField, notForeseen, type Outlook } from '../foresight.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
-import { fieldLines } from '../output/table.js';
+import { type Field, fieldLines } from '../output/table.js';
 
 /** One burn that was done. */
 export const viewBurn = (burn: BurnResult, style: Style): readonly string[] => [
@@ -16,4 +18,33 @@ export const viewBurn = (burn: BurnResult, style: Style): readonly string[] => [
     ],
     style.dim,
   ),
+];
+
+/** What a burn would come to. */
+export function viewBurnPlan(plan: BurnPlan, outlook: Outlook, style: Style): readonly string[] {
+  const { foreseen } = plan;
+  return [
+    style.good('Nothing was sent.'),
+    ...fieldLines(
+      [
+        ['amount', String(plan.amount)],
+        ['proof hash', plan.hash],
+        ['proof type', plan.type],
+        ...(foreseen === null ? [] : burnFields(foreseen)),
+        ...(outlook.foresight === null ? [notForeseen(outlook.reason)] : []),
+      ],
+      style.dim,
+    ),
+  ];
+}
+
+/** What burns would change. */
+export const burnFields = ({
+  burnWallet,
+  supply,
+  usedToday,
+}: NonNullable<BurnPlan['foreseen']>): readonly Field[] => [
+  changeField('burn wallet', burnWallet),
+  changeField('supply', supply),
+  changeField('burned today', usedToday),
 ];

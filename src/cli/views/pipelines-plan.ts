@@ -1,10 +1,11 @@
 /** The sums of a pipelines file as people read them. */
-import type { PipelinesPlan } from '../input/pipelines-plan.js';
+import type { BatchPlan } from '../batch/dry-run.js';
+import { changeField, notForeseen, type Outlook } from '../foresight.js';
 import type { Style } from '../output/color.js';
-import { fieldLines } from '../output/table.js';
+import { type Field, fieldLines } from '../output/table.js';
 
 /** The plan of a dry run. */
-export const viewPipelinesPlan = (plan: PipelinesPlan, style: Style): readonly string[] => [
+export const viewPipelinesPlan = (plan: BatchPlan, outlook: Outlook, style: Style): readonly string[] => [
   style.good('The file is good; nothing was sent.'),
   ...fieldLines(
     [
@@ -13,7 +14,22 @@ export const viewPipelinesPlan = (plan: PipelinesPlan, style: Style): readonly s
       ['airdrops', `${plan.actions.airdrop}, ${plan.totalAirdrop} tokens`],
       ['memos', String(plan.actions.memo)],
       ['digest', plan.digest],
+      ...(plan.foreseen === null ? [] : foreseenFields(plan.foreseen)),
+      ...(outlook.foresight === null ? [notForeseen(outlook.reason)] : []),
     ],
     style.dim,
   ),
+];
+
+const foreseenFields = ({
+  vault,
+  supply,
+  usedToday,
+  rent,
+}: NonNullable<BatchPlan['foreseen']>): readonly Field[] => [
+  changeField('vault', vault),
+  changeField('supply', supply),
+  changeField('burned today', usedToday.burn),
+  changeField('airdropped today', usedToday.airdrop),
+  ['rent until closed', rent],
 ];

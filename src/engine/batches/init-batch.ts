@@ -84,7 +84,7 @@ async function begin(
   identity: RequestIdentity,
   list: readonly unknown[],
 ): Promise<Opened> {
-  const pipelines = await plan(deps, principal, scene, list);
+  const pipelines = await checkAndPlan(deps, principal, scene, list);
   const batchIndex = await nextBatchIndex(deps.chain, scene.flywheel);
   return deps.store.transaction(async (tx) => {
     const opening = await openRequest(deps, tx, identity);
@@ -145,7 +145,7 @@ const justRun = (): FlywheelError =>
  * Checks and lays out everything that was asked for.
  * @throws every problem of every kind at once, with the code that all share, or `ERR_INVALID_REQUEST` when they differ.
  */
-async function plan(
+export async function checkAndPlan(
   deps: EngineDeps,
   principal: Principal,
   scene: BatchScene,

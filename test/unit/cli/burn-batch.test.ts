@@ -324,6 +324,7 @@ describe('burn-batch', () => {
     expect(JSON.parse(stdout)).toEqual({
       dryRun: true,
       elements: 3,
+      foreseen: null,
       requests: 1,
       totalAmount: '1.8',
       types: { WATCH_AD: { elements: 2, amount: '0.3' }, PRODUCT_BUY: { elements: 1, amount: '1.5' } },

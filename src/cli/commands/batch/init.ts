@@ -39,7 +39,10 @@ export const command: CommandSpec = {
     REST_OPTION,
     AGAIN_OPTION,
     ONLY_NEW_OPTION,
-    { flags: '--dry-run', description: 'check the whole file and add it up; send nothing' },
+    {
+      flags: '--dry-run',
+      description: 'check the whole file, add it up, and say what it would come to; send nothing',
+    },
     IDEMPOTENCY_KEY_OPTION,
   ],
   details: [
@@ -49,7 +52,8 @@ export const command: CommandSpec = {
   ],
   output: [
     '{ "proposalApproveTx": base64, "batch": { "id", "status": "FINALIZED", …, "initResult", "pipelines" } }',
-    '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest" }',
+    '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest",',
+    '  "foreseen": { "vault", "supply", "usedToday", "rent" }|null }',
   ],
   errors: [
     'ERR_INPUT_INVALID',

@@ -52,7 +52,10 @@ export const command: CommandSpec = {
       flags: '--failed-out <file>',
       description: 'write the pipelines that did not land, as a pipelines file',
     },
-    { flags: '--dry-run', description: 'check the whole file and add it up; send nothing' },
+    {
+      flags: '--dry-run',
+      description: 'check the whole file, add it up, and say what it would come to; send nothing',
+    },
     ALLOW_UNVERIFIED_OPTION,
     IDEMPOTENCY_KEY_OPTION,
   ],
@@ -63,7 +66,8 @@ export const command: CommandSpec = {
   ],
   output: [
     '{ "batch": { "id", "status": "EXECUTED"|"FAILED", … }, "result": { "total", "totalSuccessful", … } }',
-    '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest" }',
+    '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest",',
+    '  "foreseen": { "vault", "supply", "usedToday", "rent" }|null }',
   ],
   errors: [
     'ERR_INPUT_INVALID',

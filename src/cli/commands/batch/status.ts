@@ -1,6 +1,7 @@
 /** `flywheel batch status`: one batch, once or until it is final. */
 import type { Batch } from '../../../contract/schemas/batch.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { batchFailure } from '../../batch/batch-failure.js';
 import type { CommandSpec, Invocation, Session } from '../../command.js';
 import { batchIdArgument } from '../../options/batch-id.js';
 import { callWith, noteReply } from '../../send.js';
@@ -20,8 +21,14 @@ async function readBatch(session: Session, batchId: string): Promise<Batch> {
 
 async function run(session: Session, invocation: Invocation): Promise<undefined> {
   const batchId = batchIdArgument(invocation, 0);
-  const batch = invocation.flag('watch') ? await watch(session, batchId) : await readBatch(session, batchId);
+  const isWatched = invocation.flag('watch');
+  const batch = isWatched ? await watch(session, batchId) : await readBatch(session, batchId);
   session.output.result(batch, (style) => viewBatch(batch, style));
+  const failure =
+    isWatched && batch.executeResult !== undefined && batch.status === 'FAILED'
+      ? batchFailure(batch, batch.executeResult)
+      : undefined;
+  if (failure !== undefined) throw failure;
   return undefined;
 }
 
@@ -60,7 +67,8 @@ export const command: CommandSpec = {
     '{ "id", "flywheelId", "tokenId", "mintAddress", "status", "batchIndex", "vaultIndex", "multisig",',
     '  "vaultAddress", "initResult"?, "executeResult"?, "dateCreated", "dateUpdated" }',
   ],
-  errors: ['ERR_BATCH_NOT_FOUND', 'ERR_UNAUTHORIZED', 'ERR_TIMEOUT'],
+  details: ['With --watch it exits with the verdict: 0 when the batch is EXECUTED, 10 when it is FAILED.'],
+  errors: ['ERR_BATCH_NOT_FOUND', 'ERR_UNAUTHORIZED', 'ERR_TIMEOUT', 'ERR_BATCH_FAILED'],
   examples: [
     'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11',
     'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --watch --timeout 120',

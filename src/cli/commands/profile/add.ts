@@ -19,7 +19,7 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
   const changes = parseChanges(session, invocation);
   const key = invocation.flag('apiKeyStdin') ? await readKey(session) : null;
   const { saveProfile } = await import('../../config/profile-store.js');
-  const profile = saveProfile(session.settings.configDir.value, name, changes, key);
+  const profile = await saveProfile(session.settings.configDir.value, name, changes, key);
   const { profileViews } = await import('../../config/profile-views.js');
   const saved = profileViews(session).find((view) => view.name === name) ?? {
     ...profile,

@@ -11,7 +11,7 @@ export const command: CommandSpec = {
     parse: (invocation) => profileName(invocation, 0),
     run: async ({ settings }, name) => {
       const { removeProfile } = await import('../../config/profile-store.js');
-      removeProfile(settings.configDir.value, name);
+      await removeProfile(settings.configDir.value, name);
       return { removed: name };
     },
     view: ({ removed }, style) => [style.good(`Removed the profile ${removed}.`)],

@@ -11,7 +11,7 @@ export const command: CommandSpec = {
     parse: (invocation) => profileName(invocation, 0),
     run: async ({ settings }, name) => {
       const { useProfile } = await import('../../config/profile-store.js');
-      useProfile(settings.configDir.value, name);
+      await useProfile(settings.configDir.value, name);
       return { current: name };
     },
     view: ({ current }, style) => [style.good(`The current profile is ${current}.`)],

@@ -1,0 +1,78 @@
+/** What a burn-batch would do, and which elements would fail, without doing it. */
+import type { BurnsForesight } from '../../contract/foresight.js';
+import type { BurnRequest } from '../../contract/schemas/burn.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Session } from '../command.js';
+import { outlookOf } from '../foresight.js';
+import { Problems } from '../input/problems.js';
+import { viewBurnBatchPlan } from '../views/burn-batch.js';
+import { cutBurns } from './cut.js';
+import { sumAmounts } from './totals.js';
+
+/** The plan of `burn-batch --dry-run`. */
+export interface BurnBatchPlan {
+  readonly dryRun: true;
+  readonly elements: number;
+  readonly requests: number;
+  /** Whole tokens as decimal text. */
+  readonly totalAmount: string;
+  readonly types: Readonly<Record<string, { readonly elements: number; readonly amount: string }>>;
+  /** `null`: nobody here can say. */
+  readonly foreseen: BurnsForesight | null;
+}
+
+/** Prints the plan of checked burns. @throws `ERR_PARTIAL` when some would fail. */
+export async function showBurnBatchPlan(session: Session, burns: readonly BurnRequest[]): Promise<undefined> {
+  const outlook = await outlookOf(session);
+  const foreseen =
+    outlook.foresight === null ? null : await outlook.foresight.burns(burns, outlook.credential);
+  const plan: BurnBatchPlan = {
+    dryRun: true,
+    elements: burns.length,
+    requests: cutBurns(burns).length,
+    totalAmount: sumAmounts(burns.map((burn) => burn.burnAmount)),
+    types: sumByType(burns),
+    foreseen,
+  };
+  session.output.result(plan, (style) => viewBurnBatchPlan(plan, outlook, style));
+  const failed = foreseen?.failures.length ?? 0;
+  if (failed === 0) return;
+  throw new FlywheelError(
+    'ERR_PARTIAL',
+    `${failed} of ${burns.length} elements would fail; nothing was sent.`,
+  );
+}
+
+function sumByType(burns: readonly BurnRequest[]): BurnBatchPlan['types'] {
+  const groups = new Map<string, number[]>();
+  for (const { type, burnAmount } of burns) {
+    const group = groups.get(type);
+    if (group === undefined) groups.set(type, [burnAmount]);
+    else group.push(burnAmount);
+  }
+  return Object.fromEntries(
+    [...groups].map(([type, amounts]) => [type, { elements: amounts.length, amount: sumAmounts(amounts) }]),
+  );
+}
+
+/**
+ * Makes sure, as far as it can be known here, that none of these will fail.
+ * @param indexes - of the burns in their file.
+ * @throws `ERR_INPUT_INVALID` with every one that would.
+ */
+export async function requireAllPossible(
+  session: Session,
+  burns: readonly BurnRequest[],
+  indexes: readonly number[],
+): Promise<void> {
+  const outlook = await outlookOf(session);
+  if (outlook.foresight === null) {
+    session.output.warn(`Scopes, types, caps and balances could not be checked first: ${outlook.reason}.`);
+    return;
+  }
+  const { failures } = await outlook.foresight.burns(burns, outlook.credential);
+  const problems = new Problems('--strict');
+  for (const { index, message } of failures)
+    problems.add(`[${indexes[index] ?? index}]`, message.replace(/\.$/, ''));
+  problems.throwIfAny();
+}

@@ -1,0 +1,109 @@
+/** What burns or a batch would come to, by the same checks as the real ones, without writing anything. */
+import { decodeMint, decodeTokenAccount } from '../chain/tokens/accounts.js';
+import type { BatchForesight, BurnsForesight, Change, ForeseenFailure } from '../contract/foresight.js';
+import { OPERATIONS } from '../contract/operations.js';
+import type { InitBatchRequest } from '../contract/schemas/batch.js';
+import type { BurnRequest } from '../contract/schemas/burn.js';
+import type { TokenRecord } from '../store/records.js';
+import type { UsageKind } from '../store/store.js';
+import type { Secret } from '../values/secret.js';
+import type { UtcDay } from '../values/time.js';
+import { formatTokenAmount } from '../values/token-amount.js';
+import { solText } from './amount-text.js';
+import { admit, requireFlywheel, requireToken } from './auth/authenticate.js';
+import { pipelineList } from './batches/check-pipelines.js';
+import { requireRoomForRent, setupRentLamports, totalAirdrop, totalBurn } from './batches/funds.js';
+import { checkAndPlan } from './batches/init-batch.js';
+import { BurnAllowance, readBurnWallet } from './burns/allowance.js';
+import { isRefusal, prepareBurns, type Refusal } from './burns/prepare-burns.js';
+import type { EngineDeps } from './deps.js';
+import { dailyCap, dayOfNow } from './limits/daily-cap.js';
+
+/** @throws `ERR_UNAUTHORIZED`, `ERR_KEY_SCOPES_UNAUTHORIZED`, `ERR_TOKEN_NOT_FOUND` */
+export async function foreseeBurns(
+  deps: EngineDeps,
+  requests: readonly BurnRequest[],
+  credential: Secret | null,
+): Promise<BurnsForesight> {
+  const principal = await admit(deps.store, credential, OPERATIONS.burn);
+  const token = requireToken(principal);
+  const prepared = await prepareBurns(principal, requests, deps.limits);
+  const [balance, { supply }, { day, burn: used }] = await Promise.all([
+    readBurnWallet(deps.chain, token),
+    readTokens(deps, token),
+    readUsage(deps, token),
+  ]);
+  const cap = dailyCap(principal.flywheel, 'burn');
+  const allowance = new BurnAllowance(token, balance, { day, cap, used });
+  let burned = 0n;
+  const failures: ForeseenFailure[] = [];
+  for (const [index, burn] of prepared.entries()) {
+    const refusal: Refusal | undefined = isRefusal(burn) ? burn : allowance.take(burn.amount);
+    if (refusal !== undefined) failures.push({ index, type: refusal.code, message: refusal.message });
+    else if (!isRefusal(burn)) burned += burn.amount;
+  }
+  const change = changes(token);
+  return {
+    failures,
+    burnWallet: change(balance.tokens, -burned),
+    supply: change(supply, -burned),
+    usedToday: change(used, burned),
+  };
+}
+
+/** @throws with every reason why the batch would be refused, as init does. */
+export async function foreseeBatch(
+  deps: EngineDeps,
+  request: InitBatchRequest,
+  credential: Secret | null,
+): Promise<BatchForesight> {
+  const principal = await admit(deps.store, credential, OPERATIONS.initBatch);
+  const list = pipelineList(request, deps.limits);
+  const token = requireToken(principal);
+  const flywheel = requireFlywheel(principal);
+  const scene = { token, flywheel, operator: deps.keyring.get(flywheel.operator) };
+  const pipelines = await checkAndPlan(deps, principal, scene, list);
+  const rent = setupRentLamports(pipelines);
+  await deps.store.read((tx) => requireRoomForRent(deps, tx, scene, rent));
+  const [{ supply, vault }, used] = await Promise.all([
+    readTokens(deps, token, flywheel.vaultTokenAccount),
+    readUsage(deps, token),
+  ]);
+  const [burn, airdrop] = [totalBurn(pipelines), totalAirdrop(pipelines)];
+  const change = changes(token);
+  return {
+    vault: change(vault, -burn - airdrop),
+    supply: change(supply, -burn),
+    usedToday: { burn: change(used.burn, burn), airdrop: change(used.airdrop, airdrop) },
+    rent: solText(rent),
+  };
+}
+
+const changes =
+  ({ decimals }: TokenRecord) =>
+  (before: bigint, by: bigint): Change => ({
+    before: formatTokenAmount(before, decimals),
+    after: formatTokenAmount(before + by, decimals),
+  });
+
+async function readTokens(
+  { chain }: EngineDeps,
+  { mintAddress }: TokenRecord,
+  vaultAccount = mintAddress,
+): Promise<{ readonly supply: bigint; readonly vault: bigint }> {
+  const [mint, vault] = await chain.getAccounts([mintAddress, vaultAccount]);
+  return {
+    supply: decodeMint(mint ?? null)?.supply ?? 0n,
+    vault: decodeTokenAccount(vault ?? null)?.amount ?? 0n,
+  };
+}
+
+const readUsage = (
+  { store, clock }: EngineDeps,
+  { id }: TokenRecord,
+): Promise<{ readonly day: UtcDay } & Readonly<Record<UsageKind, bigint>>> =>
+  store.read(async (tx) => {
+    const day = await dayOfNow(tx, id, clock.nowMs());
+    const of = (kind: UsageKind) => tx.usage.used({ tokenId: id, day, kind });
+    return { day, burn: await of('burn'), airdrop: await of('airdrop') };
+  });

@@ -1,0 +1,149 @@
+/** Looking before the leap, and what looks after the files: the built program in an empty home. */
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { emptyDirectory, flywheel } from '../support/cli.js';
+
+const home = emptyDirectory();
+const run = (...words: string[]) => flywheel({ home }, ...words);
+const json = async (...words: string[]) => JSON.parse((await run(...words)).stdout);
+const error = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
+const write = (name: string, value: unknown): string => {
+  writeFileSync(join(home, name), JSON.stringify(value), { mode: 0o600 });
+  return name;
+};
+const burn = (id: number, burnAmount: number, type = 'WATCH_AD') => ({
+  type,
+  proof: { id },
+  burnAmount,
+  persistOnchain: false,
+});
+
+let owner = '';
+
+beforeAll(async () => {
+  const set = ['--daily-burn', '100', '--burn-wallet-tokens', '40', '--vault-tokens', '50'];
+  owner = (await json('local', 'init', ...set)).owner.keypair;
+});
+
+describe('--dry-run', () => {
+  it('says what a burn would come to, and burns nothing', async () => {
+    const words = ['burn', '--type', 'WATCH_AD', '--proof', '{}', '--dry-run', '--amount'];
+    const { foreseen, ...plan } = await json(...words, '2.5');
+    expect(plan).toMatchObject({ dryRun: true, type: 'WATCH_AD', amount: 2.5 });
+    expect(foreseen).toMatchObject({
+      burnWallet: { before: '40', after: '37.5' },
+      usedToday: { before: '0', after: '2.5' },
+    });
+    const much = await run(...words, '41');
+    expect([much.exit, error(much.stderr).error]).toEqual([5, 'ERR_BURN_TOKENOMICS_FAILED']);
+    expect((await json('local', 'status')).burned).toBe('0');
+    expect(await json('pending')).toEqual([]);
+  });
+
+  it('says which elements of a burn-batch would fail, in the order in which they would be burned', async () => {
+    const file = write('burns.json', [burn(1, 30), burn(2, 20), burn(3, 5, 'NOPE'), burn(4, 10)]);
+    const { exit, stdout, stderr } = await run('burn-batch', file, '--dry-run');
+    expect([exit, error(stderr).error]).toEqual([3, 'ERR_PARTIAL']);
+    const { foreseen } = JSON.parse(stdout);
+    expect(
+      foreseen.failures.map(({ index, type }: { index: number; type: string }) => [index, type]),
+    ).toEqual([
+      [1, 'ERR_BURN_TOKENOMICS_FAILED'],
+      [2, 'ERR_INVALID_PROOF'],
+    ]);
+    expect(foreseen.burnWallet).toEqual({ before: '40', after: '0' });
+    expect((await json('local', 'status')).burned).toBe('0');
+  });
+
+  it('says of a batch what it would come to, and what init would refuse it with', async () => {
+    const action = (amount: number) => [{ action: 'BURN', amount }];
+    const pipeline = (amount: number) => ({ type: 'WATCH_AD', payload: { amount }, actions: action(amount) });
+    const good = write('good.json', [pipeline(3)]);
+    expect((await json('batch', 'init', good, '--dry-run')).foreseen).toMatchObject({
+      vault: { before: '50', after: '47' },
+      usedToday: { burn: { before: '0', after: '3' }, airdrop: { before: '0', after: '0' } },
+    });
+    const refused = await run('batch', 'run', write('much.json', [pipeline(60)]), '--dry-run');
+    expect([refused.exit, error(refused.stderr).error]).toEqual([5, 'ERR_INSUFFICIENT_FUNDS']);
+    const capped = await run('batch', 'init', write('capped.json', [pipeline(101)]), '--dry-run');
+    expect(error(capped.stderr).message).toMatch(
+      /The daily burn cap of 100 FLY would be passed.*holds 50 FLY/,
+    );
+    expect(await json('batch', 'list')).toEqual([]);
+  });
+});
+
+describe('--strict', () => {
+  it('sends nothing if any element would fail, and leaves the file as it never was', async () => {
+    const { exit, stderr } = await run('burn-batch', 'burns.json', '--strict');
+    expect([exit, error(stderr).error]).toEqual([2, 'ERR_INPUT_INVALID']);
+    expect(error(stderr).message).toMatch(/2 problems; nothing was sent: \[1\]: .*\[2\]: /);
+    expect((await json('local', 'status')).burned).toBe('0');
+    const fine = write('fine.json', [burn(1, 30), burn(4, 10)]);
+    expect((await run('burn-batch', fine, '--strict')).exit).toBe(0);
+    expect((await json('local', 'status')).burned).toBe('40');
+  });
+});
+
+describe('batch status --watch', () => {
+  it('ends with the verdict', async () => {
+    const file = write('ended.json', [
+      { type: 'WATCH_AD', payload: { ended: 1 }, actions: [{ action: 'BURN', amount: 1 }] },
+    ]);
+    const { batch } = await json('batch', 'init', file);
+    expect((await run('batch', 'cancel', batch.id, '--keypair', owner, '--yes')).exit).toBe(0);
+    const { exit, stdout, stderr } = await run('batch', 'status', batch.id, '--watch');
+    expect([exit, error(stderr).error, JSON.parse(stdout).status]).toEqual([
+      10,
+      'ERR_BATCH_FAILED',
+      'FAILED',
+    ]);
+    expect((await run('batch', 'status', batch.id)).exit).toBe(0);
+  });
+});
+
+describe('profile add', () => {
+  it('loses nothing when several run at once', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const add = (name: string) =>
+      flywheel(
+        { home, stdin: `key-of-${name}` },
+        ...['profile', 'add', name, '--api-url', `https://${name}.example`, '--api-key-stdin'],
+      );
+    const exits = await Promise.all(names.map(async (name) => (await add(name)).exit));
+    expect(exits).toEqual(names.map(() => 0));
+    const profiles = await json('profile', 'list');
+    expect(
+      profiles.map(({ name, hasApiKey }: { name: string; hasApiKey: boolean }) => [name, hasApiKey]),
+    ).toEqual(names.map((name) => [name, true]));
+  });
+});
+
+describe('doctor --repair', () => {
+  const place = emptyDirectory();
+  const at = (...words: string[]) => flywheel({ home: place }, ...words);
+  const store = join(place, '.local/share/flywheel/store.db');
+
+  it('lets an older store go on where nothing is lost, and refuses where an answer would be', async () => {
+    await at('local', 'init');
+    copyFileSync(store, join(place, 'older.db'));
+    await at('local', 'keys', 'create', '--scope', 'burn');
+    expect((await at('local', 'fund', '--to', 'vault', '--tokens', '1')).exit).toBe(0);
+    copyFileSync(join(place, 'older.db'), store);
+    const refused = await at('local', 'status');
+    expect([refused.exit, error(refused.stderr).hint]).toEqual([
+      6,
+      expect.stringContaining('doctor --repair'),
+    ]);
+    const repaired = await at('doctor', '--repair');
+    expect(repaired.exit).toBe(0);
+    expect(JSON.parse(repaired.stdout).checks[0]).toMatchObject({ name: 'repair', ok: true });
+    const words = ['burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1'];
+    expect((await at(...words)).exit).toBe(0);
+    copyFileSync(join(place, 'older.db'), store);
+    const lost = await at('doctor', '--repair');
+    expect(lost.exit).toBe(6);
+    expect(JSON.parse(lost.stdout).checks[0].detail).toContain('store.db cannot be repaired: 1 transactions');
+  });
+});
