@@ -66,6 +66,21 @@ export interface ChainReader {
   isBlockhashValid(blockhash: string): Promise<boolean>;
 }
 
+/** A memo of a transaction that has landed and succeeded. */
+export interface LandedMemo {
+  readonly signature: Signature;
+  /** All memos of the transaction, as the node joins them. */
+  readonly text: string;
+  /** `null` when the node does not say. */
+  readonly blockTimeMs: number | null;
+}
+
+/** The past of an account, as a node keeps it. */
+export interface MemoHistory {
+  /** Memos of the newest transactions that name the account, newest first, none from before `sinceMs`. */
+  memosOf(account: Address, sinceMs: number): Promise<readonly LandedMemo[]>;
+}
+
 export interface Chain extends ChainReader {
   /**
    * Submits transactions that stand for themselves, in order. One that fails while running lands as failed and keeps its

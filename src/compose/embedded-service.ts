@@ -18,6 +18,7 @@ export async function openEmbeddedService(ambient: Ambient, settings: Settings):
     service: engine,
     credential: settings.apiKey.value ?? readApiKey(dataDir),
     chain,
+    history: null,
     trusted: await readTrusted(store),
     foresight: engine.foresight,
     journal: operations.journal,

@@ -53,6 +53,7 @@ export async function openRemoteService(
     service,
     credential,
     chain,
+    history: chain,
     foresight: null,
     trusted: settings.pinned === null ? null : await trust(settings.pinned, chain),
     journal: operations.journal,

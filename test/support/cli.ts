@@ -109,6 +109,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         service: service.service,
         credential: new Secret('fk_test'),
         chain: null,
+        history: null,
         trusted: null,
         foresight: null,
         journal: async () => opened,

@@ -1,10 +1,16 @@
 /** The reading part of the chain over a cluster's JSON-RPC, at the commitment `confirmed`; nothing is submitted or retried here. */
-import type { AccountInfo, Connection, SignatureStatus, VersionedTransactionResponse } from '@solana/web3.js';
+import type {
+  AccountInfo,
+  ConfirmedSignatureInfo,
+  Connection,
+  SignatureStatus,
+  VersionedTransactionResponse,
+} from '@solana/web3.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
-import type { ChainReader, Signature, TransactionRecord } from '../chain.js';
+import type { ChainReader, LandedMemo, MemoHistory, Signature, TransactionRecord } from '../chain.js';
 import { encodeTransaction } from '../transaction/wire.js';
 import { readTransactionError } from './transaction-error.js';
 
@@ -77,7 +83,14 @@ function wireBytes({ transaction }: VersionedTransactionResponse): Uint8Array {
   return encodeTransaction(signatures, transaction.message.serialize());
 }
 
-class RpcReader implements ChainReader {
+/** Signatures that a node returns at once (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`), and how often we ask. */
+const SIGNATURES_PER_PAGE = 1_000;
+const MAX_PAGES = 20;
+
+const timeMs = ({ blockTime }: ConfirmedSignatureInfo): number | null =>
+  blockTime == null ? null : blockTime * MS_PER_SECOND;
+
+class RpcReader implements ChainReader, MemoHistory {
   readonly #options: RpcReaderOptions;
   readonly #host: string;
   #connection: Promise<Connection> | undefined;
@@ -145,6 +158,31 @@ class RpcReader implements ChainReader {
     return transaction === null ? null : wireBytes(transaction);
   }
 
+  async memosOf(account: Address, sinceMs: number): Promise<readonly LandedMemo[]> {
+    const { PublicKey } = await import('@solana/web3.js');
+    const key = new PublicKey(account);
+    const memos: LandedMemo[] = [];
+    let before: string | undefined;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const options = { limit: SIGNATURES_PER_PAGE, ...(before === undefined ? {} : { before }) };
+      const found = await this.#call((connection) =>
+        connection.getSignaturesForAddress(key, options, COMMITMENT),
+      );
+      const inTime = found.filter((info) => (timeMs(info) ?? sinceMs) >= sinceMs);
+      for (const info of inTime) {
+        if (info.err === null && info.memo !== null)
+          memos.push({
+            signature: info.signature as Signature,
+            text: info.memo,
+            blockTimeMs: timeMs(info),
+          });
+      }
+      before = found.at(-1)?.signature;
+      if (found.length < SIGNATURES_PER_PAGE || inTime.length < found.length) break;
+    }
+    return memos;
+  }
+
   #transaction(signature: Signature): Promise<VersionedTransactionResponse | null> {
     return this.#call((connection) =>
       connection.getTransaction(signature, {
@@ -188,4 +226,5 @@ class RpcReader implements ChainReader {
  * @throws `ERR_CONFIG_INVALID` for an address that is no http or https URL; every method `ERR_UNAVAILABLE` when the node
  * does not answer or answers with an error.
  */
-export const createRpcReader = (options: RpcReaderOptions): ChainReader => new RpcReader(options);
+export const createRpcReader = (options: RpcReaderOptions): ChainReader & MemoHistory =>
+  new RpcReader(options);

@@ -7,6 +7,7 @@ import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnError, BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
+import { requireNotOnChain } from '../burn/chain-contradicts.js';
 import type { Session } from '../command.js';
 import { writeFileAtomic } from '../files/write-file.js';
 import type { Entry, Verdict } from '../journal/journal.js';
@@ -196,6 +197,8 @@ export class BurnBatchWork implements Work<Told> {
         'The service did not answer for every element of the request.',
       );
     }
+    const failed = outcomes.flatMap(({ status }, at) => (status === 'error' ? [at] : []));
+    await requireNotOnChain(opened, entry, pick(burns, failed));
     entry.keep(part.name, outcomes);
   }
 

@@ -1,5 +1,6 @@
 /** One burn as an operation. */
 import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
+import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
@@ -8,6 +9,7 @@ import { burnDigests } from '../operation/elements.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBurn } from '../views/burn.js';
+import { requireNotOnChain } from './chain-contradicts.js';
 
 /** What carrying on needs. */
 export interface BurnBody {
@@ -42,7 +44,12 @@ async function send(session: Session, entry: Entry, request: BurnRequest): Promi
   const opened = await session.service();
   const amount = String(request.burnAmount);
   if (entry.isNew) await confirmRemote(session, opened, `Burn ${amount} tokens for ${request.type}`);
-  const reply = await opened.service.burn(request, callWith(session, opened, entry.key));
+  const call = callWith(session, opened, entry.key);
+  const reply = await opened.service.burn(request, call).catch(async (error: unknown) => {
+    if (isFlywheelError(error, 'ERR_BURN_TOKENOMICS_FAILED'))
+      await requireNotOnChain(opened, entry, [request]);
+    throw error;
+  });
   noteReply(session, reply);
   if (entry.isNew && reply.meta.replayed) session.output.tell(REPLAYED);
   return reply.value;

@@ -1,0 +1,40 @@
+/** Whether the chain knows of a burn that the service says has failed: of two that differ, none is believed. */
+import type { LandedMemo } from '../../chain/chain.js';
+import { proofMemoText } from '../../chain/memo.js';
+import type { BurnRequest } from '../../contract/schemas/burn.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { address } from '../../values/address.js';
+import { proofHash } from '../../values/digest.js';
+import type { OpenedService } from '../context.js';
+import type { Entry } from '../journal/journal.js';
+
+/** How far the clocks of this machine and of the chain may be apart. */
+const CLOCK_SKEW_MS = 30_000;
+
+/**
+ * Looks for the proofs of burns that are said to have failed. Only a proof that was to be recorded on chain can be found there.
+ * @throws `ERR_OUTCOME_UNKNOWN` naming the first transaction that carries one.
+ */
+export async function requireNotOnChain(
+  { history, trusted }: Pick<OpenedService, 'history' | 'trusted'>,
+  entry: Pick<Entry, 'dateBegun'>,
+  failed: readonly BurnRequest[],
+): Promise<void> {
+  const recorded = failed.filter(({ persistOnchain }) => persistOnchain);
+  if (history === null || trusted === null || recorded.length === 0) return;
+  const since = Date.parse(entry.dateBegun) - CLOCK_SKEW_MS;
+  const memos = await history.memosOf(address(trusted.mint), since);
+  for (const { type, proof } of recorded) {
+    const text = proofMemoText(type, proofHash(proof));
+    const landed = memos.find((memo) => memo.text.includes(text));
+    if (landed !== undefined) throw contradiction(landed);
+  }
+}
+
+function contradiction({ signature, blockTimeMs }: LandedMemo): FlywheelError {
+  const when = blockTimeMs === null ? '' : `, since ${new Date(blockTimeMs).toISOString()}`;
+  return new FlywheelError(
+    'ERR_OUTCOME_UNKNOWN',
+    `The service says that the burn failed, and transaction ${signature} on chain carries its proof${when}.`,
+  );
+}
