@@ -66,6 +66,6 @@ function pointOutEqual({ output }: Session, { pipelines }: InitBatchRequest): vo
   if (equal === undefined) return;
   const [first, second] = equal.first;
   output.warn(
-    `${equal.count} pipelines are equal to one before them (${second} to ${first} is the first); each is executed.`,
+    `${equal.count} of ${pipelines.length} pipelines equal one before them, [${second}] the one at [${first}]; each is executed.`,
   );
 }

@@ -20,6 +20,7 @@ export interface InitOptions {
 }
 
 export class InitWork implements Work<InitBatchResult> {
+  readonly rest: boolean;
   readonly #session: Session;
   readonly #request: InitBatchRequest;
   readonly #options: InitOptions;
@@ -28,11 +29,12 @@ export class InitWork implements Work<InitBatchResult> {
     this.#session = session;
     this.#request = request;
     this.#options = options;
+    this.rest = options.rest;
   }
 
   async perform(entry: Entry): Promise<Performed<InitBatchResult>> {
     const session = this.#session;
-    if (this.#options.rest) await beginRest(session, entry, this.#request, refuseOpenRest);
+    if (this.rest) await beginRest(session, entry, this.#request, refuseOpenRest);
     const initiated = await initiate(session, entry, this.#request);
     if (!initiated.isNew && (await isVoid(session, initiated.batch))) return 'void';
     const { batch } = initiated;

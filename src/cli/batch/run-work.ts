@@ -42,6 +42,7 @@ interface Ran extends RunResult {
 }
 
 export class RunWork implements Work<Ran> {
+  readonly rest: boolean;
   readonly #session: Session;
   readonly #request: InitBatchRequest;
   readonly #options: RunOptions;
@@ -50,15 +51,15 @@ export class RunWork implements Work<Ran> {
     this.#session = session;
     this.#request = request;
     this.#options = options;
+    this.rest = options.rest;
   }
 
   async perform(entry: Entry): Promise<Performed<Ran>> {
-    const { rest } = this.#options;
     const stored = new CurrentStage(entry).runAnswer as Ran | undefined;
-    if (stored !== undefined && !(rest && entry.state === 'partial')) return { result: stored };
+    if (stored !== undefined && !(this.rest && entry.state === 'partial')) return { result: stored };
     const signer = await this.#signer();
     this.#noteOptions(entry);
-    if (rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id, signer));
+    if (this.rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id, signer));
     const initiated = await initiate(this.#session, entry, this.#request);
     const { batch } = initiated;
     if (!initiated.isNew && (await isVoid(this.#session, batch))) return 'void';
@@ -148,7 +149,7 @@ export class RunWork implements Work<Ran> {
       `${error.message} Batch ${batchId} stays set up and waits for an approval.`,
       {
         ...error.options,
-        hint: `To go on: ${resumeLine(this.#session, entry)} To end it: ${shellLine(cancel)}`,
+        hint: `To go on: ${resumeLine(this.#session, entry)} ; to end it: ${shellLine(cancel)}`,
         cause: error,
       },
     );

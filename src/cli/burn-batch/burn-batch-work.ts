@@ -48,7 +48,7 @@ export interface BurnBatchOptions {
 export class BurnBatchWork implements Work<Told> {
   readonly #session: Session;
   readonly #body: BurnBatchBody;
-  readonly #rest: boolean;
+  readonly rest: boolean;
   readonly #strict: boolean;
   /** The latest outcome of each element. */
   readonly #outcomes = new Map<number, ElementOutcome>();
@@ -59,15 +59,15 @@ export class BurnBatchWork implements Work<Told> {
   constructor(session: Session, body: BurnBatchBody, { rest, strict }: BurnBatchOptions) {
     this.#session = session;
     this.#body = body;
-    this.#rest = rest;
+    this.rest = rest;
     this.#strict = strict;
   }
 
   async perform(entry: Entry): Promise<Performed<Told>> {
-    if (this.#rest) await this.#beginRest(entry);
+    if (this.rest) await this.#beginRest(entry);
     if (entry.isNew) await this.#confirm(entry);
     const stages = stagesOf(entry.notes);
-    const printed = this.#rest ? stages.length - 1 : 0;
+    const printed = this.rest ? stages.length - 1 : 0;
     // What is printed as it lands cannot be printed better afterwards; of several stages only the sum is of use.
     const streams = printed === stages.length - 1;
     const parts = stages.flatMap((stage, at) => partsOf(entry, at, stage).map((part) => ({ at, part })));
@@ -151,7 +151,7 @@ export class BurnBatchWork implements Work<Told> {
     if (equal !== undefined) {
       const [first, second] = equal.first;
       this.#session.output.warn(
-        `${equal.count} elements are equal to one before them (${second} to ${first} is the first); each is burned.`,
+        `${equal.count} of ${this.#body.burns.length} elements equal one before them, [${second}] the one at [${first}]; each is burned.`,
       );
     }
     const [stage] = stagesOf(entry.notes);

@@ -25,6 +25,8 @@ export type Performed<Result> = { readonly result: Result; readonly verdict?: Ve
 
 /** What a command does within its operation. */
 export interface Work<Result> {
+  /** Of what was done in part, it does what is left. */
+  readonly rest?: boolean;
   /**
    * Does what is left to do; answers that are stored are not asked for again.
    * @returns the result, with the verdict where the operation has come to one now; or that it was ended before anything landed.
@@ -95,7 +97,7 @@ const ended = (): FlywheelError =>
 /** Carries out an operation that was taken. @returns false when it was ended before anything landed. */
 export async function carryOut<Result>(session: Session, entry: Entry, work: Work<Result>): Promise<boolean> {
   session.output.detail(`idempotency key: ${entry.key}`);
-  noteEarlier(session, entry);
+  noteEarlier(session, entry, work.rest === true);
   const performed = await work.perform(entry).catch((thrown: unknown) => {
     throw left(session, entry, thrown);
   });
@@ -179,9 +181,10 @@ function unfinished(session: Session, entry: OperationSummary): FlywheelError {
   );
 }
 
-function noteEarlier({ output }: Session, entry: Entry): void {
+function noteEarlier({ output }: Session, entry: Entry, rest: boolean): void {
   if (entry.isNew) return;
-  if (entry.state === 'open')
+  if (rest && entry.state === 'partial') output.tell(`Doing the rest of what was begun ${entry.dateBegun}.`);
+  else if (entry.state === 'open')
     output.tell(`Going on with what was begun ${entry.dateBegun}: its outcome is not known.`);
   else if (entry.state === 'waiting')
     output.tell(`Going on with the batch that was set up ${entry.dateBegun}.`);

@@ -185,6 +185,8 @@ describe('burn-batch', () => {
     ]);
     broken = false;
     const rest = await cli.run('burn-batch', 'burns.json', '--rest');
+    expect(rest.stderr).toContain('Doing the rest of what was begun');
+    expect(rest.stderr).not.toContain('nothing is done now');
     expect([rest.exit, JSON.parse(rest.stdout).success.length]).toEqual([0, 1]);
     expect(sent()).toEqual([[0, 1, 2], [1]]);
     const whole = await cli.run('burn-batch', 'burns.json');
@@ -259,7 +261,7 @@ describe('burn-batch', () => {
     const cli = cliWith('burns.json', JSON.stringify([burn(0), burn(1), burn(0), burn(0)]));
     const { stderr } = await cli.run('burn-batch', 'burns.json');
     expect(JSON.parse(stderr).warning).toBe(
-      '2 elements are equal to one before them (2 to 0 is the first); each is burned.',
+      '2 of 4 elements equal one before them, [2] the one at [0]; each is burned.',
     );
   });
 
