@@ -174,6 +174,22 @@ describe('cancelBatch', () => {
     expect(before - (await lamportsOf(test.chain, operator()))).toBe(fees);
   });
 
+  it('counts a failed batch as long as it can run: members land what is left of it, and no cap is passed', async () => {
+    test = await openTestEngine({ vaultTokens: '10', dailyBurn: '14' });
+    const [first, started] = [await init([aPipeline([burnAction(5)])]), await init(ones(9))];
+    await execute(first);
+    expect((await execute(started)).value.result).toMatchObject({ totalSuccessful: 4, totalFailed: 5 });
+    // Nothing but 5 + 4 has landed, and the rest of the cap is spoken for.
+    await expect(test.engine.burn(aBurnRequest(1), call())).rejects.toMatchObject({
+      code: 'ERR_DAILY_LIMIT_EXCEEDED',
+    });
+    await test.engine.fund({ to: 'vault', tokens: '5' });
+    await executeOutside(started.batch.id, 4, 5);
+    expect(await test.engine.status()).toMatchObject({ burned: '14', usedToday: { burn: '14' } });
+    await cancel(started.batch.id);
+    expect(await used()).toEqual({ burn: '14', airdrop: '0' });
+  });
+
   it.each([
     ['nothing', 1, 0, false],
     ['the opening', 1, 1, true],
