@@ -19,6 +19,7 @@ import type { Store } from '../store/store.js';
 import { sha256 } from '../values/digest.js';
 import { randomIds } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
+import { fundsLimits } from './batch-funds.js';
 import { shareDataDirectory } from './data-lock.js';
 import { createFileKeyring } from './file-keyring.js';
 import { type HomeConfig, homeFiles } from './home.js';
@@ -70,7 +71,7 @@ export async function openEngine(
     clock: options.clock,
     ids: randomIds,
     instances,
-    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    limits: { ...DEFAULT_LIMITS, ...fundsLimits(home), ...options.limits },
   });
   const close = async (): Promise<void> => {
     instances.release();

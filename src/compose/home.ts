@@ -5,12 +5,14 @@ import { approvalDirectory } from '../cli/batch/approval-file.js';
 import { fileProblem } from '../cli/files/read-input.js';
 import { makePrivateDirectory, writeFileAtomic } from '../cli/files/write-file.js';
 import { JOURNAL_FILE } from '../cli/journal/sqlite-journal.js';
+import type { BatchFunds } from '../contract/admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { type Address, isAddress } from '../values/address.js';
 import { Secret } from '../values/secret.js';
+import { fundsFromJson, fundsToJson } from './batch-funds.js';
 
 /** What `local.json` says. */
-export interface HomeConfig {
+export interface HomeConfig extends BatchFunds {
   /** Holds what `local fund` gives out. */
   readonly treasury: Address;
   /** Absolute path of the owner's keypair file. */
@@ -49,17 +51,20 @@ export function readHome(dataDir: string): HomeConfig | undefined {
   try {
     const value = JSON.parse(text) as Record<string, unknown>;
     const { version, treasury, ownerKeypair, squadsProgram, genesis } = value;
+    const funds = fundsFromJson(value);
     if (
       version === FORMAT_VERSION &&
       typeof treasury === 'string' &&
       isAddress(treasury) &&
-      typeof ownerKeypair === 'string'
+      typeof ownerKeypair === 'string' &&
+      funds !== undefined
     ) {
       return {
         treasury,
         ownerKeypair,
         squadsProgram: squadsProgram === true,
         genesis: typeof genesis === 'string' ? genesis : null,
+        ...funds,
       };
     }
   } catch {
@@ -79,8 +84,9 @@ export function requireHome(dataDir: string): HomeConfig {
 }
 
 export function writeHome(dataDir: string, config: HomeConfig): void {
+  const written = { version: FORMAT_VERSION, ...config, ...fundsToJson(config) };
   makePrivateDirectory(dataDir);
-  writePrivate(homeFiles(dataDir).config, `${JSON.stringify({ version: FORMAT_VERSION, ...config })}\n`);
+  writePrivate(homeFiles(dataDir).config, `${JSON.stringify(written)}\n`);
 }
 
 /** The API key that `local init` made, or `null`. */

@@ -3,10 +3,11 @@ import { isAbsolute, resolve } from 'node:path';
 import { generateKeypair } from '../chain/transaction/signer.js';
 import type { LocalDesk, LocalInitInput, LocalInitResult } from '../cli/context.js';
 import { makePrivateDirectory, writeFileAtomic } from '../cli/files/write-file.js';
-import type { ApiKeyCreated, Registration } from '../contract/admin.js';
+import type { ApiKeyCreated, BatchFunds, Registration } from '../contract/admin.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 import type { Clock } from '../values/time.js';
+import { chosenFunds } from './batch-funds.js';
 import { ownDataDirectory } from './data-lock.js';
 import { type OpenedEngine, openEngine, openFiles, readSquadsProgram } from './engine.js';
 import { createFileKeyring, keypairText } from './file-keyring.js';
@@ -30,6 +31,9 @@ export interface DeskPlace {
   readonly clock: Clock;
 }
 
+/** What a set-up is given; how much SOL batches may take is kept in `local.json`. */
+type DeskInitInput = LocalInitInput & BatchFunds;
+
 /** A desk over a data directory; the engine is opened when it is first needed. */
 export function createLocalDesk(place: DeskPlace): LocalDesk {
   const { dataDir, clock } = place;
@@ -45,7 +49,7 @@ export function createLocalDesk(place: DeskPlace): LocalDesk {
     await closing?.then((it) => it.close());
   };
   return {
-    init: (input) => init(place, input, open),
+    init: (input: DeskInitInput) => init(place, input, open),
     status: async () => {
       const { name, symbol, ...status } = await (await engine()).status();
       const { tokenGeneration: _generation, owner: address, ...rest } = status;
@@ -83,7 +87,7 @@ async function repairFiles({ dataDir, clock }: DeskPlace): Promise<string> {
 
 async function init(
   place: DeskPlace,
-  input: LocalInitInput,
+  input: DeskInitInput,
   open: () => Promise<OpenedEngine>,
 ): Promise<LocalInitResult> {
   const { dataDir } = place;
@@ -99,8 +103,9 @@ async function init(
 }
 
 /** Files that must be there before the engine opens. An interrupted set-up is carried on; a finished one is refused. */
-function prepare({ dataDir, cwd }: DeskPlace, input: LocalInitInput): HomeConfig {
+function prepare({ dataDir, cwd }: DeskPlace, input: DeskInitInput): HomeConfig {
   const files = homeFiles(dataDir);
+  const funds = chosenFunds(input);
   const earlier = readHome(dataDir);
   if (earlier !== undefined) refuseFinished(dataDir, earlier);
   makeDataDirectory(dataDir);
@@ -112,6 +117,7 @@ function prepare({ dataDir, cwd }: DeskPlace, input: LocalInitInput): HomeConfig
     ownerKeypair: input.owner === null ? files.owner : absolute(cwd, input.owner.keypair),
     squadsProgram: input.squadsProgram !== null,
     genesis: null,
+    ...funds,
   };
   // Once its engine is open, an interrupted set-up goes on with the choices that it began with.
   if (earlier === undefined) writeHome(dataDir, home);

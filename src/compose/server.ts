@@ -2,10 +2,12 @@
 
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, RunningServer, ServeOptions } from '../cli/context.js';
+import type { BatchFunds } from '../contract/admin.js';
 import type { Service } from '../contract/service.js';
 import { createRateLimiter } from '../http/rate-limiter.js';
 import { rememberReads } from '../http/remembered-reads.js';
 import { createHttpServer, type HttpServer } from '../http/server.js';
+import { chosenFunds } from './batch-funds.js';
 import { openEngine } from './engine.js';
 import { homeFiles, requireHome } from './home.js';
 import { openRateCounts } from './rate-counts.js';
@@ -14,11 +16,14 @@ import { openStoreVersion } from './store-version.js';
 /** For how long running requests may go on after a stop was asked for. */
 const SHUTDOWN_MS = 10_000;
 
+/** What a server is started with; how much SOL batches may take holds for its run, instead of what `local init` was given. */
+type StartOptions = ServeOptions & BatchFunds;
+
 /** Settles what an earlier server left pending, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
 export async function startServerOverEngine(
   ambient: Ambient,
   settings: Settings,
-  options: ServeOptions,
+  options: StartOptions,
 ): Promise<RunningServer> {
   const opened = new Opened();
   try {
@@ -55,12 +60,13 @@ async function createServer(
   opened: Opened,
   ambient: Ambient,
   settings: Settings,
-  options: ServeOptions,
+  options: StartOptions,
 ): Promise<HttpServer> {
   const { clock } = ambient;
   const dataDir = settings.dataDir.value;
   const files = homeFiles(dataDir);
-  const { engine } = opened.keep(await openEngine(dataDir, requireHome(dataDir), { clock }));
+  const home = { ...requireHome(dataDir), ...chosenFunds(options) };
+  const { engine } = opened.keep(await openEngine(dataDir, home, { clock }));
   const counts = opened.keep(await openRateCounts(files.rateCounts));
   const store = opened.keep(await openStoreVersion(files.store));
   await engine.reconcile();

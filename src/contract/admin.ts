@@ -26,6 +26,14 @@ export interface RegisterInput {
   readonly owner: string;
 }
 
+/** How much SOL batches may take, in lamports. */
+export interface BatchFunds {
+  /** What init leaves the operator with at least. @default 0.1 SOL */
+  readonly minOperatorSol?: bigint | undefined;
+  /** Rent that all batches which are not closed may take together. @default 5 SOL */
+  readonly maxBatchRent?: bigint | undefined;
+}
+
 export interface ApiKeyCreated {
   readonly id: string;
   /** Shown once; only its SHA-256 is stored. */

@@ -1,0 +1,130 @@
+/** How much SOL batches may take: set by `local init`, or for one run of a server, and held by whatever opens the flywheel. */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Settings } from '../../../src/cli/config/settings.js';
+import { openEmbeddedService } from '../../../src/compose/embedded-service.js';
+import { homeFiles, readApiKey, readHome } from '../../../src/compose/home.js';
+import { createLocalDesk } from '../../../src/compose/local-desk.js';
+import { startServerOverEngine } from '../../../src/compose/server.js';
+import type { BatchFunds } from '../../../src/contract/admin.js';
+import { API_KEY_HEADER, MAX_BODY_BYTES } from '../../../src/contract/index.js';
+import type { Service } from '../../../src/contract/service.js';
+import { systemClock } from '../../../src/values/time.js';
+import { emptyDirectory, testCli } from '../../support/cli.js';
+import { aPipeline, burnAction, REGISTER_DEFAULTS } from '../../support/engine.js';
+import { remoteClient } from '../../support/http.js';
+
+let directory: string;
+let dataDir: string;
+beforeEach(() => {
+  directory = emptyDirectory();
+  dataDir = join(directory, 'data');
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const by = <Value>(value: Value) => ({ value, source: 'default' as const });
+const settings = (): Settings => ({
+  output: 'json',
+  quiet: true,
+  verbose: false,
+  debug: false,
+  noInput: true,
+  yes: false,
+  profile: by(null),
+  apiUrl: by(null),
+  apiKeyHeader: by(API_KEY_HEADER),
+  apiKey: by(null),
+  configDir: by(directory),
+  dataDir: by(dataDir),
+  rpcUrl: by(null),
+  timeoutSeconds: by(null),
+  waitSeconds: by(10),
+  maxWaitSeconds: by(1),
+  keypair: by(null),
+  pinned: null,
+});
+const ambient = () => ({ ...testCli().context, clock: systemClock });
+
+async function localInit(funds: BatchFunds): Promise<void> {
+  const desk = createLocalDesk({ dataDir, cwd: directory, clock: systemClock });
+  try {
+    await desk.init({ ...REGISTER_DEFAULTS, owner: null, squadsProgram: null, ...funds });
+  } finally {
+    await desk.close();
+  }
+}
+
+const ask = (service: Service) =>
+  service
+    .initBatch({ pipelines: [aPipeline([burnAction(1)])] }, { credential: readApiKey(dataDir) })
+    .then(({ value }) => value.batch.status)
+    .catch((error: Error) => error.message);
+
+async function embedded(): Promise<string> {
+  const opened = await openEmbeddedService(ambient(), settings());
+  try {
+    return await ask(opened.service);
+  } finally {
+    await opened.close();
+  }
+}
+
+async function served(funds: BatchFunds = {}): Promise<string> {
+  const options = { host: '127.0.0.1', port: 0, logLevel: 'silent', maxBodyBytes: MAX_BODY_BYTES } as const;
+  const server = await startServerOverEngine(ambient(), settings(), {
+    ...options,
+    metricsToken: null,
+    ...funds,
+  });
+  try {
+    return await ask(remoteClient(server.url).service);
+  } finally {
+    await server.close();
+  }
+}
+
+const RENT_REFUSED = /waiting batches hold 0 SOL of rent, .* and at most 0\.001 SOL may wait\.$/;
+const OPERATOR_REFUSED = /the operator \S+ holds \S+ SOL, 20\.00\d+ SOL are needed: .* and the rest must be left/;
+
+describe('the SOL that batches may take', () => {
+  it('is what local init was given, for the command line and for the server', async () => {
+    await localInit({ maxBatchRent: 1_000_000n });
+    expect(await embedded()).toMatch(RENT_REFUSED);
+    expect(await served()).toMatch(RENT_REFUSED);
+  });
+
+  it('is what is left to the operator, too', async () => {
+    await localInit({ minOperatorSol: 20_000_000_000n });
+    expect(await embedded()).toMatch(OPERATOR_REFUSED);
+    expect(await served({ minOperatorSol: 0n })).toBe('FINALIZED');
+    expect(await embedded()).toMatch(OPERATOR_REFUSED);
+  });
+
+  it('is that of the contract unless something else was asked for, and a server may be given its own', async () => {
+    await localInit({});
+    expect(readFileSync(homeFiles(dataDir).config, 'utf8')).not.toMatch(/minOperatorSol|maxBatchRent/);
+    expect(await embedded()).toBe('FINALIZED');
+    expect(await served({ maxBatchRent: 1_000_000n })).toMatch(/at most 0\.001 SOL may wait/);
+    expect(await served({ minOperatorSol: undefined, maxBatchRent: undefined })).toBe('FINALIZED');
+  });
+
+  it.each([{ minOperatorSol: -1n }, { maxBatchRent: 2n ** 64n }])(
+    'is refused before anything is made when it is no amount: %o',
+    async (funds) => {
+      await expect(localInit(funds)).rejects.toMatchObject({
+        code: 'ERR_CONFIG_INVALID',
+        message: expect.stringMatching(/^Expected \w+ to be between 0 and \d+ lamports, got /),
+      });
+      expect(readHome(dataDir)).toBeUndefined();
+    },
+  );
+
+  it('is not guessed when local.json was damaged', async () => {
+    await localInit({ maxBatchRent: 7n });
+    expect(readHome(dataDir)).toMatchObject({ maxBatchRent: 7n });
+    const { config } = homeFiles(dataDir);
+    writeFileSync(config, readFileSync(config, 'utf8').replace('"7"', '"-7"'));
+    expect(() => readHome(dataDir)).toThrow(expect.objectContaining({ code: 'ERR_STORE_UNAVAILABLE' }));
+  });
+});
