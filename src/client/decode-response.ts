@@ -1,6 +1,6 @@
 /** Answer text → checked value, or the service's error; unknown fields are ignored, anything else odd is not. */
 import * as z from 'zod';
-import { REQUEST_ID_HEADER } from '../contract/headers.js';
+import { IDEMPOTENCY_KEY_UNUSED_HEADER, REQUEST_ID_HEADER } from '../contract/headers.js';
 import { pathText } from '../contract/validate.js';
 import { ERRORS, isErrorCode } from '../errors/codes.js';
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
@@ -142,6 +142,12 @@ export function exitOfStatus(status: number): ExitCode {
   return status >= 500 ? EXIT.internal : EXIT.refused;
 }
 
+/** Only a refusal can say that its key was not used; what failed inside may have done anything. */
+function keyUse({ status, headers }: HttpAnswer): { readonly keyUnused?: true } {
+  const isRefusal = status >= 400 && status < 500;
+  return isRefusal && headers[IDEMPOTENCY_KEY_UNUSED_HEADER] === 'true' ? { keyUnused: true } : {};
+}
+
 export interface DecodedProblem {
   readonly error: FlywheelError;
   /** Is it the service that speaks, in the shape of the contract, and not something in between? */
@@ -170,7 +176,7 @@ export function decodeProblem(answer: HttpAnswer, reading: Reading): DecodedProb
   const known = isErrorCode(code) && ERRORS[code].status !== null;
   // `usage` says that nothing was sent, which is no longer true of what a service refuses.
   const own = known && ERRORS[code].exit !== EXIT.usage ? {} : { exit: exitOfStatus(answer.status) };
-  const options = { ...answerContext(answer, reading), ...own };
+  const options = { ...answerContext(answer, reading), ...own, ...keyUse(answer) };
   const error = known
     ? errorFromBody({ error: code, message }, options)
     : new FlywheelError('ERR_INTERNAL', message, { ...options, foreignCode: shown(mask(code)) });

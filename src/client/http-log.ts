@@ -19,6 +19,7 @@ const SHOWN_HEADERS = [
   RATE_LIMIT_HEADER,
   RETRY_AFTER_HEADER,
   'idempotent-replayed',
+  'idempotency-key-unused',
   'location',
 ] as const;
 

@@ -8,6 +8,8 @@ export const API_KEY_HEADER = 'x-service-api-key';
 export const IDEMPOTENCY_KEY_HEADER = 'x-idempotency-key';
 export const REQUEST_ID_HEADER = 'x-request-id';
 export const IDEMPOTENT_REPLAYED_HEADER = 'idempotent-replayed';
+/** `true` with a refusal under whose key nothing is known to the service, neither done nor under way. */
+export const IDEMPOTENCY_KEY_UNUSED_HEADER = 'idempotency-key-unused';
 export const RATE_LIMIT_POLICY_HEADER = 'ratelimit-policy';
 export const RATE_LIMIT_HEADER = 'ratelimit';
 export const RETRY_AFTER_HEADER = 'retry-after';

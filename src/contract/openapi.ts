@@ -5,6 +5,7 @@ import { EXAMPLES } from './examples.js';
 import {
   BATCH_COST_HEADER,
   IDEMPOTENCY_KEY_HEADER,
+  IDEMPOTENCY_KEY_UNUSED_HEADER,
   IDEMPOTENT_REPLAYED_HEADER,
   RATE_LIMIT_HEADER,
   RATE_LIMIT_POLICY_HEADER,
@@ -101,10 +102,25 @@ const retryHeader = (status: number): Json =>
       ? { [RETRY_AFTER_HEADER]: { ...RETRY_AFTER, required: false } }
       : {};
 
-function problemResponse(status: number, codes: readonly ErrorCode[]): Json {
+/** Does a refusal of this status say whether the key was used? One of execute does not: a batch is its own key. */
+const keyHeader = (operation: Operation, status: number): Json =>
+  status !== 400 || operation.idempotencyKey === 'none' || operation.id === 'executeBatch'
+    ? {}
+    : {
+        [IDEMPOTENCY_KEY_UNUSED_HEADER]: header(
+          '`true` when nothing was done, or is under way, under the idempotency key: not by this request, nor by an earlier one.',
+        ),
+      };
+
+function problemResponse(operation: Operation, status: number, codes: readonly ErrorCode[]): Json {
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].when}.`).join(' '),
-    headers: { [REQUEST_ID_HEADER]: REQUEST_ID, ...RATE_LIMIT_HEADERS, ...retryHeader(status) },
+    headers: {
+      [REQUEST_ID_HEADER]: REQUEST_ID,
+      ...RATE_LIMIT_HEADERS,
+      ...retryHeader(status),
+      ...keyHeader(operation, status),
+    },
     content: {
       'application/json': {
         schema: {
@@ -136,7 +152,7 @@ function problemResponses(operation: Operation): Record<string, Json> {
     if (status !== null) byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   const responses: Record<string, Json> = {};
-  for (const [status, codes] of byStatus) responses[status] = problemResponse(status, codes);
+  for (const [status, codes] of byStatus) responses[status] = problemResponse(operation, status, codes);
   for (const [status, text] of Object.entries(TRANSPORT_STATUSES))
     responses[status] = transportResponse(text);
   return responses;

@@ -25,6 +25,7 @@ import { burn, burnBatch } from './burns/burn.js';
 import type { EngineDeps } from './deps.js';
 import { foreseeBatch, foreseeBurns } from './foresight.js';
 import { type Reconciled, reconcile } from './reconcile.js';
+import { KeysInFlight } from './requests/key-unused.js';
 
 export interface Engine extends Service, Admin {
   /** @throws `ERR_UNAUTHORIZED`; how long it takes tells nothing about the key. */
@@ -63,12 +64,17 @@ export function createEngine(deps: EngineDeps): Engine {
   };
 }
 
-const createService = (deps: EngineDeps): Service => ({
-  burn: (input, call) => guard('ERR_INTERNAL', call, () => burn(deps, input, call)),
-  burnBatch: (input, call) => guard('ERR_INTERNAL', call, () => burnBatch(deps, input, call)),
+const createService = (deps: EngineDeps, keys = new KeysInFlight()): Service => ({
+  burn: (input, call) =>
+    guard('ERR_INTERNAL', call, () => keys.run('burn', call, () => burn(deps, input, call))),
+  burnBatch: (input, call) =>
+    guard('ERR_INTERNAL', call, () => keys.run('burnBatch', call, () => burnBatch(deps, input, call))),
   getBatch: ({ batchId }, call) => guard('ERR_INTERNAL', call, () => getBatch(deps, batchId, call)),
   currentBatch: (call) => guard('ERR_BATCH_CURRENT_FAILED', call, () => currentBatch(deps, call)),
-  initBatch: (input, call) => guard('ERR_BATCH_INIT_FAILED', call, () => initBatch(deps, input, call)),
+  initBatch: (input, call) =>
+    guard('ERR_BATCH_INIT_FAILED', call, () =>
+      keys.run('initBatch', call, () => initBatch(deps, input, call)),
+    ),
   executeBatch: (input, call) =>
     guard('ERR_BATCH_EXECUTE_FAILED', call, () => executeBatch(deps, input, call)),
   listBatches: (input, call) => guard('ERR_INTERNAL', call, () => listBatches(deps, input, call)),

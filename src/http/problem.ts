@@ -1,5 +1,5 @@
 /** Whatever went wrong → status, `{ error, message }` and headers; nothing of the inside leaks. */
-import { RETRY_AFTER_HEADER } from '../contract/headers.js';
+import { IDEMPOTENCY_KEY_UNUSED_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
 import type { OperationId } from '../contract/operations.js';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
 import { FlywheelError, isFlywheelError, type ProblemBody } from '../errors/flywheel-error.js';
@@ -73,7 +73,12 @@ export function toProblem(error: FlywheelError, requestId: string): Problem {
   return {
     status,
     body: { error: error.wireCode, message },
-    headers: waitSeconds === undefined ? {} : { [RETRY_AFTER_HEADER]: String(waitSeconds) },
+    headers: {
+      ...(waitSeconds === undefined ? {} : { [RETRY_AFTER_HEADER]: String(waitSeconds) }),
+      ...(status < 500 && error.options.keyUnused === true
+        ? { [IDEMPOTENCY_KEY_UNUSED_HEADER]: 'true' }
+        : {}),
+    },
   };
 }
 

@@ -12,6 +12,7 @@ import { admit, type Principal, requireFlywheel, requireToken } from '../auth/au
 import type { EngineDeps } from '../deps.js';
 import { dayOfNow, exceededCaps, requireCaps } from '../limits/daily-cap.js';
 import { createPause } from '../pause.js';
+import { beforeRecord } from '../requests/key-unused.js';
 import {
   abandonRequest,
   findReply,
@@ -41,9 +42,12 @@ export async function initBatch(
 ): Promise<Reply<InitBatchResult>> {
   const principal = await admit(deps.store, call.credential, OPERATIONS.initBatch);
   const key = checkIdempotencyKey(call.idempotencyKey, OPERATIONS.initBatch.idempotencyKey);
-  const list = pipelineList(input, deps.limits);
-  const token = requireToken(principal);
-  const flywheel = requireFlywheel(principal);
+  const place = { tokenId: principal.key.tokenId, operation: 'initBatch', value: key } as const;
+  const { list, token, flywheel } = await beforeRecord(deps, place, () => ({
+    list: pipelineList(input, deps.limits),
+    token: requireToken(principal),
+    flywheel: requireFlywheel(principal),
+  }));
   const identity = requestIdentity(
     principal,
     'initBatch',
@@ -58,7 +62,7 @@ export async function initBatch(
   const scene: BatchScene = { token, flywheel, operator: deps.keyring.get(flywheel.operator) };
   const opened =
     earlier.request === undefined
-      ? await begin(deps, principal, scene, identity, list)
+      ? await beforeRecord(deps, identity, () => begin(deps, principal, scene, identity, list))
       : await carryOn(deps, identity, earlier.request);
   try {
     const value = await setUp({ deps, scene, ...opened, signal: call.signal });

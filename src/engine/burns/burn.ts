@@ -17,6 +17,7 @@ import type { JsonValue } from '../../values/canonical-json.js';
 import { jsonText } from '../../values/inexact-number.js';
 import { admit } from '../auth/authenticate.js';
 import type { EngineDeps, EngineLimits } from '../deps.js';
+import { beforeRecord } from '../requests/key-unused.js';
 import { findReply, requestIdentity } from '../requests/requests.js';
 import { batchResult, burnResult } from './outcomes.js';
 import { isRefusal, prepareBurns } from './prepare-burns.js';
@@ -26,7 +27,8 @@ import { type BurnRun, runBurns } from './run-burns.js';
 export async function burn(deps: EngineDeps, input: BurnRequest, call: Call): Promise<Reply<BurnResult>> {
   const principal = await admit(deps.store, call.credential, OPERATIONS.burn);
   const key = checkIdempotencyKey(call.idempotencyKey, OPERATIONS.burn.idempotencyKey);
-  const request = parseInput(burnShapeSchema, input);
+  const place = { tokenId: principal.key.tokenId, operation: 'burn', value: key } as const;
+  const request = await beforeRecord(deps, place, () => parseInput(burnShapeSchema, input));
   return once<BurnResult>(deps, {
     principal,
     call,
@@ -58,7 +60,8 @@ export async function burnBatch(
 ): Promise<Reply<BurnBatchResult>> {
   const principal = await admit(deps.store, call.credential, OPERATIONS.burnBatch);
   const key = checkIdempotencyKey(call.idempotencyKey, OPERATIONS.burnBatch.idempotencyKey);
-  const inputs = burnShapes(input, deps.limits);
+  const place = { tokenId: principal.key.tokenId, operation: 'burnBatch', value: key } as const;
+  const inputs = await beforeRecord(deps, place, () => burnShapes(input, deps.limits));
   return once<BurnBatchResult>(deps, {
     principal,
     call,
@@ -93,7 +96,8 @@ async function once<Value>(deps: EngineDeps, operation: BurnOperation<Value>): P
   const earlier = await findReply<Value>(deps, identity, call);
   if ('value' in earlier) return earlier;
   const elements = await prepareBurns(principal, inputs, deps.limits);
-  if (earlier.request === undefined) refuseAtOnce(elements, operation);
+  if (earlier.request === undefined)
+    await beforeRecord(deps, identity, () => refuseAtOnce(elements, operation));
   const outcomes = await runBurns({ ...operation, deps, earlier: earlier.request, elements });
   return { value: operation.answer(outcomes), meta: { replayed: false } };
 }

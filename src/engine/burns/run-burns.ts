@@ -6,6 +6,7 @@ import type { BurnRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Principal, requireToken } from '../auth/authenticate.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
+import { sayIfUnused } from '../requests/key-unused.js';
 import { abandonRequest, openRequest, type RequestIdentity } from '../requests/requests.js';
 import { readBurnWallet } from './allowance.js';
 import {
@@ -65,7 +66,7 @@ export async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]>
     return await progress.finish();
   } catch (error) {
     await progress.giveUp();
-    throw error;
+    throw progress.hasRecord ? error : await sayIfUnused(run.deps, run.identity, error);
   }
 }
 
@@ -96,6 +97,11 @@ class Progress {
     run.elements.forEach((element, index) => {
       if (isRefusal(element)) this.#refuse(index, element);
     });
+  }
+
+  /** Is anything of the request stored by this run, or was it found? */
+  get hasRecord(): boolean {
+    return this.#request !== undefined || this.#run.earlier !== undefined;
   }
 
   async runChunk(context: BurnContext, from: number, to: number): Promise<void> {

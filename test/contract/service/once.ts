@@ -1,7 +1,7 @@
 /** At most once (service specification, sections 4.1 and 4.2; contract, section 1.4). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Reply } from '../../../src/contract/call.js';
+import type { Call, Reply } from '../../../src/contract/call.js';
 import type { BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
 import { Secret } from '../../../src/values/secret.js';
@@ -83,6 +83,45 @@ export function once(under: () => ServiceUnderTest): void {
     );
     const good = test.project.call({ idempotencyKey: 'order/77#1' });
     expect((await service.burn(request, good)).meta.replayed).toBe(false);
+  });
+
+  it('says of a refusal whether its key was not used, and of one at the door nothing', async () => {
+    const { service, register } = under();
+    const project = await register({ dailyBurn: '1', vaultTokens: '5' });
+    const said = async (idempotencyKey: string, work: (call: Call) => Promise<unknown>) => {
+      const { code, options } = await failureOf(work(project.call({ idempotencyKey })));
+      return [code, options.keyUnused];
+    };
+    const burn = (more: Partial<BurnRequest>) => (call: Call) => service.burn(aBurn(more), call);
+    const init = (amount: number) => (call: Call) =>
+      service.initBatch({ pipelines: [aPipeline({ actions: [{ action: 'BURN', amount }] })] }, call);
+    expect([
+      await said('k-1', burn({ burnAmount: 2 })),
+      await said('k-1', burn({ type: 'NOPE' })),
+      await said('k-1', burn({ burnAmount: 10_000_000 })),
+      await said('k-1', init(2)),
+      await said('k-1', init(6)),
+      await said(randomUUID(), (call) => service.burnBatch([], call)),
+    ]).toEqual([
+      ['ERR_DAILY_LIMIT_EXCEEDED', true],
+      ['ERR_INVALID_PROOF', true],
+      ['ERR_BURN_TOKENOMICS_FAILED', true],
+      ['ERR_DAILY_LIMIT_EXCEEDED', true],
+      ['ERR_INVALID_REQUEST', true],
+      ['ERR_INVALID_REQUEST', true],
+    ]);
+    // It was true: the key is free.
+    await service.burn(aBurn(), project.call({ idempotencyKey: 'k-1' }));
+    const malformed = { ...aBurn(), persistOnchain: 'yes' } as unknown as BurnRequest;
+    expect([
+      await said('k-1', (call) => service.burn(malformed, call)),
+      await said('k-1', burn({ burnAmount: 2 })),
+      await said('k-2', (call) => service.burn(malformed, { ...call, credential: new Secret('nobody') })),
+    ]).toEqual([
+      ['ERR_INVALID_REQUEST', undefined],
+      ['ERR_IDEMPOTENCY_KEY_REUSED', undefined],
+      ['ERR_UNAUTHORIZED', undefined],
+    ]);
   });
 
   it('refuses keys that cannot be: too long, with spaces, or no UUID for a batch', async () => {

@@ -85,7 +85,8 @@ async function served(funds: BatchFunds = {}): Promise<string> {
 }
 
 const RENT_REFUSED = /waiting batches hold 0 SOL of rent, .* and at most 0\.001 SOL may wait\.$/;
-const OPERATOR_REFUSED = /the operator \S+ holds \S+ SOL, 20\.00\d+ SOL are needed: .* and the rest must be left/;
+const OPERATOR_REFUSED =
+  /the operator \S+ holds \S+ SOL, 20\.00\d+ SOL are needed: .* and the rest must be left/;
 
 describe('the SOL that batches may take', () => {
   it('is what local init was given, for the command line and for the server', async () => {

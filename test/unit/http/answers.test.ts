@@ -137,6 +137,31 @@ describe('createHttpServer', () => {
     expect(Object.keys(fake.calls[0]?.input as object)).toEqual(['__proto__', 'constructor']);
   });
 
+  it('tells in a header that a key was not used, with a refusal only', async () => {
+    const header = 'idempotency-key-unused';
+    for (const [code, keyUnused, told] of [
+      ['ERR_DAILY_LIMIT_EXCEEDED', true, 'true'],
+      ['ERR_DAILY_LIMIT_EXCEEDED', false, null],
+      ['ERR_INTERNAL', true, null],
+      ['ERR_UNAVAILABLE', true, null],
+    ] as const) {
+      fake.answer('burn', () => {
+        throw new FlywheelError(code, 'No.', { keyUnused });
+      });
+      expect([code, (await burn(BURN)).headers.get(header)]).toEqual([code, told]);
+    }
+    const doors = [
+      await burn('{'),
+      await burn('x'.repeat(10_001)),
+      await burn(BURN, { 'content-type': 'text/plain' }),
+      await burn(BURN, { 'x-service-api-key': 'nobody' }),
+      await ask('/v1/tokenomics/burns', { method: 'POST', headers: KEY }),
+    ];
+    expect(doors.map((response) => [response.status, response.headers.get(header)])).toEqual(
+      [400, 413, 415, 401, 404].map((status) => [status, null]),
+    );
+  });
+
   it('gives back a harmless request id, and a fresh one for any other', async () => {
     const id = async (sent: string): Promise<string | null> =>
       (await burn(BURN, { 'x-request-id': sent })).headers.get('x-request-id');

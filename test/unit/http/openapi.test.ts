@@ -36,6 +36,17 @@ describe('openApiDocument', () => {
     }
   });
 
+  it('names the header that says of a refusal that its key was not used, where one can say so', () => {
+    const document = openApiDocument(OPTIONS);
+    const named = operations.flatMap(({ id, path, method }) =>
+      Object.entries(document.paths[path]?.[method.toLowerCase()]?.responses ?? {}).flatMap(
+        ([status, { headers }]) =>
+          'idempotency-key-unused' in (headers as object) ? [`${id} ${status}`] : [],
+      ),
+    );
+    expect(named).toEqual(['burn 400', 'burnBatch 400', 'initBatch 400']);
+  });
+
   it('shows examples that its own schemas accept', () => {
     const judge = answerJudge(openApiDocument(OPTIONS));
     for (const operation of operations) {
