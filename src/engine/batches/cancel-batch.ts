@@ -65,7 +65,7 @@ export async function cancelBatch(
   }
 }
 
-/** Takes the batch, and with it the init that has not finished it: what is cancelled must not be set up further meanwhile. */
+/** Takes the batch, unless its init is still at it; an init that is cut off is not carried on while the batch is taken. */
 async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchRecord): Promise<BatchRecord> {
   const batch = await claimBatch(deps, tx, id);
   if (batch.status === 'EXECUTED') {
@@ -79,8 +79,6 @@ async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchRecord
       retryAfterSeconds: 1,
     });
   }
-  // Its key is free again: nothing has come of it.
-  await tx.requests.remove(init.id);
   return batch;
 }
 
@@ -198,7 +196,8 @@ class Cancellation {
     // What had been counted when the batch failed is not counted once more.
     const known = batch.executeResult?.totalSuccessful ?? 0;
     const foreign = batch.pipelines.filter((_, at) => at >= known && execution.foreign.includes(at));
-    const isExecuted = found?.proposal?.status.kind === 'Executed';
+    const isExecuted =
+      found?.proposal?.status.kind === 'Executed' || execution.next === batch.pipelines.length;
     const date = isoTime(clock.nowMs());
     await store.transaction(async (tx) => {
       await setUp.settle(tx);
@@ -259,6 +258,8 @@ async function writeEnd(
     await tx.batches.transition(id, isExecuted ? 'EXECUTED' : 'FAILED', { executeResult }, date);
   }
   if (!isExecuted) await tx.batches.setCancelled(id, date);
+  // The key of its init is free again: nothing has come of it, and nothing will.
+  if (batch.status === 'AVAILABLE_TO_QUEUE') await tx.requests.remove(batch.requestId);
   if (found === null) await tx.batches.setClosed(id, date);
   else if (batch.status === 'AVAILABLE_TO_QUEUE') {
     const cost = { feeLamports: 0n, rentPaidLamports: found.lamports, rentReclaimedLamports: 0n };

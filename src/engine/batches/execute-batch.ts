@@ -10,7 +10,7 @@ import {
 } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord } from '../../store/records.js';
+import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
@@ -29,8 +29,9 @@ import { claimBatch, currentRecord, isFinal, renewClaim } from './batch-claim.js
 import { closeAccounts, needsClosing } from './close-accounts.js';
 import { findBatch } from './get-batch.js';
 import { countLanded, releaseHolds } from './holds.js';
-import { readBatchOnChain } from './on-chain.js';
-import type { PhaseResult } from './phase.js';
+import { countVotes } from './land-vote.js';
+import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
+import type { PhaseInput, PhaseResult } from './phase.js';
 import { executeTransactions } from './plan-batch.js';
 import { runPhase } from './run-phase.js';
 import { type BatchScene, messages } from './scene.js';
@@ -119,44 +120,55 @@ class Execution {
   ): Promise<BatchRecord> {
     const deps = this.#deps;
     const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
+    const before = await this.#read(batch);
+    if (before.batch === null) {
+      // Whatever is closed can run no more; it was executed if all of it is known to have landed.
+      const phase = await this.#runTransactions(batch, stored, { isOver: true });
+      if (phase.next === batch.pipelines.length) {
+        await countVotes(deps, batch);
+        return this.#conclude(batch, phase, null);
+      }
+    }
     const blocked = await approveBatch({ deps, scene: this.#scene, batch, stored, signedTx });
-    if (blocked !== null) return this.#conclude(batch, null, blocked);
+    const isOver = blocked !== null;
+    return this.#conclude(batch, await this.#runTransactions(batch, stored, { isOver, signal }), blocked);
+  }
+
+  #runTransactions(
+    batch: BatchRecord,
+    stored: readonly BundleRecord[],
+    how: Pick<PhaseInput, 'isOver' | 'signal'>,
+  ): Promise<PhaseResult> {
     const place = { flywheel: this.#scene.flywheel, batchIndex: batch.batchIndex };
-    const phase = await runPhase(deps, {
+    return runPhase(this.#deps, {
+      ...how,
       batchId: batch.id,
       phase: 'EXECUTE',
       signer: this.#scene.operator,
       transactions: executeTransactions(place, messages(batch)),
-      position: () => this.#position(batch),
+      // Members may run them with other tools.
+      position: async () => (await this.#read(batch)).batch?.executedTransactionIndex ?? 0,
       stored: stored.filter((bundle) => bundle.phase === 'EXECUTE'),
-      signal,
       landed: (tx, bundle, blockTimeMs) => {
         const { first, transactions } = bundle;
         return countLanded(tx, batch, batch.pipelines.slice(first, first + transactions.length), blockTimeMs);
       },
-      renewLease: renewClaim(deps, batch),
+      renewLease: renewClaim(this.#deps, batch),
     });
-    return this.#conclude(batch, phase, null);
   }
 
-  /** The transaction that is next on chain; members may run them with other tools. */
-  async #position(batch: BatchRecord): Promise<number> {
-    const found = await readBatchOnChain(this.#deps.chain, this.#scene.flywheel, batch);
-    return found.batch?.executedTransactionIndex ?? 0;
+  #read(batch: BatchRecord): Promise<BatchOnChain> {
+    return readBatchOnChain(this.#deps.chain, this.#scene.flywheel, batch);
   }
 
   /** Writes the verdict. What did not land and can still run on chain goes on counting against the caps. */
-  async #conclude(
-    batch: BatchRecord,
-    phase: PhaseResult | null,
-    blocked: string | null,
-  ): Promise<BatchRecord> {
+  async #conclude(batch: BatchRecord, phase: PhaseResult, blocked: string | null): Promise<BatchRecord> {
     const executeResult = resultOf(batch, phase, blocked);
     const status = executeResult.totalFailed === 0 ? 'EXECUTED' : 'FAILED';
     const { store, clock } = this.#deps;
-    const foreign = batch.pipelines.filter((_, index) => phase?.foreign.includes(index) === true);
+    const foreign = batch.pipelines.filter((_, index) => phase.foreign.includes(index));
     await store.transaction(async (tx) => {
-      await phase?.settle(tx);
+      await phase.settle(tx);
       // Nothing here says when others ran them; it is known now.
       await countLanded(tx, batch, foreign, clock.nowMs());
       await tx.batches.transition(batch.id, status, { executeResult }, isoTime(clock.nowMs()));
@@ -201,17 +213,19 @@ class Execution {
   }
 }
 
-function resultOf(batch: BatchRecord, phase: PhaseResult | null, blocked: string | null): ExecuteResult {
+function resultOf(batch: BatchRecord, phase: PhaseResult, blocked: string | null): ExecuteResult {
   const total = batch.pipelines.length;
-  const totalSuccessful = phase?.next ?? 0;
+  const totalSuccessful = phase.next;
   const failure =
-    phase?.failure ??
-    (blocked === null ? null : { failedTransaction: 0, firstTransaction: 0, message: blocked });
+    phase.failure ??
+    (blocked === null
+      ? null
+      : { failedTransaction: phase.next, firstTransaction: phase.next, message: blocked });
   return {
     total,
     totalSuccessful,
     totalFailed: total - totalSuccessful,
-    successfulExecutions: [...(phase?.landed ?? [])],
+    successfulExecutions: [...phase.landed],
     ...(failure === null
       ? {}
       : {

@@ -16,6 +16,7 @@ import { beforeRecord } from '../requests/key-unused.js';
 import {
   abandonRequest,
   findReply,
+  isWorkedOn,
   openRequest,
   type RequestIdentity,
   requestIdentity,
@@ -132,6 +133,8 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
     if (opening.kind !== 'resumed') throw justRun();
     const batch = earlier.batchId === null ? undefined : await tx.batches.get(earlier.batchId);
     invariant(batch !== undefined, 'An init request is stored together with its batch.');
+    // Somebody cancels it.
+    if (isWorkedOn(deps, batch)) throw justRun();
     return { request: opening.request, batch };
   });
 }

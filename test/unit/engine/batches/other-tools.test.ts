@@ -1,0 +1,173 @@
+/** What members do with other tools while an engine is dead: every answer is still that of the chain, and so are the books. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { proposalCancelV2 } from '../../../../src/chain/squads/instructions/proposal.js';
+import { compileLegacyMessage, signTransaction } from '../../../../src/chain/transaction/compile.js';
+import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
+import type { Signer } from '../../../../src/chain/transaction/signer.js';
+import { createInstances } from '../../../../src/compose/instances.js';
+import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
+import { executeTransactions } from '../../../../src/engine/batches/plan-batch.js';
+import { closeTransactions, messages } from '../../../../src/engine/batches/scene.js';
+import { invariant } from '../../../../src/errors/flywheel-error.js';
+import type { Address } from '../../../../src/values/address.js';
+import { chainOver } from '../../../support/doubles.js';
+import {
+  aPipeline,
+  burnAction,
+  engineBeside,
+  openTestEngine,
+  signApproval,
+  type TestEngine,
+} from '../../../support/engine.js';
+
+let test: TestEngine;
+afterEach(() => test.destroy());
+
+const call = () => test.project.call();
+const init = async (count: number): Promise<InitBatchResult> => {
+  const pipelines = Array.from({ length: count }, () => aPipeline([burnAction(1)]));
+  return (await test.engine.initBatch({ pipelines }, call())).value;
+};
+const execute = (started: InitBatchResult, engine = test.engine) =>
+  engine.executeBatch(
+    { batchId: started.batch.id, signedTx: signApproval(test.project.owner, started) },
+    call(),
+  );
+const cancel = (batchId: string, more = {}) => test.engine.cancelBatch({ batchId, ...more }, call());
+const books = async () => {
+  const { burned, usedToday } = await test.engine.status();
+  return [burned, usedToday.burn];
+};
+const operator = (): Signer => test.deps.keyring.get(test.project.registration.operator as Address);
+
+async function land(signer: Signer, transactions: readonly (readonly Instruction[])[]): Promise<void> {
+  const { blockhash } = await test.chain.latestBlockhash();
+  const receipt = await test.chain.submit(
+    transactions.map((instructions) => {
+      const message = compileLegacyMessage({ payer: signer.address, instructions, blockhash });
+      return signTransaction(message, [signer]).bytes;
+    }),
+  );
+  expect(receipt).toEqual(transactions.map(() => null));
+}
+
+async function recordOf({ batch: { id } }: InitBatchResult) {
+  const batch = await test.store.read((tx) => tx.batches.get(id));
+  const token = await test.store.read((tx) => tx.tokens.get(batch?.tokenId ?? ''));
+  const flywheel = await test.store.read((tx) => tx.flywheels.ofToken(batch?.tokenId ?? ''));
+  invariant(batch !== undefined && token !== undefined && flywheel !== undefined, 'It was just made.');
+  return { batch, scene: { token, flywheel, operator: operator() } };
+}
+
+async function executeOutside(started: InitBatchResult, from: number, to: number): Promise<void> {
+  const { batch, scene } = await recordOf(started);
+  const place = { flywheel: scene.flywheel, batchIndex: batch.batchIndex };
+  await land(operator(), executeTransactions(place, messages(batch)).slice(from, to));
+}
+
+async function cancelOutside(started: InitBatchResult): Promise<void> {
+  const { batch, scene } = await recordOf(started);
+  const { multisig } = scene.flywheel;
+  for (const member of [test.project.owner, operator()]) {
+    await land(member, [
+      [proposalCancelV2({ multisig, batchIndex: batch.batchIndex, member: member.address })],
+    ]);
+  }
+}
+
+async function closeOutside(started: InitBatchResult): Promise<void> {
+  const { batch, scene } = await recordOf(started);
+  const [account] = await test.chain.getAccounts([scene.flywheel.multisig]);
+  expect(account).not.toBeNull();
+  const collector = operator().address;
+  await land(operator(), closeTransactions(scene, batch, batch.pipelines.length, collector));
+}
+
+/** Executes with an engine that dies after so many bundles were sent, before it can write that they landed. */
+async function executeAndDie(started: InitBatchResult, sent: number): Promise<void> {
+  const instances = createInstances();
+  let lists = 0;
+  const chain = chainOver(test.chain, {
+    submitBundles: async (bundles) => {
+      lists += 1;
+      // The first list is the operator's approval.
+      if (lists === 1) return test.chain.submitBundles(bundles);
+      await test.chain.submitBundles(bundles.slice(0, sent));
+      instances.release();
+      throw new Error('killed');
+    },
+  });
+  await expect(execute(started, engineBeside(test, { instances, chain }))).rejects.toThrow();
+}
+
+describe('a batch that members have ended with other tools', () => {
+  it('says what had landed of it, and counts that, when it was cancelled halfway', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const started = await init(9);
+    await executeAndDie(started, 1);
+    await executeOutside(started, 4, 5);
+    await cancelOutside(started);
+    const { value } = await execute(started);
+    expect(value.result).toMatchObject({ total: 9, totalSuccessful: 5, totalFailed: 4 });
+    expect(value.result.successfulExecutions.map(({ txHashes }) => txHashes.length)).toEqual([4]);
+    expect(await books()).toEqual(['5', '5']);
+  });
+
+  it('is executed when all of it had landed and its accounts were closed since', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const started = await init(6);
+    await executeAndDie(started, 2);
+    await closeOutside(started);
+    const { value } = await execute(started);
+    expect(value.result).toMatchObject({ total: 6, totalSuccessful: 6, totalFailed: 0 });
+    expect((await test.engine.getBatch({ batchId: started.batch.id }, call())).value.status).toBe('EXECUTED');
+    expect(await books()).toEqual(['6', '6']);
+  });
+
+  it('is executed, not cancelled, when all of it had landed and its accounts were closed since', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const started = await init(6);
+    await executeAndDie(started, 2);
+    await closeOutside(started);
+    const { value } = await cancel(started.batch.id);
+    expect(value.batch).toMatchObject({ status: 'EXECUTED', executeResult: { totalSuccessful: 6 } });
+    expect(value.batch).not.toHaveProperty('dateCancelled');
+    expect(await books()).toEqual(['6', '6']);
+  });
+
+  it('is failed with what had landed when it was cancelled and closed', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const started = await init(9);
+    await executeAndDie(started, 1);
+    await cancelOutside(started);
+    await closeOutside(started);
+    const { value } = await cancel(started.batch.id);
+    expect(value.batch).toMatchObject({
+      status: 'FAILED',
+      executeResult: { total: 9, totalSuccessful: 4, totalFailed: 5, failedTxMsg: 'cancelled' },
+    });
+    expect(await books()).toEqual(['4', '4']);
+    expect((await execute(started)).value.result).toEqual(value.batch?.executeResult);
+  });
+
+  it('keeps its init key until it is over', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const instances = createInstances();
+    const chain = chainOver(test.chain, {
+      submitBundles: async () => {
+        instances.release();
+        throw new Error('killed');
+      },
+    });
+    const input = { pipelines: [aPipeline([burnAction(1)])] };
+    const keyed = test.project.call({ idempotencyKey: 'init-1' });
+    await expect(engineBeside(test, { instances, chain }).initBatch(input, keyed)).rejects.toThrow();
+    const { value: current } = await test.engine.currentBatch(call());
+    await expect(cancel(current?.id ?? '')).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
+    const { value: carriedOn } = await test.engine.initBatch(input, keyed);
+    expect(carriedOn.batch.id).toBe(current?.id);
+    expect((await books())[1]).toBe('1');
+    await execute(carriedOn);
+    expect(await books()).toEqual(['1', '1']);
+  });
+});
