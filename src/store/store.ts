@@ -158,6 +158,8 @@ export interface BatchRepository {
   list(filter: BatchFilter): Promise<readonly ListedBatch[]>;
   /** Rent of all batches of the flywheel that are not closed. */
   openRentLamports(flywheelId: string): Promise<bigint>;
+  /** Rent of those of them whose set-up is not complete, or was not at an ISO time. */
+  unpaidRentLamports(flywheelId: string, since: string): Promise<bigint>;
   countByStatus(): Promise<Readonly<Record<BatchStatus, number>>>;
   setBatchIndex(id: string, batchIndex: bigint, dateUpdated: string): Promise<void>;
   setInitResult(id: string, initResult: InitResult, dateUpdated: string): Promise<void>;

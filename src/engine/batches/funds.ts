@@ -11,6 +11,7 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { PlannedPipeline, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
+import { isoTime } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
 import type { EngineDeps } from '../deps.js';
 import type { BatchScene } from './scene.js';
@@ -94,8 +95,8 @@ export async function missingFunds(
       `the vault ${flywheel.vaultAddress} holds ${solText(vaultHeld)}, ${solText(vaultNeeds)} are needed to open ${missing} token accounts`,
     );
   }
-  const costs = setupRentLamports(pipelines) + feeLamports(pipelines.length);
-  const operatorNeeds = costs + max(needed.leaveOperator, rentExemptLamports(0));
+  const costs = costLamports(pipelines);
+  const operatorNeeds = costs + leftLamports(needed.leaveOperator);
   const operatorHeld = payer?.lamports ?? 0n;
   if (operatorHeld < operatorNeeds) {
     problems.push(
@@ -105,7 +106,48 @@ export async function missingFunds(
   return problems;
 }
 
-const max = (left: bigint, right: bigint): bigint => (left > right ? left : right);
+const costLamports = (pipelines: readonly PlannedPipeline[]): bigint =>
+  setupRentLamports(pipelines) + feeLamports(pipelines.length);
+
+/** What the operator is left with: the minimum, and never less than lets its account exist. */
+const leftLamports = (minimum: bigint): bigint =>
+  minimum > rentExemptLamports(0) ? minimum : rentExemptLamports(0);
+
+/** What the operator held, and when it was looked at. */
+export interface OperatorFunds {
+  readonly lamports: bigint;
+  readonly asOf: string;
+}
+
+export async function readOperatorFunds(
+  { chain, clock }: EngineDeps,
+  { operator }: BatchScene,
+): Promise<OperatorFunds> {
+  const asOf = isoTime(clock.nowMs());
+  const [account] = await chain.getAccounts([operator.address]);
+  return { lamports: account?.lamports ?? 0n, asOf };
+}
+
+/**
+ * Batches that are being set up, or can still be, will take their rent from the operator too, though it holds it yet.
+ * @throws `ERR_INSUFFICIENT_FUNDS` when this batch would leave it less than the minimum beside them.
+ */
+export async function requireOperatorFunds(
+  { limits }: EngineDeps,
+  tx: StoreTransaction,
+  { flywheel, operator }: BatchScene,
+  held: OperatorFunds,
+  pipelines: readonly PlannedPipeline[],
+): Promise<void> {
+  const unpaid = await tx.batches.unpaidRentLamports(flywheel.id, held.asOf);
+  const costs = costLamports(pipelines);
+  const needed = unpaid + costs + leftLamports(limits.minOperatorLamports);
+  if (unpaid === 0n || held.lamports >= needed) return;
+  throw new FlywheelError(
+    'ERR_INSUFFICIENT_FUNDS',
+    `The batch is refused and nothing was created: the operator ${operator.address} holds ${solText(held.lamports)}, ${solText(needed)} are needed: ${solText(costs)} for fees and rent, ${solText(unpaid)} for batches that are being set up, and the rest must be left.`,
+  );
+}
 
 /**
  * Rent of a batch is out of reach until its accounts are closed, so only so much of it may wait at a time.

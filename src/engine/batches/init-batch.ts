@@ -29,7 +29,15 @@ import {
   type Problem,
   pipelineList,
 } from './check-pipelines.js';
-import { missingFunds, requireRoomForRent, setupRentLamports, totalAirdrop, totalBurn } from './funds.js';
+import {
+  missingFunds,
+  readOperatorFunds,
+  requireOperatorFunds,
+  requireRoomForRent,
+  setupRentLamports,
+  totalAirdrop,
+  totalBurn,
+} from './funds.js';
 import { holdWhileWaiting } from './holds.js';
 import { planPipeline } from './plan-batch.js';
 import type { BatchScene } from './scene.js';
@@ -89,6 +97,7 @@ async function begin(
   identity: RequestIdentity,
   list: readonly unknown[],
 ): Promise<Opened> {
+  const held = await readOperatorFunds(deps, scene);
   const pipelines = await checkAndPlan(deps, principal, scene, list);
   const batchIndex = await nextBatchIndex(deps.chain, scene.flywheel);
   return deps.store.transaction(async (tx) => {
@@ -99,6 +108,7 @@ async function begin(
     const asked = { burn: totalBurn(pipelines), airdrop: totalAirdrop(pipelines) };
     await requireCaps(tx, { ...scene, day, asked });
     await requireRoomForRent(deps, tx, scene, setupRentLamports(pipelines));
+    await requireOperatorFunds(deps, tx, scene, held, pipelines);
     const batch: BatchRecord = {
       id: deps.ids.uuid(),
       flywheelId: scene.flywheel.id,

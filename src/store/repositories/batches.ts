@@ -101,10 +101,16 @@ async function update({ db }: Session, id: string, change: Updateable<BatchTable
   expectAffected(numUpdatedRows, 1, `There is no batch ${id}.`);
 }
 
-type Reads = Pick<BatchRepository, 'get' | 'current' | 'list' | 'openRentLamports' | 'countByStatus'>;
+type Reads = Pick<
+  BatchRepository,
+  'get' | 'current' | 'list' | 'openRentLamports' | 'unpaidRentLamports' | 'countByStatus'
+>;
 type Votes = Pick<BatchRepository, 'addVote' | 'votes'>;
 type Writes = Pick<BatchRepository, 'insert' | 'transition' | 'addCost'>;
 type Changes = Omit<BatchRepository, keyof Reads | keyof Votes | keyof Writes>;
+
+const sumOfRent = (rows: readonly { readonly setup_rent_lamports: string }[]): bigint =>
+  rows.reduce((sum, row) => sum + BigInt(row.setup_rent_lamports), 0n);
 
 const reads = (session: Session): Reads => ({
   async get(id) {
@@ -141,7 +147,18 @@ const reads = (session: Session): Reads => ({
       .where('flywheel_id', '=', flywheelId)
       .where('date_closed', 'is', null)
       .execute();
-    return rows.reduce((sum, row) => sum + BigInt(row.setup_rent_lamports), 0n);
+    return sumOfRent(rows);
+  },
+
+  async unpaidRentLamports(flywheelId, since) {
+    const rows = await session.db
+      .selectFrom('batches')
+      .select('setup_rent_lamports')
+      .where('flywheel_id', '=', flywheelId)
+      .where('date_closed', 'is', null)
+      .where(({ or, eb }) => or([eb('status', '=', 'AVAILABLE_TO_QUEUE'), eb('date_updated', '>=', since)]))
+      .execute();
+    return sumOfRent(rows);
   },
 
   async countByStatus() {

@@ -252,6 +252,21 @@ describe('initBatch', () => {
     expect(await lamportsOf(test.chain, operator)).toBe(20_000_000_000n);
   });
 
+  it('leaves the operator its minimum, also when batches are begun at the same time or wait to be set up', async () => {
+    const rent = 7_338_880n;
+    test = await openTestEngine({}, { limits: { minOperatorLamports: 20_000_000_000n - (rent * 3n) / 2n } });
+    const pipelines = [aPipeline([burnAction(1)])];
+    const engines = [test.engine, engineBeside(test)];
+    const outcomes = await Promise.allSettled(
+      engines.map((engine) => engine.initBatch({ pipelines }, test.project.call())),
+    );
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { code: 'ERR_INSUFFICIENT_FUNDS', message: expect.stringContaining('the operator ') },
+    });
+    expect(await test.engine.countBatches()).toMatchObject({ AVAILABLE_TO_QUEUE: 0, FINALIZED: 1 });
+  });
+
   it('holds the caps from init on', async () => {
     test = await openTestEngine({ dailyBurn: '10', dailyAirdrop: '4' });
     const stranger = test.project.owner.address;
