@@ -323,6 +323,22 @@ describe('executeBatch', () => {
 });
 
 describe('issueApproval', () => {
+  it('gives the same approval again while no block has passed, and cancel the same vote', async () => {
+    test = await openTestEngine();
+    const started = await init(ones(1));
+    const ask = async () =>
+      (await test.engine.issueApproval({ batchId: started.batch.id }, call())).value.proposalApproveTx;
+    expect([await ask(), await ask()]).toEqual([started.proposalApproveTx, started.proposalApproveTx]);
+    await expect(execute(started, dyingEngine(2, 0))).rejects.toThrow();
+    const [{ value: first }, { value: second }] = [
+      await cancel(started.batch.id),
+      await cancel(started.batch.id),
+    ];
+    expect(second).toEqual(first);
+    const signed = signVote(test.project.owner, second.cancelTx ?? '');
+    expect((await cancel(started.batch.id, signed)).value.batch?.status).toBe('FAILED');
+  });
+
   it('gives as many fresh approvals as are asked for, and execute takes any of them', async () => {
     test = await openTestEngine();
     const started = await init(ones(2));

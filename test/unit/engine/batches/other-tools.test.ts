@@ -1,15 +1,7 @@
 /** What members do with other tools while an engine is dead: every answer is still that of the chain, and so are the books. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { proposalCancelV2 } from '../../../../src/chain/squads/instructions/proposal.js';
-import { compileLegacyMessage, signTransaction } from '../../../../src/chain/transaction/compile.js';
-import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
-import type { Signer } from '../../../../src/chain/transaction/signer.js';
 import { createInstances } from '../../../../src/compose/instances.js';
 import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
-import { executeTransactions } from '../../../../src/engine/batches/plan-batch.js';
-import { closeTransactions, messages } from '../../../../src/engine/batches/scene.js';
-import { invariant } from '../../../../src/errors/flywheel-error.js';
-import type { Address } from '../../../../src/values/address.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
   aPipeline,
@@ -19,6 +11,7 @@ import {
   signApproval,
   type TestEngine,
 } from '../../../support/engine.js';
+import { cancelOutside, closeOutside, executeOutside } from '../../../support/other-tools.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());
@@ -38,51 +31,6 @@ const books = async () => {
   const { burned, usedToday } = await test.engine.status();
   return [burned, usedToday.burn];
 };
-const operator = (): Signer => test.deps.keyring.get(test.project.registration.operator as Address);
-
-async function land(signer: Signer, transactions: readonly (readonly Instruction[])[]): Promise<void> {
-  const { blockhash } = await test.chain.latestBlockhash();
-  const receipt = await test.chain.submit(
-    transactions.map((instructions) => {
-      const message = compileLegacyMessage({ payer: signer.address, instructions, blockhash });
-      return signTransaction(message, [signer]).bytes;
-    }),
-  );
-  expect(receipt).toEqual(transactions.map(() => null));
-}
-
-async function recordOf({ batch: { id } }: InitBatchResult) {
-  const batch = await test.store.read((tx) => tx.batches.get(id));
-  const token = await test.store.read((tx) => tx.tokens.get(batch?.tokenId ?? ''));
-  const flywheel = await test.store.read((tx) => tx.flywheels.ofToken(batch?.tokenId ?? ''));
-  invariant(batch !== undefined && token !== undefined && flywheel !== undefined, 'It was just made.');
-  return { batch, scene: { token, flywheel, operator: operator() } };
-}
-
-async function executeOutside(started: InitBatchResult, from: number, to: number): Promise<void> {
-  const { batch, scene } = await recordOf(started);
-  const place = { flywheel: scene.flywheel, batchIndex: batch.batchIndex };
-  await land(operator(), executeTransactions(place, messages(batch)).slice(from, to));
-}
-
-async function cancelOutside(started: InitBatchResult): Promise<void> {
-  const { batch, scene } = await recordOf(started);
-  const { multisig } = scene.flywheel;
-  for (const member of [test.project.owner, operator()]) {
-    await land(member, [
-      [proposalCancelV2({ multisig, batchIndex: batch.batchIndex, member: member.address })],
-    ]);
-  }
-}
-
-async function closeOutside(started: InitBatchResult): Promise<void> {
-  const { batch, scene } = await recordOf(started);
-  const [account] = await test.chain.getAccounts([scene.flywheel.multisig]);
-  expect(account).not.toBeNull();
-  const collector = operator().address;
-  await land(operator(), closeTransactions(scene, batch, batch.pipelines.length, collector));
-}
-
 /** Executes with an engine that dies after so many bundles were sent, before it can write that they landed. */
 async function executeAndDie(started: InitBatchResult, sent: number): Promise<void> {
   const instances = createInstances();
@@ -105,8 +53,8 @@ describe('a batch that members have ended with other tools', () => {
     test = await openTestEngine({ dailyBurn: '20' });
     const started = await init(9);
     await executeAndDie(started, 1);
-    await executeOutside(started, 4, 5);
-    await cancelOutside(started);
+    await executeOutside(test, started, 1);
+    await cancelOutside(test, started);
     const { value } = await execute(started);
     expect(value.result).toMatchObject({ total: 9, totalSuccessful: 5, totalFailed: 4 });
     expect(value.result.successfulExecutions.map(({ txHashes }) => txHashes.length)).toEqual([4]);
@@ -117,7 +65,7 @@ describe('a batch that members have ended with other tools', () => {
     test = await openTestEngine({ dailyBurn: '20' });
     const started = await init(6);
     await executeAndDie(started, 2);
-    await closeOutside(started);
+    await closeOutside(test, started);
     const { value } = await execute(started);
     expect(value.result).toMatchObject({ total: 6, totalSuccessful: 6, totalFailed: 0 });
     expect((await test.engine.getBatch({ batchId: started.batch.id }, call())).value.status).toBe('EXECUTED');
@@ -128,7 +76,7 @@ describe('a batch that members have ended with other tools', () => {
     test = await openTestEngine({ dailyBurn: '20' });
     const started = await init(6);
     await executeAndDie(started, 2);
-    await closeOutside(started);
+    await closeOutside(test, started);
     const { value } = await cancel(started.batch.id);
     expect(value.batch).toMatchObject({ status: 'EXECUTED', executeResult: { totalSuccessful: 6 } });
     expect(value.batch).not.toHaveProperty('dateCancelled');
@@ -139,8 +87,8 @@ describe('a batch that members have ended with other tools', () => {
     test = await openTestEngine({ dailyBurn: '20' });
     const started = await init(9);
     await executeAndDie(started, 1);
-    await cancelOutside(started);
-    await closeOutside(started);
+    await cancelOutside(test, started);
+    await closeOutside(test, started);
     const { value } = await cancel(started.batch.id);
     expect(value.batch).toMatchObject({
       status: 'FAILED',

@@ -1,0 +1,81 @@
+/** What members of a multisig do to a batch with other tools than this engine. */
+import { proposalCancelV2 } from '../../src/chain/squads/instructions/proposal.js';
+import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
+import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { Signer } from '../../src/chain/transaction/signer.js';
+import type { InitBatchResult } from '../../src/contract/schemas/batch.js';
+import { readBatchOnChain } from '../../src/engine/batches/on-chain.js';
+import { executeTransactions } from '../../src/engine/batches/plan-batch.js';
+import { closeTransactions, messages } from '../../src/engine/batches/scene.js';
+import { FlywheelError, invariant } from '../../src/errors/flywheel-error.js';
+import type { Address } from '../../src/values/address.js';
+import type { TestEngine } from './engine.js';
+
+async function submit(
+  { chain }: TestEngine,
+  signer: Signer,
+  instructions: readonly Instruction[],
+): Promise<boolean> {
+  const { blockhash } = await chain.latestBlockhash();
+  const message = compileLegacyMessage({ payer: signer.address, instructions, blockhash });
+  const { bytes, signature } = signTransaction(message, [signer]);
+  const [rejection] = await chain.submit([bytes]);
+  const [record] = await chain.lookUp([signature]);
+  return rejection === null && record?.error === null;
+}
+
+async function land(test: TestEngine, signer: Signer, instructions: readonly Instruction[]): Promise<void> {
+  if (await submit(test, signer, instructions)) return;
+  throw new FlywheelError('ERR_INTERNAL', 'What members do with other tools has to land.');
+}
+
+async function recordOf({ store, deps, project }: TestEngine, { batch: { id } }: InitBatchResult) {
+  const batch = await store.read((tx) => tx.batches.get(id));
+  const token = await store.read((tx) => tx.tokens.get(batch?.tokenId ?? ''));
+  const flywheel = await store.read((tx) => tx.flywheels.ofToken(batch?.tokenId ?? ''));
+  invariant(batch !== undefined && token !== undefined && flywheel !== undefined, 'It was just made.');
+  const operator = deps.keyring.get(project.registration.operator as Address);
+  return { batch, scene: { token, flywheel, operator } };
+}
+
+/** Runs up to so many of an approved batch's next transactions. @returns whether any has landed. */
+export async function executeOutside(
+  test: TestEngine,
+  init: InitBatchResult,
+  count: number,
+): Promise<boolean> {
+  const { batch, scene } = await recordOf(test, init);
+  const found = await readBatchOnChain(test.chain, scene.flywheel, batch);
+  const from = found.batch?.executedTransactionIndex ?? 0;
+  const all = executeTransactions(
+    { flywheel: scene.flywheel, batchIndex: batch.batchIndex },
+    messages(batch),
+  );
+  let landed = 0;
+  for (const instructions of all.slice(from, from + count)) {
+    if (!(await submit(test, scene.operator, instructions))) break;
+    landed += 1;
+  }
+  return landed > 0;
+}
+
+/** Owner and operator cancel an approved batch. */
+export async function cancelOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
+  const { batch, scene } = await recordOf(test, init);
+  const { multisig } = scene.flywheel;
+  for (const member of [test.project.owner, scene.operator]) {
+    // One of them may have voted already.
+    await submit(test, member, [
+      proposalCancelV2({ multisig, batchIndex: batch.batchIndex, member: member.address }),
+    ]);
+  }
+}
+
+/** Closes the accounts of a batch that is over; anybody may. */
+export async function closeOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
+  const { batch, scene } = await recordOf(test, init);
+  const { batch: account, multisig } = await readBatchOnChain(test.chain, scene.flywheel, batch);
+  invariant(account !== null && multisig.rentCollector !== null, 'It is there to be closed.');
+  for (const instructions of closeTransactions(scene, batch, account.size, multisig.rentCollector))
+    await land(test, scene.operator, instructions);
+}
