@@ -4,7 +4,14 @@
  * Everything is a value, so that a test can hand in buffers and a fixed clock; the real one is put together in `compose`.
  */
 import type { ChainReader, MemoHistory } from '../chain/chain.js';
-import type { ApiKeyCreated, ApiKeyInfo, FundInput, FundResult, RegisterInput } from '../contract/admin.js';
+import type {
+  ApiKeyCreated,
+  ApiKeyInfo,
+  BatchFunds,
+  FundInput,
+  FundResult,
+  RegisterInput,
+} from '../contract/admin.js';
 import type { Foresight } from '../contract/foresight.js';
 import type { Scope } from '../contract/schemas/scalars.js';
 import type { Service } from '../contract/service.js';
@@ -74,7 +81,7 @@ export interface OpenedService {
 }
 
 /** Input of `local init`. */
-export interface LocalInitInput extends Omit<RegisterInput, 'owner'> {
+export interface LocalInitInput extends Omit<RegisterInput, 'owner'>, BatchFunds {
   /** An existing owner; `null`: a new keypair is made in the data directory. */
   readonly owner: { readonly address: string; readonly keypair: string } | null;
   /** Path of a Squads program file that replaces the native one. */

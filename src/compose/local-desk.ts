@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { generateKeypair } from '../chain/transaction/signer.js';
 import type { LocalDesk, LocalInitInput, LocalInitResult } from '../cli/context.js';
 import { makePrivateDirectory, writeFileAtomic } from '../cli/files/write-file.js';
-import type { ApiKeyCreated, BatchFunds, Registration } from '../contract/admin.js';
+import type { ApiKeyCreated, Registration } from '../contract/admin.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 import type { Clock } from '../values/time.js';
@@ -31,9 +31,6 @@ export interface DeskPlace {
   readonly clock: Clock;
 }
 
-/** What a set-up is given; how much SOL batches may take is kept in `local.json`. */
-type DeskInitInput = LocalInitInput & BatchFunds;
-
 /** A desk over a data directory; the engine is opened when it is first needed. */
 export function createLocalDesk(place: DeskPlace): LocalDesk {
   const { dataDir, clock } = place;
@@ -49,7 +46,7 @@ export function createLocalDesk(place: DeskPlace): LocalDesk {
     await closing?.then((it) => it.close());
   };
   return {
-    init: (input: DeskInitInput) => init(place, input, open),
+    init: (input) => init(place, input, open),
     status: async () => {
       const { name, symbol, ...status } = await (await engine()).status();
       const { tokenGeneration: _generation, owner: address, ...rest } = status;
@@ -87,7 +84,7 @@ async function repairFiles({ dataDir, clock }: DeskPlace): Promise<string> {
 
 async function init(
   place: DeskPlace,
-  input: DeskInitInput,
+  input: LocalInitInput,
   open: () => Promise<OpenedEngine>,
 ): Promise<LocalInitResult> {
   const { dataDir } = place;
@@ -103,7 +100,7 @@ async function init(
 }
 
 /** Files that must be there before the engine opens. An interrupted set-up is carried on; a finished one is refused. */
-function prepare({ dataDir, cwd }: DeskPlace, input: DeskInitInput): HomeConfig {
+function prepare({ dataDir, cwd }: DeskPlace, input: LocalInitInput): HomeConfig {
   const files = homeFiles(dataDir);
   const funds = chosenFunds(input);
   const earlier = readHome(dataDir);

@@ -74,6 +74,23 @@ describe('--dry-run', () => {
   });
 });
 
+describe('what batches may take of the SOL', () => {
+  it('is set with `local init`', async () => {
+    const place = emptyDirectory();
+    const at = (...words: string[]) => flywheel({ home: place }, ...words);
+    const bad = await at('local', 'init', '--max-batch-rent', '0.0000000001');
+    expect([bad.exit, error(bad.stderr).message]).toEqual([2, expect.stringContaining('--max-batch-rent')]);
+    expect((await at('local', 'init', '--min-operator-sol', '0', '--max-batch-rent', '0.001')).exit).toBe(0);
+    const pipelines = [{ type: 'WATCH_AD', payload: {}, actions: [{ action: 'MEMO', message: 'hi' }] }];
+    writeFileSync(join(place, 'p.json'), JSON.stringify(pipelines));
+    const refused = await at('batch', 'init', 'p.json');
+    expect([refused.exit, error(refused.stderr).message]).toEqual([
+      5,
+      expect.stringContaining('at most 0.001 SOL may wait'),
+    ]);
+  });
+});
+
 describe('--strict', () => {
   it('sends nothing if any element would fail, and leaves the file as it never was', async () => {
     const { exit, stderr } = await run('burn-batch', 'burns.json', '--strict');

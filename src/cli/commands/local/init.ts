@@ -1,6 +1,8 @@
 /** `flywheel local init`: registration in one step and without questions. */
 import { resolve } from 'node:path';
 import type { TokenGeneration, TokenProgramName } from '../../../contract/admin.js';
+import { FlywheelError, isFlywheelError } from '../../../errors/flywheel-error.js';
+import { parseTokenAmount } from '../../../values/token-amount.js';
 import { type CommandSpec, type Invocation, inSteps, type Session } from '../../command.js';
 import type { LocalInitInput } from '../../context.js';
 import { readInputBytes } from '../../files/read-input.js';
@@ -9,6 +11,7 @@ import { parseScopes, SCOPE_OPTION } from '../../options/scopes.js';
 import { viewLocalInit } from '../../views/local.js';
 import { typedPath } from '../../wallet/keypair-source.js';
 
+const SOL_DECIMALS = 9;
 const DEFAULT_PROOF_TYPES = ['PRODUCT_BUY', 'WATCH_AD'];
 /** What `local init` gives unless told otherwise. */
 const DEFAULTS = {
@@ -40,9 +43,23 @@ async function parse(invocation: Invocation, session: Session): Promise<LocalIni
     scopes: parseScopes(invocation),
     dailyBurn: amount('dailyBurn', '--daily-burn', null),
     dailyAirdrop: amount('dailyAirdrop', '--daily-airdrop', null),
+    minOperatorSol: lamportsOption(invocation, 'minOperatorSol', '--min-operator-sol'),
+    maxBatchRent: lamportsOption(invocation, 'maxBatchRent', '--max-batch-rent'),
     owner: await existingOwner(session, invocation.option('ownerKeypair')),
     squadsProgram: await programFile(session, invocation.option('squadsProgram')),
   };
+}
+
+function lamportsOption(invocation: Invocation, name: string, flag: string): bigint | undefined {
+  const text = decimalOption(invocation, name, flag, undefined);
+  if (text === undefined) return undefined;
+  if (Number(text) === 0) return 0n;
+  try {
+    return parseTokenAmount(text, SOL_DECIMALS);
+  } catch (cause) {
+    if (!isFlywheelError(cause)) throw cause;
+    throw new FlywheelError('ERR_INPUT_INVALID', `${flag}: ${cause.message}`, { cause });
+  }
 }
 
 async function existingOwner(
@@ -102,6 +119,14 @@ export const command: CommandSpec = {
     {
       flags: '--daily-airdrop <n>',
       description: 'tokens that may be airdropped in a UTC day (default: no cap)',
+    },
+    {
+      flags: '--min-operator-sol <n>',
+      description: 'SOL that `batch init` leaves the operator with at least (default: 0.1)',
+    },
+    {
+      flags: '--max-batch-rent <n>',
+      description: 'SOL of rent that all waiting batches may take together (default: 5)',
     },
     { flags: '--squads-program <file>', description: 'program file to run instead of the native Squads' },
   ],
