@@ -5,6 +5,7 @@
  */
 import type { ChainReader } from '../chain/chain.js';
 import type { ApiKeyCreated, ApiKeyInfo, FundInput, FundResult, RegisterInput } from '../contract/admin.js';
+import type { OperationId, Rate } from '../contract/operations.js';
 import type { Scope } from '../contract/schemas/scalars.js';
 import type { Service } from '../contract/service.js';
 import type { Secret } from '../values/secret.js';
@@ -156,6 +157,14 @@ export interface ServeOptions {
   readonly maxBodyBytes: number;
   /** Guards `/metrics`; `null`: loopback only. */
   readonly metricsToken: Secret | null;
+  /** For how long running requests may go on after a stop was asked for. */
+  readonly shutdownGraceMs: number;
+  /** Rate limits in place of the contract's. */
+  readonly rates: Partial<Record<OperationId, Rate>>;
+  /** Origins whose pages may read the answers in a browser. */
+  readonly corsOrigins: readonly string[];
+  /** Is the API key taken from `authorization: Bearer …` as well? */
+  readonly bearer: boolean;
 }
 
 /** A server that listens. */

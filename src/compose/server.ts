@@ -2,17 +2,16 @@
 
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, RunningServer, ServeOptions } from '../cli/context.js';
+import { OPERATIONS, type Operation, type OperationId, type RateLimit } from '../contract/operations.js';
 import type { Service } from '../contract/service.js';
-import { createRateLimiter } from '../http/rate-limiter.js';
+import { createRateLimiter, withRate } from '../http/rate-limiter.js';
 import { rememberReads } from '../http/remembered-reads.js';
 import { createHttpServer, type HttpServer } from '../http/server.js';
+import { createDiskCheck } from './disk-check.js';
 import { openEngine } from './engine.js';
 import { homeFiles, requireHome } from './home.js';
 import { openRateCounts } from './rate-counts.js';
 import { openStoreVersion } from './store-version.js';
-
-/** For how long running requests may go on after a stop was asked for. */
-const SHUTDOWN_MS = 10_000;
 
 /** Settles what an earlier server left pending, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
 export async function startServerOverEngine(
@@ -27,7 +26,7 @@ export async function startServerOverEngine(
     return {
       url,
       close: async () => {
-        await server.closeGracefully(SHUTDOWN_MS);
+        await server.closeGracefully(options.shutdownGraceMs);
         await opened.close();
       },
     };
@@ -61,8 +60,9 @@ async function createServer(
   const dataDir = settings.dataDir.value;
   const files = homeFiles(dataDir);
   const { engine } = opened.keep(await openEngine(dataDir, requireHome(dataDir), { clock }));
-  const counts = opened.keep(await openRateCounts(files.rateCounts));
+  const counts = opened.keep(await openRateCounts(files.rateCounts, clock));
   const store = opened.keep(await openStoreVersion(files.store));
+  const checkDisk = createDiskCheck({ directory: dataDir, pid: ambient.pid, clock });
   await engine.reconcile();
   const writes = countWrites(engine);
   return createHttpServer(
@@ -72,19 +72,36 @@ async function createServer(
         authenticate: (credential) => engine.authenticate(credential),
         version: () => store.version(),
       }),
-      health: { ready: () => engine.ready() },
+      health: {
+        ready: async () => {
+          // Reads the file, where the engine may still have in memory what it asks for.
+          store.version();
+          await Promise.all([engine.ready(), checkDisk()]);
+        },
+      },
       metrics: { batchesByStatus: () => engine.countBatches(), queueDepth: writes.waiting },
-      rateLimiter: createRateLimiter({ clock, counts }),
+      rateLimiter: createRateLimiter(counts),
       log: { level: options.logLevel, stream: ambient.io.stderr },
     },
     {
       apiKeyHeader: settings.apiKeyHeader.value,
       version: ambient.version,
       limits: { maxBodyBytes: options.maxBodyBytes },
+      rateLimits: namedRates(options.rates),
+      corsOrigins: options.corsOrigins,
+      bearer: options.bearer,
       ...(options.metricsToken === null ? {} : { metricsToken: options.metricsToken }),
     },
   );
 }
+
+/** Rates under the names that the operations' limits have. */
+const namedRates = (rates: ServeOptions['rates']): Partial<Record<OperationId, RateLimit>> =>
+  Object.fromEntries(
+    Object.values<Operation>(OPERATIONS)
+      .filter(({ id }) => rates[id] !== undefined)
+      .map(({ id, rateLimit }) => [id, withRate(rateLimit, rates[id])]),
+  );
 
 /** The ledger has one writer: of the operations that write, all but one wait for their turn. */
 function countWrites(engine: Service): { readonly service: Service; waiting(): number } {
@@ -104,6 +121,7 @@ function countWrites(engine: Service): { readonly service: Service; waiting(): n
       burnBatch: (input, call) => counted(() => engine.burnBatch(input, call)),
       initBatch: (input, call) => counted(() => engine.initBatch(input, call)),
       executeBatch: (input, call) => counted(() => engine.executeBatch(input, call)),
+      cancelBatch: (input, call) => counted(() => engine.cancelBatch(input, call)),
     },
     waiting: () => Math.max(0, running - 1),
   };

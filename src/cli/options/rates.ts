@@ -1,0 +1,64 @@
+/** Options that set how often an operation may be called. */
+import { OPERATIONS, type OperationId, type Rate } from '../../contract/operations.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Invocation } from '../command.js';
+
+/** Operations by the words that the command line has for them. */
+const OPERATION_NAMES: Readonly<Record<string, OperationId>> = {
+  burn: 'burn',
+  'burn-batch': 'burnBatch',
+  status: 'getBatch',
+  current: 'currentBatch',
+  init: 'initBatch',
+  execute: 'executeBatch',
+};
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, min: 60, h: 3_600 };
+
+/** `burn=100/s`, `init=10/min`, `burn-batch=1/10s`. */
+const RATE = /^([a-z-]+)=([1-9][0-9]{0,5})\/([1-9][0-9]{0,4})?(s|min|h)$/;
+
+const invalid = (text: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `--rate: expected an operation and a rate such as burn=100/s or init=10/min, got ${JSON.stringify(text.slice(0, 60))}.`,
+    {
+      hint: `Operations: ${Object.keys(OPERATION_NAMES).join(', ')}; units: s, min, h, or several such as 10s.`,
+    },
+  );
+
+function parseRate(text: string): readonly [OperationId, Rate] {
+  const [, name = '', points, count = '1', unit = ''] = RATE.exec(text) ?? [];
+  const operation = Object.hasOwn(OPERATION_NAMES, name) ? OPERATION_NAMES[name] : undefined;
+  const seconds = SECONDS[unit];
+  if (operation === undefined || seconds === undefined) throw invalid(text);
+  return [operation, { points: Number(points), windowSeconds: Number(count) * seconds }];
+}
+
+/**
+ * The rates of a repeating option.
+ * @throws `ERR_INPUT_INVALID`, also for an operation that is given twice.
+ */
+export function rates(invocation: Invocation): Partial<Record<OperationId, Rate>> {
+  const parsed = invocation.list('rate').map(parseRate);
+  const set = Object.fromEntries(parsed) as Partial<Record<OperationId, Rate>>;
+  if (Object.keys(set).length === parsed.length) return set;
+  throw new FlywheelError('ERR_INPUT_INVALID', '--rate: an operation has one rate; one is given twice.');
+}
+
+const UNITS: readonly (readonly [number, string])[] = [
+  [3_600, 'h'],
+  [60, 'min'],
+  [1, 's'],
+];
+
+function rateText({ points, windowSeconds }: Rate): string {
+  const [seconds, unit] = UNITS.find(([size]) => windowSeconds % size === 0) ?? [1, 's'];
+  const count = windowSeconds / seconds;
+  return `${points}/${count === 1 ? '' : count}${unit}`;
+}
+
+/** What holds when nothing is set: `burn=10/s, …`. */
+export const DEFAULT_RATES = Object.entries(OPERATION_NAMES)
+  .map(([name, id]) => `${name}=${rateText(OPERATIONS[id].rateLimit)}`)
+  .join(', ');
