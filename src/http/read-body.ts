@@ -58,9 +58,9 @@ function* readingSteps(pieces: readonly Buffer[], maxValues: number): Generator<
   texts.push(decoder.end());
   const text = texts.splice(0).join('');
   yield;
-  const reader = new StrictJsonReader(text, { maxValues, listsInexact: false });
+  const reader = new StrictJsonReader(text, { maxValues });
   while (!reader.read(STEP_CHARACTERS)) yield;
-  return reader.result().value;
+  return reader.result();
 }
 
 function atOnce<Value>(steps: Iterator<unknown, Value>): Value {

@@ -8,34 +8,18 @@ import { isPlainlyExact, standsFor } from './exact-number.js';
 import { InexactNumber } from './inexact-number.js';
 import { LongString, readEscapes } from './long-string.js';
 
-/** Where a value stands: keys and indexes from the outside in. */
-export type JsonPath = readonly (string | number)[];
-
-/** Where a number stands whose text does not read back as the same decimal, such as 18446744073709551615. */
-export interface InexactPlace {
-  readonly path: JsonPath;
-  readonly text: string;
-}
-
-export interface StrictJson {
-  /** An {@link InexactNumber} stands in it for every number that a double cannot carry. */
-  readonly value: JsonValue;
-  /** Where those are. */
-  readonly inexactNumbers: readonly InexactPlace[];
-}
-
 /** How text is read. */
 export interface StrictJsonOptions {
   /** Values that the text may hold, those inside others included; keys do not count. @default no limit */
   readonly maxValues?: number;
-  /** Are the places of inexact numbers listed? @default true */
-  readonly listsInexact?: boolean;
+  /** Levels of objects and arrays around a value. @default {@link MAX_JSON_DEPTH} */
+  readonly maxDepth?: number;
 }
 
-/** An object or array that is being read. */
+/** An object or array that is being read; of an object also the key whose value is read. */
 type Open =
   | { readonly items: JsonValue[]; readonly fields?: undefined }
-  | { readonly items?: undefined; readonly fields: Record<string, JsonValue> };
+  | { readonly items?: undefined; readonly fields: Record<string, JsonValue>; key: string };
 
 /** What the reader expects next. */
 type Expected = 'value' | 'first' | 'next' | 'end' | 'nothing';
@@ -80,11 +64,9 @@ const fail = (message: string): never => {
 /** Reads one JSON value that fills the whole text, in as many steps as the caller likes. */
 export class StrictJsonReader {
   readonly #text: string;
-  readonly #options: StrictJsonOptions;
-  readonly #inexact: InexactPlace[] = [];
+  readonly #maxValues: number;
+  readonly #maxDepth: number;
   readonly #open: Open[] = [];
-  /** The key or index of what is read now, for each of {@link #open}. */
-  readonly #path: (string | number)[] = [];
   #at = 0;
   #values = 0;
   #expected: Expected = 'value';
@@ -92,9 +74,10 @@ export class StrictJsonReader {
   /** A string that is not read to its end, and whether it is a key. */
   #long: { readonly string: LongString; readonly isKey: boolean } | undefined;
 
-  constructor(text: string, options: StrictJsonOptions = {}) {
+  constructor(text: string, { maxValues, maxDepth }: StrictJsonOptions = {}) {
     this.#text = text;
-    this.#options = options;
+    this.#maxValues = maxValues ?? Number.POSITIVE_INFINITY;
+    this.#maxDepth = maxDepth ?? MAX_JSON_DEPTH;
   }
 
   /**
@@ -111,9 +94,12 @@ export class StrictJsonReader {
     return this.#expected === 'nothing';
   }
 
-  /** What was read, once {@link read} has said that it is all. */
-  result(): StrictJson {
-    return { value: this.#root, inexactNumbers: this.#inexact };
+  /**
+   * What was read, once {@link read} has said that it is all. An {@link InexactNumber} stands in it for every number that a
+   * double cannot carry.
+   */
+  result(): JsonValue {
+    return this.#root;
   }
 
   #readNext(): void {
@@ -125,29 +111,27 @@ export class StrictJsonReader {
   }
 
   #value(): void {
-    if (this.#open.length > MAX_JSON_DEPTH) this.#fail(`JSON is nested deeper than ${MAX_JSON_DEPTH} levels`);
+    if (this.#open.length > this.#maxDepth) this.#fail(`JSON is nested deeper than ${this.#maxDepth} levels`);
     this.#count();
     const code = this.#text.charCodeAt(this.#at);
     if (code === CODE.quote) this.#string(false);
-    else if (code === CODE.openBrace) this.#enter({ fields: {} }, '');
-    else if (code === CODE.openBracket) this.#enter({ items: [] }, 0);
+    else if (code === CODE.openBrace) this.#enter({ fields: {}, key: '' });
+    else if (code === CODE.openBracket) this.#enter({ items: [] });
     else if (code === CODE.minus || (code >= CODE.zero && code <= CODE.nine)) this.#take(this.#number());
     else this.#take(this.#word());
   }
 
   #count(): void {
     this.#values += 1;
-    const { maxValues } = this.#options;
-    if (maxValues === undefined || this.#values <= maxValues) return;
+    if (this.#values <= this.#maxValues) return;
     throw new FlywheelError(
       'ERR_PAYLOAD_TOO_LARGE',
-      `The JSON holds more than ${maxValues.toLocaleString('en')} values.`,
+      `The JSON holds more than ${this.#maxValues.toLocaleString('en')} values.`,
     );
   }
 
-  #enter(open: Open, step: string | number): void {
+  #enter(open: Open): void {
     this.#open.push(open);
-    this.#path.push(step);
     this.#at += 1;
     this.#expected = 'first';
   }
@@ -174,7 +158,6 @@ export class StrictJsonReader {
 
   #leave(): void {
     const { items, fields } = this.#open.pop() as Open;
-    this.#path.pop();
     this.#at += 1;
     if (items === undefined) this.#take(fields as JsonValue);
     // An array that has grown has room for 17 items at least; a copy has only what it needs.
@@ -190,13 +173,11 @@ export class StrictJsonReader {
       return;
     }
     this.#expected = 'next';
-    const last = this.#path.length - 1;
     if (open.items !== undefined) {
       open.items.push(value);
-      this.#path[last] = open.items.length;
       return;
     }
-    const key = this.#path[last] as string;
+    const { key } = open;
     // A null prototype would differ from JSON.parse; defineProperty keeps `__proto__` an ordinary key.
     if (key === '__proto__') {
       const field = { value, enumerable: true, writable: true, configurable: true };
@@ -244,15 +225,15 @@ export class StrictJsonReader {
   }
 
   #key(key: string, start: number): void {
-    const { fields } = this.#open[this.#open.length - 1] as Open;
-    if (fields !== undefined && Object.hasOwn(fields, key)) {
+    const open = this.#open[this.#open.length - 1] as Extract<Open, { fields: object }>;
+    if (Object.hasOwn(open.fields, key)) {
       this.#at = start;
       this.#fail(`Duplicate key ${quoted(key)}`);
     }
     this.#space();
     if (this.#text.charCodeAt(this.#at) !== CODE.colon) this.#fail('Expected ":" after the key');
     this.#at += 1;
-    this.#path[this.#path.length - 1] = key;
+    open.key = key;
     this.#expected = 'value';
   }
 
@@ -263,9 +244,7 @@ export class StrictJsonReader {
     this.#at = NUMBER.lastIndex;
     const text = this.#text.slice(start, this.#at);
     const value = Number(text);
-    if (isPlainlyExact(text) || standsFor(text, value)) return value;
-    if (this.#options.listsInexact !== false) this.#inexact.push({ path: [...this.#path], text });
-    return new InexactNumber(text);
+    return isPlainlyExact(text) || standsFor(text, value) ? value : new InexactNumber(text);
   }
 
   #word(): JsonValue {

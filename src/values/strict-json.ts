@@ -1,11 +1,16 @@
 /**
- * JSON text → value, refusing what JSON.parse lets pass: duplicate keys, deep nesting, invalid UTF-8, and numbers that
- * change when they are read.
+ * JSON text → value, refusing what JSON.parse lets pass: duplicate keys, deep nesting and invalid UTF-8; numbers that would
+ * change when they are read are kept as they were written.
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { type StrictJson, type StrictJsonOptions, StrictJsonReader } from './json-reader.js';
+import type { JsonValue } from './canonical-json.js';
+import { type StrictJsonOptions, StrictJsonReader } from './json-reader.js';
 
-export type { InexactPlace, StrictJson } from './json-reader.js';
+/** What JSON text holds. */
+export interface StrictJson {
+  /** An `InexactNumber` stands in it for every number that a double cannot carry, such as 18446744073709551615. */
+  readonly value: JsonValue;
+}
 
 /** Bytes as text: UTF-8, with or without a byte order mark. @throws `ERR_INVALID_REQUEST` when it is not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string {
@@ -43,5 +48,5 @@ export class Utf8Decoder {
 export function parseStrictJson(text: string, options: StrictJsonOptions = {}): StrictJson {
   const reader = new StrictJsonReader(text, options);
   reader.read(Number.POSITIVE_INFINITY);
-  return reader.result();
+  return { value: reader.result() };
 }
