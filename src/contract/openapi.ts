@@ -18,7 +18,14 @@ import {
   MAX_PATH_PARAMETER_LENGTH,
 } from './limits.js';
 import { jsonSchemaOf, referTo } from './openapi-schemas.js';
-import { COMMON_ERRORS, OPERATIONS, type Operation, type OperationId, type Rate } from './operations.js';
+import {
+  COMMON_ERRORS,
+  needsNoBody,
+  OPERATIONS,
+  type Operation,
+  type OperationId,
+  type Rate,
+} from './operations.js';
 import { problemSchema } from './schemas/problem.js';
 import { uuidSchema } from './schemas/scalars.js';
 
@@ -180,7 +187,7 @@ const queryParameters = (request: z.ZodType, components: Record<string, unknown>
 
 /** The body of a POST, without what its path carries. */
 function bodySchema(operation: Operation, request: z.ZodType, components: Record<string, unknown>): unknown {
-  if (!operation.path.includes('{')) return referTo(request, components);
+  if (!needsNoBody(operation)) return referTo(request, components);
   return { type: 'object', properties: fieldsBesidePath(request, components), additionalProperties: false };
 }
 
@@ -234,11 +241,11 @@ function describe({ scopes, rateLimit, idempotencyKey }: Operation, rate: Rate |
   ].join(' ');
 }
 
-function requestBody(schema: unknown, example: unknown, maxBodyBytes: number): Json {
+function requestBody(operation: Operation, schema: unknown, maxBodyBytes: number): Json {
   return {
-    required: true,
+    required: !needsNoBody(operation),
     description: `JSON of at most ${maxBodyBytes} bytes and ${MAX_JSON_VALUES} values, those inside others included.`,
-    content: { 'application/json': { schema, example } },
+    content: { 'application/json': { schema, example: EXAMPLES[operation.id].request } },
   };
 }
 
@@ -252,11 +259,7 @@ function describeOperation(
     request === null || operation.method === 'GET'
       ? {}
       : {
-          requestBody: requestBody(
-            bodySchema(operation, request, components),
-            EXAMPLES[id].request,
-            maxBodyBytes,
-          ),
+          requestBody: requestBody(operation, bodySchema(operation, request, components), maxBodyBytes),
         };
   return {
     operationId: id,

@@ -65,6 +65,9 @@ export type OperationId =
   | 'issueApproval'
   | 'cancelBatch';
 
+/** May the body of a POST be missing? All that is needed is in its path then. */
+export const needsNoBody = ({ path }: Operation): boolean => path.includes('{');
+
 /** Codes that every operation can answer. */
 export const COMMON_ERRORS: readonly ErrorCode[] = [
   'ERR_UNAUTHORIZED',

@@ -1,7 +1,8 @@
 /** A request → the input of its operation: from the path, the query of a GET, the body of a POST. Shapes are not judged here. */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { MAX_PATH_PARAMETER_LENGTH } from '../contract/limits.js';
-import type { Operation } from '../contract/operations.js';
+import { needsNoBody, type Operation } from '../contract/operations.js';
 import { invalidRequest } from '../contract/validate.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { isJsonObject } from '../values/canonical-json.js';
@@ -29,6 +30,9 @@ function queryInput(request: FastifyRequest): Readonly<Record<string, unknown>> 
   return typeof limit === 'string' && /^\d{1,9}$/.test(limit) ? { ...query, limit: Number(limit) } : query;
 }
 
+const hasBody = (headers: IncomingHttpHeaders): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
+
 /** @throws `ERR_INVALID_REQUEST`, `ERR_UNSUPPORTED_MEDIA_TYPE`, `ERR_PAYLOAD_TOO_LARGE`, `ERR_UNAVAILABLE` */
 export async function readInput(
   { bodies }: Pick<ServeContext, 'bodies'>,
@@ -38,9 +42,10 @@ export async function readInput(
 ): Promise<unknown> {
   const inPath = pathInput(request);
   if (operation.method === 'GET') return { ...queryInput(request), ...inPath };
+  if (needsNoBody(operation) && !hasBody(request.headers)) return inPath;
   checkMediaType(request.headers);
   const body = await readJsonBody(await collectBody(life, bodies), bodies);
-  if (!operation.path.includes('{')) return body;
+  if (!needsNoBody(operation)) return body;
   if (!isJsonObject(body)) throw invalidRequest(['expected an object']);
   const taken = Object.keys(inPath).find((name) => Object.hasOwn(body, name));
   if (taken !== undefined) throw invalidRequest([`${taken}: it is in the path`]);

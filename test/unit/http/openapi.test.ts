@@ -89,6 +89,22 @@ describe('what openApiDocument says of limits and keys', () => {
     );
   });
 
+  it('only a POST whose path says what it is about may come without a body', () => {
+    const bodies = operations.map(({ id }) => [id, describedAs(id)?.requestBody?.['required']] as const);
+    expect(Object.fromEntries(bodies.filter(([, required]) => required !== undefined))).toEqual({
+      burn: true,
+      burnBatch: true,
+      initBatch: true,
+      executeBatch: true,
+      issueApproval: false,
+      cancelBatch: false,
+    });
+  });
+
+  it('a proof that failed is given back whatever it is', () => {
+    expect(propertiesOf('BurnError')['proof']).not.toHaveProperty('type');
+  });
+
   it('the limits are those that hold, and of repeats it is said where there are any', () => {
     expect(describedAs('burn')?.description).toContain('At most 100 in 1 s per key');
     expect(describedAs('burnBatch')?.description).toContain('At most 1 in 10 s per key');
