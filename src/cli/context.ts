@@ -8,6 +8,7 @@ import type { ApiKeyCreated, ApiKeyInfo, FundInput, FundResult, RegisterInput } 
 import type { OperationId, Rate } from '../contract/operations.js';
 import type { Scope } from '../contract/schemas/scalars.js';
 import type { Service } from '../contract/service.js';
+import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
 import type { Clock } from '../values/time.js';
 import type { Settings } from './config/settings.js';
@@ -170,6 +171,8 @@ export interface ServeOptions {
 /** A server that listens. */
 export interface RunningServer {
   readonly url: string;
+  /** Resolves with why the server cannot go on, if that comes to pass. */
+  readonly failed: Promise<FlywheelError>;
   /** Stops accepting, finishes what runs, closes. */
   close(): Promise<void>;
 }

@@ -7,6 +7,7 @@ import type { Service } from '../contract/service.js';
 import { createRateLimiter, withRate } from '../http/rate-limiter.js';
 import { rememberReads } from '../http/remembered-reads.js';
 import { createHttpServer, type HttpServer } from '../http/server.js';
+import { type DataWatch, watchData } from './data-watch.js';
 import { createDiskCheck } from './disk-check.js';
 import { openEngine } from './engine.js';
 import { homeFiles, requireHome } from './home.js';
@@ -21,10 +22,11 @@ export async function startServerOverEngine(
 ): Promise<RunningServer> {
   const opened = new Opened();
   try {
-    const server = await createServer(opened, ambient, settings, options);
+    const { server, data } = await createServer(opened, ambient, settings, options);
     const url = await server.listen({ host: options.host, port: options.port });
     return {
       url,
+      failed: data.lost,
       close: async () => {
         await server.closeGracefully(options.shutdownGraceMs);
         await opened.close();
@@ -55,27 +57,37 @@ async function createServer(
   ambient: Ambient,
   settings: Settings,
   options: ServeOptions,
-): Promise<HttpServer> {
+): Promise<{ readonly server: HttpServer; readonly data: DataWatch }> {
   const { clock } = ambient;
   const dataDir = settings.dataDir.value;
   const files = homeFiles(dataDir);
   const { engine } = opened.keep(await openEngine(dataDir, requireHome(dataDir), { clock }));
+  const data = opened.keep(
+    watchData([
+      { path: files.store, noun: 'store' },
+      { path: files.ledger, noun: 'ledger' },
+    ]),
+  );
   const counts = opened.keep(await openRateCounts(files.rateCounts, clock));
   const store = opened.keep(await openStoreVersion(files.store));
   const checkDisk = createDiskCheck({ directory: dataDir, pid: ambient.pid, clock });
   await engine.reconcile();
   const writes = countWrites(engine);
-  return createHttpServer(
+  const version = (): number => {
+    data.check();
+    return store.version();
+  };
+  const server = await createHttpServer(
     {
       ...rememberReads({
         service: writes.service,
         authenticate: (credential) => engine.authenticate(credential),
-        version: () => store.version(),
+        version,
       }),
       health: {
         ready: async () => {
-          // Reads the file, where the engine may still have in memory what it asks for.
-          store.version();
+          // Looks at the files, where the engine may still have in memory what it asks for.
+          version();
           await Promise.all([engine.ready(), checkDisk()]);
         },
       },
@@ -93,6 +105,7 @@ async function createServer(
       ...(options.metricsToken === null ? {} : { metricsToken: options.metricsToken }),
     },
   );
+  return { server, data };
 }
 
 /** Rates under the names that the operations' limits have. */

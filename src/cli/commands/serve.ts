@@ -52,10 +52,14 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
       `The server listens on ${options.host} without TLS; put a proxy with TLS in front of it.`,
     );
   session.output.result({ url: server.url }, (style) => [style.good(`Serving on ${server.url}`)]);
-  if (!signal.aborted)
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  const stopped = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  const failure = await Promise.race([stopped, server.failed]);
   session.output.notice('Stopping; what runs is finished first.');
   await server.close();
+  if (failure !== undefined) throw failure;
   return undefined;
 }
 
