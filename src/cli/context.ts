@@ -162,6 +162,8 @@ export interface ServeOptions {
   readonly shutdownGraceMs: number;
   /** Rate limits in place of the contract's. */
   readonly rates: Partial<Record<OperationId, Rate>>;
+  /** Those that single keys have of their own, by the id of the key. */
+  readonly keyRates: Readonly<Record<string, Partial<Record<OperationId, Rate>>>>;
   /** Origins whose pages may read the answers in a browser. */
   readonly corsOrigins: readonly string[];
   /** Is the API key taken from `authorization: Bearer …` as well? */

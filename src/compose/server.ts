@@ -4,9 +4,11 @@ import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, RunningServer, ServeOptions } from '../cli/context.js';
 import { OPERATIONS, type Operation, type OperationId, type RateLimit } from '../contract/operations.js';
 import type { Service } from '../contract/service.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
 import { createRateLimiter, withRate } from '../http/rate-limiter.js';
 import { rememberReads } from '../http/remembered-reads.js';
 import { createHttpServer, type HttpServer } from '../http/server.js';
+import type { Store } from '../store/store.js';
 import { type DataWatch, watchData } from './data-watch.js';
 import { createDiskCheck } from './disk-check.js';
 import { openEngine } from './engine.js';
@@ -61,7 +63,8 @@ async function createServer(
   const { clock } = ambient;
   const dataDir = settings.dataDir.value;
   const files = homeFiles(dataDir);
-  const { engine } = opened.keep(await openEngine(dataDir, requireHome(dataDir), { clock }));
+  const { engine, store: keys } = opened.keep(await openEngine(dataDir, requireHome(dataDir), { clock }));
+  await requireKeys(keys, Object.keys(options.keyRates));
   const data = opened.keep(
     watchData([
       { path: files.store, noun: 'store' },
@@ -81,7 +84,10 @@ async function createServer(
     {
       ...rememberReads({
         service: writes.service,
-        authenticate: (credential) => engine.authenticate(credential),
+        authenticate: async (credential) => {
+          const principal = await engine.authenticate(credential);
+          return { ...principal, rates: options.keyRates[principal.keyId] ?? {} };
+        },
         version,
       }),
       health: {
@@ -106,6 +112,16 @@ async function createServer(
     },
   );
   return { server, data };
+}
+
+/** A rate for a key that is not there is most likely a slip. @throws `ERR_CONFIG_INVALID` */
+async function requireKeys(store: Store, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    if ((await store.read((tx) => tx.apiKeys.get(id))) !== undefined) continue;
+    throw new FlywheelError('ERR_CONFIG_INVALID', `--rate: there is no API key ${id}.`, {
+      hint: '`flywheel local keys list` shows them.',
+    });
+  }
 }
 
 /** Rates under the names that the operations' limits have. */

@@ -92,6 +92,36 @@ describe('flywheel serve', () => {
     expect((await ask(second.url + CURRENT, other.key)).status).toBe(200);
   });
 
+  it('keeps to the limit that one key has of its own', async () => {
+    const [wide, other] = [await freshKey(), await freshKey()];
+    const server = await start('--rate', 'current=1/h', '--rate', `current=7/2h@${wide.id}`);
+    const statuses = async (key: string): Promise<readonly number[]> => {
+      const answers = await Promise.all(Array.from({ length: 9 }, () => ask(server.url + CURRENT, key)));
+      return answers.map(({ status }) => status).sort();
+    };
+    expect(await statuses(wide.key)).toEqual([...Array(7).fill(200), 429, 429]);
+    expect(await statuses(other.key)).toEqual([200, ...Array(8).fill(429)]);
+    const policy = (await ask(server.url + CURRENT, wide.key)).headers.get('ratelimit-policy');
+    expect(policy).toBe('"batch-current";q=7;w=7200');
+  });
+
+  it('limits what goes beyond the specification too', async () => {
+    const { key } = await freshKey();
+    const rates = ['list', 'pipelines', 'approval', 'cancel'].flatMap((name) => ['--rate', `${name}=1/h`]);
+    const server = await start(...rates);
+    const batch = `/v1/flywheel/batch/${randomUUID()}`;
+    for (const [method, path, first] of [
+      ['GET', '/v1/flywheel/batch', 200],
+      ['GET', `${batch}/pipelines`, 404],
+      ['POST', `${batch}/approval`, 404],
+      ['POST', `${batch}/cancel`, 404],
+    ] as const) {
+      const status = async () =>
+        (await fetch(server.url + path, { method, headers: { 'x-service-api-key': key } })).status;
+      expect([path, await status(), await status()]).toEqual([path, first, 429]);
+    }
+  });
+
   it('has the limits of the contract unless told otherwise', async () => {
     const { key } = await freshKey();
     const server = await start();
@@ -137,12 +167,25 @@ describe('flywheel serve', () => {
     ['--rate', 'burn=10'],
     ['--rate', 'mint=10/s'],
     ['--rate', 'constructor=10/s'],
+    ['--rate', 'burn=10/s@'],
     ['--shutdown-grace', '-1'],
     ['--cors-origin', '*'],
   ])('refuses to start with %s %s', async (option, value) => {
     const { exit, stdout, stderr } = await besides(home, 'serve', '--port', '0', option, value);
     expect([exit, stdout]).toEqual([2, '']);
     expect(stderr).toContain(value);
+  });
+
+  it('refuses to start with a rate for a key that is not there', async () => {
+    const id = randomUUID();
+    const { exit, stderr } = await besides(home, 'serve', '--port', '0', '--rate', `burn=10/s@${id}`);
+    expect([exit, JSON.parse(stderr)]).toEqual([
+      2,
+      expect.objectContaining({
+        error: 'ERR_CONFIG_INVALID',
+        message: `--rate: there is no API key ${id}.`,
+      }),
+    ]);
   });
 
   it('refuses a key from the moment it is revoked by another process', async () => {

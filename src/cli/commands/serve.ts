@@ -4,7 +4,7 @@ import { Secret } from '../../values/secret.js';
 import type { CommandSpec, Invocation, Session } from '../command.js';
 import type { ServeOptions } from '../context.js';
 import { integerOption } from '../options/amounts.js';
-import { DEFAULT_RATES, rates } from '../options/rates.js';
+import { DEFAULT_RATES, rateOptions } from '../options/rates.js';
 
 const LOG_LEVELS: readonly ServeOptions['logLevel'][] = [
   'trace',
@@ -37,7 +37,7 @@ function parse(invocation: Invocation, { context }: Session): ServeOptions {
         most: 3_600,
         fallback: DEFAULT_GRACE_SECONDS,
       }) * 1_000,
-    rates: rates(invocation),
+    ...rateOptions(invocation),
     corsOrigins: invocation.list('corsOrigin'),
     bearer: invocation.flag('bearer'),
   };
@@ -75,7 +75,7 @@ export const command: CommandSpec = {
     { flags: '--max-body <bytes>', description: `largest request body (default: ${MAX_BODY_BYTES})` },
     {
       flags: '--rate <operation=n/unit>',
-      description: `rate limit of an operation per API key; repeatable (default: ${DEFAULT_RATES})`,
+      description: `rate limit of an operation per API key, or with @ID of the one key with this id; repeatable (default: ${DEFAULT_RATES})`,
       repeats: true,
     },
     {
