@@ -7,15 +7,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 
 /** Loaded from node_modules: what is native, large, or has files of its own beside its code. */
-const EXTERNAL = [
-  '@libsql/*',
-  'litesvm-*',
-  'fastify',
-  '@solana/web3.js',
-  'undici',
-  'prom-client',
-  'rate-limiter-flexible',
-];
+const EXTERNAL = ['@libsql/*', 'litesvm-*', 'fastify', '@solana/web3.js', 'undici', 'prom-client'];
 
 /**
  * Commander loads node:child_process at once, a twentieth of the start-up time, to run sub-commands that are programs of

@@ -13,8 +13,10 @@ import type {
   RegisterInput,
 } from '../contract/admin.js';
 import type { Foresight } from '../contract/foresight.js';
+import type { OperationId, Rate } from '../contract/operations.js';
 import type { Scope } from '../contract/schemas/scalars.js';
 import type { Service } from '../contract/service.js';
+import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
 import type { Clock } from '../values/time.js';
 import type { Settings } from './config/settings.js';
@@ -153,11 +155,23 @@ export interface ServeOptions {
   readonly maxBodyBytes: number;
   /** Guards `/metrics`; `null`: loopback only. */
   readonly metricsToken: Secret | null;
+  /** For how long running requests may go on after a stop was asked for. */
+  readonly shutdownGraceMs: number;
+  /** Rate limits in place of the contract's. */
+  readonly rates: Partial<Record<OperationId, Rate>>;
+  /** Those that single keys have of their own, by the id of the key. */
+  readonly keyRates: Readonly<Record<string, Partial<Record<OperationId, Rate>>>>;
+  /** Origins whose pages may read the answers in a browser. */
+  readonly corsOrigins: readonly string[];
+  /** Is the API key taken from `authorization: Bearer …` as well? */
+  readonly bearer: boolean;
 }
 
 /** A server that listens. */
 export interface RunningServer {
   readonly url: string;
+  /** Resolves with why the server cannot go on, if that comes to pass. */
+  readonly failed: Promise<FlywheelError>;
   /** Stops accepting, finishes what runs, closes. */
   close(): Promise<void>;
 }

@@ -2,37 +2,35 @@
 
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, RunningServer, ServeOptions } from '../cli/context.js';
-import type { BatchFunds } from '../contract/admin.js';
+import { OPERATIONS, type Operation, type OperationId, type RateLimit } from '../contract/operations.js';
 import type { Service } from '../contract/service.js';
-import { createRateLimiter } from '../http/rate-limiter.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { createRateLimiter, withRate } from '../http/rate-limiter.js';
 import { rememberReads } from '../http/remembered-reads.js';
 import { createHttpServer, type HttpServer } from '../http/server.js';
-import { chosenFunds } from './batch-funds.js';
+import type { Store } from '../store/store.js';
+import { type DataWatch, watchData } from './data-watch.js';
+import { createDiskCheck } from './disk-check.js';
 import { openEngine } from './engine.js';
 import { homeFiles, requireHome } from './home.js';
 import { openRateCounts } from './rate-counts.js';
 import { openStoreVersion } from './store-version.js';
 
-/** For how long running requests may go on after a stop was asked for. */
-const SHUTDOWN_MS = 10_000;
-
-/** What a server is started with; how much SOL batches may take holds for its run, instead of what `local init` was given. */
-type StartOptions = ServeOptions & BatchFunds;
-
 /** Settles what an earlier server left pending, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
 export async function startServerOverEngine(
   ambient: Ambient,
   settings: Settings,
-  options: StartOptions,
+  options: ServeOptions,
 ): Promise<RunningServer> {
   const opened = new Opened();
   try {
-    const server = await createServer(opened, ambient, settings, options);
+    const { server, data } = await createServer(opened, ambient, settings, options);
     const url = await server.listen({ host: options.host, port: options.port });
     return {
       url,
+      failed: data.lost,
       close: async () => {
-        await server.closeGracefully(SHUTDOWN_MS);
+        await server.closeGracefully(options.shutdownGraceMs);
         await opened.close();
       },
     };
@@ -60,37 +58,79 @@ async function createServer(
   opened: Opened,
   ambient: Ambient,
   settings: Settings,
-  options: StartOptions,
-): Promise<HttpServer> {
+  options: ServeOptions,
+): Promise<{ readonly server: HttpServer; readonly data: DataWatch }> {
   const { clock } = ambient;
   const dataDir = settings.dataDir.value;
   const files = homeFiles(dataDir);
-  const home = { ...requireHome(dataDir), ...chosenFunds(options) };
-  const { engine } = opened.keep(await openEngine(dataDir, home, { clock }));
-  const counts = opened.keep(await openRateCounts(files.rateCounts));
+  const { engine, store: keys } = opened.keep(await openEngine(dataDir, requireHome(dataDir), { clock }));
+  await requireKeys(keys, Object.keys(options.keyRates));
+  const data = opened.keep(
+    watchData([
+      { path: files.store, noun: 'store' },
+      { path: files.ledger, noun: 'ledger' },
+    ]),
+  );
+  const counts = opened.keep(await openRateCounts(files.rateCounts, clock));
   const store = opened.keep(await openStoreVersion(files.store));
+  const checkDisk = createDiskCheck({ directory: dataDir, process: ambient.processes.self(), clock });
   await engine.reconcile();
   const writes = countWrites(engine);
-  return createHttpServer(
+  const version = (): number => {
+    data.check();
+    return store.version();
+  };
+  const server = await createHttpServer(
     {
       ...rememberReads({
         service: writes.service,
-        authenticate: (credential) => engine.authenticate(credential),
-        version: () => store.version(),
+        authenticate: async (credential) => {
+          const principal = await engine.authenticate(credential);
+          return { ...principal, rates: options.keyRates[principal.keyId] ?? {} };
+        },
+        version,
       }),
-      health: { ready: () => engine.ready() },
+      health: {
+        ready: async () => {
+          // Looks at the files, where the engine may still have in memory what it asks for.
+          version();
+          await Promise.all([engine.ready(), checkDisk()]);
+        },
+      },
       metrics: { batchesByStatus: () => engine.countBatches(), queueDepth: writes.waiting },
-      rateLimiter: createRateLimiter({ clock, counts }),
+      rateLimiter: createRateLimiter(counts),
       log: { level: options.logLevel, stream: ambient.io.stderr },
     },
     {
       apiKeyHeader: settings.apiKeyHeader.value,
       version: ambient.version,
       limits: { maxBodyBytes: options.maxBodyBytes },
+      rateLimits: namedRates(options.rates),
+      corsOrigins: options.corsOrigins,
+      bearer: options.bearer,
       ...(options.metricsToken === null ? {} : { metricsToken: options.metricsToken }),
     },
   );
+  return { server, data };
 }
+
+/** A rate for a key that is not there is most likely a slip. @throws `ERR_CONFIG_INVALID` */
+async function requireKeys(store: Store, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    if ((await store.read((tx) => tx.apiKeys.get(id))) !== undefined) continue;
+    throw new FlywheelError('ERR_CONFIG_INVALID', `--rate: there is no API key ${id}.`, {
+      hint: '`flywheel local keys list` shows them.',
+    });
+  }
+}
+
+/** Rates under the names that the operations' limits have. */
+const namedRates = (rates: ServeOptions['rates']): Partial<Record<OperationId, RateLimit>> =>
+  Object.fromEntries(
+    Object.values<Operation>(OPERATIONS)
+      .filter(({ id }) => rates[id] !== undefined)
+      .map(({ id, rateLimit }) => [id, withRate(rateLimit, rates[id])]),
+  );
 
 /** The ledger has one writer: of the operations that write, all but one wait for their turn. */
 function countWrites(engine: Service): { readonly service: Service; waiting(): number } {
@@ -110,6 +150,7 @@ function countWrites(engine: Service): { readonly service: Service; waiting(): n
       burnBatch: (input, call) => counted(() => engine.burnBatch(input, call)),
       initBatch: (input, call) => counted(() => engine.initBatch(input, call)),
       executeBatch: (input, call) => counted(() => engine.executeBatch(input, call)),
+      cancelBatch: (input, call) => counted(() => engine.cancelBatch(input, call)),
     },
     waiting: () => Math.max(0, running - 1),
   };

@@ -1,7 +1,9 @@
 /** Tells whether anything was written to an SQLite file since the last look, by this process or another. */
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { translateSqliteError } from '../files/sqlite-errors.js';
 
 export interface StoreVersion {
+  /** @throws `ERR_STORE_UNAVAILABLE` when the file cannot be read any more. */
   version(): number;
   close(): void;
 }
@@ -18,10 +20,17 @@ export async function openStoreVersion(path: string): Promise<StoreVersion> {
     const database = new Database(path, { readonly: true });
     const statement = database.prepare('pragma data_version').raw();
     let known: number | undefined;
+    const read = (): number => {
+      try {
+        return (statement.get() as readonly [number])[0];
+      } catch (error) {
+        throw translateSqliteError({ path, noun: 'store' }, error);
+      }
+    };
     return {
       version: () => {
         if (known === undefined) {
-          known = (statement.get() as readonly [number])[0];
+          known = read();
           // Requests of one turn of the event loop came in together; none of them can know of a later write.
           setImmediate(() => {
             known = undefined;

@@ -17,6 +17,8 @@ export {
   IDEMPOTENCY_RETENTION_DAYS,
   MAX_BODY_BYTES,
   MAX_IDEMPOTENCY_KEY_LENGTH,
+  MAX_JSON_VALUES,
+  MAX_PATH_PARAMETER_LENGTH,
   MAX_PROOF_BYTES,
   MAX_TRIES,
   REQUEST_TIMEOUT_MS,
@@ -27,6 +29,7 @@ export {
   OPERATIONS,
   type Operation,
   type OperationId,
+  type Rate,
   type RateLimit,
 } from './operations.js';
 export {

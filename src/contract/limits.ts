@@ -2,6 +2,10 @@
 
 /** Largest request body in bytes, unless configured (contract, section 1.3). */
 export const MAX_BODY_BYTES = 10 * 1_024 * 1_024;
+/** JSON values in one request body, those inside others included. */
+export const MAX_JSON_VALUES = 200_000;
+/** Longest path parameter in characters. */
+export const MAX_PATH_PARAMETER_LENGTH = 200;
 /** Largest proof in bytes of canonical JSON, unless configured (contract, section 1.6). */
 export const MAX_PROOF_BYTES = 64 * 1_024;
 /** Days for which an idempotency record is kept at least (contract, section 1.4). */

@@ -1,5 +1,5 @@
 /** OpenAPI 3.1 of the service, made from the operations; nothing in it is written twice. */
-import * as z from 'zod';
+import type * as z from 'zod';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
 import { EXAMPLES } from './examples.js';
 import {
@@ -12,8 +12,21 @@ import {
   REQUEST_ID_HEADER,
   RETRY_AFTER_HEADER,
 } from './headers.js';
-import { MAX_IDEMPOTENCY_KEY_LENGTH } from './limits.js';
-import { COMMON_ERRORS, OPERATIONS, type Operation } from './operations.js';
+import {
+  MAX_BODY_BYTES,
+  MAX_IDEMPOTENCY_KEY_LENGTH,
+  MAX_JSON_VALUES,
+  MAX_PATH_PARAMETER_LENGTH,
+} from './limits.js';
+import { jsonSchemaOf, referTo } from './openapi-schemas.js';
+import {
+  COMMON_ERRORS,
+  needsNoBody,
+  OPERATIONS,
+  type Operation,
+  type OperationId,
+  type Rate,
+} from './operations.js';
 import { problemSchema } from './schemas/problem.js';
 import { uuidSchema } from './schemas/scalars.js';
 
@@ -43,6 +56,12 @@ export interface OpenApiOptions {
   /** Base address; may be a path alone. */
   readonly serverUrl: string;
   readonly version: string;
+  /** In place of the contract's, by operation. */
+  readonly rateLimits?: Partial<Record<OperationId, Rate>>;
+  /** Is the API key taken as a bearer token as well? @default false */
+  readonly bearer?: boolean;
+  /** @default 10 MiB */
+  readonly maxBodyBytes?: number;
 }
 
 /** Statuses for what is not even a request; the code is ERR_INVALID_REQUEST. */
@@ -70,27 +89,13 @@ const RATE_LIMIT_HEADERS: Json = {
     true,
   ),
   [RATE_LIMIT_HEADER]: header(
-    'What remains, and seconds until the window ends: `"burn";r=9;t=1`.',
+    'What remains, and seconds until the whole quota is there again: `"burn";r=9;t=1`.',
     'string',
     true,
   ),
 };
 
 const RETRY_AFTER = header('Seconds to wait before the next try.', 'integer', true);
-
-/** The proof is checked by a function, which JSON Schema cannot say; its metadata says `object` instead. */
-const GENERATION = { io: 'input', unrepresentable: 'any' } as const;
-
-/** Moves the definitions of a generated schema to the document's components. */
-function referTo(schema: z.ZodType, components: Record<string, unknown>): unknown {
-  const { $schema: _, $defs, ...rest } = z.toJSONSchema(schema, GENERATION) as Record<string, unknown>;
-  const relocated = (value: unknown): unknown =>
-    JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'));
-  for (const [name, definition] of Object.entries(($defs ?? {}) as Json)) {
-    components[name] = relocated(definition);
-  }
-  return relocated(rest);
-}
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
@@ -198,15 +203,16 @@ const queryParameters = (request: z.ZodType, components: Record<string, unknown>
 
 /** The body of a POST, without what its path carries. */
 function bodySchema(operation: Operation, request: z.ZodType, components: Record<string, unknown>): unknown {
-  if (!operation.path.includes('{')) return referTo(request, components);
+  if (!needsNoBody(operation)) return referTo(request, components);
   return { type: 'object', properties: fieldsBesidePath(request, components), additionalProperties: false };
 }
 
 function parameters(operation: Operation, components: Record<string, unknown>): readonly Json[] {
   const list: Json[] = [];
   if (operation.path.includes('{batchId}')) {
-    const { $schema: _, ...schema } = z.toJSONSchema(uuidSchema, GENERATION) as Record<string, unknown>;
-    list.push({ name: 'batchId', in: 'path', required: true, description: 'The batch.', schema });
+    const { schema } = jsonSchemaOf(uuidSchema);
+    const description = `The batch. Anything but a UUID is refused with 400, also beyond ${MAX_PATH_PARAMETER_LENGTH} characters.`;
+    list.push({ name: 'batchId', in: 'path', required: true, description, schema });
   }
   if (operation.method === 'GET' && operation.request !== null)
     list.push(...queryParameters(operation.request, components));
@@ -239,31 +245,59 @@ function parameters(operation: Operation, components: Record<string, unknown>): 
 
 const list = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(' or ');
 
-function describeOperation(operation: Operation, components: Record<string, unknown>): OpenApiOperation {
-  const { rateLimit, request } = operation;
+/** Who may call it and how often. */
+function describe({ scopes, rateLimit, idempotencyKey }: Operation, rate: Rate | undefined): string {
+  const { points, windowSeconds } = rate ?? rateLimit;
+  return [
+    `The key needs the scope ${list(scopes)}.`,
+    `At most ${points} in ${windowSeconds} s per key, unless the key has a limit of its own.`,
+    ...(idempotencyKey === 'none'
+      ? []
+      : ['Beyond it the repeat of a success is still answered, up to ten times as often.']),
+  ].join(' ');
+}
+
+function requestBody(operation: Operation, schema: unknown, maxBodyBytes: number): Json {
   return {
-    operationId: operation.id,
-    summary: operation.summary,
-    description: `The key needs the scope ${list(operation.scopes)}. At most ${rateLimit.points} in ${rateLimit.windowSeconds} s per key.`,
-    deprecated: operation.deprecated,
-    parameters: parameters(operation, components),
-    ...(request === null || operation.method === 'GET'
+    required: !needsNoBody(operation),
+    description: `JSON of at most ${maxBodyBytes} bytes and ${MAX_JSON_VALUES} values, those inside others included.`,
+    content: { 'application/json': { schema, example: EXAMPLES[operation.id].request } },
+  };
+}
+
+function describeOperation(
+  operation: Operation,
+  components: Record<string, unknown>,
+  { rateLimits, maxBodyBytes = MAX_BODY_BYTES }: OpenApiOptions,
+): OpenApiOperation {
+  const { id, request } = operation;
+  const body =
+    request === null || operation.method === 'GET'
       ? {}
       : {
-          requestBody: {
-            required: true,
-            content: {
-              'application/json': {
-                schema: bodySchema(operation, request, components),
-                example: EXAMPLES[operation.id].request,
-              },
-            },
-          },
-        }),
+          requestBody: requestBody(operation, bodySchema(operation, request, components), maxBodyBytes),
+        };
+  return {
+    operationId: id,
+    summary: operation.summary,
+    description: describe(operation, rateLimits?.[id]),
+    deprecated: operation.deprecated,
+    parameters: parameters(operation, components),
+    ...body,
     responses: {
       200: successResponse(operation, referTo(operation.response, components)),
       ...problemResponses(operation),
     },
+  };
+}
+
+/** How a key is given. Only what is taken is listed. */
+function securitySchemes({ apiKeyHeader, bearer = false }: OpenApiOptions): Readonly<Record<string, Json>> {
+  return {
+    apiKey: { type: 'apiKey', in: 'header', name: apiKeyHeader },
+    ...(bearer
+      ? { bearer: { type: 'http', scheme: 'bearer', description: 'The API key as a bearer token.' } }
+      : {}),
   };
 }
 
@@ -275,9 +309,10 @@ export function openApiDocument(options: OpenApiOptions): OpenApiDocument {
   for (const operation of Object.values<Operation>(OPERATIONS)) {
     paths[operation.path] = {
       ...paths[operation.path],
-      [operation.method.toLowerCase()]: describeOperation(operation, schemas),
+      [operation.method.toLowerCase()]: describeOperation(operation, schemas, options),
     };
   }
+  const schemes = securitySchemes(options);
   return {
     openapi: '3.1.0',
     info: {
@@ -286,11 +321,8 @@ export function openApiDocument(options: OpenApiOptions): OpenApiDocument {
       description: 'Burns and airdrops tokens on proof of what users did. Amounts are in whole tokens.',
     },
     servers: [{ url: options.serverUrl }],
-    security: [{ apiKey: [] }],
+    security: Object.keys(schemes).map((name) => ({ [name]: [] })),
     paths,
-    components: {
-      schemas,
-      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: options.apiKeyHeader } },
-    },
+    components: { schemas, securitySchemes: schemes },
   };
 }

@@ -24,11 +24,15 @@ import {
 } from './schemas/burn.js';
 import type { Scope } from './schemas/scalars.js';
 
-/** `points` requests in each window of `windowSeconds` (contract, section 1.5). */
-export interface RateLimit {
-  readonly name: string;
+/** `points` requests at once, and as many again spread evenly over `windowSeconds` (contract, section 1.5). */
+export interface Rate {
   readonly points: number;
   readonly windowSeconds: number;
+}
+
+/** The rate of an operation, with the name that the `RateLimit` headers give it. */
+export interface RateLimit extends Rate {
+  readonly name: string;
 }
 
 export interface Operation {
@@ -60,6 +64,9 @@ export type OperationId =
   | 'batchPipelines'
   | 'issueApproval'
   | 'cancelBatch';
+
+/** May the body of a POST be missing? All that is needed is in its path then. */
+export const needsNoBody = ({ path }: Operation): boolean => path.includes('{');
 
 /** Codes that every operation can answer. */
 export const COMMON_ERRORS: readonly ErrorCode[] = [
@@ -182,6 +189,7 @@ export const OPERATIONS = {
       'ERR_INVALID_SIGNED_TX',
       'ERR_APPROVAL_EXPIRED',
       'ERR_INSUFFICIENT_FUNDS',
+      'ERR_DAILY_LIMIT_EXCEEDED',
       'ERR_BATCH_EXECUTE_FAILED',
     ],
   },

@@ -70,7 +70,14 @@ const REASONS: ReadonlyMap<number, Reason> = new Map<number, Reason>([
       hint: 'Check the disk and its free space, then run the command again.',
     },
   ],
-  [CODE.corrupt, { what: 'is damaged', hint: DAMAGED_HINT }],
+  // SQLite tells a page that is wrong and one that the disk failed to read (EIO) by the same code.
+  [
+    CODE.corrupt,
+    {
+      what: 'is damaged, or the disk failed to read it',
+      hint: 'Run the command again. If it says the same, check the disk, then restore its directory from a copy.',
+    },
+  ],
   [
     CODE.noDatabase,
     {

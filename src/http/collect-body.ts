@@ -1,38 +1,130 @@
-/** Reads a request's bytes up to a limit; what comes after the limit is let go by unread. */
-import type { IncomingMessage } from 'node:http';
+/** Reads a request's bytes up to a limit, at most one piece in each turn of the event loop once there are many. */
 import { FlywheelError } from '../errors/flywheel-error.js';
+import type { BodyBudget, BodyLease } from './body-budget.js';
+import type { RequestLife } from './request-life.js';
+
+/** A body up to this size is read and checked at once. */
+export const SMALL_BODY_BYTES = 64 * 1_024;
+
+/** Bytes of framing that every body may have; beyond them no more than the body itself has. */
+const FREE_FRAMING_BYTES = 128 * 1_024;
+/** Pieces below this size are put together, since each costs memory of its own. */
+const SMALL_PIECE_BYTES = 4_096;
+
+/** What may be read of a body. */
+export interface BodyLimits {
+  readonly maxBytes: number;
+  readonly budget: BodyBudget;
+}
 
 const tooLarge = (limitBytes: number): FlywheelError =>
   new FlywheelError('ERR_PAYLOAD_TOO_LARGE', `The body is larger than ${limitBytes} bytes.`);
 
+const cutOff = (cause?: unknown): FlywheelError =>
+  new FlywheelError('ERR_INVALID_REQUEST', 'The body was cut off.', { cause });
+
 /**
- * All bytes of the body.
- * @throws `ERR_PAYLOAD_TOO_LARGE` at once when content-length says so, else with the first byte too many.
+ * All bytes of the body, in pieces.
+ * @throws `ERR_PAYLOAD_TOO_LARGE` at once when content-length says so, else with the first byte too many;
+ * `ERR_INVALID_REQUEST` when it is cut off, or is hardly more than the framing of its chunks; `ERR_UNAVAILABLE` when too many
+ * large ones are held.
  */
-export function collectBody(request: IncomingMessage, limitBytes: number): Promise<Uint8Array> {
+export function collectBody(life: RequestLife, limits: BodyLimits): Promise<readonly Buffer[]> {
   return new Promise((resolve, reject) => {
-    if (Number(request.headers['content-length'] ?? 0) > limitBytes) {
-      reject(tooLarge(limitBytes));
-      return;
-    }
-    const chunks: Buffer[] = [];
-    let sizeBytes = 0;
-    const onData = (chunk: Buffer): void => {
-      sizeBytes += chunk.length;
-      if (sizeBytes <= limitBytes) {
-        chunks.push(chunk);
-        return;
-      }
-      request.off('data', onData);
-      chunks.length = 0;
+    const { request } = life;
+    const body = new ArrivingBody(life, limits);
+    let isScheduled = false;
+    const fail = (error: unknown): void => {
+      request.off('readable', onReadable);
       // Flowing without a listener discards the rest, so that the caller who is still sending gets to read the answer.
       request.resume();
-      reject(tooLarge(limitBytes));
+      reject(error);
     };
-    request.on('data', onData);
-    request.once('end', () => resolve(Buffer.concat(chunks)));
-    request.once('error', (cause) =>
-      reject(new FlywheelError('ERR_INVALID_REQUEST', 'The body was cut off.', { cause })),
-    );
+    const take = (): void => {
+      isScheduled = false;
+      try {
+        body.take();
+      } catch (error) {
+        fail(error);
+      }
+    };
+    const onReadable = (): void => {
+      if (body.isSmall) take();
+      else if (!isScheduled) {
+        isScheduled = true;
+        setImmediate(take);
+      }
+    };
+    life.onBroken(fail);
+    request.once('error', (cause) => fail(cutOff(cause)));
+    request.once('close', () => fail(cutOff()));
+    request.once('end', () => resolve(body.pieces()));
+    if (Number(request.headers['content-length'] ?? 0) > limits.maxBytes) fail(tooLarge(limits.maxBytes));
+    else request.on('readable', onReadable);
   });
+}
+
+/** The bytes that have arrived so far. */
+class ArrivingBody {
+  readonly #life: RequestLife;
+  readonly #maxBytes: number;
+  readonly #lease: BodyLease;
+  readonly #receivedBefore: number;
+  readonly #pieces: Buffer[] = [];
+  /** Where small pieces are put together, and how full it is. */
+  #block: Buffer | undefined;
+  #blockBytes = 0;
+  #sizeBytes = 0;
+
+  constructor(life: RequestLife, { maxBytes, budget }: BodyLimits) {
+    this.#life = life;
+    this.#maxBytes = maxBytes;
+    this.#lease = budget.lease(life);
+    this.#receivedBefore = life.request.socket.bytesRead;
+  }
+
+  get isSmall(): boolean {
+    return this.#sizeBytes <= SMALL_BODY_BYTES;
+  }
+
+  pieces(): readonly Buffer[] {
+    this.#closeBlock();
+    return this.#pieces;
+  }
+
+  /** Takes what is there. */
+  take(): void {
+    const piece = this.#life.request.read() as Buffer | null;
+    if (piece === null) return;
+    this.#sizeBytes += piece.length;
+    if (this.#sizeBytes > this.#maxBytes) throw tooLarge(this.#maxBytes);
+    this.#refuseEmptyChunks();
+    if (!this.isSmall) this.#lease.growTo(this.#sizeBytes);
+    if (piece.length < SMALL_PIECE_BYTES && this.#sizeBytes > piece.length) this.#copy(piece);
+    else {
+      this.#closeBlock();
+      this.#pieces.push(piece);
+    }
+  }
+
+  #copy(piece: Buffer): void {
+    this.#block ??= Buffer.allocUnsafe(SMALL_BODY_BYTES);
+    piece.copy(this.#block, this.#blockBytes);
+    this.#blockBytes += piece.length;
+    if (this.#blockBytes > SMALL_BODY_BYTES - SMALL_PIECE_BYTES) this.#closeBlock();
+  }
+
+  #closeBlock(): void {
+    if (this.#block === undefined) return;
+    this.#pieces.push(this.#block.subarray(0, this.#blockBytes));
+    this.#block = undefined;
+    this.#blockBytes = 0;
+  }
+
+  /** Each chunk costs the same to take, and a body of ten million chunks would cost seconds. */
+  #refuseEmptyChunks(): void {
+    const framing = this.#life.request.socket.bytesRead - this.#receivedBefore - this.#sizeBytes;
+    if (framing <= FREE_FRAMING_BYTES + this.#sizeBytes) return;
+    throw new FlywheelError('ERR_INVALID_REQUEST', 'The body comes in too many small chunks.');
+  }
 }

@@ -73,13 +73,16 @@ export function docsPage(document: OpenApiDocument): string {
   const sections = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => operationSection(method, path, operation)),
   );
-  const keyHeader = String(field(document.components, 'securitySchemes', 'apiKey', 'name'));
+  const schemes = ['securitySchemes'];
+  const keyHeader = String(field(document.components, ...schemes, 'apiKey', 'name'));
+  const bearer =
+    field(document.components, ...schemes, 'bearer') === undefined ? '' : ' or as a bearer token';
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width,initial-scale=1">',
     `<title>${escapeHtml(document.info.title)} API</title><style>${STYLE}</style></head><body>`,
     `<h1>${escapeHtml(document.info.title)} API ${escapeHtml(document.info.version)}</h1>`,
-    `<p>${prose(document.info.description)} Every request carries the API key in <code>${escapeHtml(keyHeader)}</code>.`,
+    `<p>${prose(document.info.description)} Every request carries the API key in <code>${escapeHtml(keyHeader)}</code>${bearer}.`,
     'Every failure is <code>{"error": code, "message": text}</code>. The same as OpenAPI: <a href="openapi.json">openapi.json</a>.</p>',
     ...sections,
     '</body></html>',

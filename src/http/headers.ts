@@ -24,7 +24,7 @@ export function operationHeaders(operation: Operation, basePath: string): Readon
   };
 }
 
-/** The limit and what is left of it; an unauthenticated request has used nothing. */
+/** The limit and what is left of it; a request without a key has used nothing. */
 export function rateLimitHeaders(
   limit: RateLimit,
   decision?: RateDecision,

@@ -1,8 +1,9 @@
 /** The shape of the log: one JSON line a request, with its id, and never a key, a proof or a body. */
-import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
+import type { FastifyBaseLogger, FastifyServerOptions } from 'fastify';
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import { isoTime } from '../values/time.js';
 import type { HttpServerDeps } from './options.js';
+import type { RequestLife } from './request-life.js';
 
 /** Whatever is logged under these names is masked, in case a dependency logs more than it should. */
 const MASKED = [
@@ -68,19 +69,20 @@ export const loggerOptions = (log: HttpServerDeps['log']): NonNullable<FastifySe
   redact: { paths: MASKED, censor: '***' },
 });
 
-/** The line that ends a request; the path only as the route's pattern, since a path may hold anything. */
-export function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
-  request.log.info(
+/** The one line of a request; of its path only the route's pattern. */
+export function logEnd(log: FastifyBaseLogger, life: RequestLife): void {
+  const { requestId, request, route, response, keyId, problemCode, replayed, isAnswered } = life;
+  log.info(
     {
-      requestId: request.id,
+      requestId,
       method: request.method,
-      route: request.is404 ? null : (request.routeOptions.url ?? null),
-      status: reply.statusCode,
-      durationMs: Math.round(reply.elapsedTime * 1_000) / 1_000,
-      ...(request.keyId === undefined ? {} : { keyId: request.keyId }),
-      ...(request.problemCode === undefined ? {} : { error: request.problemCode }),
-      ...(request.replayed === true ? { replayed: true } : {}),
+      route,
+      status: response.statusCode,
+      durationMs: Math.round(life.elapsedMs * 1_000) / 1_000,
+      ...(keyId === undefined ? {} : { keyId }),
+      ...(problemCode === undefined ? {} : { error: problemCode }),
+      ...(replayed ? { replayed } : {}),
     },
-    'answered',
+    isAnswered ? 'answered' : 'client gone',
   );
 }

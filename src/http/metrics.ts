@@ -5,18 +5,28 @@ import type { OperationId } from '../contract/operations.js';
 import type { MetricsSource } from './options.js';
 
 export interface Metrics {
-  /** A request has been answered, whatever came of it; `operation` is `none` for all other paths. */
-  finished(request: {
+  /** A request has ended, whatever came of it; `operation` is `none` for all other paths. */
+  ended(request: {
     readonly operation: OperationId | 'none';
     readonly status: number;
     readonly seconds: number;
+    /** Was the answer given, or had the client gone? */
+    readonly isAnswered: boolean;
   }): void;
   rateLimited(operation: OperationId): void;
   /** The service has given a value. */
   answered(operation: OperationId, reply: Reply<unknown>): void;
+  /** The service was called, or has come to an end. */
   running(delta: 1 | -1): void;
   contentType: string;
   text(): Promise<string>;
+}
+
+/** What is asked of the server when somebody reads the metrics. */
+export interface ServerState {
+  connections(): number;
+  /** Of large bodies. */
+  heldBytes(): number;
 }
 
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -58,7 +68,7 @@ function createCounters({ Counter, Gauge, Histogram }: Prometheus, registers: Re
   return {
     requests: new Counter({
       name: 'flywheel_http_requests_total',
-      help: 'Requests answered, by operation and status.',
+      help: 'Requests that have ended, by operation and by the status of their answer.',
       labelNames: ['operation', 'status'] as const,
       registers,
     }),
@@ -67,6 +77,12 @@ function createCounters({ Counter, Gauge, Histogram }: Prometheus, registers: Re
       help: 'Time from the request line to the end of the answer.',
       labelNames: ['operation'] as const,
       buckets: DURATION_BUCKETS_SECONDS,
+      registers,
+    }),
+    hangUps: new Counter({
+      name: 'flywheel_http_hang_ups_total',
+      help: 'Requests whose client had gone before its answer was out.',
+      labelNames: ['operation'] as const,
       registers,
     }),
     limited: new Counter({
@@ -89,14 +105,34 @@ function createCounters({ Counter, Gauge, Histogram }: Prometheus, registers: Re
     }),
     running: new Gauge({
       name: 'flywheel_http_requests_running',
-      help: 'Requests that are being worked on.',
+      help: 'Calls of the service that are being worked on, also for clients that have gone.',
       registers,
     }),
   };
 }
 
-/** What is asked of the service when somebody reads the metrics. */
-function addSourceGauges({ Gauge }: Prometheus, registers: Registry[], source: MetricsSource): void {
+/** What is asked of the service and the server when somebody reads the metrics. */
+function addSourceGauges(
+  { Gauge }: Prometheus,
+  registers: Registry[],
+  source: MetricsSource & ServerState,
+): void {
+  new Gauge({
+    name: 'flywheel_http_connections',
+    help: 'Connections that are open.',
+    registers,
+    collect() {
+      this.set(source.connections());
+    },
+  });
+  new Gauge({
+    name: 'flywheel_http_held_bytes',
+    help: 'Bytes of large request bodies that are held in memory.',
+    registers,
+    collect() {
+      this.set(source.heldBytes());
+    },
+  });
   new Gauge({
     name: 'flywheel_batches',
     help: 'Batches by status.',
@@ -119,11 +155,13 @@ function addSourceGauges({ Gauge }: Prometheus, registers: Registry[], source: M
 }
 
 /** Counters and gauges of one server. */
-export async function createMetrics(source: MetricsSource): Promise<Metrics> {
+export async function createMetrics(source: MetricsSource & ServerState): Promise<Metrics> {
   const prometheus = await import('prom-client');
   const registry = new prometheus.Registry();
   prometheus.collectDefaultMetrics({ register: registry });
-  const { requests, duration, limited, replays, burns, running } = createCounters(prometheus, [registry]);
+  const { requests, duration, hangUps, limited, replays, burns, running } = createCounters(prometheus, [
+    registry,
+  ]);
   addSourceGauges(prometheus, [registry], source);
   // Bound once for each combination of labels, since binding costs more than counting.
   const requestsOf = memoize((operation: string, status: number) =>
@@ -131,8 +169,9 @@ export async function createMetrics(source: MetricsSource): Promise<Metrics> {
   );
   const durationOf = memoize((operation: string) => duration.labels(operation));
   return {
-    finished({ operation, status, seconds }) {
+    ended({ operation, status, seconds, isAnswered }) {
       requestsOf(operation, status).inc();
+      if (!isAnswered) hangUps.inc({ operation });
       durationOf(operation).observe(seconds);
     },
     rateLimited: (operation) => limited.inc({ operation }),

@@ -1,7 +1,7 @@
 /** What the HTTP server needs and what may be set; every number has its unit and a default. */
 import { API_KEY_HEADER } from '../contract/headers.js';
-import { MAX_BODY_BYTES } from '../contract/limits.js';
-import type { OperationId, RateLimit } from '../contract/operations.js';
+import { MAX_BODY_BYTES, MAX_JSON_VALUES } from '../contract/limits.js';
+import type { OperationId, Rate, RateLimit } from '../contract/operations.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import type { Scope } from '../contract/schemas/scalars.js';
 import type { Service } from '../contract/service.js';
@@ -13,6 +13,8 @@ export interface Principal {
   readonly keyId: string;
   /** When given, a key without the scope is refused before its body is read; else the service alone refuses it. */
   readonly scopes?: readonly Scope[];
+  /** Rates of its own, by operation, in place of the server's. */
+  readonly rates?: Partial<Record<OperationId, Rate>>;
 }
 
 export interface MetricsSource {
@@ -29,7 +31,7 @@ export interface HttpServerDeps {
   /** In constant time for every key that is not good. @throws `ERR_UNAUTHORIZED` */
   authenticate(credential: Secret | null): Promise<Principal>;
   readonly health: {
-    /** Resolves when store and chain answer. */
+    /** Resolves when store and chain answer and can be written. */
     ready(): Promise<void>;
   };
   readonly metrics?: MetricsSource;
@@ -40,6 +42,10 @@ export interface HttpServerDeps {
 export interface HttpLimits {
   /** @default 10 MiB */
   readonly maxBodyBytes: number;
+  /** JSON values in one body, those inside others included. @default 200,000 */
+  readonly maxJsonValues: number;
+  /** Bytes of bodies beyond 64 KiB that all requests together may hold; more are answered 503. @default 256 MiB */
+  readonly maxHeldBytes: number;
   /** All header lines of one request together. @default 16 KiB */
   readonly maxHeaderBytes: number;
   /** Time for the header lines to arrive. @default 10 s */
@@ -50,21 +56,29 @@ export interface HttpLimits {
   readonly keepAliveTimeoutMs: number;
   /** A connection without a byte in either direction is closed, even when an answer is due. @default 10 min */
   readonly idleTimeoutMs: number;
-  /** @default 1,024 */
+  /** Time for the client to take an answer that has been written. @default 2 min */
+  readonly answerTimeoutMs: number;
+  /** One more closes the connection that has been idle for longest. @default 1,024 */
   readonly maxConnections: number;
-  /** Requests that may run at once; more are answered 503. @default 512 */
+  /** Calls of the service that may run at once; more are answered 503. @default 512 */
   readonly maxRunning: number;
+  /** For how long a shutdown keeps idle connections, on which a request may be on its way. @default 500 ms */
+  readonly drainIdleMs: number;
 }
 
 export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   maxBodyBytes: MAX_BODY_BYTES,
+  maxJsonValues: MAX_JSON_VALUES,
+  maxHeldBytes: 256 * 1_024 * 1_024,
   maxHeaderBytes: 16 * 1_024,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 65_000,
   idleTimeoutMs: 600_000,
+  answerTimeoutMs: 120_000,
   maxConnections: 1_024,
   maxRunning: 512,
+  drainIdleMs: 500,
 };
 
 export interface HttpServerOptions {
@@ -77,6 +91,10 @@ export interface HttpServerOptions {
   readonly limits?: Partial<HttpLimits>;
   /** In place of the contract's, by operation. */
   readonly rateLimits?: Partial<Record<OperationId, RateLimit>>;
+  /** Origins whose pages may read the answers in a browser. @default none */
+  readonly corsOrigins?: readonly string[];
+  /** Is the API key taken from `authorization: Bearer …` as well? @default false */
+  readonly bearer?: boolean;
   /** Shown in OpenAPI. */
   readonly version?: string;
 }
@@ -88,6 +106,8 @@ export interface HttpSettings {
   readonly metricsToken: Secret | undefined;
   readonly limits: HttpLimits;
   readonly rateLimits: Partial<Record<OperationId, RateLimit>>;
+  readonly corsOrigins: readonly string[];
+  readonly bearer: boolean;
   readonly version: string;
 }
 
@@ -98,7 +118,14 @@ const refuse = (message: string): never => {
   throw new FlywheelError('ERR_CONFIG_INVALID', message);
 };
 
-/** @throws `ERR_CONFIG_INVALID` for a header name or path that HTTP does not know. */
+/** An origin as a browser sends it: scheme, host and port; `*` is none. */
+function checkOrigin(text: string): string {
+  const isOrigin = /^https?:\/\/[^/\s*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+  if (isOrigin) return text;
+  return refuse(`Not an origin: ${JSON.stringify(text.slice(0, 100))}; one is https://app.example.com.`);
+}
+
+/** @throws `ERR_CONFIG_INVALID` for a header name, path or origin that HTTP does not know. */
 export function httpSettings(options: HttpServerOptions): HttpSettings {
   const apiKeyHeader = (options.apiKeyHeader ?? API_KEY_HEADER).toLowerCase();
   if (!HEADER_NAME.test(apiKeyHeader)) refuse(`Not a header name: ${JSON.stringify(apiKeyHeader)}.`);
@@ -110,6 +137,8 @@ export function httpSettings(options: HttpServerOptions): HttpSettings {
     metricsToken: options.metricsToken,
     limits: { ...DEFAULT_HTTP_LIMITS, ...options.limits },
     rateLimits: options.rateLimits ?? {},
+    corsOrigins: (options.corsOrigins ?? []).map(checkOrigin),
+    bearer: options.bearer ?? false,
     version: options.version ?? '0.0.0',
   };
 }

@@ -26,7 +26,6 @@ const FRAMEWORK_CODES: Readonly<Record<string, readonly [ErrorCode, string]>> = 
     'The body is not as long as content-length says.',
   ],
   FST_ERR_BAD_URL: ['ERR_INVALID_REQUEST', 'The path is not valid percent-encoding.'],
-  FST_ERR_MAX_PARAM_LENGTH: ['ERR_NOT_FOUND', 'There is nothing at this path.'],
 };
 
 const field = (error: unknown, name: string): unknown =>
@@ -40,9 +39,23 @@ function fromFramework(error: unknown): FlywheelError | undefined {
   return new FlywheelError('ERR_INVALID_REQUEST', 'The request is not valid HTTP.', { cause: error });
 }
 
+/** Causes of causes that are looked at. */
+const MAX_CAUSES = 10;
+
+/** Is an error, or what it came from, of this code? */
+function comesFrom(error: unknown, code: ErrorCode): boolean {
+  let cause = error;
+  for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth += 1) {
+    if (isFlywheelError(cause, code)) return true;
+    cause = cause.cause;
+  }
+  return false;
+}
+
 /** Any failure as one that has an HTTP status. */
 export function servedError(error: unknown, operation: OperationId | undefined): FlywheelError {
-  if (isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) {
+  const isAnswer = isFlywheelError(error) && error.status !== undefined && error.status < 500;
+  if (!isAnswer && comesFrom(error, 'ERR_STORE_UNAVAILABLE')) {
     return new FlywheelError('ERR_UNAVAILABLE', 'The store is out of reach.', { cause: error });
   }
   if (isFlywheelError(error, 'ERR_INTERRUPTED')) {

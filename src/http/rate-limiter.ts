@@ -1,139 +1,109 @@
 /**
- * Counts requests per API key and operation in fixed windows, correct over restarts.
+ * How many requests a key may make: at a steady rate, with a burst of as many as its limit has points (GCRA). The counting is
+ * the store's, so that all servers on one data directory count together and a restart forgets nothing.
  *
- * The counting is rate-limiter-flexible's, in memory, so that nothing can come between reading and adding. Before a request
- * goes on, its count is written down together with those of all requests of the same turn of the event loop; a server that
- * is killed and started again goes on counting where it was.
+ * The requests of one turn of the event loop are counted in one go.
  */
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import type { RateLimit } from '../contract/operations.js';
+import type { Rate, RateLimit } from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { Clock } from '../values/time.js';
 
 export interface RateDecision {
   readonly allowed: boolean;
+  /** Requests that may follow at once. */
   readonly remaining: number;
-  /** Whole seconds until the window ends; waiting so long is enough. */
+  /** Whole seconds until all points are there again. */
   readonly resetSeconds: number;
+  /** Whole seconds after which a refused request is allowed; 0 for an allowed one. */
+  readonly retryAfterSeconds: number;
 }
 
 export interface RateLimiter {
-  /** Counts one request. A refused one is not counted. */
-  consume(keyId: string, limit: RateLimit): Promise<RateDecision>;
+  /** Counts one request. A refused one is not counted. @throws `ERR_UNAVAILABLE` when it cannot be written down. */
+  take(keyId: string, limit: RateLimit): Promise<RateDecision>;
 }
 
-/** How many requests a window has seen, and when it ends. */
-export interface RateCount {
+/** One request to be counted. */
+export interface RateTake {
   readonly key: string;
-  readonly points: number;
-  readonly expiresAtMs: number;
+  /** Time in which one point comes back. */
+  readonly intervalUs: number;
+  /** Time in which all points come back. */
+  readonly periodUs: number;
 }
 
-/** Where counts outlive the process; both methods are synchronous and quick. */
+/** What the store says of one request. */
+export interface RateTaken {
+  readonly allowed: boolean;
+  /** How long from now all points will be there again, this request counted if it is allowed; at most the period. */
+  readonly wholeAfterUs: number;
+}
+
+/** Where requests are counted, by its own clock. Synchronous and quick. */
 export interface RateCounts {
-  /** Counts whose window has not ended yet. */
-  load(nowMs: number): readonly RateCount[];
-  /** Writes all or none. */
-  save(counts: readonly RateCount[], nowMs: number): void;
+  /** Counts all of them, in their order, or none. */
+  take(requests: readonly RateTake[]): readonly RateTaken[];
 }
 
-const nothingKept: RateCounts = { load: () => [], save: () => undefined };
+const US_PER_SECOND = 1_000_000;
 
-const keyOf = (keyId: string, limit: RateLimit): string => `${limit.name}:${keyId}`;
-
-/** Gathers the counts of one turn of the event loop and writes them once. */
-class CountWriter {
-  readonly #counts: RateCounts;
-  readonly #clock: Clock;
-  #pending = new Map<string, RateCount>();
-  #flush: Promise<void> | undefined;
-
-  constructor(counts: RateCounts, clock: Clock) {
-    this.#counts = counts;
-    this.#clock = clock;
-  }
-
-  add(count: RateCount): Promise<void> {
-    this.#pending.set(count.key, count);
-    this.#flush ??= new Promise((resolve, reject) => {
-      setImmediate(() => {
-        const batch = [...this.#pending.values()];
-        this.#pending = new Map();
-        this.#flush = undefined;
-        try {
-          this.#counts.save(batch, this.#clock.nowMs());
-          resolve();
-        } catch (cause) {
-          reject(
-            new FlywheelError('ERR_UNAVAILABLE', 'The rate limit cannot be written down.', {
-              cause,
-              retryAfterSeconds: 1,
-            }),
-          );
-        }
-      });
-    });
-    return this.#flush;
-  }
+function rateTake(keyId: string, { name, points, windowSeconds }: RateLimit): RateTake {
+  // Rounded down, so that all points fit into the period.
+  const intervalUs = Math.max(1, Math.floor((windowSeconds * US_PER_SECOND) / points));
+  return { key: `${name}:${keyId}`, intervalUs, periodUs: intervalUs * points };
 }
 
-const decision = (result: RateLimiterRes, allowed: boolean): RateDecision => ({
-  allowed,
-  remaining: allowed ? result.remainingPoints : 0,
-  resetSeconds: Math.max(1, Math.ceil(result.msBeforeNext / 1_000)),
+const wholeSeconds = (us: number): number => Math.max(1, Math.ceil(us / US_PER_SECOND));
+
+function decide({ intervalUs, periodUs }: RateTake, { allowed, wholeAfterUs }: RateTaken): RateDecision {
+  const freeUs = periodUs - wholeAfterUs;
+  return {
+    allowed,
+    remaining: allowed ? Math.floor(freeUs / intervalUs) : 0,
+    resetSeconds: wholeSeconds(wholeAfterUs),
+    retryAfterSeconds: allowed ? 0 : wholeSeconds(intervalUs - freeUs),
+  };
+}
+
+interface Waiting {
+  readonly request: RateTake;
+  readonly resolve: (decision: RateDecision) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A limiter on counts that several servers may share. */
+export function createRateLimiter(counts: RateCounts): RateLimiter {
+  let waiting: Waiting[] = [];
+  const count = (): void => {
+    const batch = waiting;
+    waiting = [];
+    try {
+      const taken = counts.take(batch.map(({ request }) => request));
+      for (const [at, { request, resolve }] of batch.entries())
+        resolve(decide(request, taken[at] as RateTaken));
+    } catch (cause) {
+      const options = { cause, retryAfterSeconds: 1 };
+      const error = new FlywheelError('ERR_UNAVAILABLE', 'The rate limit cannot be written down.', options);
+      for (const { reject } of batch) reject(error);
+    }
+  };
+  return {
+    take: (keyId, limit) =>
+      new Promise((resolve, reject) => {
+        if (waiting.length === 0) setImmediate(count);
+        waiting.push({ request: rateTake(keyId, limit), resolve, reject });
+      }),
+  };
+}
+
+/** How much wider than the limit itself the limit of its repeats is (contract, section 1.5). */
+const REPEATS_PER_REQUEST = 10;
+
+/** The limit of requests that may be repeats: they cost a look-up, and burn nothing. */
+export const repeatLimit = ({ name, points, windowSeconds }: RateLimit): RateLimit => ({
+  name: `${name}-repeat`,
+  points: points * REPEATS_PER_REQUEST,
+  windowSeconds,
 });
 
-async function tryConsume(
-  counter: RateLimiterMemory,
-  key: string,
-): Promise<{ readonly allowed: boolean; readonly result: RateLimiterRes }> {
-  try {
-    return { allowed: true, result: await counter.consume(key) };
-  } catch (refused) {
-    if (refused instanceof RateLimiterRes) return { allowed: false, result: refused };
-    throw refused;
-  }
-}
-
-/** A limiter for one server process; `counts` keeps it correct over restarts. */
-export function createRateLimiter(deps: {
-  readonly clock: Clock;
-  readonly counts?: RateCounts;
-}): RateLimiter {
-  const counts = deps.counts ?? nothingKept;
-  const writer = new CountWriter(counts, deps.clock);
-  const kept = new Map(counts.load(deps.clock.nowMs()).map((count) => [count.key, count]));
-  const counters = new Map<string, RateLimiterMemory>();
-
-  const counterOf = (limit: RateLimit): RateLimiterMemory => {
-    const name = `${limit.name}/${limit.points}/${limit.windowSeconds}`;
-    let counter = counters.get(name);
-    if (counter === undefined) {
-      counter = new RateLimiterMemory({ points: limit.points, duration: limit.windowSeconds, keyPrefix: '' });
-      counters.set(name, counter);
-    }
-    return counter;
-  };
-
-  const restore = async (counter: RateLimiterMemory, key: string): Promise<void> => {
-    const count = kept.get(key);
-    if (count === undefined) return;
-    kept.delete(key);
-    const leftMs = count.expiresAtMs - deps.clock.nowMs();
-    if (leftMs > 0) await counter.set(key, count.points, leftMs / 1_000);
-  };
-
-  return {
-    async consume(keyId, limit) {
-      const key = keyOf(keyId, limit);
-      const counter = counterOf(limit);
-      if (kept.size > 0) await restore(counter, key);
-      const { allowed, result } = await tryConsume(counter, key);
-      if (allowed) {
-        const expiresAtMs = deps.clock.nowMs() + result.msBeforeNext;
-        await writer.add({ key, points: result.consumedPoints, expiresAtMs });
-      }
-      return decision(result, allowed);
-    },
-  };
-}
+/** A limit with another rate, such as one that a key has of its own. */
+export const withRate = (limit: RateLimit, rate: Rate | undefined): RateLimit => ({ ...limit, ...rate });

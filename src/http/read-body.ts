@@ -1,13 +1,17 @@
-/** Body bytes → JSON value: media type, encoding, duplicate keys, depth and inexact amounts are judged here, shapes are not. */
+/** Body bytes → JSON value: media type, encoding, duplicate keys, depth and count are judged here, shapes and amounts are not. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { OperationId } from '../contract/operations.js';
-import { listProblems, pathText } from '../contract/validate.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { JsonValue } from '../values/canonical-json.js';
-import { decodeUtf8, type InexactNumber, parseStrictJson } from '../values/strict-json.js';
+import { StrictJsonReader } from '../values/json-reader.js';
+import { Utf8Decoder } from '../values/strict-json.js';
+import { SMALL_BODY_BYTES } from './collect-body.js';
+import type { Slices } from './slices.js';
 
 /** JSON has no charset parameter (RFC 8259, section 11); UTF-8 is what those mean who send one. */
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-?8"?[ \t]*)?;?$/i;
+
+/** Characters that are read in one step. */
+const STEP_CHARACTERS = 16 * 1_024;
 
 /** @throws `ERR_UNSUPPORTED_MEDIA_TYPE` unless the body is plain JSON in UTF-8. */
 export function checkMediaType(headers: IncomingHttpHeaders): void {
@@ -24,30 +28,44 @@ export function checkMediaType(headers: IncomingHttpHeaders): void {
   }
 }
 
-/** Where the amounts of each operation's request are. */
-const AMOUNT_PATHS: Readonly<Partial<Record<OperationId, RegExp>>> = {
-  burn: /^burnAmount$/,
-  burnBatch: /^\[\d+\]\.burnAmount$/,
-  initBatch: /^pipelines\[\d+\]\.actions\[\d+\]\.amount$/,
-};
-
-function refuseInexactAmounts(operation: OperationId, inexact: readonly InexactNumber[]): void {
-  const amounts = AMOUNT_PATHS[operation];
-  if (amounts === undefined || inexact.length === 0) return;
-  const problems = inexact
-    .map(({ path, text }) => ({ path: pathText(path), text: text.slice(0, 40) }))
-    .filter(({ path }) => amounts.test(path))
-    .map(({ path, text }) => `${path}: ${text} is not kept exactly by a JSON number`);
-  if (problems.length === 0) return;
-  throw new FlywheelError('ERR_INVALID_REQUEST', `The request is not valid: ${listProblems(problems)}.`);
+/** How bodies are read. */
+export interface BodyReading {
+  readonly maxJsonValues: number;
+  readonly slices: Slices;
 }
 
 /**
- * The JSON value of a request body.
- * @throws `ERR_INVALID_REQUEST` saying where the text stops being JSON, or which amounts it cannot carry.
+ * The JSON value of a request body; numbers that a double cannot carry stay as they were written. A large one is read a
+ * little in each turn of the event loop.
+ * @throws `ERR_INVALID_REQUEST` saying where the text stops being JSON; `ERR_PAYLOAD_TOO_LARGE` for too many values.
  */
-export function readJsonBody(operation: OperationId, bytes: Uint8Array): JsonValue {
-  const { value, inexactNumbers } = parseStrictJson(decodeUtf8(bytes));
-  refuseInexactAmounts(operation, inexactNumbers);
-  return value;
+export async function readJsonBody(
+  pieces: readonly Buffer[],
+  { maxJsonValues, slices }: BodyReading,
+): Promise<JsonValue> {
+  const steps = readingSteps(pieces, maxJsonValues);
+  const isSmall = pieces.reduce((bytes, piece) => bytes + piece.length, 0) <= SMALL_BODY_BYTES;
+  return isSmall ? atOnce(steps) : slices.run(steps);
+}
+
+function* readingSteps(pieces: readonly Buffer[], maxValues: number): Generator<undefined, JsonValue> {
+  const decoder = new Utf8Decoder();
+  const texts: string[] = [];
+  for (const piece of pieces) {
+    texts.push(decoder.decode(piece));
+    yield;
+  }
+  texts.push(decoder.end());
+  const text = texts.splice(0).join('');
+  yield;
+  const reader = new StrictJsonReader(text, { maxValues });
+  while (!reader.read(STEP_CHARACTERS)) yield;
+  return reader.result();
+}
+
+function atOnce<Value>(steps: Iterator<unknown, Value>): Value {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
 }

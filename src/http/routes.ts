@@ -2,10 +2,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { OPERATIONS, type Operation } from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { createOperationHandler, type ServeContext } from './serve-operation.js';
+import { answerProblem } from './answer-problem.js';
+import { RequestLife } from './request-life.js';
+import type { ServeContext } from './serve-context.js';
+import { createOperationHandler } from './serve-operation.js';
 
-/** Answers before the framework looks at the body, so that nothing is judged out of turn. */
-type EarlyHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+/**
+ * Answers before the framework looks at the body, so that nothing is judged out of turn. It does not return the reply, which
+ * is a promise for the end of its own connection.
+ */
+type EarlyHandler = (request: FastifyRequest, reply: FastifyReply, life: RequestLife) => Promise<void>;
 
 interface EarlyRoute {
   readonly method: HTTPMethods | HTTPMethods[];
@@ -16,11 +22,28 @@ interface EarlyRoute {
 /** `/batch/{batchId}` as the router writes it. */
 const routerPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
+/** The request does not end before its handler has, whatever becomes of its connection; it gets one answer. */
+async function handle(route: EarlyRoute, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const life = RequestLife.of(request.raw);
+  life.onRefused((error) => {
+    if (life.mayAnswer()) answerProblem(error, life, request, reply);
+  });
+  life.workBegins();
+  try {
+    await route.handle(request, reply, life);
+  } catch (thrown) {
+    if (life.mayAnswer()) answerProblem(thrown, life, request, reply);
+  } finally {
+    life.workEnds();
+  }
+}
+
 function addEarlyRoute(app: FastifyInstance, route: EarlyRoute): void {
   app.route({
     method: route.method,
     url: route.path,
-    onRequest: route.handle,
+    // Without `done`: what comes after it is never wanted.
+    onRequest: (request, reply, _done) => void handle(route, request, reply),
     handler: async (_request, reply) => reply,
   });
 }

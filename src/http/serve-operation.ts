@@ -6,8 +6,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Call, Reply } from '../contract/call.js';
-import { checkIdempotencyKey, IDEMPOTENCY_KEY_HEADER } from '../contract/headers.js';
-import type { Operation, OperationId, RateLimit } from '../contract/operations.js';
+import type { Operation, OperationId } from '../contract/operations.js';
 import type {
   BatchPipelinesQuery,
   CancelBatchRequest,
@@ -18,24 +17,15 @@ import type {
 } from '../contract/schemas/batch.js';
 import type { BurnBatchRequest, BurnRequest } from '../contract/schemas/burn.js';
 import type { Service } from '../contract/service.js';
-import { invalidRequest } from '../contract/validate.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { isJsonObject } from '../values/canonical-json.js';
-import { Secret } from '../values/secret.js';
-import { collectBody } from './collect-body.js';
+import { createAdmission } from './admission.js';
+import { answerText } from './answer-text.js';
 import { metaHeaders, operationHeaders, rateLimitHeaders } from './headers.js';
-import type { Metrics } from './metrics.js';
-import type { HttpServerDeps, HttpSettings, Principal } from './options.js';
-import type { RateDecision } from './rate-limiter.js';
-import { checkMediaType, readJsonBody } from './read-body.js';
-
-export interface ServeContext {
-  readonly deps: HttpServerDeps;
-  readonly settings: HttpSettings;
-  readonly metrics: Metrics;
-  /** Aborted when a shutdown has run out of time. */
-  readonly signal: AbortSignal;
-}
+import type { Principal } from './options.js';
+import { readInput } from './read-input.js';
+import { readCredential, readIdempotencyKey } from './request-headers.js';
+import type { RequestLife } from './request-life.js';
+import type { ServeContext } from './serve-context.js';
 
 const JSON_CONTENT = 'application/json; charset=utf-8';
 
@@ -55,20 +45,6 @@ const INVOKE: Readonly<Record<OperationId, Invoke>> = {
   cancelBatch: (service, input, call) => service.cancelBatch(input as CancelBatchRequest, call),
 };
 
-function readCredential(request: FastifyRequest, headerName: string): Secret | null {
-  const value = request.headers[headerName];
-  return typeof value === 'string' && value !== '' ? new Secret(value) : null;
-}
-
-function refuseOverLimit(limit: RateLimit, decision: RateDecision): void {
-  if (decision.allowed) return;
-  throw new FlywheelError(
-    'ERR_RATE_LIMIT_EXCEEDED',
-    `Over the limit of ${limit.points} in ${limit.windowSeconds} s; try again in ${decision.resetSeconds} s.`,
-    { retryAfterSeconds: decision.resetSeconds },
-  );
-}
-
 function checkScope(operation: Operation, principal: Principal): void {
   const { scopes } = principal;
   if (scopes === undefined || operation.scopes.some((scope) => scopes.includes(scope))) return;
@@ -78,74 +54,46 @@ function checkScope(operation: Operation, principal: Principal): void {
   );
 }
 
-async function readInput(
-  operation: Operation,
-  request: FastifyRequest,
-  maxBodyBytes: number,
-): Promise<unknown> {
-  const inPath = request.params as Record<string, string>;
-  if (operation.method === 'GET') return { ...queryInput(request), ...inPath };
-  checkMediaType(request.headers);
-  const body = readJsonBody(operation.id, await collectBody(request.raw, maxBodyBytes));
-  if (!operation.path.includes('{')) return body;
-  if (!isJsonObject(body)) throw invalidRequest(['expected an object']);
-  const taken = Object.keys(inPath).find((name) => Object.hasOwn(body, name));
-  if (taken !== undefined) throw invalidRequest([`${taken}: it is in the path`]);
-  return { ...body, ...inPath };
-}
-
-/** Query parameters; what is text in a URL and a number in the contract becomes one. */
-function queryInput(request: FastifyRequest): Record<string, unknown> {
-  const query = request.query as Record<string, unknown>;
-  const { limit } = query;
-  return typeof limit === 'string' && /^\d{1,9}$/.test(limit) ? { ...query, limit: Number(limit) } : query;
-}
-
-function readIdempotencyKey(operation: Operation, request: FastifyRequest): string | undefined {
-  const value = request.headers[IDEMPOTENCY_KEY_HEADER];
-  return checkIdempotencyKey(typeof value === 'string' ? value : undefined, operation.idempotencyKey);
-}
-
 /** Serves requests of one operation; throws what the problem handler answers. */
 export function createOperationHandler(
   context: ServeContext,
   operation: Operation,
-): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
-  const { deps, settings, metrics } = context;
+): (request: FastifyRequest, reply: FastifyReply, life: RequestLife) => Promise<void> {
+  const { deps, settings, metrics, lives, bodies, shutdown } = context;
   const limit = settings.rateLimits[operation.id] ?? operation.rateLimit;
-  const fixedHeaders = operationHeaders(operation, settings.basePath);
-  const unusedLimit = rateLimitHeaders(limit);
-  const authenticate = async (credential: Secret | null, reply: FastifyReply): Promise<Principal> => {
-    try {
-      return await deps.authenticate(credential);
-    } catch (error) {
-      reply.headers(unusedLimit);
-      throw error;
-    }
+  // What is left is not known before the key is; every answer says something of it.
+  const fixedHeaders = { ...operationHeaders(operation, settings.basePath), ...rateLimitHeaders(limit) };
+  const admit = createAdmission(context, operation);
+
+  const serve = async (request: FastifyRequest, reply: FastifyReply, life: RequestLife) => {
+    const credential = readCredential(request.raw, settings);
+    const principal = await deps.authenticate(credential);
+    life.keyId = principal.keyId;
+    const admission = await admit(principal, request.raw, reply);
+    checkScope(operation, principal);
+    const idempotencyKey = readIdempotencyKey(operation, request.raw);
+    const input = await readInput(context, operation, request, life);
+    const call: Call = {
+      credential,
+      requestId: life.requestId,
+      signal: shutdown.signal,
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      ...(admission.repeatOnly ? { repeatOnly: true } : {}),
+    };
+    return lives.run(life, () => admission.answer(() => INVOKE[operation.id](deps.service, input, call)));
   };
 
-  return async (request, reply) => {
-    request.operation = operation.id;
+  return async (request, reply, life) => {
+    life.operation = operation.id;
     reply.headers(fixedHeaders);
-    const credential = readCredential(request, settings.apiKeyHeader);
-    const principal = await authenticate(credential, reply);
-    request.keyId = principal.keyId;
-    const decision = await deps.rateLimiter.consume(principal.keyId, limit);
-    reply.headers(rateLimitHeaders(limit, decision));
-    if (!decision.allowed) metrics.rateLimited(operation.id);
-    refuseOverLimit(limit, decision);
-    checkScope(operation, principal);
-    const idempotencyKey = readIdempotencyKey(operation, request);
-    const input = await readInput(operation, request, settings.limits.maxBodyBytes);
-    const answer = await INVOKE[operation.id](deps.service, input, {
-      credential,
-      requestId: request.id,
-      signal: context.signal,
-      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-    });
+    lives.refuseWhenFull();
+    const answer = await serve(request, reply, life);
     metrics.answered(operation.id, answer);
-    request.replayed = answer.meta.replayed;
+    life.replayed = answer.meta.replayed;
+    const text = await answerText(answer.value, bodies.slices);
+    // A shutdown may have answered in the meantime.
+    if (!life.mayAnswer()) return;
     reply.headers(metaHeaders(answer.meta));
-    return reply.header('content-type', JSON_CONTENT).send(JSON.stringify(answer.value));
+    void reply.header('content-type', JSON_CONTENT).send(text);
   };
 }

@@ -1,7 +1,5 @@
-/** The HTTP server over any `Service`: framework, limits, errors and shutdown; what an operation does is decided elsewhere. */
-import { setMaxListeners } from 'node:events';
+/** The HTTP server over any `Service`: framework, bookkeeping and errors; what an operation does is decided elsewhere. */
 import { METHODS } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -11,178 +9,150 @@ import fastify, {
 } from 'fastify';
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { answerBrokenConnection, answerExpectation } from './broken-connection.js';
-import { logAnswer, loggerOptions } from './log.js';
+import { answerProblem } from './answer-problem.js';
+import { BodyBudget } from './body-budget.js';
+import { Connections } from './connections.js';
+import { Cors } from './cors.js';
+import { Listener } from './listener.js';
+import { logEnd, loggerOptions } from './log.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import { type HttpServerDeps, type HttpServerOptions, type HttpSettings, httpSettings } from './options.js';
-import { isOwnFault, servedError, toProblem } from './problem.js';
-import { REQUEST_FIELDS } from './request-fields.js';
-import { requestIdFrom } from './request-id.js';
+import { checkRequestHeaders } from './request-headers.js';
+import { RequestLife, RequestLives } from './request-life.js';
 import { addOperations } from './routes.js';
+import type { ServeContext } from './serve-context.js';
 import { addServiceRoutes } from './service-routes.js';
+import { Shutdown } from './shutdown.js';
+import { Slices } from './slices.js';
 
 export interface HttpServer {
-  readonly app: FastifyInstance;
   /** @returns the base address, with the port that was given when 0 was asked for. */
   listen(address: { readonly host: string; readonly port: number }): Promise<string>;
   /**
-   * Stops accepting, lets running requests finish, and cuts what is left after `timeoutMs`. Calling it again with 0 cuts at once.
-   * @returns whether all running requests finished.
+   * Stops accepting and answers what was received; what is late after `graceMs` is answered 503. Calling it again replaces
+   * the grace.
+   * @returns whether all was answered within the grace.
    */
-  closeGracefully(timeoutMs: number): Promise<boolean>;
-}
-
-/** How often node looks for requests that take too long to arrive. */
-const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
-/** Longer than any id; a longer one is not found. */
-const MAX_PARAM_LENGTH = 200;
-
-function answerProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const error = servedError(thrown, request.operation);
-  const problem = toProblem(error, request.id);
-  request.problemCode = error.wireCode;
-  if (isOwnFault(error)) request.log.error({ requestId: request.id, err: error }, 'failed');
-  void reply
-    .code(problem.status)
-    .headers({ ...problem.headers, [REQUEST_ID_HEADER]: request.id, 'cache-control': 'no-store' })
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify(problem.body));
+  closeGracefully(graceMs: number): Promise<boolean>;
 }
 
 function createApp(deps: HttpServerDeps, settings: HttpSettings): FastifyInstance {
-  const { limits } = settings;
+  const answer = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const life = RequestLife.of(request.raw);
+    if (life.mayAnswer()) answerProblem(thrown, life, request, reply);
+  };
   const app: FastifyInstance = fastify({
     logger: loggerOptions(deps.log),
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: (request) => requestIdFrom(request.headers[REQUEST_ID_HEADER]),
+    genReqId: (request) => RequestLife.of(request).requestId,
     exposeHeadRoutes: false,
-    return503OnClosing: false,
-    forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    connectionTimeout: limits.idleTimeoutMs,
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
-    http: {
-      maxHeaderSize: limits.maxHeaderBytes,
-      headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
-      connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
-    },
-    clientErrorHandler: (error, socket) => {
-      const requestId = answerBrokenConnection(error, socket);
-      app.log.info({ requestId, error: error.code ?? 'unknown' }, 'not HTTP');
-    },
-    frameworkErrors: (error: FastifyError, request, reply) => answerProblem(error, request, reply),
+    // Ids are judged where their operation can answer for them.
+    routerOptions: { maxParamLength: settings.limits.maxHeaderBytes },
+    frameworkErrors: (error: FastifyError, request, reply) => answer(error, request, reply),
   });
-  app.server.maxConnections = limits.maxConnections;
-  app.server.on('checkExpectation', (request, response) => answerExpectation(request, response));
   for (const method of METHODS) {
     // CONNECT never reaches a request handler.
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
   // Each line names its request itself; a logger for each request would cost more than all its lines.
   app.setChildLoggerFactory((logger) => logger);
-  for (const field of REQUEST_FIELDS) app.decorateRequest(field, undefined);
-  app.setErrorHandler(answerProblem);
+  app.setErrorHandler(answer);
   return app;
 }
 
-/** Refuses while shutting down and under overload, counts, and logs one line an answer. */
-function addBookkeeping(
-  app: FastifyInstance,
-  gate: { readonly maxRunning: number; readonly metrics: Metrics; isClosing(): boolean },
-): void {
-  let running = 0;
-  const admit = (request: FastifyRequest, reply: FastifyReply): FlywheelError | undefined => {
-    reply.headers({
-      [REQUEST_ID_HEADER]: request.id,
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-    });
-    if (gate.isClosing()) return new FlywheelError('ERR_UNAVAILABLE', 'The service is shutting down.');
-    if (request.is404) return new FlywheelError('ERR_NOT_FOUND', 'There is nothing at this path.');
-    if (running >= gate.maxRunning) {
-      return new FlywheelError('ERR_UNAVAILABLE', 'Too many requests are running.');
-    }
-    running += 1;
-    request.counted = true;
-    gate.metrics.running(1);
-    return undefined;
-  };
-  app.addHook('onRequest', (request, reply, done) => done(admit(request, reply)));
-  const release = (request: FastifyRequest): void => {
-    if (request.counted !== true) return;
-    request.counted = false;
-    running -= 1;
-    gate.metrics.running(-1);
-  };
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    // What was running when the shutdown began ends its connection too.
-    if (gate.isClosing()) reply.header('connection', 'close');
-    done();
-  });
-  app.addHook('onRequestAbort', (request, done) => {
-    release(request);
-    done();
-  });
-  app.addHook('onResponse', (request, reply, done) => {
-    release(request);
-    gate.metrics.finished({
-      operation: request.operation ?? 'none',
-      status: reply.statusCode,
-      seconds: reply.elapsedTime / 1_000,
-    });
-    logAnswer(request, reply);
-    done();
+function createLives(app: FastifyInstance, { limits }: HttpSettings, metrics: Metrics): RequestLives {
+  return new RequestLives(limits.maxRunning, {
+    running: (delta) => metrics.running(delta),
+    ended(life) {
+      metrics.ended({
+        operation: life.operation ?? 'none',
+        status: life.response.statusCode,
+        seconds: life.elapsedMs / 1_000,
+        isAnswered: life.isAnswered,
+      });
+      logEnd(app.log, life);
+    },
   });
 }
 
-/** Closes the listener, then waits for what runs; what is late is cut. */
-function createCloser(app: FastifyInstance, abort: AbortController): HttpServer['closeGracefully'] {
-  let closed: Promise<void> | undefined;
-  let cut = false;
-  return async (timeoutMs) => {
-    const timer = setTimeout(() => {
-      cut = true;
-      abort.abort(new FlywheelError('ERR_UNAVAILABLE', 'The service is shutting down.'));
-      app.server.closeAllConnections();
-    }, timeoutMs);
-    closed ??= Promise.resolve(app.close());
-    await closed;
-    clearTimeout(timer);
-    return !cut;
-  };
+/** What holds for every request, whatever its path: headers of its answer, refusals, the end of its connection. */
+function addCommonHooks(app: FastifyInstance, context: ServeContext, connections: Connections): void {
+  const { settings, shutdown } = context;
+  const cors = new Cors(settings);
+  app.addHook('onRequest', (request, reply, done) => {
+    const life = RequestLife.of(request.raw);
+    if (!request.is404) life.route = request.routeOptions.url ?? null;
+    reply.headers({
+      [REQUEST_ID_HEADER]: life.requestId,
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    });
+    cors.describe(request, reply);
+    try {
+      shutdown.refuseWhenClosing();
+      checkRequestHeaders(request.raw, () => reply.header('connection', 'close'));
+      if (request.is404) throw new FlywheelError('ERR_NOT_FOUND', 'There is nothing at this path.');
+      if (cors.isPreflight(request)) cors.answerPreflight(reply);
+      else done();
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  app.addHook('onSend', (request, reply, _payload, done) =>
+    shutdown.letGo(() => {
+      const isLast = connections.endsWith(RequestLife.of(request.raw), shutdown.isClosing);
+      if (isLast) reply.header('connection', 'close');
+      done();
+    }),
+  );
 }
 
 /**
  * A server that is not listening yet.
- * @throws `ERR_CONFIG_INVALID` for a header name or base path that HTTP does not know.
+ * @throws `ERR_CONFIG_INVALID` for a header name, base path or origin that HTTP does not know.
  */
 export async function createHttpServer(
   deps: HttpServerDeps,
   options: HttpServerOptions = {},
 ): Promise<HttpServer> {
   const settings = httpSettings(options);
-  const metrics = await createMetrics(deps.metrics ?? {});
+  const { limits } = settings;
+  const budget = new BodyBudget(limits.maxHeldBytes);
+  const metrics = await createMetrics({
+    ...deps.metrics,
+    connections: () => connections.size,
+    heldBytes: () => budget.usedBytes,
+  });
   const app = createApp(deps, settings);
-  const abort = new AbortController();
-  setMaxListeners(0, abort.signal);
-  let closing = false;
-  addBookkeeping(app, { maxRunning: settings.limits.maxRunning, metrics, isClosing: () => closing });
-  const context = { deps, settings, metrics, signal: abort.signal };
+  const lives = createLives(app, settings, metrics);
+  const connections = new Connections(limits, lives);
+  const onNotHttp = (requestId: string, error: string): void =>
+    app.log.info({ requestId, error }, 'not HTTP');
+  const listener = new Listener({ connections, limits, onNotHttp });
+  const shutdown = new Shutdown();
+  const bodies = {
+    maxBytes: limits.maxBodyBytes,
+    maxJsonValues: limits.maxJsonValues,
+    budget,
+    slices: new Slices(),
+  };
+  const context = { deps, settings, metrics, lives, bodies, shutdown, listeningOn: () => listener.host };
+  addCommonHooks(app, context, connections);
   addOperations(app, context);
   addServiceRoutes(app, context);
-  const close = createCloser(app, abort);
+  await app.ready();
   return {
-    app,
     async listen(address) {
-      await app.listen(address);
-      const { port } = app.server.address() as AddressInfo;
+      const port = await listener.listen((request, response) => app.routing(request, response), address);
       const host = address.host.includes(':') ? `[${address.host}]` : address.host;
       return `http://${host}:${port}${settings.basePath}`;
     },
-    closeGracefully(timeoutMs) {
-      closing = true;
-      return close(timeoutMs);
+    async closeGracefully(graceMs) {
+      const { drainIdleMs } = limits;
+      app.log.info({ graceMs }, 'stopping');
+      const inTime = await shutdown.close({ listener, connections, lives, drainIdleMs }, graceMs);
+      await app.close();
+      return inTime;
     },
   };
 }

@@ -1,13 +1,15 @@
 /** The paths for those who run and read the service: health, readiness, metrics, OpenAPI and its page. */
 import { timingSafeEqual } from 'node:crypto';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { openApiDocument } from '../contract/openapi.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { sha256 } from '../values/digest.js';
 import type { Secret } from '../values/secret.js';
 import { docsPage } from './docs-page.js';
+import { namesThisServer } from './request-headers.js';
+import type { RequestLife } from './request-life.js';
 import { addRoute } from './routes.js';
-import type { ServeContext } from './serve-operation.js';
+import type { ServeContext } from './serve-context.js';
 
 const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/;
 
@@ -22,9 +24,12 @@ const isFromThisMachine = (request: FastifyRequest): boolean =>
 const isToken = (token: Secret, authorization: string | undefined): boolean =>
   timingSafeEqual(Buffer.from(sha256(`Bearer ${token.reveal()}`)), Buffer.from(sha256(authorization ?? '')));
 
-function checkMetricsReader(request: FastifyRequest, token: Secret | undefined): void {
+function checkMetricsReader(request: FastifyRequest, { settings, listeningOn }: ServeContext): void {
+  const token = settings.metricsToken;
   const allowed =
-    token === undefined ? isFromThisMachine(request) : isToken(token, request.headers.authorization);
+    token === undefined
+      ? isFromThisMachine(request) && namesThisServer(request.headers.host, listeningOn())
+      : isToken(token, request.headers.authorization);
   if (allowed) return;
   throw new FlywheelError(
     'ERR_UNAUTHORIZED',
@@ -34,22 +39,28 @@ function checkMetricsReader(request: FastifyRequest, token: Secret | undefined):
   );
 }
 
+function send(life: RequestLife, reply: FastifyReply, answer: string | object): void {
+  if (life.mayAnswer()) void reply.send(answer);
+}
+
 function addHealth(app: FastifyInstance, { deps, settings }: ServeContext): void {
   addRoute(app, {
     method: 'GET',
     path: `${settings.basePath}/healthz`,
-    handle: async (_request, reply) => reply.send({ status: 'ok' }),
+    handle: async (_request, reply, life) => send(life, reply, { status: 'ok' }),
   });
   addRoute(app, {
     method: 'GET',
     path: `${settings.basePath}/readyz`,
-    handle: async (_request, reply) => {
+    handle: async (_request, reply, life) => {
       try {
         await deps.health.ready();
       } catch (cause) {
-        throw new FlywheelError('ERR_UNAVAILABLE', 'The store or the chain does not answer.', { cause });
+        throw new FlywheelError('ERR_UNAVAILABLE', 'The store or the chain does not answer or is full.', {
+          cause,
+        });
       }
-      return reply.send({ status: 'ready' });
+      send(life, reply, { status: 'ready' });
     },
   });
 }
@@ -59,22 +70,24 @@ function addDocuments(app: FastifyInstance, { settings }: ServeContext): void {
     apiKeyHeader: settings.apiKeyHeader,
     serverUrl: settings.basePath === '' ? '/' : settings.basePath,
     version: settings.version,
+    rateLimits: settings.rateLimits,
+    bearer: settings.bearer,
+    maxBodyBytes: settings.limits.maxBodyBytes,
   });
   const json = JSON.stringify(document, null, 2);
   const html = docsPage(document);
   addRoute(app, {
     method: 'GET',
     path: `${settings.basePath}/openapi.json`,
-    handle: async (_request, reply) => reply.type('application/json; charset=utf-8').send(json),
+    handle: async (_request, reply, life) => send(life, reply.type('application/json; charset=utf-8'), json),
   });
   addRoute(app, {
     method: 'GET',
     path: `${settings.basePath}/docs`,
-    handle: async (_request, reply) =>
-      reply
-        .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
-        .type('text/html; charset=utf-8')
-        .send(html),
+    handle: async (_request, reply, life) => {
+      reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
+      send(life, reply.type('text/html; charset=utf-8'), html);
+    },
   });
 }
 
@@ -86,9 +99,10 @@ export function addServiceRoutes(app: FastifyInstance, context: ServeContext): v
   addRoute(app, {
     method: 'GET',
     path: `${settings.basePath}/metrics`,
-    handle: async (request, reply) => {
-      checkMetricsReader(request, settings.metricsToken);
-      return reply.type(metrics.contentType).send(await metrics.text());
+    handle: async (request, reply, life) => {
+      checkMetricsReader(request, context);
+      const text = await metrics.text();
+      send(life, reply.type(metrics.contentType), text);
     },
   });
 }

@@ -319,10 +319,11 @@ describe('a refusal by the service', () => {
     expect(stub.requests).toEqual([]);
   });
 
-  it('settles an earlier try only where it is about the operation', async () => {
+  it('settles an earlier try only where it says that the operation did not happen', async () => {
     const cutOff: StubAnswer = (_request, response) => void response.socket?.destroy();
     for (const [status, error, code] of [
-      [400, 'ERR_INVALID_PROOF', 'ERR_INVALID_PROOF'],
+      [400, 'ERR_BURN_TOKENOMICS_FAILED', 'ERR_BURN_TOKENOMICS_FAILED'],
+      [400, 'ERR_INVALID_PROOF', 'ERR_OUTCOME_UNKNOWN'],
       [404, 'ERR_NOT_FOUND', 'ERR_OUTCOME_UNKNOWN'],
       [400, 'Bad Request', 'ERR_OUTCOME_UNKNOWN'],
       [404, 404, 'ERR_OUTCOME_UNKNOWN'],

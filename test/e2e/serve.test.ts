@@ -72,32 +72,120 @@ describe('flywheel serve', () => {
     expect((await remotely(home, server.url, 'batch', 'current', '--json')).stdout).toBe('null\n');
   });
 
-  it('counts ten a second and one in ten seconds, also over a crash', async () => {
+  it('keeps to its limits for each key, over a crash and together with a second server', async () => {
     const { key } = await freshKey();
-    const first = await start();
-    const burst = await Promise.all(Array.from({ length: 25 }, () => ask(first.url + CURRENT, key)));
+    const words = ['--rate', 'current=10/h', '--rate', 'status=2/min'];
+    const first = await start(...words);
+    const beside = await start(...words);
+    const burst = await Promise.all(
+      Array.from({ length: 24 }, (_, index) => ask((index % 2 === 0 ? first : beside).url + CURRENT, key)),
+    );
     const refused = burst.filter(({ status }) => status === 429);
     expect(burst.filter(({ status }) => status === 200)).toHaveLength(10);
-    expect(refused).toHaveLength(15);
-    expect([refused[0]?.headers.get('retry-after'), refused[0]?.headers.get('ratelimit-policy')]).toEqual([
-      '1',
-      '"batch-current";q=10;w=1',
-    ]);
-    const idempotencyKey = randomUUID();
-    const batch = (server: ServeProcess, value: string) =>
-      ask(server.url + BATCHES, key, { body: [BURN], idempotencyKey: value });
-    const answer = await batch(first, randomUUID());
+    expect(refused).toHaveLength(14);
+    expect(refused[0]?.headers.get('ratelimit-policy')).toBe('"batch-current";q=10;w=3600');
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(300);
+    await first.end('SIGKILL');
+    const second = await start(...words);
+    expect((await ask(second.url + CURRENT, key)).status).toBe(429);
+    const other = await freshKey();
+    expect((await ask(second.url + CURRENT, other.key)).status).toBe(200);
+  });
+
+  it('keeps to the limit that one key has of its own', async () => {
+    const [wide, other] = [await freshKey(), await freshKey()];
+    const server = await start('--rate', 'current=1/h', '--rate', `current=7/2h@${wide.id}`);
+    const statuses = async (key: string): Promise<readonly number[]> => {
+      const answers = await Promise.all(Array.from({ length: 9 }, () => ask(server.url + CURRENT, key)));
+      return answers.map(({ status }) => status).sort();
+    };
+    expect(await statuses(wide.key)).toEqual([...Array(7).fill(200), 429, 429]);
+    expect(await statuses(other.key)).toEqual([200, ...Array(8).fill(429)]);
+    const policy = (await ask(server.url + CURRENT, wide.key)).headers.get('ratelimit-policy');
+    expect(policy).toBe('"batch-current";q=7;w=7200');
+  });
+
+  it('limits what goes beyond the specification too', async () => {
+    const { key } = await freshKey();
+    const rates = ['list', 'pipelines', 'approval', 'cancel'].flatMap((name) => ['--rate', `${name}=1/h`]);
+    const server = await start(...rates);
+    const batch = `/v1/flywheel/batch/${randomUUID()}`;
+    for (const [method, path, first] of [
+      ['GET', '/v1/flywheel/batch', 200],
+      ['GET', `${batch}/pipelines`, 404],
+      ['POST', `${batch}/approval`, 404],
+      ['POST', `${batch}/cancel`, 404],
+    ] as const) {
+      const status = async () =>
+        (await fetch(server.url + path, { method, headers: { 'x-service-api-key': key } })).status;
+      expect([path, await status(), await status()]).toEqual([path, first, 429]);
+    }
+  });
+
+  it('has the limits of the contract unless told otherwise', async () => {
+    const { key } = await freshKey();
+    const server = await start();
+    const batch = (idempotencyKey: string) =>
+      ask(server.url + BATCHES, key, { body: [BURN], idempotencyKey });
+    const done = randomUUID();
+    const answer = await batch(done);
     expect([answer.status, answer.headers.get('ratelimit')]).toEqual([200, '"api-key-burn";r=0;t=10']);
-    const over = await batch(first, idempotencyKey);
+    const over = await batch(randomUUID());
     expect(over.status).toBe(429);
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(5);
-    await first.end('SIGKILL');
-    const second = await start();
-    expect((await batch(second, idempotencyKey)).status).toBe(429);
-    expect((await batch(second, 'not-a-uuid')).status).toBe(429);
-    const other = await freshKey();
-    const untouched = await ask(second.url + BATCHES, other.key, { body: [BURN], idempotencyKey });
-    expect([untouched.status, untouched.headers.get('idempotent-replayed')]).toEqual([200, null]);
+    expect((await batch('not-a-uuid')).status).toBe(429);
+    const repeat = await batch(done);
+    expect([repeat.status, repeat.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+  });
+
+  it('shows its limits and its ways to give a key in its description', async () => {
+    const server = await start(
+      '--rate',
+      'burn=100/s',
+      '--rate',
+      'burn-batch=3/20s',
+      '--rate',
+      'init=5/min',
+      '--bearer',
+    );
+    const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
+      security: unknown;
+      paths: Record<string, { post: { description: string } }>;
+    };
+    expect(document.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
+    expect(document.paths[BURNS]?.post.description).toContain('At most 100 in 1 s per key');
+    expect(document.paths[BATCHES]?.post.description).toContain('At most 3 in 20 s per key');
+    const page = await (await fetch(`${server.url}/docs`)).text();
+    expect(page).toContain('At most 5 in 60 s per key');
+    expect(page).toContain('or as a bearer token');
+    const answer = await fetch(server.url + CURRENT, { headers: { authorization: `Bearer ${home.key}` } });
+    expect(answer.status).toBe(200);
+  });
+
+  it.each([
+    ['--rate', 'burn=0/s'],
+    ['--rate', 'burn=10'],
+    ['--rate', 'mint=10/s'],
+    ['--rate', 'constructor=10/s'],
+    ['--rate', 'burn=10/s@'],
+    ['--shutdown-grace', '-1'],
+    ['--cors-origin', '*'],
+  ])('refuses to start with %s %s', async (option, value) => {
+    const { exit, stdout, stderr } = await besides(home, 'serve', '--port', '0', option, value);
+    expect([exit, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(value);
+  });
+
+  it('refuses to start with a rate for a key that is not there', async () => {
+    const id = randomUUID();
+    const { exit, stderr } = await besides(home, 'serve', '--port', '0', '--rate', `burn=10/s@${id}`);
+    expect([exit, JSON.parse(stderr)]).toEqual([
+      2,
+      expect.objectContaining({
+        error: 'ERR_CONFIG_INVALID',
+        message: `--rate: there is no API key ${id}.`,
+      }),
+    ]);
   });
 
   it('refuses a key from the moment it is revoked by another process', async () => {
@@ -129,7 +217,7 @@ describe('flywheel serve', () => {
     const cut = ask(server.url + BATCHES, key, { body, idempotencyKey: randomUUID() }).catch(() => 'cut');
     await untilAccepted(server);
     server.child.kill('SIGTERM');
-    await untilRefused(server);
+    await untilStopping(server);
     expect(await server.end('SIGTERM')).toEqual({ exit: null, signal: 'SIGTERM' });
     expect(await cut).toBe('cut');
   });
@@ -158,20 +246,15 @@ describe('flywheel serve', () => {
   });
 });
 
-/** Waits until a request is being worked on; the metrics request itself is one. */
+/** Waits until a request is being worked on. */
 async function untilAccepted(server: ServeProcess): Promise<void> {
   for (;;) {
     const text = await (await fetch(`${server.url}/metrics`)).text();
-    if (/flywheel_http_requests_running ([2-9]|\d\d)/.test(text)) return;
+    if (/flywheel_http_requests_running [1-9]/.test(text)) return;
   }
 }
 
-/** Waits until the server takes no new connection. */
-async function untilRefused(server: ServeProcess): Promise<void> {
-  for (;;) {
-    const answer = await fetch(`${server.url}/healthz`, { headers: { connection: 'close' } }).catch(
-      () => null,
-    );
-    if (answer === null) return;
-  }
+/** Waits until the server knows that it is to stop. */
+async function untilStopping(server: ServeProcess): Promise<void> {
+  while (!server.log().includes('"stopping"')) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -41,3 +41,14 @@ export function sendRaw(port: number, ...parts: readonly (string | Buffer)[]): P
     for (const part of parts) socket.write(part);
   });
 }
+
+/** Does anybody listen? */
+export const canConnect = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });

@@ -1,8 +1,13 @@
 /** A server on a free port of loopback with what it wrote to its log, and a client to it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createRemoteService, type RemoteServiceDeps } from '../../src/client/remote-service.js';
+import { openRateCounts } from '../../src/compose/rate-counts.js';
+import { OPERATIONS } from '../../src/contract/operations.js';
 import type { Service } from '../../src/contract/service.js';
 import type { HttpServerDeps, HttpServerOptions } from '../../src/http/options.js';
-import { createRateLimiter } from '../../src/http/rate-limiter.js';
+import { createRateLimiter, type RateLimiter } from '../../src/http/rate-limiter.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import { randomIds } from '../../src/values/ids.js';
 import { systemClock } from '../../src/values/time.js';
@@ -15,34 +20,50 @@ export interface RunningServer extends HttpServer {
 }
 
 /** Limits that no test reaches by accident. */
-const wide = { points: 1_000_000, windowSeconds: 1 };
-export const WIDE_RATE_LIMITS: NonNullable<HttpServerOptions['rateLimits']> = {
-  burn: { name: 'burn', ...wide },
-  burnBatch: { name: 'api-key-burn', ...wide },
-  currentBatch: { name: 'batch-current', ...wide },
-  getBatch: { name: 'batch-status', ...wide },
-  initBatch: { name: 'batch-init', ...wide },
-  executeBatch: { name: 'batch-execute', ...wide },
-};
+export const WIDE_RATE_LIMITS: NonNullable<HttpServerOptions['rateLimits']> = Object.fromEntries(
+  Object.values(OPERATIONS).map(({ id, rateLimit }) => [
+    id,
+    { name: rateLimit.name, points: 1_000_000, windowSeconds: 1 },
+  ]),
+);
 
-/** Starts a server over a service; rate limits are wide unless given. */
+/** A limiter on a file of its own. */
+export async function openLimiter(): Promise<{ readonly limiter: RateLimiter; close(): void }> {
+  const directory = mkdtempSync(join(tmpdir(), 'flywheel-rates-'));
+  const counts = await openRateCounts(join(directory, 'rate-counts.db'), systemClock);
+  return {
+    limiter: createRateLimiter(counts),
+    close: () => {
+      counts.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts a server over a service; rate limits are wide, and idle connections close at once with it, unless given. */
 export async function startServer(
   deps: { readonly service: Service } & Partial<HttpServerDeps>,
   options: HttpServerOptions = {},
 ): Promise<RunningServer> {
   const logLines: string[] = [];
+  const { limiter, close } = await openLimiter();
   const server = await createHttpServer(
     {
       authenticate: fakeAuthenticate,
       health: { ready: async () => undefined },
-      rateLimiter: createRateLimiter({ clock: systemClock }),
+      rateLimiter: limiter,
       log: { level: 'trace', stream: { write: (line) => logLines.push(line) } },
       ...deps,
     },
-    { rateLimits: WIDE_RATE_LIMITS, ...options },
+    { rateLimits: WIDE_RATE_LIMITS, ...options, limits: { drainIdleMs: 0, ...options.limits } },
   );
   const url = await server.listen({ host: '127.0.0.1', port: 0 });
-  return { ...server, url, port: Number(new URL(url).port), logLines };
+  const closeGracefully = async (graceMs: number): Promise<boolean> => {
+    const inTime = await server.closeGracefully(graceMs);
+    close();
+    return inTime;
+  };
+  return { ...server, closeGracefully, url, port: Number(new URL(url).port), logLines };
 }
 
 /** A client that does not wait for real: sleeping is noted and over at once, unless given. */

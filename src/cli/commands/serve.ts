@@ -4,6 +4,7 @@ import { Secret } from '../../values/secret.js';
 import type { CommandSpec, Invocation, Session } from '../command.js';
 import type { ServeOptions } from '../context.js';
 import { integerOption } from '../options/amounts.js';
+import { DEFAULT_RATES, rateOptions } from '../options/rates.js';
 
 const LOG_LEVELS: readonly ServeOptions['logLevel'][] = [
   'trace',
@@ -16,6 +17,7 @@ const LOG_LEVELS: readonly ServeOptions['logLevel'][] = [
 ];
 const LOOPBACK = /^(localhost|127\.|::1$)/;
 const DEFAULT_PORT = 8_787;
+const DEFAULT_GRACE_SECONDS = 30;
 
 function parse(invocation: Invocation, { context }: Session): ServeOptions {
   const token = context.env['FLYWHEEL_METRICS_TOKEN'];
@@ -29,6 +31,15 @@ function parse(invocation: Invocation, { context }: Session): ServeOptions {
       fallback: MAX_BODY_BYTES,
     }),
     metricsToken: token === undefined || token === '' ? null : new Secret(token),
+    shutdownGraceMs:
+      integerOption(invocation, 'shutdownGrace', '--shutdown-grace', {
+        least: 0,
+        most: 3_600,
+        fallback: DEFAULT_GRACE_SECONDS,
+      }) * 1_000,
+    ...rateOptions(invocation),
+    corsOrigins: invocation.list('corsOrigin'),
+    bearer: invocation.flag('bearer'),
   };
 }
 
@@ -41,10 +52,14 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
       `The server listens on ${options.host} without TLS; put a proxy with TLS in front of it.`,
     );
   session.output.result({ url: server.url }, (style) => [style.good(`Serving on ${server.url}`)]);
-  if (!signal.aborted)
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  const stopped = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  const failure = await Promise.race([stopped, server.failed]);
   session.output.notice('Stopping; what runs is finished first.');
   await server.close();
+  if (failure !== undefined) throw failure;
   return undefined;
 }
 
@@ -58,13 +73,32 @@ export const command: CommandSpec = {
       choices: LOG_LEVELS,
     },
     { flags: '--max-body <bytes>', description: `largest request body (default: ${MAX_BODY_BYTES})` },
+    {
+      flags: '--rate <operation=n/unit>',
+      description: `rate limit of an operation per API key, or with @ID of the one key with this id; repeatable (default: ${DEFAULT_RATES})`,
+      repeats: true,
+    },
+    {
+      flags: '--cors-origin <origin>',
+      description: 'let pages of this origin read the answers in a browser; repeatable (default: none)',
+      repeats: true,
+    },
+    { flags: '--bearer', description: 'take the API key from "authorization: Bearer …" as well' },
+    {
+      flags: '--shutdown-grace <seconds>',
+      description: `how long what runs may go on after a stop was asked for (default: ${DEFAULT_GRACE_SECONDS})`,
+    },
   ],
   details: [
-    'Serves the engine of the data directory. SIGTERM or Ctrl-C stops it after what runs is finished.',
+    'Serves the engine of the data directory. SIGTERM or Ctrl-C stops it: what was received is answered first, what is late after the grace is answered 503 and stays safe under its idempotency key; a second signal ends it at once.',
     'FLYWHEEL_METRICS_TOKEN opens /metrics to others than this machine, with that bearer token.',
   ],
   output: ['{ "url": address }, once it listens; logs are JSON lines on stderr'],
-  errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_STORE_UNAVAILABLE', 'ERR_INPUT_INVALID'],
-  examples: ['flywheel serve', 'flywheel serve --port 0 --log-level warn'],
+  errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_STORE_UNAVAILABLE', 'ERR_INPUT_INVALID', 'ERR_CONFIG_INVALID'],
+  examples: [
+    'flywheel serve',
+    'flywheel serve --port 0 --log-level warn',
+    'flywheel serve --rate burn=100/s --rate init=10/min --shutdown-grace 10',
+  ],
   run,
 };

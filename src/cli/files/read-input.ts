@@ -24,6 +24,10 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'it may not be read (permission denied)',
   ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'the name is too long',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of this user is used up',
+  EROFS: 'the file system is read-only',
+  EIO: 'the disk reports an error',
 };
 
 /** A file's problem in words, from the error of the file system. */

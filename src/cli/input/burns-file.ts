@@ -6,7 +6,8 @@ import { type BurnRequest, writtenBurnSchema } from '../../contract/schemas/burn
 import { checkInput, issueText, pathText } from '../../contract/validate.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
-import { parseStrictJson, type StrictJson } from '../../values/strict-json.js';
+import { InexactNumber } from '../../values/inexact-number.js';
+import { parseStrictJson } from '../../values/strict-json.js';
 import { inInput, inputError, type NamedText } from '../files/read-input.js';
 import { readAmountText } from './amount.js';
 import { checkDecimals } from './decimals.js';
@@ -20,6 +21,8 @@ export interface BurnsFile {
 }
 
 const AMOUNT = 'burnAmount';
+/** Characters of an amount that a problem quotes. */
+const MAX_SHOWN = 60;
 
 /**
  * Reads and checks a whole file.
@@ -52,22 +55,8 @@ function isOneValue(text: string): boolean {
 }
 
 function readArray(name: string, text: string, decimals: number | null, problems: Problems): BurnRequest[] {
-  const parsed = inInput(name, () => parseStrictJson(text));
-  const elements = parsed.value as readonly JsonValue[];
-  const inexact = groupInexact(parsed.inexactNumbers);
-  return elements.flatMap((element, index) =>
-    readBurn(element, inexact.get(index) ?? [], `[${index}]`, decimals, problems),
-  );
-}
-
-/** Texts of inexact amounts by element. */
-function groupInexact(numbers: StrictJson['inexactNumbers']): Map<number, string[]> {
-  const groups = new Map<number, string[]>();
-  for (const { path, text } of numbers) {
-    const [index, key] = path;
-    if (typeof index === 'number' && key === AMOUNT && path.length === 2) groups.set(index, [text]);
-  }
-  return groups;
+  const elements = inInput(name, () => parseStrictJson(text)).value as readonly JsonValue[];
+  return elements.flatMap((element, index) => readBurn(element, `[${index}]`, decimals, problems));
 }
 
 function readLines(text: string, decimals: number | null, problems: Problems): BurnRequest[] {
@@ -91,15 +80,7 @@ function readLine(
   problems: Problems,
 ): readonly BurnRequest[] {
   try {
-    const { value, inexactNumbers } = parseStrictJson(text);
-    const inexact = inexactNumbers.filter(({ path }) => path.length === 1 && path[0] === AMOUNT);
-    return readBurn(
-      value,
-      inexact.map((number) => number.text),
-      place,
-      decimals,
-      problems,
-    );
+    return readBurn(parseStrictJson(text).value, place, decimals, problems);
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
     // The parser counts lines within its own text.
@@ -111,18 +92,15 @@ function readLine(
 /** The checked burn, or none after its problems were noted. */
 function readBurn(
   element: JsonValue,
-  inexactAmounts: readonly string[],
   place: string,
   decimals: number | null,
   problems: Problems,
 ): readonly BurnRequest[] {
   const before = problems.count;
   const prepared = isJsonObject(element) ? withNumberAmount(element, AMOUNT, place, problems) : element;
-  for (const text of inexactAmounts)
-    problems.add(`${place}.${AMOUNT}`, `${text} is not exact as a JSON number; write it as a decimal string`);
   const checked = checkInput(writtenBurnSchema, prepared);
   if ('issues' in checked) {
-    // An amount that was text has been complained of already.
+    // An amount that no JSON number can carry has been complained of already.
     const known = problems.count > before;
     for (const problem of checked.issues.map(issueText))
       if (!(known && problem.startsWith(`${AMOUNT}:`))) problems.addAt(place, problem);
@@ -145,7 +123,10 @@ function inElement(check: () => string | undefined): string | undefined {
   }
 }
 
-/** The object with a decimal string in an amount position turned into the number that is the same decimal. */
+/**
+ * The object with a decimal string in an amount position turned into the number that is the same decimal. A number that is
+ * not the one written is a problem.
+ */
 export function withNumberAmount(
   object: Readonly<Record<string, JsonValue>>,
   key: string,
@@ -153,9 +134,15 @@ export function withNumberAmount(
   problems: Problems,
 ): JsonValue {
   const value = Object.hasOwn(object, key) ? object[key] : undefined;
+  const complain = (problem: string): JsonValue => {
+    problems.add(`${place}.${pathText([key])}`, problem);
+    return object;
+  };
+  if (value instanceof InexactNumber) {
+    const shown = value.text.length > MAX_SHOWN ? `${value.text.slice(0, MAX_SHOWN)}…` : value.text;
+    return complain(`${shown} is not exact as a JSON number; write it as a decimal string`);
+  }
   if (typeof value !== 'string') return object;
   const amount = readAmountText(value);
-  if ('value' in amount) return { ...object, [key]: amount.value };
-  problems.add(`${place}.${pathText([key])}`, amount.problem);
-  return object;
+  return 'value' in amount ? { ...object, [key]: amount.value } : complain(amount.problem);
 }

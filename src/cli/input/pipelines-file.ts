@@ -8,10 +8,10 @@ import {
   type Pipeline,
   pipelineSchema,
 } from '../../contract/schemas/batch.js';
-import { checkInput, issueText, pathText } from '../../contract/validate.js';
+import { checkInput, issueText } from '../../contract/validate.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject, type JsonObject, type JsonValue, proofText } from '../../values/canonical-json.js';
-import { parseStrictJson, type StrictJson } from '../../values/strict-json.js';
+import { parseStrictJson } from '../../values/strict-json.js';
 import { inInput, inputError, type NamedText } from '../files/read-input.js';
 import { withNumberAmount } from './burns-file.js';
 import { checkDecimals } from './decimals.js';
@@ -25,13 +25,9 @@ import { proofProblem } from './proof.js';
  * @throws `ERR_INPUT_INVALID` with every problem and the index of its pipeline and action.
  */
 export function readPipelinesFile({ name, text }: NamedText, decimals: number | null): InitBatchRequest {
-  const parsed = inInput(name, () => parseStrictJson(text));
+  const { value } = inInput(name, () => parseStrictJson(text));
   const problems = new Problems(name);
-  const { list, prefix } = pipelineList(name, parsed.value, problems);
-  for (const { path, text: number } of parsed.inexactNumbers) {
-    if (path.at(-1) === 'amount' && path.includes('actions'))
-      problems.add(pathText(path), `${number} is not exact as a JSON number; write it as a decimal string`);
-  }
+  const { list, prefix } = pipelineList(name, value, problems);
   if (list.length === 0) problems.add(prefix, 'expected at least one pipeline');
   if (list.length > MAX_PIPELINES)
     problems.add(prefix, `a batch holds at most ${MAX_PIPELINES} pipelines, got ${list.length}`);
@@ -44,7 +40,7 @@ export function readPipelinesFile({ name, text }: NamedText, decimals: number | 
 
 function pipelineList(
   name: string,
-  value: StrictJson['value'],
+  value: JsonValue,
   problems: Problems,
 ): { list: readonly JsonValue[]; prefix: string } {
   if (Array.isArray(value)) return { list: value, prefix: '' };

@@ -22,6 +22,7 @@ import {
   noRepeat,
   openRequest,
   type RequestIdentity,
+  readReply,
   requestIdentity,
 } from '../requests/requests.js';
 import { approveBatch } from './approve-batch.js';
@@ -53,7 +54,7 @@ export async function executeBatch(
   // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed.
   if (earlier?.reply != null && !needsClosing(batch)) {
     return {
-      value: JSON.parse(earlier.reply) as ExecuteBatchResult,
+      value: await readReply<ExecuteBatchResult>(earlier.reply),
       meta: { replayed: true, cost: batch.cost },
     };
   }

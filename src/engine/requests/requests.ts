@@ -8,9 +8,11 @@ import type { RequestOperation, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { JsonValue } from '../../values/canonical-json.js';
 import { fingerprint, type Sha256 } from '../../values/digest.js';
+import { StrictJsonReader } from '../../values/json-reader.js';
 import { isoTime } from '../../values/time.js';
 import type { Principal } from '../auth/authenticate.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
+import { createPause } from '../pause.js';
 
 /** The stored answer of a request, or the request of the same key that is to be carried on, if there is one. */
 export type Earlier<Value> = Reply<Value> | { readonly request: RequestRecord | undefined };
@@ -83,10 +85,21 @@ export async function findReply<Value>(
   const request = await deps.store.read((tx) => findEarlier(deps, tx, identity));
   if (request?.reply != null) {
     mayRead(request, identity);
-    return { value: JSON.parse(request.reply) as Value, meta: { replayed: true } };
+    return { value: await readReply<Value>(request.reply), meta: { replayed: true } };
   }
   if (repeatOnly === true) throw noRepeat();
   return { request };
+}
+
+/** Characters of a stored answer that are read at once. */
+const PIECE_CHARACTERS = 16 * 1_024;
+
+/** A stored answer as it was given, down to the digits of numbers in proofs that no double can carry. */
+export async function readReply<Value>(reply: string): Promise<Value> {
+  const reader = new StrictJsonReader(reply, { maxDepth: Number.POSITIVE_INFINITY });
+  const pause = createPause();
+  while (!reader.read(PIECE_CHARACTERS)) await pause();
+  return reader.result() as Value;
 }
 
 /**

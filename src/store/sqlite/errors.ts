@@ -17,9 +17,10 @@ const FULL: Reason = {
   is: 'cannot grow: the disk is full',
   hint: 'Free space on the disk, then run again; what was written before is intact.',
 };
+/** SQLite tells a page that is wrong and one that the disk failed to read (EIO) by the same code. */
 const DAMAGED: Reason = {
-  is: 'is damaged',
-  hint: 'Stop all flywheel processes, keep a copy of the file, and restore it from a backup.',
+  is: 'is damaged, or the disk failed to read it',
+  hint: 'Run again. If it says the same, check the disk, stop all flywheel processes, keep a copy of the file, and restore it from a backup.',
 };
 
 /** The primary result codes of SQLite that matter here (https://www.sqlite.org/rescode.html). */

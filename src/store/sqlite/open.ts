@@ -32,7 +32,14 @@ const OWNER_ONLY_DIRECTORY = 0o700;
 /** A log that outgrew this is folded into the file when the store is closed, because the next to open would read it all. */
 const MAX_LOG_LEFT_BYTES = 512 * 1_024;
 
-const WRITER_SETTINGS = ['journal_mode = WAL', 'synchronous = FULL', 'foreign_keys = ON'];
+/** macOS leaves what was synced in the cache of the drive unless it is asked for a full sync; elsewhere that changes nothing. */
+const WRITER_SETTINGS = [
+  'journal_mode = WAL',
+  'synchronous = FULL',
+  'fullfsync = ON',
+  'checkpoint_fullfsync = ON',
+  'foreign_keys = ON',
+];
 const READER_SETTINGS = ['query_only = ON'];
 
 /** A connection with settings; `timeoutMs` is for how long SQLite itself waits for a lock, stopping the whole process. */

@@ -125,6 +125,21 @@ export function exactBodies(under: () => Way): void {
     );
   });
 
+  it('2.3: proof — "The proof submitted for the failed operation.", digit by digit, also in the answer to a repeat', async () => {
+    const { way, http } = open();
+    // Those that a double carries, though not only for them, are given back as JSON writes them.
+    const proofs = NOT_CARRIED.filter((number) => number !== '1e21').map((number) => `{"id":[${number}]}`);
+    const text = `[${proofs.map((proof) => burnText(proof)).join(',')}]`;
+    const key = { 'x-idempotency-key': randomUUID() };
+    const first = await http.post<{ errors: { type: string }[] }>('burnBatch', way.test.project, text, key);
+    expect(first.done().errors).toHaveLength(proofs.length);
+    const bytes = first.http?.bytes.toString() ?? '';
+    for (const proof of proofs) expect(bytes).toContain(`"proof":${proof}`);
+    const repeat = await http.post('burnBatch', way.test.project, text, key);
+    expect(repeat.http?.headers['idempotent-replayed']).toBe('true');
+    expect(repeat.http?.bytes.toString()).toBe(bytes);
+  });
+
   it('contract 1.3: numbers that a double carries are taken, whatever way they are written', async () => {
     const { way, http } = open();
     for (const number of CARRIED) {

@@ -1,46 +1,77 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRateCounts } from '../../../src/compose/rate-counts.js';
 
+const START_MS = 1_700_000_000_000;
+
+interface Database {
+  exec(sql: string): void;
+  prepare(sql: string): { all(): { key: string }[] };
+  close(): void;
+}
+
 describe('openRateCounts', () => {
   let directory: string;
+  let path: string;
+  let nowMs: number;
+  const clock = { nowMs: () => nowMs };
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'flywheel-counts-'));
+    path = join(directory, 'rate-counts.db');
+    nowMs = START_MS;
   });
   afterEach(() => {
     rmSync(directory, { recursive: true });
   });
+  const raw = (): Database =>
+    new (createRequire(import.meta.url)('libsql') as new (path: string) => Database)(path);
+  const take = (key: string) => ({ key, intervalUs: 100_000, periodUs: 1_000_000 });
 
-  it('gives back what was saved and has not ended, after opening again', async () => {
-    const path = join(directory, 'rate-limits.db');
-    const before = await openRateCounts(path);
-    before.save([{ key: 'a', points: 1, expiresAtMs: 5_000 }], 0);
-    before.save(
-      [
-        { key: 'a', points: 3, expiresAtMs: 5_000 },
-        { key: 'b', points: 1, expiresAtMs: 900 },
-      ],
-      0,
-    );
-    before.close();
-    const after = await openRateCounts(path);
-    expect(after.load(1_000).map(({ key, points, expiresAtMs }) => ({ key, points, expiresAtMs }))).toEqual([
-      { key: 'a', points: 3, expiresAtMs: 5_000 },
-    ]);
-    after.close();
+  it('keeps one row a key, and none that means nothing any more', async () => {
+    const counts = await openRateCounts(path, clock);
+    for (let turn = 0; turn < 500; turn += 1) {
+      nowMs += 1_000;
+      counts.take([take('a'), take('a'), take(`once-${turn}`)]);
+    }
+    for (let turn = 0; turn < 500; turn += 1) {
+      nowMs += 1_000;
+      counts.take([take('a')]);
+    }
+    counts.close();
+    const database = raw();
+    expect(
+      database
+        .prepare('select key from arrivals')
+        .all()
+        .map(({ key }) => key),
+    ).toEqual(['a']);
+    database.close();
   });
 
   it('is for this user only', async () => {
-    const path = join(directory, 'rate-limits.db');
-    (await openRateCounts(path)).close();
+    (await openRateCounts(path, clock)).close();
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
+  it('takes over a file of the time when limits had windows', async () => {
+    const database = raw();
+    database.exec('create table rate_counts (key text primary key, points integer, expires_at_ms integer)');
+    database.exec("insert into rate_counts values ('a', 10, 99999999999999)");
+    database.close();
+    const counts = await openRateCounts(path, clock);
+    expect(counts.take([take('a')])).toEqual([{ allowed: true, wholeAfterUs: 100_000 }]);
+    counts.close();
+  });
+
   it('says so when it cannot be opened', async () => {
-    await expect(openRateCounts(join(directory, 'missing', 'x.db'))).rejects.toMatchObject({
-      code: 'ERR_STORE_UNAVAILABLE',
-    });
+    const unavailable = { code: 'ERR_STORE_UNAVAILABLE', message: expect.stringContaining('rate-counts.db') };
+    await expect(openRateCounts(join(directory, 'missing', 'rate-counts.db'), clock)).rejects.toMatchObject(
+      unavailable,
+    );
+    writeFileSync(path, 'this is no database, and long enough to look like one'.repeat(100));
+    await expect(openRateCounts(path, clock)).rejects.toMatchObject(unavailable);
   });
 });

@@ -18,6 +18,16 @@ describe('translateSqliteError', () => {
       'cannot grow: the disk or the quota is full',
     ],
     [
+      'a quota that is used up',
+      failure('', { code: 'EDQUOT' }),
+      'cannot grow: the disk or the quota is full',
+    ],
+    [
+      'a page that is wrong, or could not be read for once',
+      failure('database disk image is malformed', { code: 'SQLITE_CORRUPT', rawCode: 11 }),
+      'is damaged, or the disk failed to read it',
+    ],
+    [
       'a failed write',
       failure('disk I/O error', { code: 'SQLITE_IOERR_WRITE', rawCode: 778 }),
       'could not be read or written by the operating system',

@@ -113,14 +113,7 @@ describe('createHttpServer', () => {
   });
 
   it('refuses text that is not strict JSON, naming the place', async () => {
-    const bodies = [
-      '',
-      '{',
-      '{"type":"A","type":"B"}',
-      `${'['.repeat(70)}${']'.repeat(70)}`,
-      '{"a":NaN}',
-      BURN.replace('12.5', '18446744073709551615'),
-    ];
+    const bodies = ['', '{', '{"type":"A","type":"B"}', `${'['.repeat(70)}${']'.repeat(70)}`, '{"a":NaN}'];
     for (const body of bodies) {
       expect([body, ...(await problem(await burn(body)))]).toEqual([body, 400, 'ERR_INVALID_REQUEST']);
     }
@@ -129,6 +122,12 @@ describe('createHttpServer', () => {
       'ERR_INVALID_REQUEST',
     ]);
     expect(fake.calls).toEqual([]);
+  });
+
+  it('hands numbers that a double cannot carry on as they were written', async () => {
+    const text = BURN.replace('12.5', '18446744073709551615').replace('49.9', '1e400');
+    fake.answer('burn', ({ input }) => ({ value: input, meta: { replayed: false } }));
+    expect(await (await burn(text)).text()).toBe(text);
   });
 
   it('keeps __proto__ an ordinary key', async () => {
@@ -326,7 +325,7 @@ describe('service routes', () => {
           'flywheel_burns_total{result="success"} 1',
           'flywheel_batches{status="FINALIZED"} 3',
           'flywheel_queue_depth 4',
-          'flywheel_http_requests_running 1',
+          'flywheel_http_requests_running 0',
         ]) {
           expect(text).toContain(line);
         }

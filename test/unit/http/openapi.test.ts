@@ -65,6 +65,77 @@ describe('openApiDocument', () => {
   });
 });
 
+describe('what openApiDocument says of limits and keys', () => {
+  const document = openApiDocument({
+    ...OPTIONS,
+    rateLimits: { burn: { points: 100, windowSeconds: 1 } },
+    maxBodyBytes: 2_048,
+  });
+  const schemas = document.components['schemas'] as Record<string, Record<string, unknown>>;
+  const propertiesOf = (name: string) =>
+    schemas[name]?.['properties'] as Record<string, Record<string, unknown>>;
+  const describedAs = (id: string) =>
+    Object.values(document.paths)
+      .flatMap((methods) => Object.values(methods))
+      .find(({ operationId }) => operationId === id);
+
+  it('a proof may have any properties', () => {
+    expect(propertiesOf('BurnRequest')['proof']).toMatchObject({
+      type: 'object',
+      additionalProperties: true,
+    });
+  });
+
+  it('lists and texts have their greatest lengths', () => {
+    expect(schemas['BurnBatchRequest']).toMatchObject({ type: 'array', maxItems: 1_000 });
+    expect(propertiesOf('InitBatchRequest')['pipelines']).toMatchObject({ maxItems: 1_000 });
+    expect(propertiesOf('BurnRequest')['type']).toMatchObject({ maxLength: 64 });
+    expect(propertiesOf('ExecuteBatchRequest')).toMatchObject({
+      batchId: { maxLength: 36 },
+      signedTx: { maxLength: 1_644 },
+    });
+    expect(JSON.stringify(describedAs('getBatch')?.parameters)).toContain('beyond 200 characters');
+    expect(JSON.stringify(describedAs('burn')?.requestBody)).toContain(
+      'at most 2048 bytes and 200000 values',
+    );
+  });
+
+  it('only a POST whose path says what it is about may come without a body', () => {
+    const bodies = operations.map(({ id }) => [id, describedAs(id)?.requestBody?.['required']] as const);
+    expect(Object.fromEntries(bodies.filter(([, required]) => required !== undefined))).toEqual({
+      burn: true,
+      burnBatch: true,
+      initBatch: true,
+      executeBatch: true,
+      issueApproval: false,
+      cancelBatch: false,
+    });
+  });
+
+  it('a proof that failed is given back whatever it is', () => {
+    expect(propertiesOf('BurnError')['proof']).not.toHaveProperty('type');
+  });
+
+  it('the limits are those that hold, and of repeats it is said where there are any', () => {
+    expect(describedAs('burn')?.description).toContain('At most 100 in 1 s per key');
+    expect(describedAs('burnBatch')?.description).toContain('At most 1 in 10 s per key');
+    expect(describedAs('burnBatch')?.description).toContain('the repeat of a success is still answered');
+    expect(describedAs('getBatch')?.description).not.toContain('repeat');
+  });
+
+  it('a key as a bearer token is named where it is taken, and only there', () => {
+    const schemesOf = ({ components, security }: typeof document) => [
+      Object.keys(components['securitySchemes'] as object),
+      security,
+    ];
+    expect(schemesOf(document)).toEqual([['apiKey'], [{ apiKey: [] }]]);
+    expect(schemesOf(openApiDocument({ ...OPTIONS, bearer: true }))).toEqual([
+      ['apiKey', 'bearer'],
+      [{ apiKey: [] }, { bearer: [] }],
+    ]);
+  });
+});
+
 describe('the server, judged by its own document', () => {
   let fake: FakeService;
   let server: RunningServer;

@@ -1,91 +1,139 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createRateLimiter, type RateCount, type RateCounts } from '../../../src/http/rate-limiter.js';
-import { systemClock } from '../../../src/values/time.js';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type OpenRateCounts, openRateCounts } from '../../../src/compose/rate-counts.js';
+import {
+  createRateLimiter,
+  type RateDecision,
+  type RateLimiter,
+  repeatLimit,
+} from '../../../src/http/rate-limiter.js';
 
 const TWO_A_TEN = { name: 'two', points: 2, windowSeconds: 10 };
-
-/** Counts that outlive a limiter, as a file would. */
-function keptCounts(): RateCounts & { readonly rows: Map<string, RateCount>; writes: number } {
-  const rows = new Map<string, RateCount>();
-  return {
-    rows,
-    writes: 0,
-    load: (nowMs) => [...rows.values()].filter((row) => row.expiresAtMs > nowMs),
-    save(counts) {
-      this.writes += 1;
-      for (const count of counts) rows.set(count.key, count);
-    },
-  };
-}
+const TEN_A_SECOND = { name: 'ten', points: 10, windowSeconds: 1 };
 
 describe('createRateLimiter', () => {
+  let directory: string;
+  let nowMs: number;
+  const opened: OpenRateCounts[] = [];
+
   beforeEach(() => {
-    vi.useFakeTimers({ now: 1_000_000, toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+    directory = mkdtempSync(join(tmpdir(), 'flywheel-limits-'));
+    nowMs = 1_700_000_000_000;
   });
   afterEach(() => {
-    vi.useRealTimers();
+    for (const counts of opened.splice(0)) counts.close();
+    rmSync(directory, { recursive: true });
   });
 
-  it('allows exactly its points in a window, and again after it', async () => {
-    const limiter = createRateLimiter({ clock: systemClock });
-    const one = () => limiter.consume('a', TWO_A_TEN);
+  /** A limiter as one more server on the same directory has it. */
+  const open = async (): Promise<RateLimiter> => {
+    const counts = await openRateCounts(join(directory, 'rate-counts.db'), { nowMs: () => nowMs });
+    opened.push(counts);
+    return createRateLimiter(counts);
+  };
+  const many = (limiter: RateLimiter, count: number, limit = TEN_A_SECOND): Promise<RateDecision[]> =>
+    Promise.all(Array.from({ length: count }, () => limiter.take('a', limit)));
+  const allowed = (decisions: readonly RateDecision[]): number =>
+    decisions.filter((decision) => decision.allowed).length;
+
+  it('allows its points at once, then one each time that one has come back', async () => {
+    const limiter = await open();
+    const one = () => limiter.take('a', TWO_A_TEN);
     expect([await one(), await one(), await one()]).toEqual([
-      { allowed: true, remaining: 1, resetSeconds: 10 },
-      { allowed: true, remaining: 0, resetSeconds: 10 },
-      { allowed: false, remaining: 0, resetSeconds: 10 },
+      { allowed: true, remaining: 1, resetSeconds: 5, retryAfterSeconds: 0 },
+      { allowed: true, remaining: 0, resetSeconds: 10, retryAfterSeconds: 0 },
+      { allowed: false, remaining: 0, resetSeconds: 10, retryAfterSeconds: 5 },
     ]);
-    vi.advanceTimersByTime(9_500);
-    expect(await one()).toEqual({ allowed: false, remaining: 0, resetSeconds: 1 });
-    vi.advanceTimersByTime(501);
-    expect((await one()).allowed).toBe(true);
+    nowMs += 4_500;
+    expect(await one()).toEqual({ allowed: false, remaining: 0, resetSeconds: 6, retryAfterSeconds: 1 });
+    nowMs += 500;
+    expect([(await one()).allowed, (await one()).allowed]).toEqual([true, false]);
+    nowMs += 60_000;
+    expect(allowed(await many(limiter, 5, TWO_A_TEN))).toBe(2);
+  });
+
+  it('has no border at which twice as many pass', async () => {
+    const limiter = await open();
+    nowMs += 999;
+    expect(allowed(await many(limiter, 20))).toBe(10);
+    nowMs += 2;
+    expect(allowed(await many(limiter, 20))).toBe(0);
+    nowMs += 98;
+    expect(allowed(await many(limiter, 20))).toBe(1);
+  });
+
+  it('keeps to a rate that does not divide its period, over a long time', async () => {
+    const limiter = await open();
+    const limit = { name: 'odd', points: 7, windowSeconds: 3 };
+    let passed = 0;
+    for (let second = 0; second < 300; second += 1) {
+      passed += allowed(await many(limiter, 4, limit));
+      nowMs += 1_000;
+    }
+    expect(passed).toBeGreaterThanOrEqual(700);
+    expect(passed).toBeLessThanOrEqual(707);
   });
 
   it('counts keys and limits apart', async () => {
-    const limiter = createRateLimiter({ clock: systemClock });
-    await limiter.consume('a', TWO_A_TEN);
-    await limiter.consume('a', TWO_A_TEN);
-    expect((await limiter.consume('b', TWO_A_TEN)).allowed).toBe(true);
-    expect((await limiter.consume('a', { ...TWO_A_TEN, name: 'other' })).allowed).toBe(true);
+    const limiter = await open();
+    await many(limiter, 2, TWO_A_TEN);
+    expect((await limiter.take('b', TWO_A_TEN)).allowed).toBe(true);
+    expect((await limiter.take('a', { ...TWO_A_TEN, name: 'other' })).allowed).toBe(true);
   });
 
-  it('allows exactly its points to many at once', async () => {
-    const limiter = createRateLimiter({ clock: systemClock });
-    const limit = { name: 'ten', points: 10, windowSeconds: 10 };
-    const decisions = await Promise.all(Array.from({ length: 200 }, () => limiter.consume('a', limit)));
-    expect(decisions.filter((decision) => decision.allowed)).toHaveLength(10);
+  it('allows exactly its points to many at once, and to several servers together', async () => {
+    const limiters = [await open(), await open(), await open()];
+    const decisions = await Promise.all(limiters.map((limiter) => many(limiter, 100)));
+    expect(allowed(decisions.flat())).toBe(10);
   });
 
-  it('goes on counting after a restart, until the window ends', async () => {
-    const counts = keptCounts();
-    const before = createRateLimiter({ clock: systemClock, counts });
-    await before.consume('a', TWO_A_TEN);
-    await before.consume('a', TWO_A_TEN);
-    vi.advanceTimersByTime(4_000);
-    const after = createRateLimiter({ clock: systemClock, counts });
-    expect(await after.consume('a', TWO_A_TEN)).toEqual({ allowed: false, remaining: 0, resetSeconds: 6 });
-    vi.advanceTimersByTime(6_001);
-    expect((await after.consume('a', TWO_A_TEN)).allowed).toBe(true);
+  it('forgets nothing when it is opened again', async () => {
+    await many(await open(), 2, TWO_A_TEN);
+    for (const counts of opened.splice(0)) counts.close();
+    nowMs += 4_000;
+    expect(await (await open()).take('a', TWO_A_TEN)).toMatchObject({ allowed: false, retryAfterSeconds: 1 });
   });
 
-  it('writes the counts of one turn at once, before the requests go on', async () => {
-    const counts = keptCounts();
-    const limiter = createRateLimiter({ clock: systemClock, counts });
-    const limit = { name: 'many', points: 100, windowSeconds: 10 };
-    await Promise.all(Array.from({ length: 50 }, () => limiter.consume('a', limit)));
-    expect(counts.writes).toBe(1);
-    expect(counts.rows.get('many:a')).toEqual({ key: 'many:a', points: 50, expiresAtMs: 1_010_000 });
+  it('locks nobody out for an hour when the clock goes back by one', async () => {
+    const limiter = await open();
+    await many(limiter, 10);
+    nowMs -= 3_600_000;
+    expect(await limiter.take('a', TEN_A_SECOND)).toEqual({
+      allowed: false,
+      remaining: 0,
+      resetSeconds: 1,
+      retryAfterSeconds: 1,
+    });
+    nowMs += 100;
+    expect(await limiter.take('a', TEN_A_SECOND)).toMatchObject({ allowed: true });
+    nowMs += 3_600_000;
+    expect(allowed(await many(limiter, 20))).toBe(10);
   });
 
-  it('refuses rather than forget when counts cannot be written', async () => {
+  it('takes up another limit of the same name without a jump', async () => {
+    const limiter = await open();
+    await many(limiter, 2, TWO_A_TEN);
+    const faster = { ...TWO_A_TEN, points: 100, windowSeconds: 1 };
+    expect(await limiter.take('a', faster)).toMatchObject({ allowed: false, retryAfterSeconds: 1 });
+    nowMs += 1_000;
+    expect(allowed(await many(limiter, 200, faster))).toBe(100);
+  });
+
+  it('gives repeats ten times as much', () => {
+    expect(repeatLimit(TWO_A_TEN)).toEqual({ name: 'two-repeat', points: 20, windowSeconds: 10 });
+  });
+
+  it('refuses rather than forget when requests cannot be written down', async () => {
     const limiter = createRateLimiter({
-      clock: systemClock,
-      counts: {
-        load: () => [],
-        save: () => {
-          throw new Error('disk full');
-        },
+      take: () => {
+        throw new Error('disk full');
       },
     });
-    await expect(limiter.consume('a', TWO_A_TEN)).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
+    await expect(limiter.take('a', TWO_A_TEN)).rejects.toMatchObject({
+      code: 'ERR_UNAVAILABLE',
+      options: { retryAfterSeconds: 1 },
+    });
   });
 });

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../../src/contract/examples.js';
 import { type FakeService, fakeService, GOOD_KEY } from '../../support/fake-service.js';
 import { type RunningServer, startServer } from '../../support/http.js';
-import { parseAnswers, sendRaw } from '../../support/http-raw.js';
+import { canConnect, parseAnswers, sendRaw } from '../../support/http-raw.js';
 
 const BURN = JSON.stringify(EXAMPLES.burn.request);
 const post = (path: string, headers: readonly string[], body: string): string =>
@@ -151,7 +151,7 @@ describe('requests that no client sends', () => {
       expect.stringMatching(/./),
     ]);
     const [long] = await sendRaw(server.port, get(`/v1/flywheel/batch/${'a'.repeat(300)}`, CLOSE));
-    expect(long?.status).toBe(404);
+    expect(long?.status).toBe(400);
   });
 
   it('takes a header sent twice for neither', async () => {
@@ -232,6 +232,8 @@ describe('closeGracefully', () => {
     });
     await started;
     const closed = server.closeGracefully(5_000);
+    // Who connects just then is still answered.
+    expect((await fetch(`${server.url}/healthz`)).headers.get('connection')).toBe('close');
     await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
     finish();
     const response = await running;
@@ -250,6 +252,7 @@ describe('closeGracefully', () => {
     socket.write(get('/v1/flywheel/batch/current'));
     await started;
     const closed = server.closeGracefully(5_000);
+    while (await canConnect(server.port));
     socket.write(get('/v1/flywheel/batch/current'));
     finish();
     await ended;
@@ -262,15 +265,17 @@ describe('closeGracefully', () => {
     ).toBe(true);
   });
 
-  it('cuts what is still running when time is up, and tells the service to stop', async () => {
-    const { fake, server, started } = await slowServer();
+  it('answers 503 what is still running when time is up, and tells the service to stop', async () => {
+    const { fake, server, started, finish } = await slowServer();
     const running = fetch(`${server.url}/v1/flywheel/batch/current`, {
       headers: { 'x-service-api-key': GOOD_KEY },
     });
     await started;
-    const cut = expect(running).rejects.toThrow();
-    expect(await server.closeGracefully(50)).toBe(false);
-    await cut;
+    const closed = server.closeGracefully(50);
+    const response = await running;
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
     expect(fake.calls[0]?.call.signal?.aborted).toBe(true);
+    finish();
+    expect(await closed).toBe(false);
   });
 });

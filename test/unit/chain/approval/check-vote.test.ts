@@ -322,7 +322,7 @@ const ATTACKS: readonly (readonly [string, () => Uint8Array, string])[] = [
       wire[5] = (wire[5] ?? 0) ^ 1;
       return wire;
     },
-    'is wrong',
+    'a wrong signature of',
   ],
   [
     'a byte changed after the operator signed',
@@ -331,7 +331,7 @@ const ATTACKS: readonly (readonly [string, () => Uint8Array, string])[] = [
       wire[wire.length - 40] = (wire[wire.length - 40] ?? 0) ^ 1;
       return wire;
     },
-    'is wrong',
+    'a wrong signature of',
   ],
   ['bytes behind the transaction', () => Uint8Array.from([...issue([approve]), 0]), 'not a transaction'],
   ['a cut transaction', () => issue([approve]).subarray(0, 150), 'not a transaction'],

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { MEMO_PROGRAM, TOKEN_2022_PROGRAM } from '../../../../src/chain/programs.js';
 import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
+import { MAX_JSON_DEPTH } from '../../../../src/values/canonical-json.js';
 import { proofHash } from '../../../../src/values/digest.js';
 import { randomIds } from '../../../../src/values/ids.js';
 import { InexactNumber, jsonText } from '../../../../src/values/inexact-number.js';
@@ -266,6 +267,24 @@ describe('burnBatch', () => {
     ]);
     expect(jsonText(value.errors[2]?.proof)).toBe('{"n":1e-400}');
     expect((await test.engine.status()).burned).toBe('5');
+  });
+
+  it('gives proofs back as they were sent, digit by digit, also when the answer is repeated', async () => {
+    test = await openTestEngine();
+    const nest = (depth: number): unknown => (depth === 0 ? 1 : [nest(depth - 1)]);
+    const proofs = [
+      { id: new InexactNumber('9007199254740993'), list: [new InexactNumber('1e400'), 2 ** 53 + 2] },
+      { n: new InexactNumber('0.1000000000000000055511151231257827') },
+      // As deep as a proof may be, and one more than a body may be with the answer around it.
+      { deep: nest(MAX_JSON_DEPTH - 2), id: new InexactNumber('-9007199254740993') },
+    ];
+    const requests = [aBurnRequest(1), ...proofs.map((proof) => ({ ...aBurnRequest(1), proof }))];
+    const key = randomIds.uuid();
+    const first = await burnBatch(requests, key);
+    expect(first.value.errors.map(({ proof }) => jsonText(proof))).toEqual(proofs.map(jsonText));
+    const repeat = await burnBatch(requests, key);
+    expect(repeat.meta.replayed).toBe(true);
+    expect(jsonText(repeat.value)).toBe(jsonText(first.value));
   });
 
   it('refuses another structure as a whole, and names the first 20 problems', async () => {

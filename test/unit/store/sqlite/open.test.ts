@@ -152,7 +152,7 @@ describe('openSqliteStore', () => {
     const read = (store: Store) => store.read((tx) => tx.burns.ofRequest('request-1'));
     expect(await failureOf(use(read))).toMatchObject({
       code: 'ERR_STORE_UNAVAILABLE',
-      message: `The store ${path} is damaged.`,
+      message: `The store ${path} is damaged, or the disk failed to read it.`,
       hint: expect.stringContaining('restore it from a backup'),
     });
   });

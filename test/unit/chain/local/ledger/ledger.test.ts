@@ -206,7 +206,7 @@ describe('openLedger', () => {
       const broken = await openLedger(options);
       broken.write((draft) => draft.append([landing('more', 2n)]));
     });
-    expect(message).toBe(`The ledger ${options.path} is damaged.`);
+    expect(message).toBe(`The ledger ${options.path} is damaged, or the disk failed to read it.`);
   });
 });
 

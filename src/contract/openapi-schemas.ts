@@ -1,0 +1,50 @@
+/** JSON Schemas of the contract's shapes, with what their checks cannot say of themselves. */
+import * as z from 'zod';
+import { initBatchRequestSchema, MAX_PIPELINES } from './schemas/batch.js';
+import {
+  burnBatchRequestSchema,
+  burnErrorSchema,
+  MAX_BURN_BATCH_ELEMENTS,
+  proofSchema,
+} from './schemas/burn.js';
+import { addressSchema, base64Schema, uuidSchema } from './schemas/scalars.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A signed transaction has at most 1,232 bytes; this is what they are in base64. */
+const MAX_TRANSACTION_BASE64_LENGTH = 1_644;
+
+/** What holds of values beyond what their schemas say of themselves. */
+const STATED = new Map<z.core.$ZodType, Json>([
+  [proofSchema, { additionalProperties: true }],
+  // It is given back as it was sent, and may be wrong in just this.
+  [burnErrorSchema.shape.proof, { type: undefined }],
+  [burnBatchRequestSchema, { maxItems: MAX_BURN_BATCH_ELEMENTS }],
+  [initBatchRequestSchema.shape.pipelines, { maxItems: MAX_PIPELINES }],
+  [uuidSchema, { maxLength: 36 }],
+  [addressSchema, { minLength: 32, maxLength: 44 }],
+  [base64Schema, { maxLength: MAX_TRANSACTION_BASE64_LENGTH }],
+]);
+
+/** The proof is checked by a function, which JSON Schema cannot say; its metadata says `object` instead. */
+const GENERATION = {
+  io: 'input',
+  unrepresentable: 'any',
+  override: ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: object }): void =>
+    void Object.assign(jsonSchema, STATED.get(zodSchema)),
+} as const;
+
+/** The JSON Schema of a shape, and those of the named shapes in it. */
+export function jsonSchemaOf(shape: z.ZodType): { readonly schema: Json; readonly definitions: Json } {
+  const { $schema: _, $defs, ...schema } = z.toJSONSchema(shape, GENERATION) as Record<string, unknown>;
+  return { schema, definitions: ($defs ?? {}) as Json };
+}
+
+/** The same for a document, to whose components it adds the named shapes. */
+export function referTo(shape: z.ZodType, components: Record<string, unknown>): unknown {
+  const { schema, definitions } = jsonSchemaOf(shape);
+  const relocated = (value: unknown): unknown =>
+    JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'));
+  for (const [name, definition] of Object.entries(definitions)) components[name] = relocated(definition);
+  return relocated(schema);
+}

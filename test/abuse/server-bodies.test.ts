@@ -1,0 +1,234 @@
+/** Bodies that are cheap to send and dear to check: what is too much is refused, and what is taken keeps nobody waiting. */
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EXAMPLES } from '../../src/contract/examples.js';
+import { MAX_JSON_VALUES } from '../../src/contract/limits.js';
+import { dearBodies, plainBody } from '../support/dear-bodies.js';
+import { exampleReply, type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
+import { type RunningServer, startServer } from '../support/http.js';
+import { sendRaw } from '../support/http-raw.js';
+import { type NeighbourWaits, waitBeside } from '../support/neighbours.js';
+
+const PATH = '/v1/tokenomics/burn-batch';
+const KIB = 1_024;
+const MIB = KIB * KIB;
+
+describe('a body that is dear to check', () => {
+  let fake: FakeService;
+  let server: RunningServer;
+
+  beforeEach(async () => {
+    fake = fakeService();
+    server = await startServer({ service: fake.service }, { limits: { maxHeldBytes: 24 * MIB } });
+  });
+  afterEach(async () => {
+    await server.closeGracefully(1_000);
+  });
+
+  const post = (body: string, idempotencyKey = randomUUID()): Promise<Response> =>
+    fetch(server.url + PATH, {
+      method: 'POST',
+      body,
+      headers: {
+        'x-service-api-key': GOOD_KEY,
+        'content-type': 'application/json',
+        'x-idempotency-key': idempotencyKey,
+      },
+    });
+  const problem = async (response: Response): Promise<[number, string, string]> => {
+    const { error, message } = (await response.json()) as { error: string; message: string };
+    return [response.status, error, message];
+  };
+
+  it('has at most 200,000 values, however small they are', async () => {
+    const tooMany = [413, 'ERR_PAYLOAD_TOO_LARGE', 'The JSON holds more than 200,000 values.'];
+    expect(await problem(await post(`[${'1,'.repeat(MAX_JSON_VALUES)}1]`))).toEqual(tooMany);
+    expect(await problem(await post(`[${'{},'.repeat(1_000_000)}{}]`))).toEqual(tooMany);
+    expect(await problem(await post('['.repeat(60) + '{"a":[]},'.repeat(150_000)))).toEqual(tooMany);
+    expect(fake.calls).toEqual([]);
+    const most = await post(`[${'1,'.repeat(MAX_JSON_VALUES - 2)}1]`);
+    expect(most.status).toBe(200);
+    expect(fake.calls[0]?.input).toHaveLength(MAX_JSON_VALUES - 1);
+  });
+
+  it('is read as it is, whether it comes in one piece or in many, small or large', async () => {
+    const elements = Array.from({ length: 1_500 }, (_, index) => ({
+      type: 'PRODUCT_BUY',
+      proof: { index, text: `é中😀\n"\\${'x'.repeat(index % 300)}` },
+    }));
+    for (const input of [elements.slice(0, 3), elements]) {
+      const bytes = Buffer.from(JSON.stringify(input));
+      for (const pieceBytes of [bytes.length, 30_011, 997]) {
+        const pieces: Buffer[] = [];
+        for (let at = 0; at < bytes.length; at += pieceBytes)
+          pieces.push(bytes.subarray(at, at + pieceBytes));
+        const head = [
+          `POST ${PATH} HTTP/1.1`,
+          'host: a',
+          `x-service-api-key: ${GOOD_KEY}`,
+          `x-idempotency-key: ${randomUUID()}`,
+          'content-type: application/json',
+          'connection: close',
+        ];
+        fake.calls.length = 0;
+        const [whole] = await sendRaw(
+          server.port,
+          [...head, `content-length: ${bytes.length}`, '', ''].join('\r\n'),
+          ...pieces,
+        );
+        const chunks = pieces.map((piece) =>
+          Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]),
+        );
+        const [chunked] = await sendRaw(
+          server.port,
+          [...head, 'transfer-encoding: chunked', '', ''].join('\r\n'),
+          ...chunks,
+          '0\r\n\r\n',
+        );
+        expect([whole?.status, chunked?.status]).toEqual([200, 200]);
+        expect(fake.calls.map((seen) => seen.input)).toEqual([input, input]);
+      }
+    }
+  });
+
+  it('says where a large body stops being JSON, as of a small one', async () => {
+    const lines = Array.from({ length: 20_000 }, (_, index) => `{"n":${index}}`).join(',\n');
+    expect(await problem(await post(`[${lines},\n{"n":1,"n":2}]`))).toEqual([
+      400,
+      'ERR_INVALID_REQUEST',
+      'Duplicate key "n" (line 20001, column 8).',
+    ]);
+    const broken = Buffer.concat([
+      Buffer.from(`["${'x'.repeat(200_000)}`),
+      Buffer.from([0xff]),
+      Buffer.from('"]'),
+    ]);
+    expect(await problem(await post(broken as never))).toEqual([
+      400,
+      'ERR_INVALID_REQUEST',
+      'The text is not valid UTF-8.',
+    ]);
+  });
+
+  it('is not repeated to its sender when it is wrong', async () => {
+    const key = `"${'k'.repeat(3 * MIB)}":1`;
+    const response = await post(`{${key},${key}}`);
+    const text = await response.text();
+    expect([response.status, text.length < 400]).toEqual([400, true]);
+  });
+
+  it('does not come in millions of chunks', async () => {
+    const chunks = '1\r\n \r\n'.repeat(300_000);
+    const [answer] = await sendRaw(
+      server.port,
+      [
+        `POST ${PATH} HTTP/1.1`,
+        'host: a',
+        `x-service-api-key: ${GOOD_KEY}`,
+        `x-idempotency-key: ${randomUUID()}`,
+        'content-type: application/json',
+        'transfer-encoding: chunked',
+        'connection: close',
+        '',
+        chunks,
+      ].join('\r\n'),
+      '0\r\n\r\n',
+    );
+    expect([answer?.status, answer?.body]).toEqual([400, expect.stringContaining('too many small chunks')]);
+  });
+
+  it('is refused while others hold all the memory that large bodies have, and taken once they are done', async () => {
+    const holding = Array.from({ length: 3 }, () => {
+      const socket = connect(server.port, '127.0.0.1');
+      socket.on('error', () => socket.destroy());
+      const head = [
+        `POST ${PATH} HTTP/1.1`,
+        'host: a',
+        `x-service-api-key: ${GOOD_KEY}`,
+        `x-idempotency-key: ${randomUUID()}`,
+        'content-type: application/json',
+        `content-length: ${8 * MIB}`,
+      ];
+      socket.write([...head, '', `[${' '.repeat(8 * MIB - 100)}`].join('\r\n'));
+      return socket;
+    });
+    const held = async (): Promise<number> => {
+      const text = await (await fetch(`${server.url}/metrics`)).text();
+      return Number(/^flywheel_http_held_bytes (\d+)$/m.exec(text)?.[1]);
+    };
+    while ((await held()) < 3 * (8 * MIB - 100));
+    const large = `["${'x'.repeat(MIB)}"]`;
+    expect(await problem(await post(large))).toEqual([
+      503,
+      'ERR_UNAVAILABLE',
+      'Too many large requests are being read.',
+    ]);
+    const small = await post(JSON.stringify(EXAMPLES.burnBatch.request));
+    expect(small.status).toBe(200);
+    for (const socket of holding) socket.destroy();
+    while ((await held()) > 0);
+    expect((await post(large)).status).toBe(200);
+    expect(await held()).toBe(0);
+  });
+
+  it('gets a long answer that is what JSON.stringify makes of it', async () => {
+    const value = {
+      success: Array.from({ length: 3_000 }, (_, index) => ({
+        index,
+        text: `é"\\\n中😀${index}`,
+        gone: undefined,
+      })),
+      errors: [],
+      none: null,
+      gone: undefined,
+      deep: { list: Array.from({ length: 300 }, (_, index) => [index, undefined, null]) },
+    };
+    fake.answer('burnBatch', () => ({ ...exampleReply('burnBatch'), value }));
+    const response = await post('[]');
+    const text = await response.text();
+    expect(text).toBe(JSON.stringify(value));
+    expect(response.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
+  });
+});
+
+/** The worst that a search over shapes has found. */
+const DEAR = dearBodies();
+const ROUNDS = 2;
+
+describe('while a body is checked that is dear to check', () => {
+  const bodies = { plain: plainBody(), ...DEAR };
+  const waits = new Map<string, NeighbourWaits[]>();
+
+  const measure = async (server: RunningServer, name: string, body: string): Promise<void> => {
+    const seen = await waitBeside(server, { path: PATH, body, times: 1 });
+    expect(seen.answers.map(({ status }) => status)).toEqual([200]);
+    waits.set(name, [...(waits.get(name) ?? []), seen]);
+  };
+  /** The round in which the rest of the machine disturbed least. */
+  const best = (name: string, of: (waits: NeighbourWaits) => number): number =>
+    Math.min(...(waits.get(name) ?? []).map(of));
+
+  it('others are answered in between, about as soon as beside a plain body of the same size', async () => {
+    const server = await startServer(
+      { service: fakeService().service },
+      { limits: { maxBodyBytes: 11 * MIB } },
+    );
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const [name, body] of Object.entries(bodies)) await measure(server, name, body);
+    }
+    await server.closeGracefully(1_000);
+    // A client that is kept waiting for all the time that a body takes waits as long as that, in the best round too.
+    const share = (name: string): number =>
+      best(name, ({ p99Ms, answers: [answer] }) => p99Ms / (answer?.ms ?? 0));
+    const takesMs = (name: string): number => best(name, ({ answers: [answer] }) => answer?.ms ?? 0);
+    const report = Object.keys(DEAR).map((name) => ({
+      name,
+      othersWaitShare: share(name),
+      timesPlain: takesMs(name) / takesMs('plain'),
+    }));
+    expect(
+      report.filter(({ othersWaitShare, timesPlain }) => othersWaitShare > 0.75 || timesPlain > 10),
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,118 @@
+/** `flywheel serve` whose data directory is wiped, restored or mixed up: nothing is ever written into the wrong files. */
+import { randomUUID } from 'node:crypto';
+import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EXIT } from '../../src/errors/exit-codes.js';
+import { ask, besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+
+const BURN = { type: 'PRODUCT_BUY', proof: { order: 'A-1' }, burnAmount: 1, persistOnchain: false };
+
+const burn = (server: ServeProcess, { key }: ServedHome): Promise<Response> =>
+  ask(`${server.url}/v1/tokenomics/burn`, key, { body: BURN, idempotencyKey: randomUUID() });
+
+/** A database with what SQLite keeps beside it. */
+const parts = (path: string): readonly string[] => [path, `${path}-wal`, `${path}-shm`];
+
+/** Takes a database away, with or without another in its place. */
+function replace(path: string, by?: string): void {
+  for (const [at, part] of parts(path).entries()) {
+    rmSync(part, { force: true });
+    const other = by === undefined ? undefined : parts(by)[at];
+    if (other !== undefined && existsSync(other)) copyFileSync(other, part);
+  }
+}
+
+describe('a data directory', () => {
+  let home: ServedHome;
+  const running: ServeProcess[] = [];
+  const started = async (): Promise<ServeProcess> => {
+    const server = await serve(home);
+    running.push(server);
+    return server;
+  };
+
+  beforeEach(async () => {
+    home = await initHome();
+  });
+  afterEach(async () => {
+    for (const server of running.splice(0)) await server.end('SIGKILL');
+  });
+
+  it('is not wiped under a server, which goes on', async () => {
+    const server = await started();
+    const { exit: refused, stderr } = await besides(home, 'local', 'reset', '--yes', '--json');
+    expect([refused, JSON.parse(stderr)]).toEqual([
+      EXIT.unavailable,
+      expect.objectContaining({
+        error: 'ERR_STORE_UNAVAILABLE',
+        message: expect.stringContaining('in use by another flywheel process'),
+      }),
+    ]);
+    expect((await burn(server, home)).status).toBe(200);
+    const { exit } = await server.end('SIGTERM');
+    expect(exit).toBe(0);
+    expect((await besides(home, 'local', 'reset', '--yes', '--json')).exit).toBe(0);
+  });
+
+  it.each([
+    ['removed as a whole', async () => rmSync(home.dataDir, { recursive: true }), 'store.db'],
+    ['moved away', async () => renameSync(home.dataDir, `${home.dataDir}-old`), 'store.db'],
+    ['without its ledger', async () => replace(join(home.dataDir, 'ledger.db')), 'ledger.db'],
+    [
+      'with the ledger of another',
+      async () => replace(join(home.dataDir, 'ledger.db'), join((await initHome()).dataDir, 'ledger.db')),
+      'ledger.db',
+    ],
+    [
+      'with the store of another',
+      async () => replace(join(home.dataDir, 'store.db'), join((await initHome()).dataDir, 'store.db')),
+      'store.db',
+    ],
+    [
+      'made again',
+      async () => {
+        rmSync(home.dataDir, { recursive: true });
+        expect((await besides(home, 'local', 'init', '--json')).exit).toBe(0);
+      },
+      'store.db',
+    ],
+  ])('%s under a server: 503, the reason, and the end', async (_name, lose, file) => {
+    const server = await started();
+    expect((await burn(server, home)).status).toBe(200);
+    const current = () => ask(`${server.url}/v1/flywheel/batch/current`, home.key);
+    expect((await current()).status).toBe(200);
+    const ended = new Promise<number | null>((resolve) => server.child.once('close', resolve));
+    await lose();
+    // What is asked before the end is refused; after it nobody answers.
+    const statuses = await Promise.all(
+      [burn(server, home), current(), fetch(`${server.url}/readyz`)].map((answer) =>
+        answer.then(
+          ({ status }) => status,
+          () => 'gone',
+        ),
+      ),
+    );
+    for (const status of statuses) expect([503, 'gone']).toContain(status);
+    expect(await ended).toBe(EXIT.unavailable);
+    expect(server.log()).toMatch(
+      new RegExp(`"error":"ERR_STORE_UNAVAILABLE","message":"[^"]*${file} has been removed or replaced`),
+    );
+  });
+
+  it.each([
+    ['without its ledger', async () => replace(join(home.dataDir, 'ledger.db'))],
+    ['without its store', async () => replace(join(home.dataDir, 'store.db'))],
+    [
+      'with the ledger of another',
+      async () => replace(join(home.dataDir, 'ledger.db'), join((await initHome()).dataDir, 'ledger.db')),
+    ],
+    [
+      'with the store of another',
+      async () => replace(join(home.dataDir, 'store.db'), join((await initHome()).dataDir, 'store.db')),
+    ],
+  ])('%s is not served', async (_name, lose) => {
+    await lose();
+    await expect(started()).rejects.toThrow('ERR_STORE_UNAVAILABLE');
+  });
+});

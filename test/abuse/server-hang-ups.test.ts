@@ -1,0 +1,199 @@
+/** Clients that leave: whatever they break off, each request ends once, and none keeps a place that others need. */
+import { randomUUID } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EXAMPLES } from '../../src/contract/examples.js';
+import { Random } from '../fuzz/random.js';
+import { exampleReply, type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
+import { type RunningServer, startServer } from '../support/http.js';
+
+const BURN = JSON.stringify(EXAMPLES.burn.request);
+/** More than the system takes from the server as long as nobody reads it. */
+const LARGE_ANSWER = { note: 'x'.repeat(8_000_000) };
+
+const headers = (id: string, method: string, path: string, lines: readonly string[]): string =>
+  [
+    `${method} ${path} HTTP/1.1`,
+    'host: a',
+    `x-service-api-key: ${GOOD_KEY}`,
+    `x-request-id: ${id}`,
+    ...lines,
+    '',
+    '',
+  ].join('\r\n');
+const burn = (id: string): string =>
+  headers(id, 'POST', '/v1/tokenomics/burn', [
+    'content-type: application/json',
+    `content-length: ${BURN.length}`,
+  ]) + BURN;
+const current = (id: string): string => headers(id, 'GET', '/v1/flywheel/batch/current', []);
+
+/** How a client leaves: both sides at once, without a word, or with its own side first. */
+const LEAVING = {
+  close: (socket: Socket) => void socket.destroySoon(),
+  reset: (socket: Socket) => void socket.resetAndDestroy(),
+  fin: (socket: Socket) => void socket.end(),
+} as const;
+type Leaving = keyof typeof LEAVING;
+
+describe('a client that hangs up', () => {
+  let fake: FakeService;
+  let server: RunningServer;
+  let finish: (() => void)[];
+  const sockets: Socket[] = [];
+
+  beforeEach(async () => {
+    fake = fakeService();
+    finish = [];
+    fake.answer(
+      'burn',
+      () => new Promise((resolve) => void finish.push(() => resolve(exampleReply('burn')))),
+    );
+    server = await startServer(
+      { service: fake.service },
+      { limits: { maxRunning: 4, requestTimeoutMs: 5_000, answerTimeoutMs: 1_000 } },
+    );
+  });
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    for (const end of finish.splice(0)) end();
+    await server.closeGracefully(1_000);
+  });
+
+  const dial = (): Socket => {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => socket.destroy());
+    socket.pause();
+    sockets.push(socket);
+    return socket;
+  };
+  const linesOf = (id: string) =>
+    server.logLines
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter((line) => line['requestId'] === id && line['durationMs'] !== undefined);
+  const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+    while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const metric = async (pattern: RegExp): Promise<number> => {
+    const text = await (await fetch(`${server.url}/metrics`)).text();
+    return text
+      .split('\n')
+      .filter((line) => pattern.test(line))
+      .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  };
+  const running = () => metric(/^flywheel_http_requests_running /);
+  /** The one that asks is among them. */
+  const connections = () => metric(/^flywheel_http_connections /);
+  const burnsCounted = () => metric(/^flywheel_http_requests_total\{operation="burn"/);
+
+  it.each(Object.keys(LEAVING) as Leaving[])(
+    'by %s during its burn leaves a burn that is finished, one line and one count, and no place taken',
+    async (leaving) => {
+      const id = randomUUID();
+      const socket = dial();
+      socket.write(burn(id));
+      await until(() => finish.length === 1);
+      LEAVING[leaving](socket);
+      await until(async () => (await connections()) === 1);
+      expect(await running()).toBe(1);
+      expect(linesOf(id)).toEqual([]);
+      finish[0]?.();
+      await until(() => linesOf(id).length > 0);
+      expect(await running()).toBe(0);
+      expect(linesOf(id)).toHaveLength(1);
+      expect(await burnsCounted()).toBe(1);
+      expect(await metric(/^flywheel_burns_total\{result="success"\}/)).toBe(1);
+    },
+  );
+
+  it('leaves the service to the others, however many hang up', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const leaving = Array.from({ length: 4 }, () => dial());
+      for (const socket of leaving) socket.write(burn(randomUUID()));
+      await until(() => finish.length === 4);
+      for (const socket of leaving) socket.resetAndDestroy();
+      for (const end of finish.splice(0)) end();
+      await until(async () => (await running()) === 0);
+    }
+    const response = await fetch(`${server.url}/v1/flywheel/batch/current`, {
+      headers: { 'x-service-api-key': GOOD_KEY },
+    });
+    expect(response.status).toBe(200);
+    expect(await burnsCounted()).toBe(20);
+  });
+
+  it('does not keep health, readiness and metrics from answering when the service is full', async () => {
+    const full = Array.from({ length: 4 }, () => dial());
+    for (const socket of full) socket.write(burn(randomUUID()));
+    await until(() => finish.length === 4);
+    const over = await fetch(`${server.url}/v1/flywheel/batch/current`, {
+      headers: { 'x-service-api-key': GOOD_KEY },
+    });
+    expect([over.status, over.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(over.headers.get('ratelimit-policy')).toMatch(/^"batch-current";q=/);
+    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json']) {
+      expect([path, (await fetch(server.url + path)).status]).toEqual([path, 200]);
+    }
+  });
+
+  it('while its body is still on its way does not take a place of the service', async () => {
+    for (let count = 0; count < 8; count += 1) {
+      dial().write(burn(randomUUID()).slice(0, -10));
+    }
+    fake.answer('burn', () => exampleReply('burn'));
+    const response = await fetch(`${server.url}/v1/tokenomics/burn`, {
+      method: 'POST',
+      body: BURN,
+      headers: { 'x-service-api-key': GOOD_KEY, 'content-type': 'application/json' },
+    });
+    expect(response.status).toBe(200);
+  });
+
+  it('at any stage, among hundreds, leaves one line and one count for each request and nothing running', async () => {
+    const random = new Random(20_261);
+    fake.answer('currentBatch', () => ({ value: LARGE_ANSWER, meta: { replayed: false } }));
+    fake.answer(
+      'burn',
+      () => new Promise((resolve) => void setImmediate(() => resolve(exampleReply('burn')))),
+    );
+    const begun: string[] = [];
+    const begin = (socket: Socket, text: (id: string) => string): void => {
+      const id = randomUUID();
+      begun.push(id);
+      socket.write(text(id));
+    };
+    const stages: readonly ((socket: Socket) => void)[] = [
+      () => undefined,
+      (socket) => void socket.write('POST /v1/tokenomics/burn HTTP/1.1\r\nhost: a\r\n'),
+      (socket) => begin(socket, (id) => burn(id).slice(0, -BURN.length)),
+      (socket) => begin(socket, (id) => burn(id).slice(0, -5)),
+      (socket) => begin(socket, burn),
+      (socket) => begin(socket, current),
+      (socket) => {
+        begin(socket, current);
+        begin(socket, burn);
+        begin(socket, (id) => burn(id).slice(0, -5));
+      },
+      (socket) => {
+        begin(socket, burn);
+        socket.resume();
+      },
+    ];
+    const oneClient = async (): Promise<void> => {
+      const socket = dial();
+      random.pick(stages)(socket);
+      for (let turn = random.below(6); turn > 0; turn -= 1)
+        await new Promise((resolve) => setImmediate(resolve));
+      LEAVING[random.pick(Object.keys(LEAVING) as Leaving[])](socket);
+    };
+    for (let wave = 0; wave < 15; wave += 1) await Promise.all(Array.from({ length: 20 }, oneClient));
+    // What was begun and never read by the server is no request; all others have their end.
+    await until(async () => (await connections()) === 1);
+    expect(await running()).toBe(0);
+    const ended = begun.filter((id) => linesOf(id).length > 0);
+    expect(ended.filter((id) => linesOf(id).length > 1)).toEqual([]);
+    expect(ended.length).toBeGreaterThan(100);
+    const counted = await metric(/^flywheel_http_requests_total\{operation="(burn|currentBatch)"/);
+    expect(counted).toBe(ended.length);
+  });
+});

@@ -1,0 +1,85 @@
+/** `flywheel serve` whose store breaks under it: every answer is 503, nothing leaks, and the log says what is wrong. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, openSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ask, initHome, type ServeProcess, serve } from '../support/http-serve.js';
+
+const BURN = { type: 'PRODUCT_BUY', proof: { order: 'A-1' }, burnAmount: 1, persistOnchain: false };
+const PIPELINES = {
+  pipelines: [{ type: 'WATCH_AD', payload: '{}', actions: [{ action: 'BURN', amount: 1 }] }],
+};
+const PAGE_BYTES = 4_096;
+
+const both = (path: string): readonly string[] => [path, `${path}-wal`].filter((file) => existsSync(file));
+
+/** What may become of a file, and how the log speaks of it. */
+const DAMAGES: readonly (readonly [string, (path: string) => void, RegExp])[] = [
+  [
+    'is not a database',
+    (path) => {
+      for (const file of both(path))
+        writeFileSync(file, 'this is no database, and long enough'.repeat(2_000));
+    },
+    /store\.db is (?:damaged or is )?not a database/,
+  ],
+  [
+    'has lost its pages',
+    (path) => {
+      const file = openSync(path, 'r+');
+      for (let at = PAGE_BYTES; at < statSync(path).size; at += PAGE_BYTES) {
+        writeSync(file, Buffer.alloc(PAGE_BYTES, 7), 0, PAGE_BYTES, at);
+      }
+      truncateSync(`${path}-wal`, 0);
+    },
+    /store\.db (?:is damaged|cannot be read or written)/,
+  ],
+  [
+    'has been emptied',
+    (path) => {
+      for (const file of both(path)) truncateSync(file, 0);
+    },
+    /store\.db (?:is damaged|cannot be read or written|is not a database)/,
+  ],
+];
+
+describe('flywheel serve', () => {
+  const running: ServeProcess[] = [];
+  afterEach(async () => {
+    for (const server of running.splice(0)) await server.end('SIGKILL');
+  });
+
+  it.each(DAMAGES)('answers 503 when its store %s', async (_name, damage, named) => {
+    const home = await initHome();
+    const server = await serve(home);
+    running.push(server);
+    const answers = async () => {
+      const burn = { body: BURN, idempotencyKey: randomUUID() };
+      const asked = [
+        ask(`${server.url}/v1/tokenomics/burn`, home.key, burn),
+        ask(`${server.url}/v1/tokenomics/burn-batch`, home.key, { ...burn, body: [BURN] }),
+        ask(`${server.url}/v1/flywheel/batch/init`, home.key, { body: PIPELINES }),
+        ask(`${server.url}/v1/flywheel/batch/current`, home.key),
+        ask(`${server.url}/v1/flywheel/batch/${randomUUID()}`, home.key),
+        fetch(`${server.url}/readyz`),
+        fetch(`${server.url}/healthz`),
+      ];
+      return Promise.all(
+        asked.map(async (answer) => {
+          const response = await answer;
+          return [response.status, response.headers.get('retry-after'), await response.text()] as const;
+        }),
+      );
+    };
+    expect((await answers()).map(([status]) => status)).toEqual([200, 200, 200, 200, 404, 200, 200]);
+    damage(join(home.dataDir, 'store.db'));
+    const broken = await answers();
+    expect(broken.map(([status, retryAfter]) => [status, retryAfter])).toEqual([
+      ...Array.from({ length: 6 }, () => [503, '1']),
+      [200, null],
+    ]);
+    for (const [, , text] of broken) expect(text).not.toContain(home.dataDir);
+    expect(server.log()).toMatch(named);
+    expect(server.log()).toContain('"code":"ERR_STORE_UNAVAILABLE"');
+  });
+});

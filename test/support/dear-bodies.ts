@@ -1,0 +1,51 @@
+/** Bodies that are cheap to send and dear to check, the worst that a search over shapes of JSON has found. */
+
+const MIB = 1_024 * 1_024;
+
+/** Repeats a piece until the text is about as large as asked for, inside one array. */
+function arrayOf(
+  sizeBytes: number,
+  piece: (index: number) => string,
+  most = Number.POSITIVE_INFINITY,
+): string {
+  const pieces: string[] = [];
+  for (let size = 0; size < sizeBytes && pieces.length < most; ) {
+    const next = piece(pieces.length);
+    pieces.push(next);
+    size += Buffer.byteLength(next) + 1;
+  }
+  return `[${pieces.join(',')}]`;
+}
+
+/** Elements as everybody sends them, about 10 KiB each. */
+export const plainBody = (sizeBytes = 10 * MIB): string =>
+  arrayOf(sizeBytes, (index) =>
+    JSON.stringify({
+      type: 'PRODUCT_BUY',
+      proof: { index, note: 'x'.repeat(10_000) },
+      burnAmount: 1,
+      persistOnchain: false,
+    }),
+  );
+
+/** Each about as large as is accepted, and accepted by the parser unless it says otherwise. */
+export const dearBodies = (sizeBytes = 10 * MIB): Readonly<Record<string, string>> => ({
+  'one object of 199,000 keys that are no Latin text': `[{${arrayOf(sizeBytes, (index) => `"${index.toString(36)}${'😀'.repeat(9)}":1`, 199_000).slice(1, -1)}}]`,
+  'one object of 199,000 escaped keys': `[{${arrayOf(sizeBytes, (index) => `"${index.toString(36)}${'\\n'.repeat(20)}":"${index}"`, 199_000).slice(1, -1)}}]`,
+  'keys that are numbers, far apart': `[{${arrayOf(sizeBytes, (index) => `"${(index * 4_294_967) % 4_294_967_295}":{}`, 99_000).slice(1, -1)}}]`,
+  'objects that are all different': arrayOf(
+    sizeBytes,
+    (index) => `{"${index.toString(36)}":{"${index}":1}}`,
+    66_000,
+  ),
+  'nothing but empty objects': arrayOf(sizeBytes, () => '{}', 199_000),
+  'the deepest nesting, again and again': arrayOf(
+    sizeBytes,
+    () => `${'['.repeat(62)}1${']'.repeat(62)}`,
+    3_100,
+  ),
+  'numbers that no double carries': arrayOf(sizeBytes, (index) => `{"burnAmount":1.${index}e-300}`, 66_000),
+  'one number of ten million digits': `[0.${'1'.repeat(sizeBytes)}]`,
+  'one string of escapes': `["${'\\u4e2d'.repeat(sizeBytes / 6)}"]`,
+  'nothing but white space': `[${' \n'.repeat(sizeBytes / 2)}1]`,
+});

@@ -1,0 +1,15 @@
+/** What a part of `npm run torture` is. */
+import type { Random } from '../fuzz/random.js';
+
+/** A part that is under way. */
+export interface OpenTorture {
+  /** Does something random, and looks whether all is as it must be. @throws what is wrong. */
+  round(random: Random): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface TorturePart {
+  /** What one round is, for the summary. */
+  readonly of: string;
+  open(): Promise<OpenTorture>;
+}

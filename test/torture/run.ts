@@ -1,0 +1,65 @@
+/**
+ * `npm run torture -- [part …] [--seed N] [--minutes N]`: random misuse of the whole, part by part, for a bounded time.
+ *
+ * Without parts all take turns and share the time. A seed repeats what was chosen; what the machine made of it in which order
+ * it does not repeat. Ends with 1 when a part has found something, and says with which seed.
+ */
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { Random } from '../fuzz/random.js';
+import type { TorturePart } from './part.js';
+import { tortureServer } from './server.js';
+
+const PARTS: Readonly<Record<string, TorturePart>> = {
+  server: tortureServer,
+};
+
+const MINUTE_MS = 60_000;
+const MAX_SEED = 2 ** 31;
+
+const { values, positionals } = parseArgs({
+  options: { seed: { type: 'string' }, minutes: { type: 'string' } },
+  allowPositionals: true,
+});
+const seed = Number(values.seed ?? randomInt(MAX_SEED));
+const minutes = Number(values.minutes ?? 1);
+const wanted = positionals.length === 0 ? Object.keys(PARTS) : positionals;
+const unknown = wanted.filter((name) => !Object.hasOwn(PARTS, name));
+const isWrong = !Number.isSafeInteger(seed) || !(minutes > 0) || unknown.length > 0;
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+/** @returns whether the part held. */
+async function torture(name: string, part: TorturePart): Promise<boolean> {
+  const random = new Random(seed);
+  const untilMs = performance.now() + (minutes * MINUTE_MS) / wanted.length;
+  let rounds = 0;
+  try {
+    const opened = await part.open();
+    try {
+      while (performance.now() < untilMs) {
+        await opened.round(random);
+        rounds += 1;
+      }
+    } finally {
+      await opened.close();
+    }
+  } catch (error) {
+    say(`FOUND ${name}, round ${rounds + 1}: npm run torture -- ${name} --seed ${seed} --minutes ${minutes}`);
+    say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    return false;
+  }
+  say(`ok    ${name}: ${rounds} rounds of ${part.of}`);
+  return true;
+}
+
+if (isWrong) {
+  say(`Usage: npm run torture -- [${Object.keys(PARTS).join(' | ')} …] [--seed N] [--minutes N]`);
+  process.exitCode = 2;
+} else {
+  say(`seed ${seed}, ${minutes} min`);
+  for (const name of wanted) {
+    const part = PARTS[name];
+    if (part !== undefined && !(await torture(name, part))) process.exitCode = 1;
+  }
+}

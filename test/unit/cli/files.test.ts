@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest';
+import { fileProblem } from '../../../src/cli/files/read-input.js';
+
+describe('fileProblem', () => {
+  it.each([
+    ['ENOSPC', 'the disk is full'],
+    ['EDQUOT', 'the quota of this user is used up'],
+    ['EROFS', 'the file system is read-only'],
+    ['EIO', 'the disk reports an error'],
+    ['ENOENT', 'there is no such file'],
+    ['EXDEV', 'the file system says EXDEV'],
+  ])('has words for %s', (code, words) => {
+    expect(fileProblem(Object.assign(new Error(code), { code }))).toBe(words);
+  });
+});
