@@ -44,7 +44,7 @@ export async function initBatch(
   const list = pipelineList(input, deps.limits);
   const token = requireToken(principal);
   const flywheel = requireFlywheel(principal);
-  const identity = requestIdentity(
+  const identity = await requestIdentity(
     principal,
     'initBatch',
     key,
