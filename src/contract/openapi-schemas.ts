@@ -9,7 +9,8 @@ import {
 } from './schemas/burn.js';
 import { addressSchema, base64Schema, uuidSchema } from './schemas/scalars.js';
 
-type Json = Readonly<Record<string, unknown>>;
+/** Part of the document. */
+export type Json = Readonly<Record<string, unknown>>;
 
 /** A signed transaction has at most 1,232 bytes; this is what they are in base64. */
 const MAX_TRANSACTION_BASE64_LENGTH = 1_644;

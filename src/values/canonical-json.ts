@@ -78,12 +78,44 @@ const WRAPPING_LEVELS = 8;
  * A text that is the same for equal values only, made as {@link canonicalJson} makes its own, but also of half surrogate
  * pairs (escaped), of numbers that JSON does not have, and of what wraps a value of the greatest depth: a request is told apart before its parts are judged.
  */
-export const distinctText = (value: JsonValue): string =>
-  write(value, 0, {
-    quote: JSON.stringify,
-    number: (number) => (number instanceof InexactNumber ? number.text : String(number)),
-    maxDepth: MAX_JSON_DEPTH + WRAPPING_LEVELS,
-  });
+export const distinctText = (value: JsonValue): string => write(value, 0, DISTINCT);
+
+const DISTINCT: Rules = {
+  quote: JSON.stringify,
+  number: (number) => (number instanceof InexactNumber ? number.text : String(number)),
+  maxDepth: MAX_JSON_DEPTH + WRAPPING_LEVELS,
+};
+
+/**
+ * {@link distinctText} in pieces, one for each element of a list, so that there is time for others in between. The list may
+ * be the value itself or a field of it.
+ */
+export function* distinctPieces(value: JsonValue, depth = 0): Generator<string, void> {
+  if (Array.isArray(value)) yield* listPieces(value, depth);
+  else if (depth === 0 && isJsonObject(value)) yield* fieldPieces(value);
+  else yield write(value, depth, DISTINCT);
+}
+
+function* listPieces(items: readonly JsonValue[], depth: number): Generator<string, void> {
+  yield '[';
+  for (const [at, item] of items.entries()) yield `${at === 0 ? '' : ','}${write(item, depth + 1, DISTINCT)}`;
+  yield ']';
+}
+
+function* fieldPieces(object: JsonObject): Generator<string, void> {
+  yield '{';
+  for (const [at, key] of writtenKeys(object).entries()) {
+    yield `${at === 0 ? '' : ','}${DISTINCT.quote(key)}:`;
+    yield* distinctPieces(object[key] as JsonValue, 1);
+  }
+  yield '}';
+}
+
+/** As JSON.stringify does, so that a value in this process is the same as its JSON text. */
+const writtenKeys = (object: JsonObject): readonly string[] =>
+  Object.keys(object)
+    .filter((key) => object[key] !== undefined)
+    .sort();
 
 function write(value: JsonValue, depth: number, rules: Rules): string {
   if (depth > rules.maxDepth) {
@@ -101,10 +133,8 @@ function writeNested(value: readonly JsonValue[] | JsonObject, depth: number, ru
     return `[${value.map((item: JsonValue) => write(item, depth + 1, rules)).join(',')}]`;
   }
   const object = value as JsonObject;
-  const fields = Object.keys(object)
-    // As JSON.stringify does, so that a value in this process is the same as its JSON text.
-    .filter((key) => object[key] !== undefined)
-    .sort()
-    .map((key) => `${rules.quote(key)}:${write(object[key] as JsonValue, depth + 1, rules)}`);
+  const fields = writtenKeys(object).map(
+    (key) => `${rules.quote(key)}:${write(object[key] as JsonValue, depth + 1, rules)}`,
+  );
   return `{${fields.join(',')}}`;
 }

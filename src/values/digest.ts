@@ -1,6 +1,12 @@
 /** SHA-256 digests, as lowercase hex. */
-import { hash } from 'node:crypto';
-import { distinctText, type JsonObject, type JsonValue, proofText } from './canonical-json.js';
+import { createHash, hash } from 'node:crypto';
+import {
+  distinctPieces,
+  distinctText,
+  type JsonObject,
+  type JsonValue,
+  proofText,
+} from './canonical-json.js';
 
 declare const brand: unique symbol;
 
@@ -20,3 +26,16 @@ export const proofHash = (proof: JsonObject): Sha256 => sha256(proofText(proof))
 
 /** What tells one request body from another: SHA-256 of a text that only equal bodies have. */
 export const fingerprint = (body: JsonValue): Sha256 => sha256(distinctText(body));
+
+/** The same of a body that may be long. @param pause - is asked after each piece whether others are to have a turn. */
+export async function fingerprintInTurns(
+  body: JsonValue,
+  pause: () => Promise<void> | undefined,
+): Promise<Sha256> {
+  const digest = createHash('sha256');
+  for (const piece of distinctPieces(body)) {
+    digest.update(piece);
+    await pause();
+  }
+  return digest.digest('hex') as Sha256;
+}

@@ -152,7 +152,9 @@ class PipelineChecks {
 
   #hash(payload: string, where: string): Sha256 | undefined {
     try {
-      return hashProof(parseStrictJson(payload).value, this.#limits);
+      // Each value takes two bytes at least; with more of them the proof is too large in any case.
+      const maxValues = Math.ceil(this.#limits.maxProofBytes / 2);
+      return hashProof(parseStrictJson(payload, { maxValues }).value, this.#limits);
     } catch (error) {
       const reason = (error as Error).message.replace(/^The proof is not valid: /, '').replace(/\.$/, '');
       this.#note('ERR_INVALID_PROOF', `${where}.payload: ${reason}`);

@@ -48,7 +48,7 @@ export async function executeBatch(
   const request = parseInput(executeBatchRequestSchema, input);
   requireToken(principal);
   requireFlywheel(principal);
-  const identity = requestIdentity(principal, 'executeBatch', key, request, []);
+  const identity = await requestIdentity(principal, 'executeBatch', key, request, []);
   const earlier = await deps.store.read((tx) => findEarlier(deps, tx, identity));
   const batch = await findBatch(deps, principal, request.batchId);
   // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed.

@@ -57,7 +57,7 @@ export async function initBatch(
     token: requireToken(principal),
     flywheel: requireFlywheel(principal),
   }));
-  const identity = requestIdentity(
+  const identity = await requestIdentity(
     principal,
     'initBatch',
     key,

@@ -33,7 +33,7 @@ export async function burn(deps: EngineDeps, input: BurnRequest, call: Call): Pr
     principal,
     call,
     inputs: [request],
-    identity: requestIdentity(principal, 'burn', key, input as JsonValue, [request.type]),
+    identity: await requestIdentity(principal, 'burn', key, input as JsonValue, [request.type]),
     onRefused: (refusals) => {
       const refusal = refusals.get(0);
       if (refusal !== undefined) throw new FlywheelError(refusal.code, refusal.message);
@@ -66,7 +66,7 @@ export async function burnBatch(
     principal,
     call,
     inputs,
-    identity: requestIdentity(
+    identity: await requestIdentity(
       principal,
       'burnBatch',
       key,

@@ -7,7 +7,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { RequestOperation, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { JsonValue } from '../../values/canonical-json.js';
-import { fingerprint, type Sha256 } from '../../values/digest.js';
+import { fingerprintInTurns, type Sha256 } from '../../values/digest.js';
 import { StrictJsonReader } from '../../values/json-reader.js';
 import { isoTime } from '../../values/time.js';
 import type { Principal } from '../auth/authenticate.js';
@@ -38,15 +38,16 @@ export type Opening =
   | { readonly kind: 'resumed'; readonly request: RequestRecord }
   | { readonly kind: 'replayed'; readonly reply: string };
 
-export function requestIdentity(
+export async function requestIdentity(
   { key }: Principal,
   operation: RequestOperation,
   value: string | undefined,
   body: JsonValue,
   proofTypes: readonly string[],
-): RequestIdentity {
+): Promise<RequestIdentity> {
   const { id: keyId, tokenId, proofTypes: permitted } = key;
-  return { tokenId, keyId, operation, value, fingerprint: fingerprint(body), permitted, proofTypes };
+  const digest = await fingerprintInTurns(body, createPause());
+  return { tokenId, keyId, operation, value, fingerprint: digest, permitted, proofTypes };
 }
 
 /**

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   canonicalJson,
+  distinctPieces,
   distinctText,
   type JsonValue,
   MAX_JSON_DEPTH,
@@ -149,6 +150,26 @@ describe('proofText', () => {
 });
 
 describe('distinctText', () => {
+  it('is the same in pieces, one for each element of a list', () => {
+    fc.assert(fc.property(json, (value) => [...distinctPieces(value)].join('') === distinctText(value)));
+    const pipelines = [...distinctPieces({ b: [{ d: 1, c: [2, 3] }, 4], a: { e: [5, 6] } })];
+    expect(pipelines).toEqual([
+      '{',
+      '"a":',
+      '{"e":[5,6]}',
+      ',"b":',
+      '[',
+      '{"c":[2,3],"d":1}',
+      ',4',
+      ']',
+      '}',
+    ]);
+    const nest = (depth: number): JsonValue => (depth === 0 ? 1 : [nest(depth - 1)]);
+    expect(() => [...distinctPieces(nest(72))]).not.toThrow();
+    expect(() => [...distinctPieces(nest(73))]).toThrow('nested deeper');
+    expect(() => distinctText(nest(73))).toThrow('nested deeper');
+  });
+
   it('is the canonical text wherever there is one', () => {
     fc.assert(fc.property(json, (value) => distinctText(value) === canonicalJson(value)));
   });

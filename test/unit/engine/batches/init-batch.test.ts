@@ -111,6 +111,20 @@ describe('initBatch', () => {
     expect(message).toContain('pipelines[2].payload: expected a JSON object');
   });
 
+  it('reads no more of a payload than the largest proof can hold', async () => {
+    test = await openTestEngine();
+    const largest = JSON.stringify(Object.fromEntries([['a', Array(32_700).fill(1)]]));
+    const tooMany = JSON.stringify({ a: Array(1_000_000).fill(1) });
+    const pipelines = [largest, tooMany].map((payload) => aPipeline([{ action: 'LOCK' }], { payload }));
+    const refused = test.engine.initBatch({ pipelines } as never, test.project.call());
+    const { message } = await refused.then(
+      () => expect.fail('was accepted'),
+      (error: Error) => error,
+    );
+    expect(message).toContain('pipelines[1].payload: The JSON holds more than 32,768 values');
+    expect(message).not.toContain('pipelines[0].payload');
+  });
+
   it('keeps the code that all problems share', async () => {
     test = await openTestEngine();
     const unavailable = ['BUYBACK', 'LOCK', 'UNLOCK'].map((action) => aPipeline([{ action } as Action]));
