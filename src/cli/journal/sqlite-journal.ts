@@ -16,6 +16,7 @@ import {
   type OperationRequest,
   type OperationState,
   type OperationSummary,
+  type Overlap,
   type Processes,
   type Target,
   type Verdict,
@@ -84,9 +85,10 @@ class SqliteJournal implements Journal {
     });
   }
 
-  takeWaiting(batchId: string): Entry | undefined {
+  takeBatch(batchId: string): Entry | undefined {
     return this.#file.write(() => {
-      const row = this.#table.row(`kind = 'batch' AND state = 'waiting' AND instr(notes, ?) > 0`, [batchId]);
+      const names = `kind = 'batch' AND state IN ('waiting', 'partial') AND instr(notes, ?) > 0`;
+      const row = this.#table.row(names, [batchId]);
       const begun = row && this.#take(row);
       return begun?.status === 'taken' ? begun.entry : undefined;
     });
@@ -136,7 +138,7 @@ class SqliteJournal implements Journal {
   #insert(request: OperationRequest, run: number): Begun {
     const { kind, content, origin, command, elements, again } = request;
     const overlaps = this.#table
-      .overlaps(elements)
+      .overlaps(elements, null)
       .filter(({ operation }) => !again || operation.state === 'open');
     if (overlaps.length > 0) return { status: 'overlap', overlaps };
     const key =
@@ -239,22 +241,28 @@ class SqliteEntry implements Entry {
     );
   }
 
-  reopen(elements: readonly Sha256[]): boolean {
+  elsewhere(elements: readonly Sha256[]): readonly Overlap[] {
+    return this.#table.overlaps(elements, this.#row.serial);
+  }
+
+  reopen(elements: readonly Sha256[], notes: Notes): boolean {
     return this.#file.write(() => {
       const row = this.#table.row('serial = ?', [this.#row.serial]);
       if (row === undefined || row.state !== this.#row.state || row.busy) return false;
-      this.#row = this.#table.change(this.#row.serial, { state: 'open', holder: this.#self });
+      if (this.#table.overlaps(elements, row.serial).length > 0) return false;
+      const noted = JSON.stringify({ ...row.notes, ...notes });
+      this.#row = this.#table.change(row.serial, { state: 'open', holder: this.#self, notes: noted });
       this.#table.claim(this.#row.serial, elements);
       return true;
     });
   }
 
-  settle({ state, landed, answers = {} }: Verdict): void {
+  settle({ state, landed, mayLand = false, answers = {} }: Verdict): void {
     this.#file.write(() => {
       for (const [name, answer] of Object.entries(answers)) this.#table.keep(this.#row.serial, name, answer);
       this.#row = this.#table.change(this.#row.serial, { state, told: 0 });
       this.#table.land(this.#row.serial, landed);
-      if (isOver(state)) this.#table.unclaim(this.#row.serial);
+      if (isOver(state) && !mayLand) this.#table.unclaim(this.#row.serial);
     });
   }
 
