@@ -151,6 +151,44 @@ describe('a batch that waits', () => {
   });
 });
 
+describe('a service whose word the chain contradicts', () => {
+  type Answer = { status: number; body: unknown };
+  const FAILED = {
+    ...{ total: 3, totalSuccessful: 0, totalFailed: 3, successfulExecutions: [] },
+    ...{ failedOnTransactionIndex: 0, failedStartTransactionIndex: 0, failedTxMsg: 'Not today.' },
+  };
+  const expired = (): Answer => ({
+    status: 400,
+    body: { error: 'ERR_APPROVAL_EXPIRED', message: 'Too late.' },
+  });
+  const failed = ({ status, body }: Answer): Answer => {
+    const batch = body as Record<string, unknown>;
+    if ('result' in batch) return { status, body: { ...batch, result: FAILED } };
+    if (batch['status'] !== 'EXECUTED') return { status, body };
+    return { status, body: { ...batch, status: 'FAILED', executeResult: FAILED } };
+  };
+  it.each([
+    ['has expired', expired],
+    ['has failed', failed],
+  ])('is not believed when it executes and says that the batch %s', async (_what, lie) => {
+    const operator = await anOperator('remote', template);
+    const { gate } = operator;
+    if (gate === null) throw new TypeError('There is nothing between this operator and the service.');
+    const file = operator.write('three.json', THREE);
+    gate.fate = ({ path }) => (/batch\/(execute|[0-9a-f-]{36})$/.test(path) ? { alter: lie } : 'pass');
+    for (const more of [[], [], ['--rest'], ['--again']]) {
+      const lied = await run(operator, file, ...more);
+      expect([more, lied.exit === 7 || lied.exit === 2, lied.stdout]).toEqual([more, true, '']);
+    }
+    gate.fate = () => 'pass';
+    const ran = await run(operator, file);
+    expect([ran.exit, ran.exit === 0 ? '' : ran.stderr]).toEqual([0, '']);
+    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
+    expect(await operator.pending()).toEqual([]);
+    await operator.leave();
+  });
+});
+
 describe('the rest of a burn-batch', () => {
   it('leaves out what another file has burned meanwhile', async () => {
     const operator = await anOperator('embedded', template);

