@@ -4,20 +4,10 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { emptyDirectory, flywheel, startFlywheel } from '../support/cli.js';
+import { onTerminal } from '../support/terminal.js';
 
 const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
 const VERSION = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
-
-/** Runs a line in a shell, with a pseudo terminal for all three streams. */
-function onTerminal(home: string, line: string, env: Record<string, string> = {}, input = '') {
-  const { status, stdout } = spawnSync('script', ['-qec', line, '/dev/null'], {
-    input,
-    env: { HOME: home, PATH: process.env['PATH'], TERM: 'xterm', ...env },
-    cwd: home,
-    encoding: 'utf8',
-  });
-  return { status, text: stdout.replaceAll('\r\n', '\n') };
-}
 
 const command = (words: string): string => `'${process.execPath}' '${BIN}' ${words}`;
 

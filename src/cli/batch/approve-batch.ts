@@ -56,10 +56,8 @@ function requireExpectationWithoutTerminal(session: Session, expectation: Expect
   if (canAsk(session) || (session.settings.yes && expectation !== null)) return;
   throw new FlywheelError(
     'ERR_USAGE',
-    'Without a terminal an approval needs --yes and --expect; nothing was signed.',
-    {
-      hint: 'Add --yes --expect pipelines.json, or --expect sha256:… .',
-    },
+    `Without a terminal an approval needs --yes${expectation === null ? ' and --expect' : ''}; nothing was signed.`,
+    expectation === null ? { hint: 'Add --yes --expect pipelines.json, or --expect sha256:… .' } : {},
   );
 }
 

@@ -6,7 +6,7 @@ import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
 import type { NamedText } from '../files/read-input.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
-import type { OperationRequest } from '../journal/journal.js';
+import type { Notes, OperationRequest } from '../journal/journal.js';
 import { knownDecimals } from '../known-decimals.js';
 import { contentDigest, equalElements, pipelineDigests } from '../operation/elements.js';
 import { runOperation, type Work } from '../operation/run-operation.js';
@@ -33,6 +33,7 @@ const canonicalPayload = (payload: string): string => {
 
 /**
  * Runs a command over the operation of a file.
+ * @param notes - what a new one begins with beside its stages.
  * @returns false when `--only-new` left nothing to do.
  */
 export async function runBatchOperation<Result>(
@@ -40,6 +41,7 @@ export async function runBatchOperation<Result>(
   request: InitBatchRequest,
   { origin, again, onlyNew }: HowOften,
   work: Work<Result>,
+  notes: Notes = {},
 ): Promise<boolean> {
   const { pipelines } = request;
   const digests = pipelineDigests(pipelines);
@@ -49,7 +51,7 @@ export async function runBatchOperation<Result>(
     content: contentDigest(digests),
     origin,
     body: () => JSON.stringify(request),
-    notes: () => ({ stages: [{ indexes }] }),
+    notes: () => ({ ...notes, stages: [{ indexes }] }),
     command: session.commandLine,
     elements: indexes === null ? digests : digests.filter((_, index) => indexes.includes(index)),
     again,

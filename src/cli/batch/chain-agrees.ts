@@ -1,8 +1,8 @@
 /** Whether the chain bears out what a service says of a batch: of two that differ, none is believed. */
 import type { ChainReader } from '../../chain/chain.js';
-import { BATCH, decodeAccount, PROPOSAL } from '../../chain/squads/layouts/accounts.js';
+import { BATCH, decodeAccount, MULTISIG, PROPOSAL } from '../../chain/squads/layouts/accounts.js';
 import { proposalAddress, transactionAddress } from '../../chain/squads/layouts/addresses.js';
-import type { Batch } from '../../contract/schemas/batch.js';
+import type { Batch, ExecuteResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
 import type { OpenedService } from '../context.js';
@@ -11,6 +11,8 @@ import type { OpenedService } from '../context.js';
 interface Progress {
   readonly proposal: string;
   readonly executed: number;
+  /** What is left of it can still be executed, now or after further votes. */
+  readonly isOpen: boolean;
 }
 
 /** `null`: its accounts are closed. */
@@ -20,41 +22,49 @@ async function readProgress(
   batchIndex: bigint,
 ): Promise<Progress | null> {
   const multisig = address(multisigText);
-  const [batch, proposal] = await chain.getAccounts([
+  const [members, batch, proposal] = await chain.getAccounts([
+    multisig,
     transactionAddress(multisig, batchIndex).address,
     proposalAddress(multisig, batchIndex).address,
   ]);
+  const settings = members == null ? undefined : decodeAccount(MULTISIG, members.data);
   const onChain = batch == null ? undefined : decodeAccount(BATCH, batch.data);
   const vote = proposal == null ? undefined : decodeAccount(PROPOSAL, proposal.data);
-  if (onChain === undefined || vote === undefined) return null;
-  return { proposal: vote.status.kind, executed: onChain.executedTransactionIndex };
+  if (settings === undefined || onChain === undefined || vote === undefined) return null;
+  const { kind } = vote.status;
+  // A proposal that settings of the multisig have overtaken takes no more votes; an approved one is executed nevertheless.
+  const takesVotes = batchIndex > settings.staleTransactionIndex;
+  const isOpen = kind === 'Approved' || (takesVotes && (kind === 'Draft' || kind === 'Active'));
+  return { proposal: kind, executed: onChain.executedTransactionIndex, isOpen };
 }
 
 /**
  * Holds what a service says against the user's own chain, if there is one. The embedded engine and its ledger are one.
- * @param landed - how many transactions the service says were executed.
+ * @param result - what the service says was executed.
  * @throws `ERR_OUTCOME_UNKNOWN` when the chain says otherwise.
  */
 export async function requireChainAgrees(
   { kind, chain, trusted }: Pick<OpenedService, 'kind' | 'chain' | 'trusted'>,
-  batch: Pick<Batch, 'id' | 'batchIndex' | 'dateCancelled'>,
-  { landed, total }: { readonly landed: number; readonly total: number },
+  batch: Pick<Batch, 'id' | 'batchIndex' | 'dateCancelled' | 'initResult'>,
+  { totalSuccessful: landed, total }: Pick<ExecuteResult, 'totalSuccessful' | 'total'>,
 ): Promise<void> {
   if (kind === 'embedded' || chain === null || trusted === null) return;
-  if (batch.dateCancelled !== undefined) return;
+  // Of what never got there nothing is on chain, and its index may be another's.
+  if ((batch.initResult?.totalSuccessful ?? 0) === 0) return;
   const found = await readProgress(chain, trusted.multisig, BigInt(batch.batchIndex));
+  const isCancelled = batch.dateCancelled !== undefined;
   const said = `The service says that ${landed} of ${total} transactions of batch ${batch.id} were executed`;
   if (found === null) {
-    if (landed === total) return;
+    if (landed === total || isCancelled) return;
     throw contradiction(
       batch.id,
       `${said}; on chain its accounts are closed, which is done when it is over.`,
     );
   }
-  if (found.executed === landed) return;
+  if (found.executed === landed && !(isCancelled && found.isOpen)) return;
   throw contradiction(
     batch.id,
-    `${said}; on chain it is ${found.executed}, and the proposal is ${found.proposal}.`,
+    `${said}${isCancelled ? ' and no more will be' : ''}; on chain it is ${found.executed}, and the proposal is ${found.proposal}.`,
   );
 }
 

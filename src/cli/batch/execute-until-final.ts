@@ -21,8 +21,8 @@ export interface KeptApproval {
 const MAX_APPROVALS = 3;
 
 /**
- * @returns how it ended.
- * @throws `ERR_OUTCOME_UNKNOWN` when the chain contradicts what the service says.
+ * @returns how it ended, as the service says.
+ * @throws `ERR_OUTCOME_UNKNOWN` when the service says that nothing has landed, and the chain that something has.
  */
 export async function executeUntilFinal(
   session: Session,
@@ -43,14 +43,12 @@ export async function executeUntilFinal(
       const reply = await opened.service.executeBatch(request, call);
       session.output.progress.clear();
       noteReply(session, reply);
-      const { totalSuccessful: landed, total } = reply.value.result;
-      await requireChainAgrees(opened, batch, { landed, total });
       return reply.value.result;
     } catch (error) {
       session.output.progress.clear();
       if (!isFlywheelError(error, 'ERR_APPROVAL_EXPIRED')) throw error;
-      const total = batch.initResult?.total ?? 0;
-      await requireChainAgrees(opened, batch, { landed: 0, total });
+      // Whether the last one has landed after all is asked before another is signed, or a hint says to.
+      await requireChainAgrees(opened, batch, { totalSuccessful: 0, total: batch.initResult?.total ?? 0 });
       if (approval.sign === null || count >= MAX_APPROVALS) throw error;
       signedTx = undefined;
     }

@@ -36,7 +36,7 @@ export class InitWork implements Work<InitBatchResult> {
     const session = this.#session;
     if (this.rest) await beginRest(session, entry, this.#request, refuseOpenRest);
     const initiated = await initiate(session, entry, this.#request);
-    if (!initiated.isNew && (await isVoid(session, initiated.batch))) return 'void';
+    if (!initiated.isNew && (await isVoid(session, entry, initiated.batch))) return 'void';
     const { batch } = initiated;
     if (batch.status !== 'FINALIZED')
       session.output.tell(`Batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}.`);

@@ -64,6 +64,8 @@ export async function withFreshApproval(
   }
 }
 
-/** Was the batch ended before anything of it landed? */
-export const isVoid = async (session: Session, batch: Batch): Promise<boolean> =>
-  batch.dateCancelled !== undefined && (await landedPipelines(session, batch)).length === 0;
+/** Was the batch, the first of its operation, ended before anything of it landed? */
+export const isVoid = async (session: Session, entry: Entry, batch: Batch): Promise<boolean> =>
+  batch.dateCancelled !== undefined &&
+  new CurrentStage(entry).at === 0 &&
+  (await landedPipelines(session, batch)).length === 0;

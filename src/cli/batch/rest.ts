@@ -4,6 +4,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
 import { pipelineDigests } from '../operation/elements.js';
+import { stillToDo } from '../operation/overlap.js';
 import { batchStages, CurrentStage } from './batch-stages.js';
 import { getBatch } from './initiate.js';
 import { landedPipelines } from './landed-pipelines.js';
@@ -31,16 +32,23 @@ export async function beginRest(
   const landed = new Set(await landedPipelines(session, await getBatch(session, batchId)));
   const own = stage.pipelines(pipelines).map((_, index) => index);
   const digests = pipelineDigests(pipelines);
-  const left = stage.inFile(own.filter((index) => !landed.has(index)));
-  const elements = left.flatMap((index) => digests.slice(index, index + 1));
-  if (left.length === 0) {
+  const notLanded = stage.inFile(own.filter((index) => !landed.has(index)));
+  if (notLanded.length === 0) {
     entry.settle({ state: 'done', landed: digests });
     return;
   }
-  if (!entry.reopen(elements)) {
+  // What a member has executed meanwhile has landed as well, and no more can.
+  const { told } = entry;
+  entry.settle({ state: 'partial', landed: digests.filter((_, index) => !notLanded.includes(index)) });
+  if (told) entry.tell();
+  const missing = notLanded.flatMap((index) => digests.slice(index, index + 1));
+  const elements = stillToDo(session, entry, missing, 'pipeline');
+  if (elements.size === 0)
+    throw new FlywheelError('ERR_INPUT_INVALID', 'Nothing is left of this file. Nothing was sent.');
+  const left = digests.flatMap((digest, index) => (elements.has(digest) ? [index] : []));
+  if (!entry.reopen([...elements], { stages: [...batchStages(entry.notes), { indexes: left }] })) {
     throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
       hint: 'Run the command again.',
     });
   }
-  entry.note({ stages: [...batchStages(entry.notes), { indexes: left }] });
 }

@@ -7,7 +7,7 @@ import type { Batch, ExecuteResult, InitBatchRequest } from '../../contract/sche
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
-import type { Entry, Verdict } from '../journal/journal.js';
+import type { Entry, Notes, Verdict } from '../journal/journal.js';
 import { pipelineDigests } from '../operation/elements.js';
 import { placeFlags, resumeLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
@@ -19,6 +19,7 @@ import { batchName, decodeBase64 } from './approval-source.js';
 import { approveBatch } from './approve-batch.js';
 import { batchFailure } from './batch-failure.js';
 import { CurrentStage, type RunResult } from './batch-stages.js';
+import { requireChainAgrees } from './chain-agrees.js';
 import { endBatch } from './end-batch.js';
 import { executeUntilFinal } from './execute-until-final.js';
 import { getBatch, type Initiated, initiate, isFinal, isVoid, withFreshApproval } from './initiate.js';
@@ -46,6 +47,8 @@ export class RunWork implements Work<Ran> {
   readonly #session: Session;
   readonly #request: InitBatchRequest;
   readonly #options: RunOptions;
+  /** Once: standard input can be read only once. */
+  #loaded: Promise<Signer> | undefined;
 
   constructor(session: Session, request: InitBatchRequest, options: RunOptions) {
     this.#session = session;
@@ -55,19 +58,22 @@ export class RunWork implements Work<Ran> {
   }
 
   async perform(entry: Entry): Promise<Performed<Ran>> {
-    const stored = new CurrentStage(entry).runAnswer as Ran | undefined;
+    const before = new CurrentStage(entry);
+    const stored = before.runAnswer as Ran | undefined;
     if (stored !== undefined && !(this.rest && entry.state === 'partial')) return { result: stored };
-    const signer = await this.#signer();
-    this.#noteOptions(entry);
-    if (this.rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id, signer));
+    // What is set up already may be over by now, and learning that takes no keypair.
+    if (before.initAnswer === undefined) await this.#signer();
+    // What `batch init` has begun is run from here on.
+    if (!entry.isNew) entry.note(this.notes);
+    if (this.rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id));
     const initiated = await initiate(this.#session, entry, this.#request);
     const { batch } = initiated;
-    if (!initiated.isNew && (await isVoid(this.#session, batch))) return 'void';
+    if (!initiated.isNew && (await isVoid(this.#session, entry, batch))) return 'void';
     if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));
     if (entry.state === 'open' && new CurrentStage(entry).note.signedTx === undefined)
       entry.settle({ state: 'waiting', landed: [] });
     this.#session.output.notice(`Batch ${batch.id} is set up; checking what it will do.`);
-    const result = await this.#execute(entry, initiated, signer);
+    const result = await this.#execute(entry, initiated);
     return this.#conclude(entry, await getBatch(this.#session, batch.id), result);
   }
 
@@ -83,7 +89,12 @@ export class RunWork implements Work<Ran> {
   }
 
   /** The owner, with all that approving will need: before anything is set up that could not be approved. */
-  async #signer(): Promise<Signer> {
+  #signer(): Promise<Signer> {
+    this.#loaded ??= this.#loadSigner();
+    return this.#loaded;
+  }
+
+  async #loadSigner(): Promise<Signer> {
     const signer = await loadKeypair(this.#session.context, this.#options.keypair);
     const opened = await this.#session.service();
     await requireApprovable(opened, signer, this.#options.allowUnverified);
@@ -91,24 +102,24 @@ export class RunWork implements Work<Ran> {
   }
 
   /** For carrying on without the command line; a keypair itself is never written down. */
-  #noteOptions(entry: Entry): void {
+  get notes(): Notes {
     const { keypair, allowUnverified, failedOut } = this.#options;
     const path = typeof keypair === 'string' ? keypair : null;
-    entry.note({ run: { keypair: path, allowUnverified, failedOut } });
+    return { run: { keypair: path, allowUnverified, failedOut } };
   }
 
-  async #end(batchId: string, signer: Signer): Promise<void> {
+  async #end(batchId: string): Promise<void> {
     const { allowUnverified } = this.#options;
-    await endBatch(this.#session, batchId, { signer: async () => signer, allowUnverified });
+    await endBatch(this.#session, batchId, { signer: () => this.#signer(), allowUnverified });
   }
 
-  async #execute(entry: Entry, initiated: Initiated, signer: Signer): Promise<ExecuteResult> {
+  async #execute(entry: Entry, initiated: Initiated): Promise<ExecuteResult> {
     const stage = new CurrentStage(entry);
     return executeUntilFinal(this.#session, initiated.batch, {
       current: () => stage.note.signedTx,
-      sign: () => this.#sign(entry, initiated, signer),
+      sign: () => this.#sign(entry, initiated),
       keep: (signedTx) => {
-        if (entry.state === 'waiting') entry.reopen([]);
+        if (entry.state === 'waiting') entry.reopen([], {});
         stage.add({ signedTx });
       },
       key: (signedTx) => stage.executeKey(signedTx),
@@ -116,10 +127,11 @@ export class RunWork implements Work<Ran> {
   }
 
   /** Checks, asks and signs. What remains when it comes to nothing is a batch that waits, and that is said. */
-  async #sign(entry: Entry, initiated: Initiated, signer: Signer): Promise<string> {
-    const answer = await withFreshApproval(this.#session, initiated);
+  async #sign(entry: Entry, initiated: Initiated): Promise<string> {
     const pipelines = new CurrentStage(entry).pipelines(this.#request.pipelines);
     try {
+      const signer = await this.#signer();
+      const answer = await withFreshApproval(this.#session, initiated);
       const { signedTx } = await approveBatch(this.#session, {
         approval: {
           wire: decodeBase64('proposalApproveTx', answer.proposalApproveTx),
@@ -134,7 +146,7 @@ export class RunWork implements Work<Ran> {
       return signedTx;
     } catch (error) {
       throw isFlywheelError(error) && entry.state === 'waiting'
-        ? this.#stillWaiting(entry, answer.batch.id, error)
+        ? this.#stillWaiting(entry, initiated.batch.id, error)
         : error;
     }
   }
@@ -149,13 +161,14 @@ export class RunWork implements Work<Ran> {
       `${error.message} Batch ${batchId} stays set up and waits for an approval.`,
       {
         ...error.options,
-        hint: `To go on: ${resumeLine(this.#session, entry)} ; to end it: ${shellLine(cancel)}`,
+        hint: `To go on: \`${resumeLine(this.#session, entry)}\`. To end it: \`${shellLine(cancel)}\`.`,
         cause: error,
       },
     );
   }
 
   async #conclude(entry: Entry, batch: Batch, result: ExecuteResult): Promise<Performed<Ran>> {
+    await requireChainAgrees(await this.#session.service(), batch, result);
     const stage = new CurrentStage(entry);
     const digests = pipelineDigests(this.#request.pipelines);
     const landed = new Set(stage.inFile(await landedPipelines(this.#session, batch)));
@@ -165,6 +178,7 @@ export class RunWork implements Work<Ran> {
     const verdict: Verdict = {
       state: left.length === 0 ? 'done' : 'partial',
       landed: digests.filter((_, index) => landed.has(index)),
+      mayLand: batch.dateCancelled === undefined,
       answers: { [stage.runAnswerName]: ran },
     };
     return { result: ran, verdict };

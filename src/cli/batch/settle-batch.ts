@@ -1,6 +1,7 @@
 /** Tells the operation of a file that its batch has come to an end by another command. */
 import type { Batch, InitBatchRequest } from '../../contract/schemas/batch.js';
 import type { Session } from '../command.js';
+import { isOver } from '../journal/journal.js';
 import { pipelineDigests } from '../operation/elements.js';
 import { CurrentStage } from './batch-stages.js';
 import { landedPipelines } from './landed-pipelines.js';
@@ -8,19 +9,26 @@ import { landedPipelines } from './landed-pipelines.js';
 /** What landed is then known to have landed, and the file can be run again where nothing did. */
 export async function settleBatch(session: Session, batch: Batch): Promise<void> {
   const journal = await (await session.service()).journal();
-  const entry = journal.takeWaiting(batch.id);
+  const entry = journal.takeBatch(batch.id);
   const body = entry?.body();
   if (entry === undefined || body === undefined) return;
   const { pipelines } = JSON.parse(body) as InitBatchRequest;
   const stage = new CurrentStage(entry);
+  // The batch of an earlier stage was over before this one began.
+  if (stage.note.batchId !== batch.id) {
+    if (!isOver(entry.state)) entry.release();
+    return;
+  }
   const landed = new Set(stage.inFile(await landedPipelines(session, batch)));
   const digests = pipelineDigests(pipelines);
   const all = stage.inFile(pipelines.map((_, index) => index));
   const left = all.filter((index) => !landed.has(index));
-  const isVoid = batch.dateCancelled !== undefined && landed.size === 0;
+  const isCancelled = batch.dateCancelled !== undefined;
+  const isVoid = isCancelled && landed.size === 0 && stage.at === 0 && entry.state === 'waiting';
   entry.settle({
     state: left.length === 0 ? 'done' : isVoid ? 'void' : 'partial',
     landed: digests.filter((_, index) => landed.has(index)),
+    mayLand: !isCancelled,
     answers:
       batch.executeResult === undefined
         ? {}

@@ -13,6 +13,7 @@ import { writeFileAtomic } from '../files/write-file.js';
 import type { Entry, Verdict } from '../journal/journal.js';
 import { confirmRemote } from '../operation/confirm-remote.js';
 import { burnDigests, equalElements } from '../operation/elements.js';
+import { stillToDo } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBurnBatch } from '../views/burn-batch.js';
@@ -64,7 +65,8 @@ export class BurnBatchWork implements Work<Told> {
   }
 
   async perform(entry: Entry): Promise<Performed<Told>> {
-    if (this.rest) await this.#beginRest(entry);
+    if (this.rest && !(await this.#beginRest(entry)))
+      return { result: { elements: 0, success: [], failures: [] } };
     if (entry.isNew) await this.#confirm(entry);
     const stages = stagesOf(entry.notes);
     const printed = this.rest ? stages.length - 1 : 0;
@@ -116,8 +118,11 @@ export class BurnBatchWork implements Work<Told> {
     return `Burned ${elements - failures.length} of ${elements} elements.`;
   }
 
-  /** Begins a stage with all that has failed so far; one that is under way already is carried on. */
-  async #beginRest(entry: Entry): Promise<void> {
+  /**
+   * Begins a stage with all that has failed so far; one that is under way already is carried on.
+   * @returns false when all of it has landed by other operations.
+   */
+  async #beginRest(entry: Entry): Promise<boolean> {
     if (entry.isNew) {
       throw new FlywheelError(
         'ERR_INPUT_INVALID',
@@ -127,22 +132,25 @@ export class BurnBatchWork implements Work<Told> {
         },
       );
     }
-    if (entry.state !== 'partial') return;
+    if (entry.state !== 'partial') return true;
     const stages = stagesOf(entry.notes);
     const failed = new Set<number>();
     for (const [at, stage] of stages.entries()) {
       for (const { index, status } of allStored(entry, at, stage))
         status === 'error' ? failed.add(index) : failed.delete(index);
     }
-    const indexes = [...failed].sort((left, right) => left - right);
-    await this.#requireAllPossible(indexes);
     const digests = burnDigests(this.#body.burns);
-    if (!entry.reopen(pick(digests, indexes))) {
+    const elements = stillToDo(this.#session, entry, pick(digests, [...failed]), 'burn');
+    if (elements.size === 0) return false;
+    const indexes = digests.flatMap((digest, index) => (elements.has(digest) ? [index] : []));
+    await this.#requireAllPossible(indexes);
+    const next = { stages: [...stages, stageOf(this.#body.burns, indexes)] };
+    if (!entry.reopen([...elements], next)) {
       throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
         hint: 'Run the command again.',
       });
     }
-    entry.note({ stages: [...stages, stageOf(this.#body.burns, indexes)] });
+    return true;
   }
 
   /** Points out what a person should know before anything is sent, and asks where that is due. */

@@ -67,6 +67,8 @@ export type Notes = Readonly<Record<string, unknown>>;
 export interface Verdict {
   readonly state: Exclude<OperationState, 'open'>;
   readonly landed: readonly Sha256[];
+  /** What has not landed may do so yet, by other hands. */
+  readonly mayLand?: boolean;
   readonly answers?: Readonly<Record<string, unknown>>;
 }
 
@@ -102,11 +104,13 @@ export interface Entry extends OperationSummary {
   keep(name: string, answer: unknown): void;
   /** An answer that was stored. @throws `ERR_INPUT_INVALID` when it is over and its answers are no longer kept. */
   answer(name: string): unknown;
+  /** Which of these have landed by other operations, or may land yet. */
+  elsewhere(elements: readonly Sha256[]): readonly Overlap[];
   /**
-   * Takes up an operation that is not open, for a next step of it with these elements.
-   * @returns false when another process was faster.
+   * Takes up an operation that is not open, for a next step of it with these elements, and notes that.
+   * @returns false when another process was faster, with this operation or with one of the elements.
    */
-  reopen(elements: readonly Sha256[]): boolean;
+  reopen(elements: readonly Sha256[], notes: Notes): boolean;
   settle(verdict: Verdict): void;
   /** Its outcome has left this process. */
   tell(): void;
@@ -133,7 +137,7 @@ export interface Overlap {
   readonly hasLanded: boolean;
   /** When that operation last changed. */
   readonly date: string;
-  readonly operation: { readonly id: string; readonly state: OperationState };
+  readonly operation: Pick<OperationSummary, 'id' | 'state' | 'command' | 'notes'>;
 }
 
 export interface Journal {
@@ -141,8 +145,11 @@ export interface Journal {
   begin(request: OperationRequest): Begun;
   /** Takes up an operation by its id; `undefined` when there is none. */
   take(id: string): Begun | undefined;
-  /** Takes up the operation whose batch this is and waits; `undefined` when there is none, or another process has it. */
-  takeWaiting(batchId: string): Entry | undefined;
+  /**
+   * Takes up the operation that names this batch, if it waits or was done in part; `undefined` when there is none, or another
+   * process has it.
+   */
+  takeBatch(batchId: string): Entry | undefined;
   /** All whose outcome is not known, or has not been told; oldest first. */
   pending(): readonly OperationSummary[];
   close(): void;

@@ -160,17 +160,23 @@ export class OperationsTable {
     this.#run('DELETE FROM elements WHERE operation = ? AND landed = 0', [serial]);
   }
 
-  /** Which of these are in operations, landed or not; one line a digest. */
-  overlaps(digests: readonly Sha256[]): readonly Overlap[] {
+  /** Which of these are in operations other than this one, landed or not; one line a digest. */
+  overlaps(digests: readonly Sha256[], serial: number | null): readonly Overlap[] {
     if (this.#get('SELECT 1 FROM elements WHERE target = ? LIMIT 1', [this.#target]) === undefined) return [];
     const find = this.#file.prepare(
-      `SELECT e.landed, o.date_changed, o.id, o.state FROM elements e JOIN operations o ON o.serial = e.operation
-       WHERE e.target = ? AND e.digest = ? ORDER BY o.state = 'open' DESC, e.landed DESC LIMIT 1`,
+      `SELECT e.landed, o.date_changed, o.id, o.state, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
+       WHERE e.target = ? AND e.digest = ? AND o.serial <> ? ORDER BY o.state = 'open' DESC, e.landed DESC LIMIT 1`,
     );
     return digests.flatMap((digest) => {
-      const [landed, date, id, state] = find.get([this.#target, digestBytes(digest)]) ?? [];
+      const [landed, date, id, state, command, notes] =
+        find.get([this.#target, digestBytes(digest), serial ?? 0]) ?? [];
       if (id === undefined) return [];
-      const operation = { id: String(id), state: state as Row['state'] };
+      const operation = {
+        id: String(id),
+        state: state as Row['state'],
+        command: JSON.parse(String(command)),
+        notes: JSON.parse(String(notes)),
+      };
       return [{ digest, hasLanded: landed === 1, date: String(date), operation }];
     });
   }

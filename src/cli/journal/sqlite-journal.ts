@@ -11,17 +11,15 @@ import {
   type Entry,
   isOver,
   type Journal,
-  type Notes,
   type OperationKind,
   type OperationRequest,
-  type OperationState,
   type OperationSummary,
   type Processes,
   type Target,
-  type Verdict,
 } from './journal.js';
-import { type Changes, digestBytes, OperationsTable, type Row } from './operations-table.js';
+import { digestBytes, OperationsTable, type Row } from './operations-table.js';
 import { prepareJournal } from './schema.js';
+import { SqliteEntry } from './sqlite-entry.js';
 
 export interface JournalOptions {
   /** Made when missing, for the user alone. */
@@ -84,9 +82,10 @@ class SqliteJournal implements Journal {
     });
   }
 
-  takeWaiting(batchId: string): Entry | undefined {
+  takeBatch(batchId: string): Entry | undefined {
     return this.#file.write(() => {
-      const row = this.#table.row(`kind = 'batch' AND state = 'waiting' AND instr(notes, ?) > 0`, [batchId]);
+      const names = `kind = 'batch' AND state IN ('waiting', 'partial') AND instr(notes, ?) > 0`;
+      const row = this.#table.row(names, [batchId]);
       const begun = row && this.#take(row);
       return begun?.status === 'taken' ? begun.entry : undefined;
     });
@@ -136,7 +135,7 @@ class SqliteJournal implements Journal {
   #insert(request: OperationRequest, run: number): Begun {
     const { kind, content, origin, command, elements, again } = request;
     const overlaps = this.#table
-      .overlaps(elements)
+      .overlaps(elements, null)
       .filter(({ operation }) => !again || operation.state === 'open');
     if (overlaps.length > 0) return { status: 'overlap', overlaps };
     const key =
@@ -162,129 +161,5 @@ class SqliteJournal implements Journal {
 
   get #self(): string {
     return this.#options.processes.self();
-  }
-}
-
-class SqliteEntry implements Entry {
-  readonly id: string;
-  readonly kind: OperationKind;
-  readonly key: string;
-  readonly run: number;
-  readonly command: readonly string[];
-  readonly dateBegun: string;
-  readonly isNew: boolean;
-  /** Whoever has the entry is not another process. */
-  readonly busy = false;
-  readonly #file: SqliteFile;
-  readonly #table: OperationsTable;
-  readonly #self: string;
-  #hasActed = false;
-  #row: Row;
-
-  constructor(file: SqliteFile, table: OperationsTable, row: Row, self: string, isNew: boolean) {
-    this.#file = file;
-    this.#table = table;
-    this.#self = self;
-    this.#row = row;
-    this.isNew = isNew;
-    this.id = row.id;
-    this.kind = row.kind;
-    this.key = row.key;
-    this.run = row.run;
-    this.command = row.command;
-    this.dateBegun = row.dateBegun;
-  }
-
-  get state(): OperationState {
-    return this.#row.state;
-  }
-
-  get hasActed(): boolean {
-    return this.#hasActed;
-  }
-
-  get told(): boolean {
-    return this.#row.told;
-  }
-
-  get dateChanged(): string {
-    return this.#row.dateChanged;
-  }
-
-  get notes(): Notes {
-    return this.#row.notes;
-  }
-
-  body(): string | undefined {
-    return this.#table.body(this.#row.serial);
-  }
-
-  note(notes: Notes): void {
-    this.#change({ notes: JSON.stringify({ ...this.#row.notes, ...notes }) });
-  }
-
-  keep(name: string, answer: unknown): void {
-    this.#file.write(() => this.#table.keep(this.#row.serial, name, answer));
-    this.#hasActed = true;
-  }
-
-  answer(name: string): unknown {
-    const answer = this.#table.answer(this.#row.serial, name);
-    if (answer !== undefined || !isOver(this.state) || this.#table.hasAnswers(this.#row.serial))
-      return answer;
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
-      `This was done on ${this.dateChanged}, and what came of it is no longer kept here. Nothing was sent.`,
-      { hint: 'Do it once more with --again.' },
-    );
-  }
-
-  reopen(elements: readonly Sha256[]): boolean {
-    return this.#file.write(() => {
-      const row = this.#table.row('serial = ?', [this.#row.serial]);
-      if (row === undefined || row.state !== this.#row.state || row.busy) return false;
-      this.#row = this.#table.change(this.#row.serial, { state: 'open', holder: this.#self });
-      this.#table.claim(this.#row.serial, elements);
-      return true;
-    });
-  }
-
-  settle({ state, landed, answers = {} }: Verdict): void {
-    this.#file.write(() => {
-      for (const [name, answer] of Object.entries(answers)) this.#table.keep(this.#row.serial, name, answer);
-      this.#row = this.#table.change(this.#row.serial, { state, told: 0 });
-      this.#table.land(this.#row.serial, landed);
-      if (isOver(state)) this.#table.unclaim(this.#row.serial);
-    });
-  }
-
-  tell(): void {
-    // Losing this to a power cut only tells an outcome twice.
-    this.#file.exec('PRAGMA synchronous = NORMAL');
-    try {
-      this.#file.write(() => {
-        if (this.#row.origin === 'chance') this.#table.remove(this.#row.serial);
-        else this.#row = this.#table.change(this.#row.serial, { told: 1, holder: null, ...this.#spent() });
-      });
-    } finally {
-      this.#file.exec('PRAGMA synchronous = FULL');
-    }
-  }
-
-  /** What was asked for is needed for what is left of it, and for telling what came of it. */
-  #spent(): Changes {
-    return isOver(this.state) && this.state !== 'partial' ? { body: null } : {};
-  }
-
-  release(): void {
-    this.#change({ holder: null });
-  }
-
-  remove(): void {
-    this.#file.write(() => this.#table.remove(this.#row.serial));
-  }
-
-  #change(changes: Changes): void {
-    this.#row = this.#file.write(() => this.#table.change(this.#row.serial, changes));
   }
 }

@@ -1,10 +1,12 @@
 /** What to do when elements of a new operation are in others already: nothing, unless somebody who knows says what. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
+import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
-import type { OperationRequest, Overlap } from '../journal/journal.js';
-import { resumeLine } from './resume-line.js';
+import type { Entry, OperationRequest, Overlap } from '../journal/journal.js';
+import { shellLine } from '../shell-line.js';
+import { placeFlags, resumeLine } from './resume-line.js';
 
 /** How to ask for an operation of which some elements are left out. */
 export interface Narrowing {
@@ -33,10 +35,10 @@ export async function resolveOverlap(
     session.output.tell(`${sentence} They are left out.`);
     return narrowed();
   }
-  const open = overlaps.find(({ operation }) => operation.state === 'open');
+  const open = overlaps.find(({ hasLanded }) => !hasLanded);
   if (open !== undefined) {
     throw new FlywheelError('ERR_INPUT_INVALID', `${sentence} Nothing was sent.`, {
-      hint: `First learn what came of that: ${resumeLine(session, open.operation)}. Or leave them out with --only-new.`,
+      hint: `Leave them out with --only-new. ${wayOut(session, open)}`,
     });
   }
   const left = request.elements.length - overlaps.length;
@@ -57,8 +59,44 @@ export async function resolveOverlap(
   });
 }
 
-function describe(request: OperationRequest, overlaps: readonly Overlap[], noun: string): string {
-  const total = `${request.elements.length} ${noun}s`;
+/**
+ * The elements of a rest without those that other operations have landed meanwhile, or may land yet.
+ * @throws `ERR_INPUT_INVALID` when what came of one of them is not known; nothing was sent.
+ */
+export function stillToDo(
+  session: Session,
+  entry: Entry,
+  elements: readonly Sha256[],
+  noun: string,
+): ReadonlySet<Sha256> {
+  const overlaps = entry.elsewhere(elements);
+  if (overlaps.length === 0) return new Set(elements);
+  const sentence = describe({ elements }, overlaps, noun);
+  const other = overlaps.find(({ hasLanded }) => !hasLanded);
+  if (other !== undefined) {
+    throw new FlywheelError('ERR_INPUT_INVALID', `${sentence} Nothing was sent.`, {
+      hint: wayOut(session, other),
+    });
+  }
+  session.output.tell(`${sentence} They are left out.`);
+  const elsewhere = new Set(overlaps.map(({ digest }) => digest));
+  return new Set(elements.filter((digest) => !elsewhere.has(digest)));
+}
+
+/** How to come to know whether an element lands by another operation. */
+function wayOut(session: Session, { operation }: Overlap): string {
+  if (operation.state === 'open') return `To learn what came of the other: ${resumeLine(session, operation)}`;
+  const batchId = batchStages(operation.notes).at(-1)?.batchId;
+  const end = ['flywheel', 'batch', 'cancel', batchId ?? '', ...placeFlags(session.settings)];
+  return `To end the other: ${shellLine(end)}`;
+}
+
+function describe(
+  { elements }: Pick<OperationRequest, 'elements'>,
+  overlaps: readonly Overlap[],
+  noun: string,
+): string {
+  const total = `${elements.length} ${noun}s`;
   const landed = overlaps.filter(({ hasLanded }) => hasLanded);
   const dates = landed.map(({ date }) => date.slice(0, 10)).sort();
   const [first, last] = [dates[0], dates.at(-1)];

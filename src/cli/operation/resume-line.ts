@@ -5,10 +5,14 @@ import type { OperationSummary } from '../journal/journal.js';
 import { shellLine } from '../shell-line.js';
 
 /** Goes on with an operation from what the journal holds: neither its files nor its options are needed again. */
-export const resumeLine = (
+export function resumeLine(
   { settings }: Pick<Session, 'settings'>,
-  { id }: Pick<OperationSummary, 'id'>,
-): string => shellLine(['flywheel', 'pending', 'resume', id, ...placeFlags(settings)]);
+  { id, command }: Pick<OperationSummary, 'id' | 'command'>,
+): string {
+  // A consent that was given with the command holds until the command is over.
+  const yes = settings.yes || command.includes('--yes');
+  return shellLine(['flywheel', 'pending', 'resume', id, ...placeFlags({ ...settings, yes })]);
+}
 
 /** The flags that lead to the same service, whatever the environment says then. */
 export function placeFlags({ apiUrl, apiKeyHeader, dataDir, profile, yes }: Settings): readonly string[] {
@@ -18,7 +22,8 @@ export function placeFlags({ apiUrl, apiKeyHeader, dataDir, profile, yes }: Sett
     return [...local, ...(dataDir.source === 'default' ? [] : ['--data-dir', dataDir.value]), ...consent];
   }
   return [
-    ...(profile.value === null || profile.source === 'profile' ? [] : ['--profile', profile.value]),
+    // The current profile may be another one by then.
+    ...(profile.value === null ? [] : ['--profile', profile.value]),
     ...(apiUrl.source === 'profile' ? [] : ['--api-url', apiUrl.value]),
     ...(apiKeyHeader.source === 'flag' ? ['--api-key-header', apiKeyHeader.value] : []),
     ...consent,

@@ -1,6 +1,8 @@
 /** Carries on with an operation from what the journal holds of it. */
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Uuid } from '../../values/ids.js';
+import type { ExecuteNote } from '../batch/execute-work.js';
 import type { BurnBody } from '../burn/burn-work.js';
 import type { BurnBatchBody } from '../burn-batch/burn-batch-work.js';
 import type { Session } from '../command.js';
@@ -41,12 +43,15 @@ async function workOf(session: Session, entry: Entry, keypair: string | undefine
     case 'batch':
       return batchWork(session, entry, source);
     case 'execute': {
-      const [{ ExecuteWork }, { getBatch }] = await Promise.all([
+      const [{ ExecuteWork }, { signing }] = await Promise.all([
         import('../batch/execute-work.js'),
-        import('../batch/initiate.js'),
+        import('../batch/signing.js'),
       ]);
-      const batch = await getBatch(session, bodyOf<{ batchId: string }>(entry).batchId);
-      return new ExecuteWork(session, batch, { signedTx: null, sign: null }) as Work<unknown>;
+      const { batchId } = bodyOf<{ batchId: Uuid }>(entry);
+      const { terms } = entry.notes as unknown as ExecuteNote;
+      const signer = () => loadKeypair(context, source(terms?.keypair ?? null));
+      const sign = terms === null ? null : signing(session, batchId, terms, signer);
+      return new ExecuteWork(session, batchId, { signedTx: null, sign, terms }) as Work<unknown>;
     }
     case 'cancel': {
       const { CancelWork } = await import('../batch/cancel-work.js');

@@ -207,11 +207,13 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
   attempt(() => entry.release());
   const hint = `This resumes safely: ${resumeLine(session, entry)}`;
   if (entry.isNew || entry.hasActed || TELLS_ITSELF.has(error.code)) return error.with({ hint });
-  // Somebody did act under this key before, and all that is known now is that asking did not help.
+  // Somebody did act under this key before, and all that is known now is that asking did not help: with which code and exit
+  // number it failed is told of the asking only.
+  const { exit: _exit, foreignCode: _foreignCode, unsent: _unsent, ...context } = error.options;
   return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
     `What came of the operation begun ${entry.dateBegun} is not known; asking again failed: ${error.message}`,
-    { ...error.options, hint, cause: error },
+    { ...context, hint, cause: error },
   );
 }
 

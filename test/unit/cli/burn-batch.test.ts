@@ -250,7 +250,7 @@ describe('burn-batch', () => {
     for (const how of [[], ['--again']]) {
       const { exit, stderr } = await cli.run('burn-batch', 'b.json', ...how);
       expect(exit).toBe(2);
-      expect(last(stderr).hint).toMatch(/flywheel pending resume [0-9a-f]{8}\./);
+      expect(last(stderr).hint).toMatch(/: flywheel pending resume [0-9a-f]{8}$/);
     }
     expect((await cli.run('pending', 'resume')).exit).toBe(0);
     expect((await cli.run('burn-batch', 'b.json', '--only-new')).exit).toBe(0);

@@ -205,6 +205,33 @@ describe('the journal', () => {
     ).toBeDefined();
   });
 
+  it('keeps what may land yet from other operations after a verdict, and forgets it with the next one', async () => {
+    const journal = await world().process('p');
+    const first = taken(journal.begin(request({ elements: elements('a', 'b') })));
+    first.settle({ state: 'partial', landed: elements('a'), mayLand: true });
+    const other = request({ content: sha256('other'), elements: elements('b', 'c') });
+    const begun = journal.begin(other);
+    expect(begun.status === 'overlap' && begun.overlaps).toMatchObject([
+      { digest: sha256('b'), hasLanded: false, operation: { id: first.id, state: 'partial' } },
+    ]);
+    first.settle({ state: 'partial', landed: elements('a') });
+    expect(journal.begin(other).status).toBe('taken');
+  });
+
+  it('takes up no rest of which another operation has an element', async () => {
+    const journal = await world().process('p');
+    const first = taken(journal.begin(request({ elements: elements('a', 'b') })));
+    first.settle({ state: 'partial', landed: elements('a') });
+    first.tell();
+    const other = taken(journal.begin(request({ content: sha256('other'), elements: elements('b') })));
+    for (const hasLanded of [false, true]) {
+      if (hasLanded) other.settle({ state: 'done', landed: elements('b') });
+      expect(first.elsewhere(elements('a', 'b'))).toMatchObject([{ digest: sha256('b'), hasLanded }]);
+      expect(first.reopen(elements('b'), {})).toBe(false);
+    }
+    expect(first.state).toBe('partial');
+  });
+
   it('gives the next step of an operation to one of two', async () => {
     const w = world();
     const first = taken((await w.process('p')).begin(request()));
@@ -214,7 +241,8 @@ describe('the journal', () => {
       taken((await w.process('q')).begin(request())),
       taken((await w.process('r')).begin(request())),
     ];
-    expect([one.reopen(elements('a')), two.reopen(elements('a'))]).toEqual([true, false]);
+    expect([one.reopen(elements('a'), { step: 1 }), two.reopen(elements('a'), {})]).toEqual([true, false]);
+    expect(one.notes).toMatchObject({ step: 1 });
     expect((await w.process('s')).begin(request())).toMatchObject({ status: 'busy', process: 'q' });
   });
 
@@ -223,10 +251,10 @@ describe('the journal', () => {
     const journal = await w.process('p');
     const entry = taken(journal.begin(request({ kind: 'batch' })));
     entry.note({ stages: [{ batchId: 'b-1' }] });
-    expect(journal.takeWaiting('b-1')).toBeUndefined();
+    expect(journal.takeBatch('b-1')).toBeUndefined();
     entry.settle({ state: 'waiting', landed: [] });
-    expect(journal.takeWaiting('b-1')?.id).toBe(entry.id);
-    expect((await w.process('q')).takeWaiting('b-1')).toBeUndefined();
+    expect(journal.takeBatch('b-1')?.id).toBe(entry.id);
+    expect((await w.process('q')).takeBatch('b-1')).toBeUndefined();
   });
 
   it('keeps answers for 90 days of use, which a clock that jumps cannot hurry, and what is pending for ever', async () => {

@@ -3,7 +3,7 @@ import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { fingerprint } from '../../../values/digest.js';
 import { isUuid, type Uuid } from '../../../values/ids.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
-import type { ExecuteOptions } from '../../batch/execute-work.js';
+import { type ExecuteOptions, noteOf } from '../../batch/execute-work.js';
 import type { CommandSpec, Invocation, Session } from '../../command.js';
 import { inInput, inputError, readOptionText } from '../../files/read-input.js';
 import type { OperationRequest } from '../../journal/journal.js';
@@ -15,29 +15,21 @@ import { howOften } from '../../options/once.js';
 async function run(session: Session, invocation: Invocation): Promise<undefined> {
   const batchId = batchIdArgument(invocation, 0);
   const options = await executeOptions(session, invocation, batchId);
-  const [{ getBatch, isFinal }, { ExecuteWork, presentExecuted }, { runOperation }] = await Promise.all([
-    import('../../batch/initiate.js'),
+  const [{ ExecuteWork }, { runOperation }] = await Promise.all([
     import('../../batch/execute-work.js'),
     import('../../operation/run-operation.js'),
   ]);
-  const batch = await getBatch(session, batchId);
-  if (isFinal(batch) && batch.executeResult !== undefined) {
-    session.output.tell(`Done before: batch ${batchId} is ${batch.status} since ${batch.dateUpdated}.`);
-    const failure = presentExecuted(session, { batch, value: { batchId, result: batch.executeResult } });
-    if (failure !== undefined) throw failure;
-    return undefined;
-  }
   const request: OperationRequest = {
     kind: 'execute',
     content: fingerprint({ batchId }),
     origin: howOften(invocation).origin,
     body: () => JSON.stringify({ batchId }),
-    notes: () => ({}),
+    notes: () => noteOf(options),
     command: session.commandLine,
     elements: [],
     again: false,
   };
-  await runOperation(session, request, new ExecuteWork(session, batch, options));
+  await runOperation(session, request, new ExecuteWork(session, batchId, options));
   return undefined;
 }
 
@@ -50,10 +42,11 @@ async function executeOptions(
   const approval = invocation.option('approval');
   if (signedTx !== undefined && approval !== undefined)
     throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
-  if (signedTx !== undefined) return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null };
+  if (signedTx !== undefined)
+    return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null, terms: null };
   if (approval === undefined && invocation.option('keypair') === undefined)
     throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
-  return { signedTx: null, sign: await signing(session, invocation, batchId, approval ?? batchId) };
+  return ownSigning(session, invocation, batchId, approval ?? batchId);
 }
 
 /** Base64, or the JSON that `batch approve` prints. */
@@ -74,32 +67,28 @@ async function readSignedTx(session: Session, option: string, batchId: Uuid): Pr
   return signedTx;
 }
 
-/** What signs when it comes to that; the keypair is looked at now. */
-async function signing(
+/** What signs when it comes to that; the keypair and what is expected are looked at now. */
+async function ownSigning(
   session: Session,
   invocation: Invocation,
   batchId: Uuid,
-  source: string,
-): Promise<() => Promise<string>> {
+  approval: string,
+): Promise<ExecuteOptions> {
   const { context, settings } = session;
-  const [{ keypairLocation, loadKeypair }, { readApproval }, { readExpectation }, { approveBatch }] =
+  const [{ absoluteSource, keypairLocation, loadKeypair }, { readExpectation }, { signing, signingTerms }] =
     await Promise.all([
       import('../../wallet/load-keypair.js'),
-      import('../../batch/approval-source.js'),
       import('../../batch/expectation.js'),
-      import('../../batch/approve-batch.js'),
+      import('../../batch/signing.js'),
     ]);
-  const signer = await loadKeypair(context, keypairLocation(context, settings, invocation.option('keypair')));
+  const keypair = absoluteSource(context, keypairLocation(context, settings, invocation.option('keypair')));
+  const signer = await loadKeypair(context, keypair);
   const expect = invocation.option('expect');
   const expectation = expect === undefined ? null : await readExpectation(session, expect);
-  return async () => {
-    const approval = await readApproval(session, source);
-    if (approval.batch.id.toLowerCase() !== batchId)
-      throw inputError(source, `it is the approval of batch ${approval.batch.id}`);
-    const allowUnverified = invocation.flag('allowUnverified');
-    const input = { approval, signer, expectation, allowUnverified, mayBeApproved: true };
-    return (await approveBatch(session, input)).signedTx;
-  };
+  const allowUnverified = invocation.flag('allowUnverified');
+  const terms = signingTerms(session, batchId, { approval, keypair, expectation, allowUnverified });
+  const sign = signing(session, batchId, terms, async () => signer);
+  return { signedTx: null, sign, terms };
 }
 
 export const command: CommandSpec = {

@@ -36,7 +36,7 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
     allowUnverified: invocation.flag('allowUnverified'),
     failedOut: failedFile,
   });
-  if (!(await runBatchOperation(session, request, how, work)))
+  if (!(await runBatchOperation(session, request, how, work, work.notes)))
     session.output.result(null, () => ['All of it has landed before; nothing was sent.']);
   return undefined;
 }

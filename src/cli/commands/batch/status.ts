@@ -61,7 +61,10 @@ async function watch(session: Session, batchId: string): Promise<Batch> {
 export const command: CommandSpec = {
   arguments: [{ syntax: '<batchId>', description: 'id of the batch (UUID)' }],
   options: [
-    { flags: '--watch', description: 'wait until it is EXECUTED or FAILED; --timeout ends the wait' },
+    {
+      flags: '--watch',
+      description: 'wait until it is EXECUTED or FAILED, which is exit 10; --timeout ends the wait',
+    },
   ],
   output: [
     '{ "id", "flywheelId", "tokenId", "mintAddress", "status", "batchIndex", "vaultIndex", "multisig",',

@@ -1,0 +1,69 @@
+/** How `batch execute` comes by the owner's signature. What is noted of it is enough to sign later, from anywhere. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { digestText, pipelinesDigest } from '../../chain/approval/pipelines.js';
+import type { Signer } from '../../chain/transaction/signer.js';
+import type { Uuid } from '../../values/ids.js';
+import type { Session } from '../command.js';
+import { inputError } from '../files/read-input.js';
+import type { KeypairSource } from '../wallet/keypair-source.js';
+import { readApproval } from './approval-source.js';
+import { approveBatch } from './approve-batch.js';
+import { type Expectation, readExpectation } from './expectation.js';
+
+/** What the user has said about signing; no key is among it. */
+export interface SigningTerms {
+  /** The approval: an absolute path, base64, or the id of the batch, for which a fresh one is issued. */
+  readonly approval: string;
+  /** Absolute path of the keypair file; `null` when it came from elsewhere. */
+  readonly keypair: string | null;
+  /** `sha256:…` of what the batch is to hold. */
+  readonly expect: string | null;
+  readonly allowUnverified: boolean;
+}
+
+/** The terms as they are noted. */
+export const signingTerms = (
+  { context }: Session,
+  batchId: Uuid,
+  given: {
+    readonly approval: string;
+    readonly keypair: KeypairSource;
+    readonly expectation: Expectation | null;
+    readonly allowUnverified: boolean;
+  },
+): SigningTerms => ({
+  approval: given.approval === '-' ? batchId : absoluteIfThere(context.cwd, given.approval),
+  keypair: typeof given.keypair === 'string' ? given.keypair : null,
+  expect: given.expectation === null ? null : digestOf(given.expectation),
+  allowUnverified: given.allowUnverified,
+});
+
+function absoluteIfThere(cwd: string, source: string): string {
+  const path = resolve(cwd, source);
+  return existsSync(path) ? path : source;
+}
+
+const digestOf = (expectation: Expectation): string =>
+  digestText('digest' in expectation ? expectation.digest : pipelinesDigest(expectation.pipelines));
+
+/** Checks, asks and signs, when it comes to that. */
+export const signing =
+  (
+    session: Session,
+    batchId: Uuid,
+    { approval: source, expect, allowUnverified }: SigningTerms,
+    signer: () => Promise<Signer>,
+  ): (() => Promise<string>) =>
+  async () => {
+    const approval = await readApproval(session, source);
+    if (approval.batch.id.toLowerCase() !== batchId)
+      throw inputError(source, `it is the approval of batch ${approval.batch.id}`);
+    const expectation = expect === null ? null : await readExpectation(session, expect);
+    const owner = await signer();
+    const signed = await approveBatch(session, {
+      ...{ approval, signer: owner, expectation, allowUnverified },
+      mayBeApproved: true,
+    });
+    return signed.signedTx;
+  };

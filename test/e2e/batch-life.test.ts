@@ -1,0 +1,219 @@
+/** Batches that fail, wait or are cancelled: what is left of them is done once, or never. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Spawned } from '../support/cli.js';
+import { pipelinesOf } from '../support/deeds.js';
+import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
+import { onTerminal } from '../support/terminal.js';
+
+let template: Template;
+beforeAll(async () => {
+  template = await makeTemplate('--vault-tokens', '10', '--burn-wallet-tokens', '100', '--daily-burn', '30');
+});
+
+const pipeline = (name: string, index: number, amount: number) => ({
+  type: 'WATCH_AD',
+  payload: { name, index },
+  actions: [{ action: 'BURN', amount }],
+});
+/** Ten tokens: four that fit into one bundle, and two in another. */
+const TEN = [1, 1, 1, 1, 5, 1].map((amount, index) => pipeline('ten', index, amount));
+const THREE = pipelinesOf('three');
+
+const run = (operator: Operator, file: string, ...more: readonly string[]): Promise<Spawned> =>
+  operator.run('batch', 'run', file, '--keypair', operator.owner, '--yes', '--json', ...more);
+const fund = (operator: Operator, tokens: string): Promise<Spawned> =>
+  operator.run('local', 'fund', '--to', 'vault', '--tokens', tokens);
+const cancel = (operator: Operator, id: string): Promise<Spawned> =>
+  operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes', '--json');
+
+/** An operator whose batch of ten has failed after four, because another has emptied the vault meanwhile. */
+async function afterFailure(...more: readonly string[]): Promise<{ operator: Operator; failed: string }> {
+  const operator = await anOperator('embedded', template);
+  operator.write('ten.json', TEN);
+  const init = await operator.run('batch', 'init', 'ten.json', '--json');
+  expect(init.exit).toBe(0);
+  expect((await run(operator, operator.write('three.json', THREE))).exit).toBe(0);
+  const ran = await run(operator, 'ten.json', ...more);
+  expect([ran.exit, problemOf(ran).error]).toEqual([10, 'ERR_BATCH_FAILED']);
+  return { operator, failed: JSON.parse(init.stdout).batch.id };
+}
+
+describe('a batch that failed', () => {
+  it('keeps what it holds of the cap until its rest is done, and that is done once', async () => {
+    const { operator, failed } = await afterFailure();
+    // 7 have landed and 6 may land yet: 17 of 30 are left.
+    const wallet = ['burn', '--type', 'WATCH_AD', '--proof', '{"cap":1}', '--amount'];
+    expect(problemOf(await operator.run(...wallet, '17.5')).error).toBe('ERR_DAILY_LIMIT_EXCEEDED');
+    const same = await run(operator, 'ten.json');
+    expect([same.exit, JSON.parse(same.stdout).batch.id]).toEqual([10, failed]);
+    const again = await run(operator, 'ten.json', '--again');
+    expect([again.exit, problemOf(again).message]).toEqual([2, expect.stringMatching('was done in part')]);
+    await fund(operator, '3');
+    const rest = await run(operator, 'ten.json', '--rest');
+    expect([rest.exit, JSON.parse(rest.stdout).result.total]).toEqual([0, 2]);
+    for (const more of [[], ['--rest']]) {
+      const repeated = await run(operator, 'ten.json', ...more);
+      expect([repeated.exit, JSON.parse(repeated.stdout)]).toEqual([0, JSON.parse(rest.stdout)]);
+    }
+    expect(await operator.happened()).toMatchObject({
+      burned: '13',
+      usedToday: { burn: '13' },
+      batches: ['CANCELLED', 'EXECUTED', 'EXECUTED'],
+    });
+    expect(await operator.pending()).toEqual([]);
+  });
+
+  it('lets no other file do what is left of it, until it is cancelled', async () => {
+    const { operator, failed } = await afterFailure('--failed-out', 'left.json');
+    await fund(operator, '10');
+    const refused = await run(operator, 'left.json');
+    expect([refused.exit, problemOf(refused).message]).toEqual([
+      2,
+      '2 of 2 pipelines are part of an operation that is not over. Nothing was sent.',
+    ]);
+    const { hint = '' } = problemOf(refused);
+    const line = hint.slice(hint.indexOf('flywheel batch cancel'));
+    expect(line).toBe(`flywheel batch cancel ${failed} --yes`);
+    const cancelled = await operator.paste(`FLYWHEEL_KEYPAIR=${operator.owner} ${line}`);
+    expect([cancelled.exit, JSON.parse(cancelled.stdout).status]).toEqual([0, 'FAILED']);
+    expect((await run(operator, 'left.json')).exit).toBe(0);
+    // The rest of the first file has landed by the other now, and is not done once more.
+    const rest = await run(operator, 'ten.json', '--rest');
+    expect([rest.exit, problemOf(rest).message]).toEqual([
+      2,
+      'Nothing is left of this file. Nothing was sent.',
+    ]);
+    expect(await operator.happened()).toMatchObject({
+      burned: '13',
+      batches: ['CANCELLED', 'EXECUTED', 'EXECUTED'],
+    });
+  });
+
+  it('is not taken for the one that came after it', async () => {
+    const { operator, failed } = await afterFailure();
+    await fund(operator, '10');
+    const rest = await operator.run('batch', 'cancel', failed, '--keypair', operator.owner, '--yes');
+    expect(rest.exit).toBe(0);
+    const init = await operator.run('batch', 'init', 'ten.json', '--rest', '--json');
+    const { id } = JSON.parse(init.stdout).batch;
+    expect((await cancel(operator, failed)).exit).toBe(0);
+    const words = ['--approval', failed, '--keypair', operator.owner, '--yes', '--expect', 'ten.json'];
+    expect((await operator.run('batch', 'execute', failed, ...words)).exit).toBe(10);
+    const ran = await run(operator, 'ten.json');
+    expect([ran.exit, JSON.parse(ran.stdout).batch.id]).toEqual([0, id]);
+    expect(await operator.happened()).toMatchObject({ burned: '13' });
+  });
+});
+
+describe('a batch that waits', () => {
+  const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
+  const DECLINED =
+    /stays set up and waits for an approval\. \(ERR_DECLINED\)\s+hint: To go on: `([^`]+)`\. To end it: `([^`]+)`/;
+
+  /** A person runs three pipelines, sees what they do, and says no. */
+  const declined = async (): Promise<{ operator: Operator; goOn: string; end: string }> => {
+    const operator = await anOperator('embedded', template);
+    const line = `batch run ${operator.write('three.json', THREE)} --keypair ${operator.owner}`;
+    const wide = `stty cols 1000; '${process.execPath}' '${BIN}' ${line}`;
+    const { status, text } = onTerminal(operator.directory, wide, { NO_COLOR: '1' }, 'n\n');
+    const [, goOn = '', end = ''] = DECLINED.exec(text) ?? [text];
+    expect([status, goOn, end]).toEqual([
+      130,
+      expect.stringMatching(/^flywheel pending resume [0-9a-f]{8}$/),
+      expect.stringMatching(/^flywheel batch cancel [0-9a-f-]{36} --keypair .*owner.json$/),
+    ]);
+    expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['FINALIZED'] });
+    expect(await operator.pending()).toEqual([]);
+    return { operator, goOn, end };
+  };
+
+  it('after a no goes on with the line that was printed', async () => {
+    const { operator, goOn } = await declined();
+    expect((await operator.paste(`${goOn} --yes`)).exit).toBe(0);
+    expect((await run(operator, 'three.json')).exit).toBe(0);
+    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
+  });
+
+  it('after a no is ended by the other line, and the same file is then a new batch', async () => {
+    const { operator, end } = await declined();
+    const listed = await operator.run('batch', 'list', '--status', 'FINALIZED', '--json');
+    const [{ id }] = JSON.parse(listed.stdout);
+    expect((await operator.paste(end)).exit).toBe(0);
+    const status = await operator.run('batch', 'status', id, '--watch', '--json');
+    expect([status.exit, JSON.parse(status.stdout)]).toMatchObject([
+      10,
+      { status: 'FAILED', executeResult: { failedTxMsg: 'cancelled' }, dateCancelled: expect.any(String) },
+    ]);
+    expect((await operator.happened()).usedToday.burn).toBe('0');
+    const ran = await run(operator, 'three.json');
+    expect([ran.exit, JSON.parse(ran.stdout).batch.id === id]).toEqual([0, false]);
+    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['CANCELLED', 'EXECUTED'] });
+  });
+});
+
+describe('a service whose word the chain contradicts', () => {
+  type Answer = { status: number; body: unknown };
+  const FAILED = {
+    ...{ total: 3, totalSuccessful: 0, totalFailed: 3, successfulExecutions: [] },
+    ...{ failedOnTransactionIndex: 0, failedStartTransactionIndex: 0, failedTxMsg: 'Not today.' },
+  };
+  const expired = (): Answer => ({
+    status: 400,
+    body: { error: 'ERR_APPROVAL_EXPIRED', message: 'Too late.' },
+  });
+  const failed = ({ status, body }: Answer): Answer => {
+    const batch = body as Record<string, unknown>;
+    if ('result' in batch) return { status, body: { ...batch, result: FAILED } };
+    if (batch['status'] !== 'EXECUTED') return { status, body };
+    return { status, body: { ...batch, status: 'FAILED', executeResult: FAILED } };
+  };
+  it.each([
+    ['has expired', expired],
+    ['has failed', failed],
+  ])('is not believed when it executes and says that the batch %s', async (_what, lie) => {
+    const operator = await anOperator('remote', template);
+    const { gate } = operator;
+    if (gate === null) throw new TypeError('There is nothing between this operator and the service.');
+    const file = operator.write('three.json', THREE);
+    gate.fate = ({ path }) => (/batch\/(execute|[0-9a-f-]{36})$/.test(path) ? { alter: lie } : 'pass');
+    for (const more of [[], [], ['--rest'], ['--again']]) {
+      const lied = await run(operator, file, ...more);
+      expect([more, lied.exit === 7 || lied.exit === 2, lied.stdout]).toEqual([more, true, '']);
+    }
+    gate.fate = () => 'pass';
+    const ran = await run(operator, file);
+    expect([ran.exit, ran.exit === 0 ? '' : ran.stderr]).toEqual([0, '']);
+    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
+    expect(await operator.pending()).toEqual([]);
+    await operator.leave();
+  });
+});
+
+describe('the rest of a burn-batch', () => {
+  it('leaves out what another file has burned meanwhile', async () => {
+    const operator = await anOperator('embedded', template);
+    const burns = [1, 200].map((burnAmount) => ({
+      ...{ type: 'WATCH_AD', proof: { burnAmount }, burnAmount, persistOnchain: false },
+    }));
+    operator.write('b.json', [
+      ...burns.slice(0, 1),
+      { ...burns[1], burnAmount: 25 },
+      { ...burns[1], burnAmount: 20 },
+    ]);
+    const first = await operator.run('burn-batch', 'b.json', '--failed-out', 'left.json', '--json');
+    expect(first.exit).toBe(3);
+    expect(await operator.happened()).toMatchObject({ burned: '26' });
+    const raised = await operator.runWith({ clockAheadMs: 86_400_000 }, 'burn-batch', 'left.json', '--json');
+    expect([raised.exit, raised.stderr]).toEqual([0, '']);
+    const rest = await operator.runWith(
+      { clockAheadMs: 2 * 86_400_000 },
+      'burn-batch',
+      'b.json',
+      '--rest',
+      '--json',
+    );
+    expect([rest.exit, JSON.parse(rest.stdout)]).toEqual([0, { success: [], errors: [] }]);
+    expect(rest.stderr).toContain('1 of 1 burns have landed before');
+    expect(await operator.happened()).toMatchObject({ burned: '46' });
+  });
+});

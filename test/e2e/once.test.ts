@@ -1,0 +1,294 @@
+/** Once means once: what a person or a script repeats, by mistake or after a failure, happens one time. */
+import { renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { flywheel, type Spawned } from '../support/cli.js';
+import { burnsOf, initiated, pipelinesOf } from '../support/deeds.js';
+import {
+  anOperator,
+  makeTemplate,
+  type Operator,
+  problemOf,
+  resumeLineOf,
+  type Template,
+} from '../support/operator.js';
+
+const DAY_MS = 86_400_000;
+
+let template: Template;
+beforeAll(async () => {
+  template = await makeTemplate('--daily-burn', '100', '--vault-tokens', '1000');
+});
+
+const fresh = (): Promise<Operator> => anOperator('embedded', template);
+const burned = async (operator: Operator): Promise<string> => (await operator.happened()).burned;
+const runWords = (operator: Operator, file: string, ...more: readonly string[]): readonly string[] => [
+  ...['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json', ...more],
+];
+const notices = ({ stderr }: Spawned): string => stderr;
+
+describe('a batch run', () => {
+  it('that is broken off at its execution goes on with the same batch, by its line and by itself', async () => {
+    const operator = await anOperator('remote', template);
+    const words = runWords(operator, operator.write('p.json', pipelinesOf('p')));
+    const { gate } = operator;
+    if (gate === null) throw new TypeError('no gate');
+    gate.fate = ({ path }) => (path.endsWith('/execute') ? 'lose' : 'pass');
+    const lost = await operator.run(...words);
+    expect(lost.exit).toBe(7);
+    gate.fate = () => 'pass';
+    const [resumed, again] = [await operator.paste(resumeLineOf(lost)), await operator.run(...words)];
+    expect([resumed.exit, again.exit]).toEqual([0, 0]);
+    expect(JSON.parse(again.stdout)).toEqual(JSON.parse(resumed.stdout));
+    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
+    expect(gate.requests.filter(({ path }) => path.endsWith('/init'))).toHaveLength(1);
+    await operator.leave();
+  });
+
+  it('takes up the batch that init has set up, and init shows the one that ran', async () => {
+    const operator = await fresh();
+    const id = await initiated(operator, 'p');
+    const run = await operator.run(...runWords(operator, 'p.json'));
+    expect(JSON.parse(run.stdout).batch.id).toBe(id);
+    const init = await operator.run('batch', 'init', 'p.json', '--json');
+    expect([init.exit, JSON.parse(init.stdout).batch.id]).toEqual([0, id]);
+    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
+  });
+});
+
+describe('a finished command', () => {
+  it.each(['burn-batch', 'batch run'])('%s that is run again prints what came of it', async (command) => {
+    const operator = await fresh();
+    const content = command === 'burn-batch' ? burnsOf('f') : pipelinesOf('f');
+    const file = operator.write('f.json', content);
+    const words = command === 'burn-batch' ? ['burn-batch', file, '--json'] : runWords(operator, file);
+    const first = await operator.run(...words);
+    for (const again of [await operator.run(...words), await operator.run(...words)]) {
+      expect([again.exit, JSON.parse(again.stdout)]).toEqual([first.exit, JSON.parse(first.stdout)]);
+      expect(notices(again)).toMatch(/Done before, on 20\d\d-/);
+    }
+    expect(await burned(operator)).toBe('3');
+  });
+
+  it('burns once though it is started twice in the same second', async () => {
+    const operator = await fresh();
+    const burns = operator.write('b.json', burnsOf('b'));
+    const pipelines = operator.write('p.json', pipelinesOf('p'));
+    for (const words of [['burn-batch', burns, '--json'], runWords(operator, pipelines)]) {
+      const both = await Promise.all([operator.run(...words), operator.run(...words)]);
+      expect(both.map(({ exit }) => exit)).toEqual([0, 0]);
+      expect(JSON.parse(both[0]?.stdout ?? '')).toEqual(JSON.parse(both[1]?.stdout ?? ''));
+    }
+    expect(await operator.happened()).toMatchObject({ burned: '6', batches: ['EXECUTED'] });
+    expect(await operator.pending()).toEqual([]);
+  });
+
+  it('is done once more with --again, each time under a key of its own', async () => {
+    const operator = await fresh();
+    const words = runWords(operator, operator.write('p.json', pipelinesOf('p')));
+    for (const more of [[], ['--again'], ['--again']])
+      expect((await operator.run(...words, ...more)).exit).toBe(0);
+    expect(await operator.happened()).toMatchObject({
+      burned: '9',
+      batches: ['EXECUTED', 'EXECUTED', 'EXECUTED'],
+    });
+  });
+});
+
+describe('a key', () => {
+  const KEY = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f1a';
+
+  it('is the same in capitals', async () => {
+    const operator = await fresh();
+    const file = operator.write('b.json', burnsOf('b'));
+    const [first, capital] = [
+      await operator.run('burn-batch', file, '--idempotency-key', KEY),
+      await operator.run('burn-batch', file, '--idempotency-key', KEY.toUpperCase()),
+    ];
+    expect([capital.exit, capital.stdout]).toEqual([0, first.stdout]);
+    expect(await burned(operator)).toBe('3');
+  });
+
+  it('of a batch run is no dead end once the approval has landed', async () => {
+    const operator = await anOperator('remote', template);
+    const file = operator.write('p.json', pipelinesOf('p'));
+    const words = runWords(operator, file, '--idempotency-key', 'key-of-mine');
+    const { gate } = operator;
+    if (gate === null) throw new TypeError('no gate');
+    gate.fate = ({ path }) => (path.endsWith('/execute') ? 'lose' : 'pass');
+    expect((await operator.run(...words)).exit).toBe(7);
+    gate.fate = () => 'pass';
+    expect((await operator.run(...words)).exit).toBe(0);
+    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
+    await operator.leave();
+  });
+});
+
+describe('an execution by an approval file', () => {
+  it('is resumed, and run again, when the batch is executed already', async () => {
+    const operator = await anOperator('remote', template);
+    const file = operator.write('p.json', pipelinesOf('p'));
+    const init = await operator.run('batch', 'init', file, '--out', 'approval.json', '--json');
+    const { id } = JSON.parse(init.stdout).batch;
+    const words = ['batch', 'execute', id, '--approval', 'approval.json', '--keypair', operator.owner];
+    const { gate } = operator;
+    if (gate === null) throw new TypeError('no gate');
+    gate.fate = ({ path }) => (path.endsWith('/execute') ? 'lose' : 'pass');
+    const lost = await operator.run(...words, '--expect', file, '--yes');
+    expect(lost.exit).toBe(7);
+    gate.fate = () => 'pass';
+    const again = await operator.run(...words, '--expect', file, '--yes');
+    expect([again.exit, JSON.parse(again.stdout).result.totalSuccessful]).toEqual([0, 3]);
+    expect(await operator.pending()).toEqual([]);
+    const late = await operator.paste(resumeLineOf(lost));
+    expect([late.exit, problemOf(late).message]).toEqual([2, expect.stringMatching('is over and done')]);
+    expect(await burned(operator)).toBe('3');
+    await operator.leave();
+  });
+});
+
+describe('an answer that cannot be written', () => {
+  const shell = (operator: Operator, line: string): Promise<Spawned> => operator.paste(line);
+
+  it.each([
+    ['burn', `burn --type WATCH_AD --proof '{"a":1}' --amount 3`],
+    ['burn-batch', 'burn-batch "$HOME/b.json"'],
+    ['batch run', 'batch run "$HOME/p.json" --keypair "$HOME/owner.json" --yes'],
+  ])('of %s is printed again, and nothing is done', async (_command, words) => {
+    for (const sink of ['> /dev/full', '| true']) {
+      const operator = await fresh();
+      operator.write('b.json', burnsOf('b'));
+      operator.write('p.json', pipelinesOf('p'));
+      const lost = await shell(operator, `flywheel ${words} --json ${sink}`);
+      if (sink.startsWith('>')) expect([lost.exit, problemOf(lost).error]).toEqual([1, 'ERR_OUTPUT_FAILED']);
+      expect(await burned(operator)).toBe('3');
+      const [row] = await operator.pending();
+      if (sink.startsWith('>')) expect(row).toMatchObject({ outcome: 'not printed yet' });
+      const again = await shell(operator, `flywheel ${words} --json`);
+      expect([again.exit, again.stdout === '']).toEqual([0, false]);
+      expect(await operator.pending()).toEqual([]);
+      // A reader that is gone before the end took what it wanted, or nothing: a plain burn asked for once more is a new one.
+      if (row !== undefined || !words.startsWith('burn --type')) expect(await burned(operator)).toBe('3');
+    }
+  });
+
+  it.each([
+    ['batch init', '--out'],
+    ['batch run', '--failed-out'],
+    ['burn-batch', '--failed-out'],
+  ])('of %s into a file (%s) neither', async (command, option) => {
+    const operator = await fresh();
+    operator.write('b.json', burnsOf('b'));
+    operator.write('p.json', pipelinesOf('p'));
+    // The name itself is short enough, and that of a temporary file beside it is not.
+    const name = 'n'.repeat(250);
+    const consent = command === 'batch run' ? ['--keypair', operator.owner, '--yes'] : [];
+    const words = [
+      ...command.split(' '),
+      command === 'burn-batch' ? 'b.json' : 'p.json',
+      ...consent,
+      '--json',
+    ];
+    const before = command === 'batch init' ? '0' : '3';
+    const lost = await operator.run(...words, option, name);
+    expect([lost.exit, lost.stdout, problemOf(lost).error]).toEqual([1, '', 'ERR_OUTPUT_FAILED']);
+    const happened = await operator.happened();
+    expect(happened.burned).toBe(before);
+    expect((await operator.run(...words, option, name)).exit).toBe(1);
+    const again = await operator.run(...words, option, 'out.json');
+    expect([again.exit, again.stdout === '']).toEqual([0, false]);
+    expect(await operator.happened()).toEqual(happened);
+    expect(await operator.pending()).toEqual([]);
+  });
+});
+
+describe('the journal', () => {
+  it('goes along with the data directory, moved or reached by another name', async () => {
+    const operator = await fresh();
+    const file = operator.write('b.json', burnsOf('b'));
+    expect((await operator.run('burn-batch', file)).exit).toBe(0);
+    const elsewhere = join(operator.directory, 'elsewhere');
+    symlinkSync(operator.dataDir, elsewhere);
+    expect((await operator.run('burn-batch', file, '--data-dir', elsewhere)).exit).toBe(0);
+    const moved = join(operator.directory, 'moved');
+    renameSync(operator.dataDir, moved);
+    const again = await operator.run('burn-batch', file, '--data-dir', moved);
+    expect([again.exit, notices(again)]).toEqual([0, expect.stringMatching('Done before')]);
+    const status = await operator.run('local', 'status', '--data-dir', moved, '--json');
+    expect(JSON.parse(status.stdout).burned).toBe('3');
+  });
+
+  it.each([31, 366, -2])('outlives a clock that jumps by %i days', async (days) => {
+    const jumped = { clockAheadMs: days * DAY_MS };
+    const operator = await fresh();
+    const file = operator.write('b.json', burnsOf('b'));
+    const once = ['burn', '--once', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '3'];
+    expect((await operator.run('burn-batch', file)).exit).toBe(0);
+    // Its outcome is known here, and nobody has seen it.
+    await operator.paste(`flywheel ${once.map((word) => `'${word}'`).join(' ')} > /dev/full`);
+    for (const words of [['burn-batch', file], once]) {
+      const then = await operator.runWith(jumped, ...words, '--json');
+      expect([days, then.exit, notices(then)]).toEqual([days, 0, expect.stringMatching('Done before')]);
+      expect((await operator.run(...words)).exit).toBe(0);
+    }
+    expect(await burned(operator)).toBe('6');
+  });
+
+  it('keeps what is pending over a clock that jumps', async () => {
+    const operator = await anOperator('remote', template, { pinned: false });
+    const words = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '3', '--json'];
+    const { gate } = operator;
+    if (gate === null) throw new TypeError('no gate');
+    gate.fate = () => 'lose';
+    const lost = await operator.run(...words);
+    gate.fate = () => 'pass';
+    for (const days of [400, -400]) {
+      const listed = await operator.runWith({ clockAheadMs: days * DAY_MS }, 'pending', '--json');
+      expect(JSON.parse(listed.stdout)).toMatchObject([{ outcome: 'unknown', resume: resumeLineOf(lost) }]);
+    }
+    const then = await operator.runWith({ clockAheadMs: 31 * DAY_MS }, ...words);
+    expect(then.exit).toBe(0);
+    expect(await burned(operator)).toBe('3');
+    await operator.leave();
+  });
+});
+
+describe('a batch that is set up', () => {
+  it('leaves its approval where it says, and is approved by its id', async () => {
+    const operator = await fresh();
+    const file = operator.write('p.json', pipelinesOf('p'));
+    const init = await operator.run('batch', 'init', file, '--json');
+    const { id } = JSON.parse(init.stdout).batch;
+    expect(notices(init)).toContain(join(operator.dataDir, 'approvals', `${id}.json`));
+    const signing = ['--keypair', operator.owner, '--expect', file, '--yes', '--json'];
+    const approved = await operator.run('batch', 'approve', id, ...signing);
+    const signed = operator.write('signed.json', JSON.parse(approved.stdout));
+    expect((await operator.run('batch', 'execute', id, '--signed-tx', `@${signed}`)).exit).toBe(0);
+    expect(await burned(operator)).toBe('3');
+  });
+
+  it('is not set up by a run that could never be approved', async () => {
+    const operator = await fresh();
+    const file = operator.write('p.json', pipelinesOf('p'));
+    const other = await flywheel(
+      { home: operator.directory },
+      'local',
+      'init',
+      '--data-dir',
+      'other',
+      '--json',
+    );
+    const stranger = JSON.parse(other.stdout).owner.keypair;
+    writeFileSync(join(operator.directory, 'empty.json'), '', { mode: 0o600 });
+    for (const [keypair, exit] of [
+      [stranger, 9],
+      ['empty.json', 2],
+      ['missing.json', 2],
+    ]) {
+      const refused = await operator.run('batch', 'run', file, '--keypair', keypair, '--yes');
+      expect([keypair, refused.exit]).toEqual([keypair, exit]);
+    }
+    expect(await operator.happened()).toMatchObject({ batches: [] });
+    expect(await operator.pending()).toEqual([]);
+  });
+});

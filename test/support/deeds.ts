@@ -1,0 +1,104 @@
+/** One of each command that changes something, with what it is to have changed when it is over. */
+import { expect } from 'vitest';
+import type { Happened, Operator } from './operator.js';
+
+export interface Deed {
+  /** Readies what the command needs. @returns its words. */
+  words(operator: Operator, name: string): Promise<readonly string[]>;
+  /** The request that does it. */
+  readonly path: RegExp;
+  /** Whole tokens. */
+  readonly burns: number;
+  /** What becomes of the one batch that it is about. */
+  readonly batch: string | null;
+  /** Whether the owner's votes are part of it, so that a chain has to be read. */
+  readonly votes: boolean;
+  /** Every call is one of its own. */
+  readonly isNewEachTime?: boolean;
+}
+
+const ELEMENTS = [0, 1, 2];
+
+/** A burns file of three tokens. */
+export const burnsOf = (name: string) =>
+  ELEMENTS.map((index) => ({
+    type: 'WATCH_AD',
+    proof: { name, index },
+    burnAmount: 1,
+    persistOnchain: false,
+  }));
+
+/** A pipelines file that burns as much. */
+export const pipelinesOf = (name: string) =>
+  ELEMENTS.map((index) => ({
+    type: 'WATCH_AD',
+    payload: { name, index },
+    actions: [{ action: 'BURN', amount: 1 }],
+  }));
+
+/** Sets up the batch of a file. @returns its id. */
+export async function initiated(operator: Operator, name: string): Promise<string> {
+  const file = operator.write(`${name}.json`, pipelinesOf(name));
+  const { stdout, stderr } = await operator.run('batch', 'init', file, '--json');
+  if (stdout === '') throw new TypeError(`batch init failed: ${stderr}`);
+  return JSON.parse(stdout).batch.id as string;
+}
+
+const burnWords = (name: string) => [
+  ...['--type', 'WATCH_AD', '--proof', JSON.stringify({ name }), '--amount', '3'],
+];
+const runWords = (operator: Operator, name: string) => [
+  ...['batch', 'run', operator.write(`${name}.json`, pipelinesOf(name))],
+  ...['--keypair', operator.owner, '--yes'],
+];
+
+export const DEEDS: Readonly<Record<string, Deed>> = {
+  burn: {
+    words: async (_operator, name) => ['burn', ...burnWords(name)],
+    ...{ path: /tokenomics\/burn$/, burns: 3, batch: null, votes: false, isNewEachTime: true },
+  },
+  'burn --once': {
+    words: async (_operator, name) => ['burn', '--once', ...burnWords(name)],
+    ...{ path: /tokenomics\/burn$/, burns: 3, batch: null, votes: false },
+  },
+  'burn-batch': {
+    words: async (operator, name) => ['burn-batch', operator.write(`${name}.json`, burnsOf(name))],
+    ...{ path: /tokenomics\/burn-batch$/, burns: 3, batch: null, votes: false },
+  },
+  'batch init': {
+    words: async (operator, name) => [
+      ...['batch', 'init', operator.write(`${name}.json`, pipelinesOf(name))],
+    ],
+    ...{ path: /batch\/init$/, burns: 0, batch: 'FINALIZED', votes: false },
+  },
+  'batch run (setting up)': {
+    words: async (operator, name) => runWords(operator, name),
+    ...{ path: /batch\/init$/, burns: 3, batch: 'EXECUTED', votes: true },
+  },
+  'batch run (executing)': {
+    words: async (operator, name) => runWords(operator, name),
+    ...{ path: /batch\/execute$/, burns: 3, batch: 'EXECUTED', votes: true },
+  },
+  'batch execute': {
+    words: async (operator, name) => {
+      const id = await initiated(operator, name);
+      const expected = ['--expect', `${name}.json`, '--yes'];
+      return ['batch', 'execute', id, '--approval', id, '--keypair', operator.owner, ...expected];
+    },
+    ...{ path: /batch\/execute$/, burns: 3, batch: 'EXECUTED', votes: true },
+  },
+  'batch cancel': {
+    words: async (operator, name) => [
+      ...['batch', 'cancel', await initiated(operator, name), '--keypair', operator.owner, '--yes'],
+    ],
+    ...{ path: /cancel$/, burns: 0, batch: 'CANCELLED', votes: true },
+  },
+};
+
+/** All of it has happened since, once, and nothing else. @param before - when no batch of it was there. */
+export function expectDone(before: Happened, after: Happened, deed: Deed): void {
+  expect({
+    burned: Number(after.burned) - Number(before.burned),
+    batches: after.batches.slice(before.batches.length),
+  }).toEqual({ burned: deed.burns, batches: deed.batch === null ? [] : [deed.batch] });
+}

@@ -1,0 +1,43 @@
+/**
+ * Loaded into a spawned command before anything else: sends it a signal before or after one of its commits, and sets its clock.
+ * Between two commits lie a request, a file or the output at most, so that these points tell all states apart that a kill can leave.
+ */
+'use strict';
+const { writeFileSync } = require('node:fs');
+const Module = require('node:module');
+
+const { FAULT_POINT, FAULT_SIGNAL, FAULT_COUNT_FILE, FAULT_CLOCK_AHEAD_MS } = process.env;
+let passed = 0;
+
+function pass() {
+  passed += 1;
+  if (passed === Number(FAULT_POINT)) process.kill(process.pid, FAULT_SIGNAL);
+}
+
+/** The driver's native part; the rest of it is in the bundle. */
+function counting(native) {
+  const { databaseExecSync } = native;
+  return {
+    ...native,
+    databaseExecSync(sql) {
+      if (sql !== 'COMMIT') return databaseExecSync.call(this, sql);
+      pass();
+      const result = databaseExecSync.call(this, sql);
+      pass();
+      return result;
+    },
+  };
+}
+
+const { _load: load } = Module;
+Module._load = function loadCounting(request, ...rest) {
+  const loaded = load.call(this, request, ...rest);
+  return request.startsWith('@libsql/') ? counting(loaded) : loaded;
+};
+
+if (FAULT_COUNT_FILE !== undefined) process.on('exit', () => writeFileSync(FAULT_COUNT_FILE, String(passed)));
+
+if (FAULT_CLOCK_AHEAD_MS !== undefined) {
+  const { now } = Date;
+  Date.now = () => now() + Number(FAULT_CLOCK_AHEAD_MS);
+}

@@ -1,0 +1,104 @@
+/** A proxy on loopback before a real service, that loses, cuts or refuses single requests as a test says. */
+import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface GateRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly key: string | undefined;
+}
+
+/**
+ * What becomes of a request: it is passed on; it is carried out and its answer is lost; half of it arrives; none of it does;
+ * it is refused here; or something else is answered than the service says, or without asking it.
+ */
+export type Fate =
+  | 'pass'
+  | 'lose'
+  | 'cut'
+  | 'drop'
+  | { readonly refuse: number }
+  | { readonly answer: unknown }
+  /** Carried out, and the answer changed. */
+  | { readonly alter: (answer: { status: number; body: unknown }) => { status: number; body: unknown } };
+
+export interface Gate {
+  readonly url: string;
+  /** Of all that has come so far. */
+  readonly requests: GateRequest[];
+  /** Decides about each request; everything passes until a test says otherwise. */
+  fate: (request: GateRequest) => Fate | Promise<Fate>;
+  close(): Promise<void>;
+}
+
+/** What a service, or whatever stands before it, says at the door. */
+const REFUSALS: Readonly<Record<number, string>> = {
+  401: 'ERR_UNAUTHORIZED',
+  403: 'ERR_KEY_SCOPES_UNAUTHORIZED',
+  404: 'ERR_NOT_FOUND',
+  413: 'ERR_PAYLOAD_TOO_LARGE',
+  429: 'ERR_RATE_LIMIT_EXCEEDED',
+};
+
+async function bodyOf(message: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of message) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}
+
+const respond = (response: ServerResponse, status: number, body: unknown): void => {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+};
+
+function answerHere(response: ServerResponse, fate: { refuse: number } | { answer: unknown }): void {
+  if ('answer' in fate) respond(response, 200, fate.answer);
+  else {
+    const error = REFUSALS[fate.refuse] ?? 'ERR_INTERNAL';
+    respond(response, fate.refuse, { error, message: 'Refused at the door.' });
+  }
+}
+
+/** @param keys - API keys that requests are passed on with, in turn: no limit is met, and a rotated key repeats nothing. */
+export async function startGate(target: string, keys: readonly string[]): Promise<Gate> {
+  const { port } = new URL(target);
+  let turn = 0;
+  const pass = (message: IncomingMessage, body: Buffer, bytes: number) =>
+    new Promise<IncomingMessage | null>((resolve) => {
+      const { method, url } = message;
+      const headers = { ...message.headers, 'x-service-api-key': keys[turn++ % keys.length] };
+      const upstream = send({ host: '127.0.0.1', port, method, path: url, headers, agent: false });
+      upstream.once('response', resolve).once('error', () => resolve(null));
+      if (bytes === body.length) upstream.end(body);
+      else upstream.write(body.subarray(0, bytes), () => upstream.destroy());
+    });
+  const follow = async (fate: Fate, message: IncomingMessage, body: Buffer, response: ServerResponse) => {
+    if (typeof fate === 'object' && !('alter' in fate)) return answerHere(response, fate);
+    const bytes = fate === 'cut' ? Math.floor(body.length / 2) : body.length;
+    const answer = fate === 'drop' ? null : await pass(message, body, bytes);
+    const content = answer === null ? null : await bodyOf(answer);
+    if (answer === null || content === null || fate === 'lose') return void response.destroy();
+    const status = answer.statusCode ?? 502;
+    if (typeof fate !== 'object') return void response.writeHead(status, answer.headers).end(content);
+    const altered = fate.alter({ status, body: JSON.parse(content.toString()) });
+    respond(response, altered.status, altered.body);
+  };
+  const server = createServer(async (message, response) => {
+    const body = await bodyOf(message);
+    const key = message.headers['x-idempotency-key']?.toString();
+    const request = { method: message.method ?? '', path: message.url ?? '', key };
+    gate.requests.push(request);
+    await follow(await gate.fate(request), message, body, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const gate: Gate = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: [],
+    fate: () => 'pass',
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return gate;
+}
