@@ -66,19 +66,19 @@ export interface ChainReader {
   isBlockhashValid(blockhash: string): Promise<boolean>;
 }
 
-/** A memo of a transaction that has landed and succeeded. */
-export interface LandedMemo {
+/** A transaction that has landed and succeeded. */
+export interface PastTransaction {
   readonly signature: Signature;
-  /** All memos of the transaction, as the node joins them. */
-  readonly text: string;
+  /** The memos that it names itself, as the node joins them; those of inner instructions are not among them. */
+  readonly memo: string | null;
   /** `null` when the node does not say. */
   readonly blockTimeMs: number | null;
 }
 
-/** The past of an account, as a node keeps it. */
-export interface MemoHistory {
-  /** Memos of the newest transactions that name the account, newest first, none from before `sinceMs`. */
-  memosOf(account: Address, sinceMs: number): Promise<readonly LandedMemo[]>;
+/** The past of an account, as far back as a node keeps it. */
+export interface History {
+  /** The newest transactions that name the account, newest first, none from before `sinceMs`. */
+  pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]>;
 }
 
 export interface Chain extends ChainReader {

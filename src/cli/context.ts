@@ -3,7 +3,7 @@
  *
  * Everything is a value, so that a test can hand in buffers and a fixed clock; the real one is put together in `compose`.
  */
-import type { ChainReader, MemoHistory } from '../chain/chain.js';
+import type { ChainReader, History } from '../chain/chain.js';
 import type {
   ApiKeyCreated,
   ApiKeyInfo,
@@ -72,7 +72,7 @@ export interface OpenedService {
   /** The local ledger or the user's own RPC; `null` where no chain can be read. */
   readonly chain: ChainReader | null;
   /** What has landed on the user's own RPC; `null` where there is none. The embedded engine and its ledger are one. */
-  readonly history: MemoHistory | null;
+  readonly history: History | null;
   /** From the local registration or the profile; `null` when nothing is pinned. */
   readonly trusted: TrustedFlywheel | null;
   /** What requests would come to; `null` where the service is elsewhere and would have to be sent them. */

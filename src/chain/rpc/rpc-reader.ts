@@ -10,7 +10,7 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
-import type { ChainReader, LandedMemo, MemoHistory, Signature, TransactionRecord } from '../chain.js';
+import type { ChainReader, History, PastTransaction, Signature, TransactionRecord } from '../chain.js';
 import { encodeTransaction } from '../transaction/wire.js';
 import { readTransactionError } from './transaction-error.js';
 
@@ -90,7 +90,7 @@ const MAX_PAGES = 20;
 const timeMs = ({ blockTime }: ConfirmedSignatureInfo): number | null =>
   blockTime == null ? null : blockTime * MS_PER_SECOND;
 
-class RpcReader implements ChainReader, MemoHistory {
+class RpcReader implements ChainReader, History {
   readonly #options: RpcReaderOptions;
   readonly #host: string;
   #connection: Promise<Connection> | undefined;
@@ -158,10 +158,10 @@ class RpcReader implements ChainReader, MemoHistory {
     return transaction === null ? null : wireBytes(transaction);
   }
 
-  async memosOf(account: Address, sinceMs: number): Promise<readonly LandedMemo[]> {
+  async pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]> {
     const { PublicKey } = await import('@solana/web3.js');
     const key = new PublicKey(account);
-    const memos: LandedMemo[] = [];
+    const past: PastTransaction[] = [];
     let before: string | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const options = { limit: SIGNATURES_PER_PAGE, ...(before === undefined ? {} : { before }) };
@@ -170,17 +170,14 @@ class RpcReader implements ChainReader, MemoHistory {
       );
       const inTime = found.filter((info) => (timeMs(info) ?? sinceMs) >= sinceMs);
       for (const info of inTime) {
-        if (info.err === null && info.memo !== null)
-          memos.push({
-            signature: info.signature as Signature,
-            text: info.memo,
-            blockTimeMs: timeMs(info),
-          });
+        const { err, memo } = info;
+        if (err === null)
+          past.push({ signature: info.signature as Signature, memo, blockTimeMs: timeMs(info) });
       }
       before = found.at(-1)?.signature;
       if (found.length < SIGNATURES_PER_PAGE || inTime.length < found.length) break;
     }
-    return memos;
+    return past;
   }
 
   #transaction(signature: Signature): Promise<VersionedTransactionResponse | null> {
@@ -226,5 +223,4 @@ class RpcReader implements ChainReader, MemoHistory {
  * @throws `ERR_CONFIG_INVALID` for an address that is no http or https URL; every method `ERR_UNAVAILABLE` when the node
  * does not answer or answers with an error.
  */
-export const createRpcReader = (options: RpcReaderOptions): ChainReader & MemoHistory =>
-  new RpcReader(options);
+export const createRpcReader = (options: RpcReaderOptions): ChainReader & History => new RpcReader(options);

@@ -6,6 +6,7 @@ import type { Batch, ExecuteResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
 import type { OpenedService } from '../context.js';
+import { countExecutions } from './past-executions.js';
 
 /** How far a batch is on chain. */
 interface Progress {
@@ -44,28 +45,28 @@ async function readProgress(
  * @throws `ERR_OUTCOME_UNKNOWN` when the chain says otherwise.
  */
 export async function requireChainAgrees(
-  { kind, chain, trusted }: Pick<OpenedService, 'kind' | 'chain' | 'trusted'>,
+  { kind, chain, history, trusted }: Pick<OpenedService, 'kind' | 'chain' | 'history' | 'trusted'>,
   batch: Pick<Batch, 'id' | 'batchIndex' | 'dateCancelled' | 'initResult'>,
   { totalSuccessful: landed, total }: Pick<ExecuteResult, 'totalSuccessful' | 'total'>,
 ): Promise<void> {
-  if (kind === 'embedded' || chain === null || trusted === null) return;
+  if (kind === 'embedded' || chain === null || history === null || trusted === null) return;
   // Of what never got there nothing is on chain, and its index may be another's.
   if ((batch.initResult?.totalSuccessful ?? 0) === 0) return;
   const found = await readProgress(chain, trusted.multisig, BigInt(batch.batchIndex));
   const isCancelled = batch.dateCancelled !== undefined;
-  const said = `The service says that ${landed} of ${total} transactions of batch ${batch.id} were executed`;
-  if (found === null) {
-    if (landed === total || isCancelled) return;
+  const said = `The service says that ${landed} of ${total} transactions of batch ${batch.id} were executed${isCancelled ? ' and no more will be' : ''}`;
+  if (found !== null) {
+    if (found.executed === landed && !(isCancelled && found.isOpen)) return;
     throw contradiction(
       batch.id,
-      `${said}; on chain its accounts are closed, which is done when it is over.`,
+      `${said}; on chain it is ${found.executed}, and the proposal is ${found.proposal}.`,
     );
   }
-  if (found.executed === landed && !(isCancelled && found.isOpen)) return;
-  throw contradiction(
-    batch.id,
-    `${said}${isCancelled ? ' and no more will be' : ''}; on chain it is ${found.executed}, and the proposal is ${found.proposal}.`,
-  );
+  if (landed === total) return;
+  const executed = await countExecutions(chain, history, trusted.multisig, BigInt(batch.batchIndex));
+  if (isCancelled && executed === landed) return;
+  const known = executed === null ? 'the RPC node has forgotten how many were' : `${executed} were`;
+  throw contradiction(batch.id, `${said}; on chain it is over and closed, and ${known}.`);
 }
 
 const contradiction = (batchId: string, message: string): FlywheelError =>

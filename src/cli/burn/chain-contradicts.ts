@@ -1,5 +1,5 @@
 /** Whether the chain knows of a burn that the service says has failed: of two that differ, none is believed. */
-import type { LandedMemo } from '../../chain/chain.js';
+import type { PastTransaction } from '../../chain/chain.js';
 import { proofMemoText } from '../../chain/memo.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
@@ -23,15 +23,15 @@ export async function requireNotOnChain(
   const recorded = failed.filter(({ persistOnchain }) => persistOnchain);
   if (history === null || trusted === null || recorded.length === 0) return;
   const since = Date.parse(entry.dateBegun) - CLOCK_SKEW_MS;
-  const memos = await history.memosOf(address(trusted.mint), since);
+  const past = await history.pastOf(address(trusted.mint), since);
   for (const { type, proof } of recorded) {
     const text = proofMemoText(type, proofHash(proof));
-    const landed = memos.find((memo) => memo.text.includes(text));
+    const landed = past.find(({ memo }) => memo?.includes(text) === true);
     if (landed !== undefined) throw contradiction(landed);
   }
 }
 
-function contradiction({ signature, blockTimeMs }: LandedMemo): FlywheelError {
+function contradiction({ signature, blockTimeMs }: PastTransaction): FlywheelError {
   const when = blockTimeMs === null ? '' : `, since ${new Date(blockTimeMs).toISOString()}`;
   return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { LandedMemo } from '../../../src/chain/chain.js';
+import type { PastTransaction } from '../../../src/chain/chain.js';
 import { proofMemoText } from '../../../src/chain/memo.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../src/values/digest.js';
@@ -12,14 +12,14 @@ import { namedAddress } from '../../support/oracle.js';
 
 const PROOF = { a: 1 };
 const WORDS = ['burn', '--type', 'WATCH_AD', '--proof', JSON.stringify(PROOF), '--amount', '1'];
-const landed: LandedMemo = {
-  signature: 'sig-1' as LandedMemo['signature'],
-  text: `[99] ${proofMemoText('WATCH_AD', proofHash(PROOF))}`,
+const landed: PastTransaction = {
+  signature: 'sig-1' as PastTransaction['signature'],
+  memo: `[99] ${proofMemoText('WATCH_AD', proofHash(PROOF))}`,
   blockTimeMs: NOW_MS,
 };
 
 /** A command line whose service says that burns failed, beside a chain with these memos. */
-function liedTo(memos: readonly LandedMemo[]): TestCli {
+function liedTo(memos: readonly PastTransaction[]): TestCli {
   const service = fakeService();
   service.answer('burn', () => {
     throw new FlywheelError('ERR_BURN_TOKENOMICS_FAILED', 'Not enough tokens.', { status: 400 });
@@ -34,7 +34,7 @@ function liedTo(memos: readonly LandedMemo[]): TestCli {
     },
   }));
   const history = {
-    memosOf: async (_account: string, sinceMs: number) =>
+    pastOf: async (_account: string, sinceMs: number) =>
       memos.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs),
   };
   const trusted = { decimals: 6, mint: namedAddress('mint') } as never;
@@ -63,7 +63,7 @@ describe('a burn that is said to have failed', () => {
 
   it('has failed when nothing of it is on chain, or only what is older', async () => {
     const older = { ...landed, blockTimeMs: NOW_MS - 3_600_000 };
-    const other = { ...landed, text: proofMemoText('WATCH_AD', proofHash({ a: 2 })) };
+    const other = { ...landed, memo: proofMemoText('WATCH_AD', proofHash({ a: 2 })) };
     const cli = liedTo([older, other]);
     expect((await cli.run(...WORDS, '--persist-onchain')).exit).toBe(5);
     expect(await cli.pending()).toEqual([]);

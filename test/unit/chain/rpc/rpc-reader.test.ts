@@ -69,8 +69,8 @@ const wireAccount = (data: ReadonlyBytes, owner: string, lamports: number) => ({
   space: data.length,
 });
 
-describe('memosOf', () => {
-  it('gives the memos of what succeeded, page by page, none from before the time that was asked for', async () => {
+describe('pastOf', () => {
+  it('gives what succeeded, page by page, none from before the time that was asked for', async () => {
     const info = (at: number, more: object = {}) => ({
       signature: `s${at}`,
       slot: at,
@@ -87,10 +87,10 @@ describe('memosOf', () => {
       [info(1_000), info(1_001, { memo: null }), info(1_002, { blockTime: null }), info(4_000)],
     ];
     const { reader, calls } = await node({ getSignaturesForAddress: () => pages.shift() });
-    const memos = await reader.memosOf(namedAddress('mint'), 3_000_000);
-    expect(memos).toHaveLength(999 + 2);
-    expect(memos[1]).toEqual({ signature: 's2', text: '[3] m2', blockTimeMs: 4_998_000 });
-    expect(memos.at(-1)).toEqual({ signature: 's1002', text: '[3] m1002', blockTimeMs: null });
+    const past = await reader.pastOf(namedAddress('mint'), 3_000_000);
+    expect(past).toHaveLength(999 + 3);
+    expect(past[1]).toEqual({ signature: 's2', memo: '[3] m2', blockTimeMs: 4_998_000 });
+    expect(past.at(-1)).toEqual({ signature: 's1002', memo: '[3] m1002', blockTimeMs: null });
     expect(calls.map(({ params }) => params[1])).toMatchObject([
       { limit: 1_000, commitment: 'confirmed' },
       { limit: 1_000, before: 's999' },

@@ -1,0 +1,84 @@
+/** What a service says of a batch that is closed, held against the past of the chain. */
+import { describe, expect, it } from 'vitest';
+import type { ChainReader, History, Signature } from '../../../src/chain/chain.js';
+import { SQUADS_PROGRAM } from '../../../src/chain/programs.js';
+import { batchCreate } from '../../../src/chain/squads/instructions/batch.js';
+import { encodeInstruction } from '../../../src/chain/squads/layouts/instructions.js';
+import { compileLegacyMessage, signTransaction } from '../../../src/chain/transaction/compile.js';
+import type { Instruction } from '../../../src/chain/transaction/instruction.js';
+import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
+import { requireChainAgrees } from '../../../src/cli/batch/chain-agrees.js';
+import { base58Encode } from '../../../src/values/base58.js';
+import type { Uuid } from '../../../src/values/ids.js';
+import { batchIndex, multisig } from '../../support/batch-on-chain.js';
+
+const signer = createKeypairSigner(generateKeypair());
+const create = batchCreate({
+  ...{ multisig, batchIndex, vaultIndex: 0 },
+  ...{ creator: signer.address, rentPayer: signer.address },
+});
+const execute: Instruction = {
+  program: SQUADS_PROGRAM,
+  accounts: [{ address: signer.address, signer: true, writable: true }],
+  data: encodeInstruction('batchExecuteTransaction', {}),
+};
+
+function wireOf(instructions: readonly Instruction[], nonce: number): Uint8Array {
+  const blockhash = base58Encode(Uint8Array.from({ length: 32 }, () => nonce + 1));
+  const message = compileLegacyMessage({ payer: signer.address, instructions, blockhash });
+  return signTransaction(message, [signer]).bytes;
+}
+
+/** A chain on which the batch is closed, after these transactions; `null` for one that the node has forgotten. */
+function chainWith(transactions: readonly (readonly Instruction[] | null)[]) {
+  const wires = new Map(
+    transactions.map((instructions, at) => [`s${at}`, instructions && wireOf(instructions, at)]),
+  );
+  const chain = {
+    getAccounts: async (addresses: readonly string[]) => addresses.map(() => null),
+    getTransaction: async (signature: string) => wires.get(signature) ?? null,
+  } as unknown as ChainReader;
+  const history: History = {
+    pastOf: async () =>
+      [...wires.keys()].map((signature) => ({
+        signature: signature as Signature,
+        memo: null,
+        blockTimeMs: null,
+      })),
+  };
+  return { kind: 'remote', chain, history, trusted: { multisig } as never } as const;
+}
+
+const batch = {
+  id: 'b-1' as Uuid,
+  batchIndex: String(batchIndex),
+  initResult: { total: 2, totalSuccessful: 2 } as never,
+};
+const cancelled = { ...batch, dateCancelled: '2026-01-31T12:00:00.000Z' };
+const said = (totalSuccessful: number) => ({ totalSuccessful, total: 2 });
+
+describe('a batch that is closed on chain', () => {
+  it('was cancelled when as much of it was executed as the service says', async () => {
+    await requireChainAgrees(chainWith([[create]]), cancelled, said(0));
+    await requireChainAgrees(chainWith([[execute], [create]]), cancelled, said(1));
+  });
+
+  it.each([
+    ['all of it was executed', [[execute, execute], [create]], /and 2 were\.$/],
+    ['the node has forgotten a transaction', [null, [create]], /has forgotten/],
+    ['the node has forgotten its beginning', [[execute]], /has forgotten/],
+    ['the node knows nothing of it', [], /has forgotten/],
+  ])('is not believed to be cancelled with nothing done when %s', async (_what, past, reason) => {
+    await expect(requireChainAgrees(chainWith(past), cancelled, said(0))).rejects.toMatchObject({
+      code: 'ERR_OUTCOME_UNKNOWN',
+      message: expect.stringMatching(reason),
+    });
+  });
+
+  it('is not believed to have failed, which leaves it open', async () => {
+    await expect(requireChainAgrees(chainWith([[create]]), batch, said(0))).rejects.toMatchObject({
+      code: 'ERR_OUTCOME_UNKNOWN',
+    });
+    await requireChainAgrees(chainWith([]), batch, said(2));
+  });
+});
