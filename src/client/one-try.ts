@@ -57,10 +57,10 @@ export interface Failed {
   readonly error: FlywheelError;
   readonly retryable: boolean;
   /**
-   * `unsent`: the service has not seen it. `maybe-done`: the service may have done it. `refused`: it has not, and neither did
-   * earlier tries. `open`: says nothing.
+   * `unsent`: the service has not seen it. `maybe-done`: the service may have done it. `under-way`: the service says itself that
+   * it is at it, or was when it had to stop. `refused`: it has not done it, and neither did earlier tries. `open`: says nothing.
    */
-  readonly meaning: 'unsent' | 'maybe-done' | 'refused' | 'open';
+  readonly meaning: 'unsent' | 'maybe-done' | 'under-way' | 'refused' | 'open';
   readonly waitMs?: number;
   /** The other side closed without a word. */
   readonly wordless?: boolean;
@@ -111,18 +111,23 @@ function redirected(answer: HttpAnswer): Failed {
 /** Words of servers that were spoken to in plain http where they speak TLS; they have read nothing but that. */
 const TLS_WANTED = /plain http request was sent to https port|sent an http request to an https server/i;
 
+/** An answer that no service of this contract gives is not believed; what one says of itself is. */
+function meaningOf(error: FlywheelError, status: number, trusted: boolean): Failed['meaning'] {
+  if (!trusted) return status >= 500 ? 'maybe-done' : 'open';
+  if (settlesEarlierTries(error)) return 'refused';
+  return status >= 500 || status === 409 ? 'under-way' : 'open';
+}
+
 function failedWithAnswer(call: PreparedCall, answer: HttpAnswer, nowMs: number): Failed {
   if (isRedirect(answer.status)) return redirected(answer);
   const isHttp = call.request.url.protocol === 'http:';
   if (isHttp && answer.status === 400 && TLS_WANTED.test(answer.text)) return failedAtTls(call);
   const { error, trusted } = decodeProblem(answer, call.reading);
   const waitMs = retryAfterMs(answer.headers[RETRY_AFTER_HEADER], nowMs);
-  const unsure = !trusted && answer.status >= 500;
-  const settled = trusted && settlesEarlierTries(error);
   return {
     error: waitMs === undefined ? error : error.with({ retryAfterSeconds: Math.ceil(waitMs / 1_000) }),
     retryable: isRetryable(error, trusted),
-    meaning: unsure ? 'maybe-done' : settled ? 'refused' : 'open',
+    meaning: meaningOf(error, answer.status, trusted),
     ...(waitMs === undefined ? {} : { waitMs }),
   };
 }

@@ -29,16 +29,34 @@ const rewritten = (error: FlywheelError, message: string, hint?: string): Flywhe
 interface Story {
   /** The service may have done it, and nothing has said otherwise since. */
   maybeDone: boolean;
+  /** An earlier try was under way at the service; whoever refuses a later one need not know what became of it. */
+  underWay: boolean;
   /** No try has reached the service. */
   unsent: boolean;
 }
 
+/** Refused for what it is, or for who asks; that the same request is still running is no refusal. */
+const isRefusal = ({ status }: FlywheelError): boolean =>
+  status !== undefined && status >= 400 && status < 500 && status !== 409;
+
+function addTo(story: Story, { meaning }: Failed): void {
+  if (meaning === 'maybe-done') story.maybeDone = true;
+  if (meaning === 'under-way') story.underWay = true;
+  if (meaning === 'refused') Object.assign(story, { maybeDone: false, underWay: false });
+  if (meaning !== 'unsent') story.unsent = false;
+}
+
 /** What the caller is told in the end. */
-function finalError(call: PreparedCall, error: FlywheelError, { maybeDone, unsent }: Story): FlywheelError {
+function finalError(
+  call: PreparedCall,
+  error: FlywheelError,
+  { maybeDone, underWay, unsent }: Story,
+): FlywheelError {
   const key = call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey };
   if (unsent && error.code === 'ERR_UNAVAILABLE')
     return rewritten(error, `${error.message} Nothing was sent.`).with({ ...key, unsent: true });
-  if (!maybeDone || call.operation.method === 'GET') return error.with(key);
+  const isOpen = maybeDone || (underWay && isRefusal(error));
+  if (!isOpen || call.operation.method === 'GET') return error.with(key);
   const { requestId, status } = error.options;
   return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
@@ -128,9 +146,7 @@ async function tryUntilAnswered<Schema extends z.ZodType>(
       throw gaveUp(sender, new FlywheelError('ERR_UNAVAILABLE', 'There is no time for a request.'));
     const result = await tryOnce(sender, call, expected, budget, tryNumber);
     if ('value' in result) return result;
-    if (result.meaning === 'maybe-done') story.maybeDone = true;
-    if (result.meaning === 'refused') story.maybeDone = false;
-    if (result.meaning !== 'unsent') story.unsent = false;
+    addTo(story, result);
     const again = result.retryable && tryNumber < MAX_TRIES;
     if (!again || !(await waitForRetry(sender, call, budget, { ...result, tryNumber })))
       throw await lastError(sender, call, budget, story, result);
@@ -147,7 +163,7 @@ export async function sendUntilAnswered<Schema extends z.ZodType>(
   call: PreparedCall,
   expected: Expected<Schema>,
 ): Promise<Answered<Schema>> {
-  const story: Story = { maybeDone: false, unsent: true };
+  const story: Story = { maybeDone: false, underWay: false, unsent: true };
   try {
     return await tryUntilAnswered(sender, call, expected, story);
   } catch (error) {

@@ -160,6 +160,30 @@ describe('createRemoteService', () => {
     }
   });
 
+  it('knows no outcome when a try was under way and a later one is turned away', async () => {
+    const underWay = [
+      [503, 'ERR_UNAVAILABLE'],
+      [500, 'ERR_INTERNAL'],
+      [409, 'ERR_DUPLICATE_IDEMPOTENCY_KEY'],
+    ] as const;
+    const away = [
+      [401, 'ERR_UNAUTHORIZED'],
+      [404, 'ERR_NOT_FOUND'],
+      [413, 'ERR_PAYLOAD_TOO_LARGE'],
+    ] as const;
+    for (const [status, error] of underWay) {
+      for (const [later, code] of away) {
+        const answers = [json(status, { error, message: 'no' }), json(later, { error: code, message: 'no' })];
+        const { stub, service } = await serve(inTurn(...answers));
+        expect((await failure(service.burn(burn, call))).code).toBe('ERR_OUTCOME_UNKNOWN');
+        await stub.close();
+      }
+    }
+    const failed = json(400, { error: 'ERR_BURN_TOKENOMICS_FAILED', message: 'no' });
+    const { service } = await serve(inTurn(json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }), failed));
+    expect((await failure(service.burn(burn, call))).code).toBe('ERR_BURN_TOKENOMICS_FAILED');
+  });
+
   it('tries again only what the contract says may be', async () => {
     const tries = async (status: number, code: string | number): Promise<number> => {
       const { stub, service } = await serve(json(status, { error: code, message: 'no' }));
