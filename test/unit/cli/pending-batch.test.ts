@@ -1,0 +1,44 @@
+/** `flywheel pending resume` of what was begun on a batch and has become pointless: it comes to its end. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { generateKeypair } from '../../../src/chain/transaction/signer.js';
+import type { Batch } from '../../../src/contract/schemas/batch.js';
+import { FlywheelError } from '../../../src/errors/flywheel-error.js';
+import { type TestCli, testCli } from '../../support/cli.js';
+import { exampleReply, fakeService } from '../../support/fake-service.js';
+
+const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
+
+/** A command line with the owner's keypair, and a service whose batch stands as told. */
+function cliWith(status: Batch['status']): TestCli {
+  const service = fakeService();
+  const batch = exampleReply('getBatch').value as Batch;
+  const { executeResult: _executeResult, ...open } = batch;
+  service.answer('getBatch', () => ({
+    meta: { replayed: false },
+    value: status === 'EXECUTED' ? { ...batch, status } : { ...open, id: BATCH_ID, status },
+  }));
+  const cli = testCli({ service });
+  writeFileSync(join(cli.home, 'owner.json'), JSON.stringify([...generateKeypair()]), { mode: 0o600 });
+  return cli;
+}
+
+const unavailable = (): never => {
+  throw new FlywheelError('ERR_UNAVAILABLE', 'The service is out of reach.');
+};
+
+describe('pending resume', () => {
+  it('gives up the cancelling of a batch that is executed', async () => {
+    const cli = cliWith('EXECUTED');
+    cli.service.answer('cancelBatch', unavailable);
+    const words = ['batch', 'cancel', BATCH_ID, '--keypair', 'owner.json', '--yes'];
+    expect((await cli.run(...words)).exit).toBe(6);
+    expect(await cli.pending()).toEqual(['cancel open']);
+    cli.service.answer('cancelBatch', () => {
+      throw new FlywheelError('ERR_INVALID_REQUEST', 'It is EXECUTED; there is nothing to cancel.');
+    });
+    expect((await cli.run('pending', 'resume')).stderr).toContain('there is nothing to cancel');
+    expect(await cli.pending()).toEqual([]);
+  });
+});
