@@ -21,7 +21,7 @@ import type { EngineDeps } from '../deps.js';
 import { isWorkedOn } from '../requests/requests.js';
 import { claimBatch, currentRecord, isFinal, renewClaim } from './batch-claim.js';
 import { batchView } from './batch-view.js';
-import { closeAccounts, isCloseable } from './close-accounts.js';
+import { closeAccounts, isCloseable, needsClosing } from './close-accounts.js';
 import { findBatch } from './get-batch.js';
 import { countLanded, releaseHolds } from './holds.js';
 import { countVotes, landOwnerVote } from './land-vote.js';
@@ -68,7 +68,8 @@ export async function cancelBatch(
 /** Takes the batch, unless its init is still at it; an init that is cut off is not carried on while the batch is taken. */
 async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchRecord): Promise<BatchRecord> {
   const batch = await claimBatch(deps, tx, id);
-  if (batch.status === 'EXECUTED') {
+  // One whose accounts could not be closed when it was executed has them closed now.
+  if (batch.status === 'EXECUTED' && !needsClosing(batch)) {
     throw new FlywheelError('ERR_INVALID_REQUEST', `Batch ${id} is EXECUTED; there is nothing to cancel.`);
   }
   if (batch.status !== 'AVAILABLE_TO_QUEUE') return batch;
@@ -101,7 +102,8 @@ class Cancellation {
       const kind = await this.#endVotes(signedTx);
       if (kind !== null) return this.#askOwner(kind);
     }
-    if (this.#batch.dateCancelled === null) await this.#conclude(isOnChain);
+    const isOver = this.#batch.status === 'EXECUTED' || this.#batch.dateCancelled !== null;
+    if (!isOver) await this.#conclude(isOnChain);
     const current = await this.#deps.store.read((tx) => currentRecord(tx, this.#batch.id));
     if (isOnChain && current.dateClosed === null) await closeAccounts(this.#deps, this.#scene, current);
     return null;

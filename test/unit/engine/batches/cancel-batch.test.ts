@@ -286,6 +286,21 @@ describe('cancelBatch', () => {
     expect(refused).toMatchObject({ code: 'ERR_BATCH_IN_PROGRESS', options: { retryAfterSeconds: 1 } });
   });
 
+  it('closes what an execution could not close, and then there is nothing to cancel', async () => {
+    test = await openTestEngine({});
+    const started = await init(ones(2));
+    // The operator's approval and the transactions are the lists before the one that closes.
+    const result = await execute(started, dyingEngine(3, 0));
+    expect(result.value.result).toMatchObject({ totalSuccessful: 2, totalFailed: 0 });
+    expect(await isOnChain(started.batch.batchIndex)).toBe(true);
+    const { value, meta } = await cancel(started.batch.id);
+    expect(value.batch).toMatchObject({ status: 'EXECUTED', executeResult: { totalSuccessful: 2 } });
+    expect(value.batch?.dateCancelled).toBeUndefined();
+    expect(await isOnChain(started.batch.batchIndex)).toBe(false);
+    expect(meta.cost?.rentReclaimedLamports).toBe(meta.cost?.rentPaidLamports);
+    await expect(cancel(started.batch.id)).rejects.toMatchObject({ code: 'ERR_INVALID_REQUEST' });
+  });
+
   it('is carried on when whoever cancelled died', async () => {
     for (const sent of [0, 1]) {
       for (const nth of [1, 2]) {
