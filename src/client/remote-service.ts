@@ -51,7 +51,7 @@ import type { PreparedCall, Sender } from './one-try.js';
 import { Pacer } from './pacing.js';
 import type { ProxySettings } from './proxy.js';
 import { sendUntilAnswered } from './send.js';
-import { createTransport } from './transport.js';
+import { createTransport, type Transport } from './transport.js';
 
 export interface RemoteServiceDeps {
   /** http or https, with or without a path. */
@@ -75,6 +75,8 @@ export interface RemoteServiceDeps {
   readonly proxy?: ProxySettings;
   /** Certificates in PEM that are trusted besides the built-in ones. */
   readonly extraCa?: string;
+  /** Carries the exchanges. @default sockets of this machine */
+  readonly transport?: Transport;
   /** Told of every exchange, one line each, without keys and bodies. */
   readonly onHttpLog?: (line: string) => void;
   /** Hears, once a kind, what is odd about the service and may still be right. */
@@ -205,11 +207,13 @@ function onceAKind(listener: ((text: string) => void) | undefined): (warning: Wa
 function createSender(deps: RemoteServiceDeps, writer: RequestWriter): Sender {
   const requestTimeoutMs = deps.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
   return {
-    transport: createTransport(writer.base, {
-      requestTimeoutMs,
-      proxy: deps.proxy ?? {},
-      ...(deps.extraCa === undefined ? {} : { extraCa: deps.extraCa }),
-    }),
+    transport:
+      deps.transport ??
+      createTransport(writer.base, {
+        requestTimeoutMs,
+        proxy: deps.proxy ?? {},
+        ...(deps.extraCa === undefined ? {} : { extraCa: deps.extraCa }),
+      }),
     pacer: new Pacer(deps.clock),
     clock: deps.clock,
     random: deps.random,

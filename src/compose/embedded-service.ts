@@ -3,15 +3,22 @@ import { tokenProgramAddress } from '../chain/programs.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService, TrustedFlywheel } from '../cli/context.js';
 import type { Store } from '../store/store.js';
-import { openEngine } from './engine.js';
+import { type OpenEngineOptions, openEngine } from './engine.js';
 import { readApiKey, requireHome } from './home.js';
 import { journalPlace } from './journal-place.js';
 
 /** @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
-export async function openEmbeddedService(ambient: Ambient, settings: Settings): Promise<OpenedService> {
+export async function openEmbeddedService(
+  ambient: Ambient,
+  settings: Settings,
+  options: Omit<OpenEngineOptions, 'clock'> = {},
+): Promise<OpenedService> {
   const dataDir = settings.dataDir.value;
   const home = requireHome(dataDir);
-  const { engine, chain, store, close } = await openEngine(dataDir, home, { clock: ambient.clock });
+  const { engine, chain, store, close } = await openEngine(dataDir, home, {
+    ...options,
+    clock: ambient.clock,
+  });
   const operations = journalPlace(ambient, dataDir, { place: `embedded:${home.genesis ?? ''}`, profile: '' });
   return {
     kind: 'embedded',

@@ -33,6 +33,16 @@ export interface OpenedEngine {
   close(): Promise<void>;
 }
 
+/** What an engine works on. */
+export type EngineFiles = Pick<OpenedEngine, 'store' | 'chain'>;
+
+export interface OpenEngineOptions {
+  readonly clock: Clock;
+  readonly limits?: Partial<EngineLimits>;
+  /** What stands between the engine and its files, such as whatever delays, loses or refuses. @default nothing */
+  readonly between?: (files: EngineFiles) => EngineFiles;
+}
+
 export const DEFAULT_LIMITS: EngineLimits = {
   maxBurnBatchElements: MAX_BURN_BATCH_ELEMENTS,
   maxPipelines: MAX_PIPELINES,
@@ -52,10 +62,11 @@ export const SQUADS_PROGRAM_SHA256 = 'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6
 export async function openEngine(
   dataDir: string,
   home: HomeConfig,
-  options: { readonly clock: Clock; readonly limits?: Partial<EngineLimits> },
+  { clock, limits, between = (opened) => opened }: OpenEngineOptions,
 ): Promise<OpenedEngine> {
   const files = homeFiles(dataDir);
-  const { store, chain, close: closeFiles } = await openFiles(dataDir, home, options.clock);
+  const { close: closeFiles, ...opened } = await openFiles(dataDir, home, clock);
+  const { store, chain } = between(opened);
   try {
     await requireTogether(store, chain, home.genesis);
   } catch (error) {
@@ -68,10 +79,10 @@ export async function openEngine(
     chain,
     keyring: createFileKeyring(files.keys),
     treasury: home.treasury,
-    clock: options.clock,
+    clock,
     ids: randomIds,
     instances,
-    limits: { ...DEFAULT_LIMITS, ...fundsLimits(home), ...options.limits },
+    limits: { ...DEFAULT_LIMITS, ...fundsLimits(home), ...limits },
   });
   const close = async (): Promise<void> => {
     instances.release();

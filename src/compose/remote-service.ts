@@ -17,17 +17,24 @@ import { address } from '../values/address.js';
 import { randomIds } from '../values/ids.js';
 import { journalPlace } from './journal-place.js';
 
+/** How the outside is reached, where not over the sockets of this machine. */
+export interface RemoteWays extends Partial<Pick<RemoteServiceDeps, 'transport' | 'sleep' | 'random'>> {
+  /** Reads the user's own chain. @default the RPC that the settings name */
+  readonly chain?: ChainReader;
+}
+
 /** Builds the client for an API address; nothing is sent before the first call. */
 export async function openRemoteService(
   ambient: Ambient,
   settings: Settings,
   baseUrl: string,
+  { chain: ownChain, ...ways }: RemoteWays = {},
 ): Promise<OpenedService> {
   const timeoutMs = requestTimeoutMs(settings);
-  const chain =
-    settings.rpcUrl.value === null
-      ? null
-      : createRpcReader({ url: settings.rpcUrl.value, timeoutMs, signal: ambient.signal });
+  const rpcUrl = settings.rpcUrl.value;
+  const { signal } = ambient;
+  const rpc = rpcUrl === null ? null : createRpcReader({ url: rpcUrl, timeoutMs, signal });
+  const chain = ownChain ?? rpc;
   const say = (line: string): void => ambient.io.stderr.write(`${line}\n`);
   const service = createRemoteService({
     baseUrl,
@@ -42,6 +49,7 @@ export async function openRemoteService(
     onWarning: (text) => say(warningLine(text, settings.output, plainStyle(ambient.io.stderr.columns))),
     ...(settings.verbose ? { onHttpLog: say } : {}),
     ...environment(ambient),
+    ...ways,
   });
   const credential = settings.apiKey.value;
   const operations = journalPlace(ambient, settings.configDir.value, {
@@ -53,7 +61,7 @@ export async function openRemoteService(
     service,
     credential,
     chain,
-    history: chain,
+    history: rpc,
     foresight: null,
     trusted: settings.pinned === null ? null : await trust(settings.pinned, chain),
     journal: operations.journal,

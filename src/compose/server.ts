@@ -11,7 +11,7 @@ import { createHttpServer, type HttpServer } from '../http/server.js';
 import type { Store } from '../store/store.js';
 import { type DataWatch, watchData } from './data-watch.js';
 import { createDiskCheck } from './disk-check.js';
-import { openEngine } from './engine.js';
+import { type OpenEngineOptions, openEngine } from './engine.js';
 import { homeFiles, requireHome } from './home.js';
 import { openRateCounts } from './rate-counts.js';
 import { openStoreVersion } from './store-version.js';
@@ -22,18 +22,45 @@ export async function startServerOverEngine(
   settings: Settings,
   options: ServeOptions,
 ): Promise<RunningServer> {
-  const opened = new Opened();
+  const { server, data, close } = await openServer(ambient, settings, options);
   try {
-    const { server, data } = await createServer(opened, ambient, settings, options);
     const url = await server.listen({ host: options.host, port: options.port });
     return {
       url,
       failed: data.lost,
       close: async () => {
         await server.closeGracefully(options.shutdownGraceMs);
-        await opened.close();
+        await close();
       },
     };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** A server over its engine that does not listen yet. */
+export interface OpenServer {
+  readonly server: HttpServer;
+  readonly data: DataWatch;
+  /** Closes what the server works on. */
+  close(): Promise<void>;
+}
+
+/** What a server is given before it listens. */
+export type OpenServerOptions = Omit<ServeOptions, 'host' | 'port' | 'shutdownGraceMs'> &
+  Pick<OpenEngineOptions, 'between'>;
+
+/** Settles what an earlier server left pending. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
+export async function openServer(
+  ambient: Ambient,
+  settings: Settings,
+  options: OpenServerOptions,
+): Promise<OpenServer> {
+  const opened = new Opened();
+  try {
+    const created = await createServer(opened, ambient, settings, options);
+    return { ...created, close: () => opened.close() };
   } catch (error) {
     await opened.close();
     throw error;
@@ -58,12 +85,13 @@ async function createServer(
   opened: Opened,
   ambient: Ambient,
   settings: Settings,
-  options: ServeOptions,
-): Promise<{ readonly server: HttpServer; readonly data: DataWatch }> {
+  { between, ...options }: OpenServerOptions,
+): Promise<Omit<OpenServer, 'close'>> {
   const { clock } = ambient;
   const dataDir = settings.dataDir.value;
   const files = homeFiles(dataDir);
-  const { engine, store: keys } = opened.keep(await openEngine(dataDir, requireHome(dataDir), { clock }));
+  const engineOptions = between === undefined ? { clock } : { clock, between };
+  const { engine, store: keys } = opened.keep(await openEngine(dataDir, requireHome(dataDir), engineOptions));
   await requireKeys(keys, Object.keys(options.keyRates));
   const data = opened.keep(
     watchData([

@@ -1,5 +1,5 @@
 /** The HTTP server over any `Service`: framework, bookkeeping and errors; what an operation does is decided elsewhere. */
-import { METHODS } from 'node:http';
+import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
 import fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -26,6 +26,8 @@ import { Shutdown } from './shutdown.js';
 import { Slices } from './slices.js';
 
 export interface HttpServer {
+  /** Answers a request that has come over no connection of its own. */
+  answer(request: IncomingMessage, response: ServerResponse): void;
   /** @returns the base address, with the port that was given when 0 was asked for. */
   listen(address: { readonly host: string; readonly port: number }): Promise<string>;
   /**
@@ -142,6 +144,11 @@ export async function createHttpServer(
   addServiceRoutes(app, context);
   await app.ready();
   return {
+    answer(request, response) {
+      const life = lives.begin(request, response);
+      response.once('close', () => life.close());
+      app.routing(request, response);
+    },
     async listen(address) {
       const port = await listener.listen((request, response) => app.routing(request, response), address);
       const host = address.host.includes(':') ? `[${address.host}]` : address.host;
