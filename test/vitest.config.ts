@@ -22,6 +22,7 @@ export default defineConfig({
       project('abuse', ['abuse/**/*.test.ts'], 60_000),
       project('contract', ['contract/**/*.test.ts'], 60_000),
       project('conformance', ['conformance/**/*.test.ts'], 120_000),
+      project('simulation', ['simulation/**/*.test.ts'], 300_000),
       project('e2e', ['e2e/**/*.test.ts'], 300_000),
     ],
   },

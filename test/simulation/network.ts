@@ -1,0 +1,106 @@
+/** The network between a client and its service: requests and answers that are late, lost, doubled, or turned away at the door. */
+import type { HttpAnswer, HttpFailure, Terms } from '../../src/client/exchange.js';
+import type { HttpRequest, Transport } from '../../src/client/transport.js';
+import { FlywheelError } from '../../src/errors/flywheel-error.js';
+import type { Random } from '../fuzz/random.js';
+import type { Fault } from './faults.js';
+import type { SimProcess } from './process.js';
+import type { Scheduler } from './scheduler.js';
+
+/** A service that can be reached; resolves to `undefined` when it dies in the middle. */
+export interface Reachable {
+  readonly alive: boolean;
+  serve(client: SimProcess, request: HttpRequest): Promise<HttpAnswer | undefined>;
+}
+
+interface Net {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  /** The one that a request happens to reach. */
+  service(): Reachable | undefined;
+}
+
+const failure = (reason: string, maybeSent: boolean): HttpFailure => ({
+  kind: 'failure',
+  maybeSent,
+  retryable: true,
+  reason,
+  cause: undefined,
+  wordless: false,
+});
+
+const broken = failure('the connection broke', true);
+
+/** What stands before a service and has never seen an idempotency key. */
+const DOORS: readonly (readonly [number, string])[] = [
+  [401, 'ERR_UNAUTHORIZED'],
+  [403, 'ERR_KEY_SCOPES_UNAUTHORIZED'],
+  [404, 'ERR_NOT_FOUND'],
+  [413, 'ERR_PAYLOAD_TOO_LARGE'],
+  [429, 'ERR_RATE_LIMIT_EXCEEDED'],
+  [500, 'ERR_INTERNAL'],
+  [502, 'bad gateway'],
+  [503, 'ERR_UNAVAILABLE'],
+];
+
+function turnedAway(random: Random): HttpAnswer {
+  const [status, error] = random.pick(DOORS);
+  const asPage = error.includes(' ') || random.oneIn(2);
+  const answer = { kind: 'answer', status } as const;
+  if (asPage) return { ...answer, headers: { 'content-type': 'text/html' }, text: `<html>${status}</html>` };
+  const text = JSON.stringify({ error, message: 'The door says no.' });
+  return { ...answer, headers: { 'content-type': 'application/json; charset=utf-8' }, text };
+}
+
+/** What a request meets before it is sent, or just then. */
+function onTheWay(random: Random, fault: Fault | undefined): HttpAnswer | HttpFailure | undefined {
+  if (fault === 'door') return turnedAway(random);
+  return fault === 'refuse' ? failure('no connection', false) : undefined;
+}
+
+const interrupted = (): FlywheelError => new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
+
+/** The transport of one client. */
+export function simTransport(client: SimProcess, net: Net): Transport {
+  /** What repeats requests on the way may give either answer, once it has both. */
+  const deliver = async (
+    service: Reachable,
+    request: HttpRequest,
+    times: number,
+  ): Promise<HttpAnswer | undefined> => {
+    const tries = Array.from({ length: times }, () => service.serve(client, request));
+    const answers = await Promise.all(tries);
+    return net.random.pick(answers.map((answer) => answer ?? null)) ?? undefined;
+  };
+  const carry = async (request: HttpRequest): Promise<HttpAnswer | HttpFailure> => {
+    await client.reach(`${request.method} ${request.url.pathname} …`);
+    const fault = await client.suffer(['door', 'refuse', 'lose', 'twice']);
+    const turned = onTheWay(net.random, fault);
+    if (turned !== undefined) return turned;
+    const service = net.service();
+    if (service?.alive !== true) return failure('connection refused', false);
+    if (fault === 'lose' && net.random.oneIn(3)) return broken;
+    const answer = await deliver(service, request, fault === 'twice' ? 2 : 1);
+    await client.reach(`… ${answer?.status ?? 'no answer'}`);
+    const later = await client.suffer(['lose']);
+    return fault === 'lose' || later === 'lose' ? broken : (answer ?? broken);
+  };
+  return {
+    era: 0,
+    hidesTls: async () => false,
+    close: async () => undefined,
+    exchange: async (request: HttpRequest, { timeoutMs, signal }: Terms) => {
+      if (signal?.aborted === true) throw interrupted();
+      const timer = net.scheduler.sleep(client, 'request timeout', net.scheduler.timeMs + timeoutMs);
+      const aborted = new Promise<never>((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(interrupted()), { once: true });
+      });
+      const late = timer.over.then((isOver) => (isOver ? failure('no answer in time', true) : aborted));
+      try {
+        return await Promise.race([carry(request), late, aborted]);
+      } finally {
+        timer.cancel();
+      }
+    },
+  };
+}

@@ -1,0 +1,123 @@
+/** The ports of a process, each call of which is a step: store, chain, journal. */
+import type { Chain, ChainReader, SubmitReceipt } from '../../src/chain/chain.js';
+import type { LocalChain } from '../../src/chain/local/local-chain.js';
+import type { Begun, Entry, Journal } from '../../src/cli/journal/journal.js';
+import type { EngineFiles } from '../../src/compose/engine.js';
+import { FlywheelError } from '../../src/errors/flywheel-error.js';
+import type { Store, StoreTransaction } from '../../src/store/store.js';
+import { replacing } from '../support/doubles.js';
+import type { Fault } from './faults.js';
+import { Killed, type SimProcess } from './process.js';
+
+const locked = (): Error =>
+  new FlywheelError('ERR_STORE_UNAVAILABLE', 'The store is locked by another process; gave up after 5 s.');
+const unreachable = (): Error => new FlywheelError('ERR_UNAVAILABLE', 'The chain is out of reach.');
+
+/** Who hears of what a process does on chain. */
+export interface ChainWatch {
+  /** Something may have landed, and this process has brought it. */
+  landed(process: SimProcess): void;
+  /** The bytes are on their way and arrive some time. */
+  onTheWay(process: SimProcess, deliver: (chain: LocalChain) => Promise<unknown>): void;
+}
+
+const READ: readonly Fault[] = ['refuse'];
+const SEND: readonly Fault[] = ['refuse', 'lose', 'late'];
+
+function simStore(process: SimProcess, store: Store): Store {
+  /** A transaction is one effect; a process that dies within it has done nothing. */
+  const inside =
+    (work: (tx: StoreTransaction) => Promise<unknown>) =>
+    async (tx: StoreTransaction): Promise<unknown> => {
+      if (!process.alive) throw new Killed();
+      return work(tx);
+    };
+  const refusal = locked;
+  return replacing(store, {
+    transaction: ((work) =>
+      process.port({
+        label: 'store write',
+        faults: READ,
+        refusal,
+        act: () => store.transaction(inside(work)),
+      })) as Store['transaction'],
+    read: ((work) =>
+      process.port({
+        label: 'store read',
+        faults: READ,
+        refusal,
+        act: () => store.read(inside(work)),
+      })) as Store['read'],
+  });
+}
+
+/** The reading part of a chain. */
+export function simReader<Reader extends ChainReader>(process: SimProcess, chain: Reader): Reader {
+  const read = <Value>(label: string, act: () => Promise<Value>): Promise<Value> =>
+    process.port({ label, faults: READ, refusal: unreachable, act });
+  const parts: ChainReader = {
+    getAccounts: (addresses) => read('chain accounts', () => chain.getAccounts(addresses)),
+    latestBlockhash: () => read('chain blockhash', () => chain.latestBlockhash()),
+    blockHeight: () => read('chain height', () => chain.blockHeight()),
+    lookUp: (signatures) => read('chain look-up', () => chain.lookUp(signatures)),
+    getTransaction: (signature) => read('chain transaction', () => chain.getTransaction(signature)),
+    isBlockhashValid: (blockhash) => read('chain blockhash check', () => chain.isBlockhashValid(blockhash)),
+  };
+  return replacing<Reader>(chain, parts as Partial<Reader>);
+}
+
+function simChain(process: SimProcess, chain: LocalChain, watch: ChainWatch): LocalChain {
+  const send = (
+    label: string,
+    submit: (to: LocalChain) => Promise<SubmitReceipt>,
+  ): Promise<SubmitReceipt> => {
+    const act = async (): Promise<SubmitReceipt> => {
+      const receipt = await submit(chain);
+      watch.landed(process);
+      return receipt;
+    };
+    const later = (): void => watch.onTheWay(process, submit);
+    return process.port({ label, faults: SEND, refusal: unreachable, act, later });
+  };
+  const parts: Partial<Chain> = {
+    submit: (transactions) => send('chain submit', (to) => to.submit(transactions)),
+    submitBundles: (bundles) => send('chain submit bundles', (to) => to.submitBundles(bundles)),
+  };
+  return replacing<LocalChain>(simReader(process, chain), parts);
+}
+
+/** Store and chain of an engine in a process; both go with it. */
+export const simFiles =
+  (process: SimProcess, watch: ChainWatch) =>
+  ({ store, chain }: EngineFiles): EngineFiles => {
+    process.onEnd(() => store.close());
+    process.onEnd(() => chain.close());
+    return { store: simStore(process, store), chain: simChain(process, chain, watch) };
+  };
+
+function simEntry(process: SimProcess, entry: Entry): Entry {
+  const write = <Value>(act: () => Value): Value => process.sync('journal', act);
+  return replacing(entry, {
+    note: (notes) => write(() => entry.note(notes)),
+    keep: (name, answer) => write(() => entry.keep(name, answer)),
+    reopen: (elements, notes) => write(() => entry.reopen(elements, notes)),
+    settle: (verdict) => write(() => entry.settle(verdict)),
+    tell: () => write(() => entry.tell()),
+    release: () => write(() => entry.release()),
+    remove: () => write(() => entry.remove()),
+  });
+}
+
+/** The journal of a command; its calls do not wait, so that a process dies within them or finds the disk full. */
+export function simJournal(process: SimProcess, journal: Journal): Journal {
+  const begun = <Taken extends Begun | undefined>(found: Taken): Taken =>
+    found?.status === 'taken' ? { ...found, entry: simEntry(process, found.entry) } : found;
+  return replacing(journal, {
+    begin: (request) => begun(process.sync('journal', () => journal.begin(request))),
+    take: (id) => begun(process.sync('journal', () => journal.take(id))),
+    takeBatch: (batchId) => {
+      const entry = process.sync('journal', () => journal.takeBatch(batchId));
+      return entry && simEntry(process, entry);
+    },
+  });
+}

@@ -1,0 +1,80 @@
+/** Brings a world to rest once nothing goes wrong any more, and holds it to what was promised: everything settles. */
+import { Broken } from './auditor.js';
+import type { Item, Paper } from './goods.js';
+import { type Office, Person } from './person.js';
+import type { Scheduler } from './scheduler.js';
+
+const ROUNDS = 10;
+/** Rounds after which a batch that does not get on is cancelled. */
+const PATIENCE = 3;
+const DAY_MS = 86_400_000;
+/** Longer than every window of a rate limit, unless a clock was set back. */
+const PAUSE_MS = 11_000;
+
+/** What no command may end with once nothing goes wrong: internal error, unsafe, interrupted. */
+const ALARMING: ReadonlySet<number | null> = new Set([null, 1, 4, 9, 130]);
+
+/** @throws Broken */
+export async function bringToRest(office: Office, scheduler: Scheduler): Promise<void> {
+  scheduler.calm();
+  await office.machine.setUp(['local', 'fund', '--to', 'vault', '--tokens', '5000']);
+  const person = new Person('closer', office);
+  const { goods, auditor } = office;
+  const type = async (words: readonly string[], items: readonly Item[] = []): Promise<number | null> => {
+    scheduler.jump(PAUSE_MS);
+    const { exit, stderr } = await person.type({ words, items }, false);
+    if (ALARMING.has(exit)) throw new Broken('calm', `\`${words.join(' ')}\` ends ${exit}: ${stderr}`);
+    return exit;
+  };
+  const open = (): readonly Paper[] =>
+    goods.papers.filter(({ items }) => items.some((item) => auditor.count(item) === 0));
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await scheduler.reach(person, `round ${round}`);
+    await type(['pending', 'resume', '--yes']);
+    for (const paper of round === 0 ? goods.papers : open()) await finish(type, paper);
+    if (open().length === 0) break;
+    // What is stuck is cancelled, and its file is run again.
+    if (round === PATIENCE) await endBatches(type, office, false);
+    // Caps are of a day.
+    scheduler.jump(DAY_MS);
+  }
+  const missing = open().flatMap(({ items }) => items.filter((item) => auditor.count(item) === 0));
+  if (missing.length > 0) throw new Broken('liveness', `${names(missing)} never landed`);
+  await endBatches(type, office, true);
+  await settleRest(type, person, scheduler);
+  auditor.checkClean();
+}
+
+type Type = (words: readonly string[], items?: readonly Item[]) => Promise<number | null>;
+
+async function finish(type: Type, { name, kind, items }: Paper): Promise<void> {
+  const command =
+    kind === 'burns' ? ['burn-batch', name] : ['batch', 'run', name, '--keypair', 'owner.json', '--yes'];
+  if ((await type(command, items)) === 0) return;
+  await type([...command, '--only-new']);
+  await type([...command, '--rest']);
+}
+
+/** Whatever waits or has failed is cancelled, and what is over but for its accounts is closed. */
+async function endBatches(type: Type, { auditor }: Office, isLast: boolean): Promise<void> {
+  for (const { id, isOver } of auditor.batches()) {
+    if (isOver) continue;
+    const exit = await type(['batch', 'cancel', id, '--keypair', 'owner.json', '--yes']);
+    if (exit !== 0 && isLast) throw new Broken('end of a batch', `cancelling ${id} ends ${exit}`);
+  }
+}
+
+/** What is pending comes to its end, and then nothing is. */
+async function settleRest(type: Type, person: Person, scheduler: Scheduler): Promise<void> {
+  let left = '';
+  for (let day = 0; day < ROUNDS; day += 1) {
+    await type(['pending', 'resume', '--yes']);
+    const { stdout } = await person.type({ words: ['pending', '--json'] }, false);
+    left = stdout.trim();
+    if (left === '[]') return;
+    scheduler.jump(DAY_MS);
+  }
+  throw new Broken('pending', left);
+}
+
+const names = (items: readonly Item[]): string => items.map(({ name }) => name).join(', ');

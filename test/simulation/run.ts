@@ -1,0 +1,63 @@
+/** Runs seeds of the simulator: `npm run simulate -- [--seed S] [--count N | --minutes M] [--mode embedded|remote] [--verbose]`. */
+import { parseArgs } from 'node:util';
+import { takePlatform } from './platform.js';
+import { shrink } from './shrink.js';
+import { type RunOptions, type RunResult, runWorld } from './world.js';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    count: { type: 'string' },
+    minutes: { type: 'string' },
+    mode: { type: 'string' },
+    verbose: { type: 'boolean', default: false },
+    shrink: { type: 'boolean', default: false },
+    'keep-going': { type: 'boolean', default: false },
+  },
+});
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const first = values.seed === undefined ? Date.now() % 1_000_000_000 : Number(values.seed);
+const minutes = values.minutes === undefined ? null : Number(values.minutes);
+const count =
+  values.count === undefined ? (minutes === null ? 1 : Number.POSITIVE_INFINITY) : Number(values.count);
+const modes: readonly RunOptions['mode'][] =
+  values.mode === undefined ? ['embedded', 'remote'] : [values.mode === 'remote' ? 'remote' : 'embedded'];
+
+takePlatform();
+const startedMs = performance.now();
+const isOver = (): boolean => minutes !== null && performance.now() - startedMs > minutes * 60_000;
+const totals = { runs: 0, steps: 0, faults: 0, actions: 0, broken: 0 };
+
+/** @returns whether to go on. */
+async function runOne(options: RunOptions): Promise<boolean> {
+  const result = await runWorld({ ...options, ...(values.verbose ? { say } : {}) });
+  totals.runs += 1;
+  totals.steps += result.steps;
+  totals.faults += result.faults;
+  totals.actions += result.actions;
+  if (result.broken === null) return true;
+  totals.broken += 1;
+  await report(options, result);
+  return values['keep-going'];
+}
+
+async function report(options: RunOptions, { broken, steps, faults, actions }: RunResult): Promise<void> {
+  say(`seed ${options.seed} (${options.mode}) breaks after ${steps} steps: ${broken?.stack ?? ''}`);
+  say(`again: npm run simulate -- --seed ${options.seed} --mode ${options.mode} --verbose`);
+  if (values.shrink && broken !== null) await shrink(options, broken, { faults, actions }, say);
+}
+
+async function main(): Promise<void> {
+  for (let at = 0; at < count && !isOver(); at += 1) {
+    for (const mode of modes) if (!(await runOne({ seed: first + at, mode }))) return;
+  }
+}
+
+await main();
+const seconds = (performance.now() - startedMs) / 1_000;
+say(
+  `${totals.runs} worlds from seed ${first} in ${seconds.toFixed(1)} s: ${totals.steps} steps, ${totals.actions} actions, ${totals.faults} faults, ${totals.broken} broken.`,
+);
+process.exit(totals.broken === 0 ? 0 : 1);

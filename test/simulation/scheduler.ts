@@ -1,0 +1,156 @@
+/** Which of all waiting steps goes next: one at a time, chosen by the seed, on a clock that only moves here. */
+import { setImmediate } from 'node:timers/promises';
+import type { Random } from '../fuzz/random.js';
+
+/** Whoever takes steps: a simulated process, a person, the world itself. */
+export interface Walker {
+  readonly name: string;
+}
+
+interface Step {
+  readonly walker: Walker;
+  readonly label: string;
+  /** Not before this time, unless nothing else can go. */
+  readonly dueMs: number;
+  readonly go: () => void;
+}
+
+/** Turns of the event loop without a new step after which everything that was set free has come to rest. */
+const QUIET_TURNS = 2;
+/** Turns to wait for the first step; work that waits for other work of its process takes none. */
+const MAX_TURNS = 40;
+/** Once in so many choices a step that sleeps is taken although others are ready: timers race with work. */
+const EARLY_SLEEPER = 150;
+/** Milliseconds that a step may take, at most. */
+const STEP_MS = 12;
+/** Choices between two changes of who is preferred. */
+const CHANGE_EVERY = 40;
+
+export class Scheduler {
+  readonly #random: Random;
+  readonly #say: (line: string) => void;
+  readonly #preferring: boolean;
+  readonly #cleaning = new Set<Promise<unknown>>();
+  #waiting: Step[] = [];
+  #preferred: Walker | undefined;
+  #registered = 0;
+  /** What timers go by; only the clock on the wall is ever set. */
+  #timeMs = 0;
+  #setMs: number;
+  #steps = 0;
+  #isCalm = false;
+
+  constructor(random: Random, startMs: number, say: (line: string) => void) {
+    this.#random = random;
+    this.#setMs = startMs;
+    this.#say = say;
+    // Half of the seeds let one walker run far ahead of the others; that finds other things than a fair choice.
+    this.#preferring = random.oneIn(2);
+  }
+
+  /** The clock on the wall. */
+  get nowMs(): number {
+    return this.#timeMs + this.#setMs;
+  }
+
+  /** Time that has passed. */
+  get timeMs(): number {
+    return this.#timeMs;
+  }
+
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /** From now on nobody is slower than a timer. */
+  calm(): void {
+    this.#isCalm = true;
+  }
+
+  /** Sets the clock on the wall, either way. */
+  jump(ms: number): void {
+    this.#setMs += ms;
+  }
+
+  /** Resolves when it is the step's turn. */
+  reach(walker: Walker, label: string, dueMs = 0): Promise<void> {
+    this.#registered += 1;
+    return new Promise((go) => {
+      this.#waiting.push({ walker, label, dueMs, go });
+    });
+  }
+
+  /** A step that may be taken back; resolves to false when it was. */
+  sleep(walker: Walker, label: string, dueMs: number): { readonly over: Promise<boolean>; cancel(): void } {
+    let step: Step | undefined;
+    let end: (reached: boolean) => void = () => undefined;
+    const over = new Promise<boolean>((resolve) => {
+      end = resolve;
+      step = { walker, label, dueMs, go: () => resolve(true) };
+      this.#waiting.push(step);
+      this.#registered += 1;
+    });
+    return {
+      over,
+      cancel: () => {
+        this.#waiting = this.#waiting.filter((one) => one !== step);
+        end(false);
+      },
+    };
+  }
+
+  /** Drops all steps of a walker that is gone. */
+  drop(walker: Walker): void {
+    this.#waiting = this.#waiting.filter((step) => step.walker !== walker);
+  }
+
+  /** Work of the world that has to be over before the next step. */
+  clean(work: Promise<unknown>): void {
+    const cleaned = work.catch(() => undefined).finally(() => this.#cleaning.delete(cleaned));
+    this.#cleaning.add(cleaned);
+  }
+
+  /** Takes steps until none waits. @param after - runs after each. */
+  async run(after: () => void, maxSteps: number): Promise<void> {
+    await this.#rest(this.#registered);
+    while (this.#waiting.length > 0 && this.#steps < maxSteps) {
+      const step = this.#choose();
+      this.#waiting = this.#waiting.filter((one) => one !== step);
+      this.#steps += 1;
+      this.#timeMs = Math.max(this.#timeMs + this.#random.below(STEP_MS), step.dueMs);
+      this.#say(`${this.#steps} ${new Date(this.nowMs).toISOString()} ${step.walker.name}: ${step.label}`);
+      const before = this.#registered;
+      step.go();
+      await this.#rest(before);
+      after();
+    }
+  }
+
+  #choose(): Step {
+    const ready = this.#waiting.filter(({ dueMs }) => dueMs <= this.#timeMs);
+    const isEarly = !this.#isCalm && ready.length < this.#waiting.length && this.#random.oneIn(EARLY_SLEEPER);
+    if (ready.length === 0 || isEarly)
+      return this.#earliest(this.#waiting.filter(({ dueMs }) => dueMs > this.#timeMs));
+    if (!this.#preferring) return this.#random.pick(ready);
+    if (this.#random.oneIn(CHANGE_EVERY)) this.#preferred = this.#random.pick(ready).walker;
+    const preferred = ready.filter(({ walker }) => walker === this.#preferred);
+    return this.#random.pick(preferred.length > 0 ? preferred : ready);
+  }
+
+  #earliest(steps: readonly Step[]): Step {
+    return steps.reduce((first, step) => (step.dueMs < first.dueMs ? step : first));
+  }
+
+  /** Until all that was set free waits again. */
+  async #rest(before: number): Promise<void> {
+    let quiet = 0;
+    let known = before;
+    for (let turn = 0; turn < MAX_TURNS; turn += 1) {
+      while (this.#cleaning.size > 0) await Promise.all(this.#cleaning);
+      await setImmediate();
+      quiet = this.#registered === known ? quiet + 1 : 0;
+      known = this.#registered;
+      if (quiet >= QUIET_TURNS && (known > before || this.#cleaning.size > 0)) return;
+    }
+  }
+}

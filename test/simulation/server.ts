@@ -1,0 +1,102 @@
+/** A simulated server: the production server over its engine, with the virtual network in place of a socket. */
+
+import type { ServerResponse } from 'node:http';
+import { type DispatchFunc, inject } from 'light-my-request';
+import { resolveSettings } from '../../src/cli/config/resolve.js';
+import type { Ambient } from '../../src/cli/context.js';
+import type { HttpAnswer } from '../../src/client/exchange.js';
+import type { HttpRequest } from '../../src/client/transport.js';
+import { type OpenServer, openServer } from '../../src/compose/server.js';
+import { MAX_BODY_BYTES } from '../../src/contract/limits.js';
+import { isFlywheelError } from '../../src/errors/flywheel-error.js';
+import type { HttpServer } from '../../src/http/server.js';
+import type { Reachable } from './network.js';
+import { running } from './platform.js';
+import { type ChainWatch, simFiles } from './ports.js';
+import type { SimProcess } from './process.js';
+
+/** What the server is asked over; it has no socket, and so received no bytes over one. */
+const answerWith =
+  (server: HttpServer): DispatchFunc =>
+  (request, response) => {
+    Object.assign(request.socket, { bytesRead: 0 });
+    server.answer(request, response as unknown as ServerResponse);
+  };
+
+export class SimServer implements Reachable {
+  readonly #process: SimProcess;
+  readonly #opened: OpenServer;
+
+  private constructor(process: SimProcess, opened: OpenServer) {
+    this.#process = process;
+    this.#opened = opened;
+  }
+
+  /** @returns `undefined` when it died, or was refused its files, before it could listen. */
+  static async start(
+    ambient: Ambient,
+    process: SimProcess,
+    dataDir: string,
+    watch: ChainWatch,
+  ): Promise<SimServer | undefined> {
+    const settings = resolveSettings(ambient, { dataDir, local: true });
+    const opening = running.run(process, () =>
+      openServer(ambient, settings, {
+        logLevel: 'silent',
+        maxBodyBytes: MAX_BODY_BYTES,
+        metricsToken: null,
+        bearer: false,
+        corsOrigins: [],
+        rates: {},
+        keyRates: {},
+        between: simFiles(process, watch),
+      }),
+    );
+    const opened = await Promise.race([
+      opening.catch((error: unknown) => {
+        if (process.alive && !isFlywheelError(error)) throw error;
+        return undefined;
+      }),
+      process.death.then(() => undefined),
+    ]);
+    if (opened === undefined) {
+      process.end();
+      return undefined;
+    }
+    process.onEnd(() => opened.close());
+    return new SimServer(process, opened);
+  }
+
+  get alive(): boolean {
+    return this.#process.alive;
+  }
+
+  /** It is told to stop at once. */
+  kill(): void {
+    this.#process.kill();
+  }
+
+  async serve(
+    client: SimProcess,
+    { method, url, headers, body }: HttpRequest,
+  ): Promise<HttpAnswer | undefined> {
+    const { server } = this.#opened;
+    const answered = running.run(client, () =>
+      inject(answerWith(server), {
+        method,
+        url: url.pathname + url.search,
+        headers: { ...headers },
+        ...(body === undefined ? {} : { payload: body }),
+      }),
+    );
+    const response = await Promise.race([answered, this.#process.death.then(() => undefined)]);
+    if (response === undefined) return undefined;
+    const plain = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
+    return {
+      kind: 'answer',
+      status: response.statusCode,
+      headers: Object.fromEntries(plain),
+      text: response.payload,
+    };
+  }
+}
