@@ -1,6 +1,6 @@
 /** A remote API as a command sees it: the client, the key, the user's own RPC, and the flywheel that the profile pins. */
 import { readFileSync } from 'node:fs';
-import type { ChainReader } from '../chain/chain.js';
+import type { ChainReader, History } from '../chain/chain.js';
 import { createRpcReader } from '../chain/rpc/rpc-reader.js';
 import { vaultAddress } from '../chain/squads/layouts/addresses.js';
 import { decodeMint } from '../chain/tokens/accounts.js';
@@ -20,7 +20,7 @@ import { journalPlace } from './journal-place.js';
 /** How the outside is reached, where not over the sockets of this machine. */
 export interface RemoteWays extends Partial<Pick<RemoteServiceDeps, 'transport' | 'sleep' | 'random'>> {
   /** Reads the user's own chain. @default the RPC that the settings name */
-  readonly chain?: ChainReader;
+  readonly chain?: ChainReader & History;
 }
 
 /** Builds the client for an API address; nothing is sent before the first call. */
@@ -61,7 +61,7 @@ export async function openRemoteService(
     service,
     credential,
     chain,
-    history: rpc,
+    history: chain,
     foresight: null,
     trusted: settings.pinned === null ? null : await trust(settings.pinned, chain),
     journal: operations.journal,

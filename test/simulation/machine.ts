@@ -12,7 +12,7 @@ import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Random } from '../fuzz/random.js';
 import { simTransport } from './network.js';
 import { running } from './platform.js';
-import { type ChainWatch, simFiles, simJournal, simReader } from './ports.js';
+import { type ChainWatch, simFiles, simJournal, simNode } from './ports.js';
 import { SimProcess, type Surroundings } from './process.js';
 import { SimServer } from './server.js';
 
@@ -188,7 +188,7 @@ export class Machine {
     return openRemoteService(context, settings, settings.apiUrl.value ?? API_URL, {
       transport: simTransport(process, net),
       sleep: (ms) => this.#sleep(process, ms),
-      chain: simReader(process, ledger),
+      chain: simNode(process, ledger),
     });
   }
 

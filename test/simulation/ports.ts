@@ -1,10 +1,12 @@
 /** The ports of a process, each call of which is a step: store, chain, journal. */
-import type { Chain, ChainReader, SubmitReceipt } from '../../src/chain/chain.js';
+import type { Chain, ChainReader, History, PastTransaction, SubmitReceipt } from '../../src/chain/chain.js';
 import type { LocalChain } from '../../src/chain/local/local-chain.js';
+import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import type { Begun, Entry, Journal } from '../../src/cli/journal/journal.js';
 import type { EngineFiles } from '../../src/compose/engine.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Store, StoreTransaction } from '../../src/store/store.js';
+import { base58Encode } from '../../src/values/base58.js';
 import { replacing } from '../support/doubles.js';
 import type { Fault } from './faults.js';
 import { Killed, type SimProcess } from './process.js';
@@ -64,6 +66,32 @@ export function simReader<Reader extends ChainReader>(process: SimProcess, chain
     isBlockhashValid: (blockhash) => read('chain blockhash check', () => chain.isBlockhashValid(blockhash)),
   };
   return replacing<Reader>(chain, parts as Partial<Reader>);
+}
+
+/** What a node of the user's own knows of the ledger, its past too. */
+export function simNode(process: SimProcess, ledger: LocalChain): ChainReader & History {
+  const reader = simReader<ChainReader>(process, ledger);
+  const pastOf: History['pastOf'] = (account) =>
+    process.port({
+      label: 'chain past',
+      faults: READ,
+      refusal: unreachable,
+      act: () => past(ledger, account),
+    });
+  return replacing(reader as ChainReader & History, { pastOf });
+}
+
+async function past(ledger: LocalChain, account: string): Promise<readonly PastTransaction[]> {
+  const named = ledger
+    .transactionsAbove(0)
+    .map(decodeTransaction)
+    .filter(({ message }) => message.staticKeys.some((key) => key === account));
+  const signatures = named.map((transaction) => base58Encode(transaction.signatures[0] ?? new Uint8Array()));
+  const records = await ledger.lookUp(signatures);
+  return signatures
+    .filter((_, at) => records[at]?.error === null)
+    .map((signature) => ({ signature, memo: null, blockTimeMs: null }))
+    .reverse();
 }
 
 function simChain(process: SimProcess, chain: LocalChain, watch: ChainWatch): LocalChain {

@@ -50,7 +50,7 @@ function simulate(mode: string, seed: number): Promise<Ended> {
   return new Promise((done) => child.once('close', (exit) => done({ exit, output })));
 }
 
-describe.concurrent('a simulated world', () => {
+describe('a simulated world', () => {
   it.each(LISTS)('keeps what was promised: %s from seed %i', async (mode, seed) => {
     const { exit, output } = await simulate(mode, seed);
     expect({ exit, output }).toEqual({ exit: 0, output: expect.stringContaining(`${COUNT} worlds`) });
