@@ -13,7 +13,10 @@ export type Signature = string;
 export interface RecentBlockhash {
   /** Base58 text of 32 bytes. */
   readonly blockhash: string;
-  /** Height of the last block in which a transaction with this blockhash can land. */
+  /**
+   * Height up to which a transaction with this blockhash is sure to be taken, by blocks alone. Where blocks come fast it may
+   * be taken beyond that: {@link Chain.expiredHeight} says when it never will be again.
+   */
   readonly lastValidBlockHeight: bigint;
 }
 
@@ -83,6 +86,12 @@ export interface History {
 
 export interface Chain extends ChainReader {
   /**
+   * What proves that a transaction can never land any more: every one whose `lastValidBlockHeight` is at most this has
+   * expired for good. Never falls, and never is above the block height.
+   */
+  expiredHeight(): Promise<bigint>;
+
+  /**
    * Submits transactions that stand for themselves, in order. One that fails while running lands as failed and keeps its
    * fee; one that cannot even start (bad signature, unknown blockhash, payer too poor) is rejected and the rest goes on.
    * A signature that has landed already is taken and changes nothing.
@@ -106,5 +115,7 @@ export interface Chain extends ChainReader {
 
 /** Transactions in a bundle at most (contract, section 1.2). */
 export const MAX_BUNDLE_TRANSACTIONS = 4;
-/** Blocks for which a blockhash stays good. */
+/** Blocks for which a blockhash stays good at least. */
 export const BLOCKHASH_LIFETIME_BLOCKS = 150n;
+/** Time for which it stays good at least once there is a newer one: about what those blocks take on a cluster. */
+export const BLOCKHASH_LIFETIME_MS = 60_000;

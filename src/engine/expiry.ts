@@ -6,8 +6,10 @@ export const isExpiry = (rejection: Rejection): boolean =>
   rejection.error.kind === 'transaction' && rejection.error.error === 'BlockhashNotFound';
 
 /**
- * Can nothing with this blockhash land any more? The block at `height` is there, so the next one comes after the last
- * valid; what is looked up after the height was read, and not found, never lands.
+ * Can nothing with this blockhash land any more? What is looked up after the chain was asked what has expired, and is not
+ * found, never lands.
+ *
+ * @param expiredHeight - as the chain says; the height of its newest block proves nothing.
  */
-export const hasExpired = (lastValidBlockHeight: bigint, height: bigint): boolean =>
-  lastValidBlockHeight <= height;
+export const hasExpired = (lastValidBlockHeight: bigint, expiredHeight: bigint): boolean =>
+  lastValidBlockHeight <= expiredHeight;

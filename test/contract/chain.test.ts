@@ -1,7 +1,7 @@
 /** What every implementation of the port `Chain` promises. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LAMPORTS_PER_SIGNATURE } from '../../src/chain/account.js';
-import type { Chain } from '../../src/chain/chain.js';
+import { BLOCKHASH_LIFETIME_MS, type Chain } from '../../src/chain/chain.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { transfer } from '../../src/chain/system.js';
 import type { SignedTransaction } from '../../src/chain/transaction/compile.js';
@@ -172,6 +172,12 @@ describe.each(implementations)('Chain: $name', ({ open }) => {
   });
 
   describe('blockhashes', () => {
+    /** Lets the time pass that a blockhash lives once there is a newer one. */
+    const passLifetime = async (): Promise<void> => {
+      await mineBlocks(1);
+      clock.timeMs += BLOCKHASH_LIFETIME_MS;
+    };
+
     it('takes a blockhash until 150 blocks after its own, and not one longer', async () => {
       const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
       expect(lastValidBlockHeight).toBe(150n);
@@ -185,7 +191,9 @@ describe.each(implementations)('Chain: $name', ({ open }) => {
         [treasury],
         [transfer({ from: treasury.address, to: bob.address, lamports: SOL })],
       );
-      await mineBlocks(149);
+      await passLifetime();
+      await mineBlocks(148);
+      expect(await chain.expiredHeight()).toBe(149n);
 
       expect(await chain.submit([inTime.bytes, late.bytes])).toEqual([
         null,
@@ -195,6 +203,68 @@ describe.each(implementations)('Chain: $name', ({ open }) => {
       expect(await balance(bob)).toBe(0n);
       // Landed before, so it is still taken, however old it is.
       expect(await chain.submit([inTime.bytes])).toEqual([null]);
+    });
+
+    it('takes a blockhash for a minute after there is a newer one, however many blocks pass', async () => {
+      const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
+      const pays = [1n, 2n, 3n].map((lamports) =>
+        signedWith(
+          blockhash,
+          [treasury],
+          [transfer({ from: treasury.address, to: alice.address, lamports: lamports * SOL })],
+        ),
+      );
+      const [soon, inTime, late] = pays.map(({ bytes }) => bytes);
+      const submit = (bytes: Uint8Array | undefined) => chain.submit(bytes === undefined ? [] : [bytes]);
+      // It was the newest for an hour; that does not count.
+      clock.timeMs += 3_600_000;
+      for (let blocks = 0; blocks < 4; blocks += 1) await mineBlocks(100 + blocks);
+      expect(await submit(soon)).toEqual([null]);
+      clock.timeMs += BLOCKHASH_LIFETIME_MS - 1;
+      await mineBlocks(1);
+      expect(await chain.isBlockhashValid(blockhash)).toBe(true);
+      expect(await chain.expiredHeight()).toBe(lastValidBlockHeight - 1n);
+      expect(await submit(inTime)).toEqual([null]);
+      clock.timeMs += 1;
+      await mineBlocks(1);
+      expect(await chain.isBlockhashValid(blockhash)).toBe(false);
+      expect(await chain.expiredHeight()).toBeGreaterThanOrEqual(lastValidBlockHeight);
+      const refused = { index: 0, error: { kind: 'transaction', error: 'BlockhashNotFound' }, logs: [] };
+      expect(await submit(late)).toEqual([refused]);
+      // What has expired once stays so, also for a clock that goes back.
+      clock.timeMs -= 3_600_000;
+      await mineBlocks(1);
+      expect(await submit(late)).toEqual([refused]);
+      expect(await submit(inTime)).toEqual([null]);
+    });
+
+    it('says that a blockhash has expired exactly when it takes it no more', async () => {
+      const seen: { blockhash: string; lastValidBlockHeight: bigint }[] = [];
+      let expired = 0n;
+      for (const [blocks, passMs] of [
+        [100, 0],
+        [30, 20_000],
+        [100, 20_000],
+        [1, 19_999],
+        [1, 1],
+        [149, 1],
+        [1, 60_000],
+        [160, 30_000],
+        [1, 90_000],
+        [0, -100_000],
+        [3, 0],
+      ] as const) {
+        for (let block = 0; block < blocks; block += 1) {
+          seen.push(await chain.latestBlockhash());
+          await mineBlocks(1);
+        }
+        clock.timeMs += passMs;
+        const before = expired;
+        expired = await chain.expiredHeight();
+        expect(expired).toBeGreaterThanOrEqual(before);
+        for (const { blockhash, lastValidBlockHeight } of seen)
+          expect(await chain.isBlockhashValid(blockhash)).toBe(lastValidBlockHeight > expired);
+      }
     });
 
     it('refuses a blockhash that never was', async () => {

@@ -13,7 +13,8 @@ import type { Uuid } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type FakeService, fakeService } from './fake-service.js';
 
-const ROOT = new URL('../..', import.meta.url).pathname;
+/** Tests and programs run in it; a bundled program lies elsewhere. */
+const ROOT = process.cwd();
 
 /** Moment at which the clock of {@link testCli} stands. */
 export const NOW_MS = Date.parse('2026-01-31T12:00:00.000Z');

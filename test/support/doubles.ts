@@ -7,6 +7,7 @@ export const chainOver = (chain: Chain, parts: Partial<Chain>): Chain => ({
   getAccounts: (addresses) => chain.getAccounts(addresses),
   latestBlockhash: () => chain.latestBlockhash(),
   blockHeight: () => chain.blockHeight(),
+  expiredHeight: () => chain.expiredHeight(),
   isBlockhashValid: (blockhash) => chain.isBlockhashValid(blockhash),
   lookUp: (signatures) => chain.lookUp(signatures),
   getTransaction: (signature) => chain.getTransaction(signature),

@@ -3,14 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addSignature } from '../../src/chain/approval/build-approval.js';
-import type { Chain } from '../../src/chain/chain.js';
+import { BLOCKHASH_LIFETIME_MS, type Chain } from '../../src/chain/chain.js';
 import { setComputeUnitLimit } from '../../src/chain/compute-budget.js';
+import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { tokenProgramAddress } from '../../src/chain/programs.js';
 import { transfer } from '../../src/chain/system.js';
 import { decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import { createKeypairSigner, generateKeypair, type Signer } from '../../src/chain/transaction/signer.js';
+import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import { DEFAULT_LIMITS, type OpenedEngine, openEngine } from '../../src/compose/engine.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
 import { homeFiles, writeHome } from '../../src/compose/home.js';
@@ -22,6 +24,7 @@ import type { BurnRequest } from '../../src/contract/schemas/burn.js';
 import type { EngineDeps, EngineLimits } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import type { Address } from '../../src/values/address.js';
+import { base58Encode } from '../../src/values/base58.js';
 import { randomIds } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
@@ -157,17 +160,30 @@ export async function lamportsOf(chain: Chain, wallet: string): Promise<bigint> 
   return account?.lamports ?? 0n;
 }
 
-/** Lets so many blocks pass, at most 150. */
-export async function passBlocks({ deps, chain }: TestEngine, blocks: number): Promise<void> {
+/** Lets so many blocks pass, at most 150, and between the first and the others the time that a blockhash lives. */
+export async function passBlocks({ deps, chain, dataDir }: TestEngine, blocks: number): Promise<void> {
   const treasury = deps.keyring.get(deps.treasury as Address);
   const { blockhash } = await chain.latestBlockhash();
   const nothing = transfer({ from: treasury.address, to: treasury.address, lamports: 1n });
   const transactions = Array.from({ length: blocks }, (_, index) => {
     const instructions = [setComputeUnitLimit(10_000 + index), nothing];
-    return signTransaction(compileLegacyMessage({ payer: treasury.address, instructions, blockhash }), [
-      treasury,
-    ]);
+    const message = compileLegacyMessage({ payer: treasury.address, instructions, blockhash });
+    return signTransaction(message, [treasury]).bytes;
   });
-  const receipt = await chain.submit(transactions.map(({ bytes }) => bytes));
+  // Through a connection of its own, as of another process whose clock is ahead: that of the engine runs on as it did.
+  const path = homeFiles(dataDir).ledger;
+  let timeMs = 0;
+  const clock = { nowMs: () => timeMs };
+  const other = await openLocalChain({ path, clock, genesis: { accounts: [] } });
+  const receipt = [...(await other.submit(transactions.slice(0, 1)))];
+  timeMs = (await newestBlockTimeMs(other, transactions[0])) + BLOCKHASH_LIFETIME_MS;
+  receipt.push(...(await other.submit(transactions.slice(1))));
+  await other.close();
   if (receipt.some((rejection) => rejection !== null)) throw new Error('A block did not pass.');
+}
+
+async function newestBlockTimeMs(chain: Chain, transaction: Uint8Array | undefined): Promise<number> {
+  const [signature] = transaction === undefined ? [] : decodeTransaction(transaction).signatures;
+  const [record] = await chain.lookUp(signature === undefined ? [] : [base58Encode(signature)]);
+  return record?.blockTimeMs ?? 0;
 }

@@ -7,10 +7,12 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { Random } from '../fuzz/random.js';
+import { tortureBusy } from './busy.js';
 import type { TorturePart } from './part.js';
 import { tortureServer } from './server.js';
 
 const PARTS: Readonly<Record<string, TorturePart>> = {
+  busy: tortureBusy,
   server: tortureServer,
 };
 

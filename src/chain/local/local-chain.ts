@@ -69,6 +69,10 @@ class LedgerChain implements LocalChain {
     return this.#ledger.read(({ blocks }) => BigInt(blocks.tip.height));
   }
 
+  async expiredHeight(): Promise<bigint> {
+    return this.#ledger.read(({ blocks }) => BigInt(blocks.expiredHeight));
+  }
+
   async isBlockhashValid(blockhash: string): Promise<boolean> {
     const bytes = base58Decode(blockhash);
     return bytes !== undefined && this.#ledger.read(({ blocks }) => blocks.isGood(bytes));

@@ -28,8 +28,8 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
   const { deps, scene, batch, signedTx } = input;
   const before = await readPlanned(input);
   const issued = await deps.store.read((tx) => tx.batches.votes(batch.id));
-  const height = await deps.chain.blockHeight();
-  const vote = checkSignedVote(signedTx, { scene, batch, kind: 'approve', issued, height });
+  const expiredHeight = await deps.chain.expiredHeight();
+  const vote = checkSignedVote(signedTx, { scene, batch, kind: 'approve', issued, expiredHeight });
   // An earlier run may have landed approvals and not lived to count what they cost.
   await countVotes(deps, batch, [vote]);
   const blocked = blockedReason(before);

@@ -153,8 +153,8 @@ class Cancellation {
   async #landOwner(signedTx: string, kind: VoteKind): Promise<void> {
     const { store, chain } = this.#deps;
     const issued = await store.read((tx) => tx.batches.votes(this.#batch.id));
-    const height = await chain.blockHeight();
-    const expected = { scene: this.#scene, batch: this.#batch, kind, issued, height };
+    const expiredHeight = await chain.expiredHeight();
+    const expected = { scene: this.#scene, batch: this.#batch, kind, issued, expiredHeight };
     await landOwnerVote(this.#deps, this.#batch, checkSignedVote(signedTx, expected));
   }
 

@@ -69,7 +69,7 @@ export interface VoteExpected {
   /** Every vote that was handed out for the batch. */
   readonly issued: readonly IssuedVote[];
   /** Of the chain now, which tells whether what was handed out has expired. */
-  readonly height: bigint;
+  readonly expiredHeight: bigint;
 }
 
 const refuse = (reason: string): FlywheelError =>
@@ -93,7 +93,7 @@ export function checkSignedVote(signedTx: string, expected: VoteExpected): Signe
   const [signature] = transaction.signatures;
   const [payer] = transaction.message.staticKeys;
   invariant(signature !== undefined && payer !== undefined, 'A vote has a payer.');
-  const lastValidBlockHeight = issued?.lastValidBlockHeight ?? expected.height;
+  const lastValidBlockHeight = issued?.lastValidBlockHeight ?? expected.expiredHeight;
   return { bytes, signature: base58Encode(signature), payer, lastValidBlockHeight };
 }
 
@@ -108,10 +108,10 @@ function decode(bytes: Uint8Array): WireTransaction {
 function isRenewed(
   transaction: WireTransaction,
   issued: readonly IssuedVote[],
-  { scene, batch, kind, height }: VoteExpected,
+  { scene, batch, kind, expiredHeight }: VoteExpected,
 ): boolean {
   const [first] = issued;
-  if (first === undefined || !hasExpired(first.lastValidBlockHeight, height)) return false;
+  if (first === undefined || !hasExpired(first.lastValidBlockHeight, expiredHeight)) return false;
   const input = {
     payer: scene.flywheel.owner,
     instructions: [instructionOf(scene, batch, kind)],

@@ -70,15 +70,15 @@ class Phase {
   async resolveStored(): Promise<void> {
     const mine = [...this.#input.stored].sort((a, b) => a.first - b.first);
     const pending = mine.filter(({ status }) => status === 'PENDING');
-    // The height comes first: what is not found once its last block is there can never land.
-    const height = pending.length === 0 ? 0n : await this.#deps.chain.blockHeight();
+    // This comes first: what is not found once it has expired can never land.
+    const expiredHeight = pending.length === 0 ? 0n : await this.#deps.chain.expiredHeight();
     const records = await this.#lookUp(pending);
     for (const bundle of mine) {
       const found = records.get(bundle);
       if (bundle.status === 'LANDED') this.#take(bundle);
       else if (bundle.status !== 'PENDING') continue;
       else if (found !== undefined) this.#takeRecords(bundle, found);
-      else if (this.#input.isOver === true || hasExpired(bundle.lastValidBlockHeight, height))
+      else if (this.#input.isOver === true || hasExpired(bundle.lastValidBlockHeight, expiredHeight))
         this.#unsaved.push({ bundle, status: 'EXPIRED' });
       else if (this.#isMine(bundle)) this.#pending.set(bundle.first, bundle);
     }
@@ -185,7 +185,7 @@ class Phase {
   async #takeRejected(bundle: BundleRecord, rejection: Rejection): Promise<void> {
     if (
       isExpiry(rejection) &&
-      hasExpired(bundle.lastValidBlockHeight, await this.#deps.chain.blockHeight())
+      hasExpired(bundle.lastValidBlockHeight, await this.#deps.chain.expiredHeight())
     ) {
       // Signed anew in the next window, and with it all that was signed with the same blockhash.
       for (const pending of this.#pending.values())

@@ -50,8 +50,8 @@ export type OpenBurn = Pick<
 >;
 
 /**
- * Times that a burn is signed anew in one run before it is left to the next one. Other processes that burn in lists of their
- * own can use up the blocks of a blockhash before this one has its turn, several times in a row.
+ * Times that a burn is sent or signed anew in one run before it is left to the next one. Each proves first that the last one
+ * has not landed; several are only needed where the process stood still for longer than a blockhash lives.
  */
 const MAX_ROUNDS = 20;
 
@@ -232,10 +232,10 @@ async function resolve(
   burns: readonly OpenBurn[],
   settled: SettledBurn[],
 ): Promise<readonly OpenBurn[]> {
-  // The height comes first: a burn that is not found once its last block is there can never land.
-  const height = await context.deps.chain.blockHeight();
+  // This comes first: a burn that is not found once it has expired can never land.
+  const expiredHeight = await context.deps.chain.expiredHeight();
   const open = await takeLanded(context, burns, settled);
-  const expired = open.filter((burn) => hasExpired(burn.lastValidBlockHeight, height));
+  const expired = open.filter((burn) => hasExpired(burn.lastValidBlockHeight, expiredHeight));
   return expired.length === 0 ? open : signAnew(context, open, new Set(expired));
 }
 

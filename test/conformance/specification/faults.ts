@@ -21,6 +21,7 @@ const chainThat = ({ chain }: TestEngine, fail: () => Promise<never>): Chain =>
     blockHeight: fail,
     lookUp: fail,
     getTransaction: fail,
+    expiredHeight: fail,
     isBlockhashValid: fail,
     submit: fail,
     submitBundles: fail,

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { SqliteFile, SqlValue } from '../../../files/sqlite-file.js';
 import { base58Encode } from '../../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
-import { BLOCKHASH_LIFETIME_BLOCKS, type RecentBlockhash } from '../../chain.js';
+import { BLOCKHASH_LIFETIME_BLOCKS, BLOCKHASH_LIFETIME_MS, type RecentBlockhash } from '../../chain.js';
 import { RowWriter } from './row-writer.js';
 
 /** A block; heights stay far below 2^53. */
@@ -42,10 +42,18 @@ export function nextBlock(previous: Block, signatures: readonly ReadonlyBytes[],
   return { height, hash: sha256([previous.hash, heightBytes(height), ...signatures]), timeMs };
 }
 
-/** The table `blocks`, with the blocks in memory whose hash a transaction may still name. */
+/**
+ * The table `blocks`, with the newest in memory.
+ *
+ * A hash is good for 150 blocks, and for a minute after the next block has come, whichever is longer. The minute is one of
+ * block times, which are in the ledger and never go back: what has expired once has expired for every process and for good.
+ */
 export class BlockTable {
   readonly #database: SqliteFile;
+  /** The last 150 blocks. */
   readonly #recent = new Map<string, number>();
+  /** What was found of blocks before those; `null`: nothing that may still be good. */
+  readonly #older = new Map<string, number | null>();
   readonly #writer: RowWriter;
   #tip: Block | undefined;
 
@@ -64,7 +72,7 @@ export class BlockTable {
     return this.#tip;
   }
 
-  /** The newest blockhash and the last block that takes a transaction with it. */
+  /** The newest blockhash and the last block that is sure to take a transaction with it. */
   latest(): RecentBlockhash {
     const { height, hash: bytes } = this.tip;
     return {
@@ -73,11 +81,17 @@ export class BlockTable {
     };
   }
 
-  /** Can a transaction with this blockhash land in the next block? True for the hashes of the last 150 blocks. */
+  /** Highest `lastValidBlockHeight` of a blockhash that is good no more; of the newest block where that is less. */
+  get expiredHeight(): number {
+    return Math.min(this.tip.height, this.#oldestGood() + LIFETIME - 1);
+  }
+
+  /** Can a transaction with this blockhash land in the next block? */
   isGood(blockhash: ReadonlyBytes): boolean {
     if (this.#recent.size === 0) this.#readRecent();
-    const height = this.#recent.get(textKey(blockhash));
-    return height !== undefined && this.tip.height + 1 - height <= LIFETIME;
+    if (this.#recent.has(textKey(blockhash))) return true;
+    const height = this.#olderHeight(blockhash);
+    return height !== null && !this.#isOutlived(height);
   }
 
   /** Adds the next block, in memory: it lasts only if {@link flush} and the commit follow, else {@link forget} it. */
@@ -97,6 +111,7 @@ export class BlockTable {
     this.#writer.discard();
     this.#tip = undefined;
     this.#recent.clear();
+    this.#older.clear();
   }
 
   #slide(block: Block): void {
@@ -104,6 +119,39 @@ export class BlockTable {
     // A map keeps its order: the first entry is the oldest block.
     const oldest = this.#recent.keys().next();
     if (this.#recent.size > LIFETIME && oldest.done !== true) this.#recent.delete(oldest.value);
+  }
+
+  /** Height of the block with this hash before the last 150, if it may still be good. */
+  #olderHeight(blockhash: ReadonlyBytes): number | null {
+    const key = textKey(blockhash);
+    const known = this.#older.get(key);
+    if (known !== undefined) return known;
+    // Without an index, which every block would pay for: few transactions name one of these, and they are all in one minute.
+    const row = this.#database
+      .prepare('SELECT height FROM blocks WHERE height BETWEEN ? AND ? AND hash = ?')
+      .get([this.#oldestGood(), this.tip.height - LIFETIME, blockhash]);
+    const height = row === undefined ? null : Number(row[0]);
+    if (this.#older.size >= LIFETIME) this.#older.clear();
+    this.#older.set(key, height);
+    return height;
+  }
+
+  #oldestGood(): number {
+    let low = 0;
+    let high = Math.max(0, this.tip.height + 1 - LIFETIME);
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.#isOutlived(middle)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Is the minute over of a block that is not among the last 150? It begins with the next block: until then it was the newest. */
+  #isOutlived(height: number): boolean {
+    const row = this.#database.prepare('SELECT time_ms FROM blocks WHERE height = ?').get([height + 1]);
+    // One that is not written yet has been added just now.
+    return row !== undefined && this.tip.timeMs - Number(row[0]) >= BLOCKHASH_LIFETIME_MS;
   }
 
   #readTip(): Block {

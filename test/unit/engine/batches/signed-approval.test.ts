@@ -18,7 +18,9 @@ import {
 } from '../../../../src/chain/transaction/signer.js';
 import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import type { Address } from '../../../../src/values/address.js';
+import { randomIds } from '../../../../src/values/ids.js';
 import {
+  aBurnRequest,
   aPipeline,
   burnAction,
   lamportsOf,
@@ -173,6 +175,21 @@ describe('checkSignedApproval', () => {
       await expect(execute(base64(bytes))).rejects.toMatchObject({ code: 'ERR_INVALID_SIGNED_TX' });
     }
     await expectRefused(variants[2] ?? Buffer.alloc(0), NOT_ISSUED);
+  });
+});
+
+describe('an approval that waits', () => {
+  it('is taken for a minute, though others burn hundreds of times meanwhile', async () => {
+    const signed = base64(signedByOwner());
+    const burns = Array.from({ length: 400 }, () => aBurnRequest(0.000_001));
+    await test.engine.burnBatch(burns, test.project.call({ idempotencyKey: randomIds.uuid() }));
+    expect((await execute(signed)).value.result).toMatchObject({ totalSuccessful: 1, totalFailed: 0 });
+  });
+
+  it('is the only one that is taken, though others burn hundreds of times meanwhile', async () => {
+    const burns = Array.from({ length: 400 }, () => aBurnRequest(0.000_001));
+    await test.engine.burnBatch(burns, test.project.call({ idempotencyKey: randomIds.uuid() }));
+    await expectRefused(Buffer.from(await ownTransaction([approve()])), NOT_ISSUED);
   });
 });
 

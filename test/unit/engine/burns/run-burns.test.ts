@@ -10,6 +10,7 @@ import {
   openTestEngine,
   passBlocks,
   type TestEngine,
+  tokensOf,
 } from '../../../support/engine.js';
 import { rawSqlite } from '../../../support/store.js';
 
@@ -45,7 +46,7 @@ function dyingEngine(nth = 1, submitsFirst = false) {
 }
 
 describe('runBurns', () => {
-  it('carries two batches through at once though they outrun the life of their blockhash', async () => {
+  it('carries two batches through at once though they are more than 150 blocks', async () => {
     test = await openTestEngine();
     const { engine, project } = test;
     const results = await Promise.all(
@@ -87,6 +88,25 @@ describe('runBurns', () => {
     const { value } = await test.engine.burnBatch(burns(3), call);
     expect(value.success).toHaveLength(3);
     expect((await test.engine.status()).burned).toBe(sumTo(3));
+  });
+
+  it('does not sign anew what may still land, though hundreds of blocks have passed', async () => {
+    test = await openTestEngine();
+    const call = test.project.call({ idempotencyKey: randomIds.uuid() });
+    await expect(dyingEngine().burnBatch(burns(3), call)).rejects.toThrow();
+    const sent = rawSqlite(
+      homeFiles(test.dataDir).store,
+      'select hex(signed_transaction) as bytes from burns',
+    );
+    const others = Array.from({ length: 300 }, () => aBurnRequest(1));
+    await test.engine.burnBatch(others, test.project.call({ idempotencyKey: randomIds.uuid() }));
+    expect((await test.engine.burnBatch(burns(3), call)).value.success).toHaveLength(3);
+    // What the first one would have sent comes late; it is what has landed, so nothing burns twice.
+    const late = sent.map(({ bytes }) => Uint8Array.from(Buffer.from(String(bytes), 'hex')));
+    expect(await test.chain.submit(late)).toEqual([null, null, null]);
+    const { registration } = test.project;
+    const left = await tokensOf(test.chain, test.project, registration.burnWallet);
+    expect(left).toBe(1_000_000_000_000n - 306_000_000n);
   });
 
   it('signs an expired burn anew once, however many carry it on at the same time', async () => {

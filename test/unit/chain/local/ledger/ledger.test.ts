@@ -4,6 +4,7 @@ import { chmodSync, readFileSync, statSync, truncateSync, writeFileSync } from '
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
+import { BLOCKHASH_LIFETIME_MS } from '../../../../../src/chain/chain.js';
 import { AccountTable } from '../../../../../src/chain/local/ledger/account-table.js';
 import { BlockTable } from '../../../../../src/chain/local/ledger/block-table.js';
 import { Ledger, type LedgerOptions, openLedger } from '../../../../../src/chain/local/ledger/ledger.js';
@@ -372,17 +373,20 @@ describe('two connections to one ledger', () => {
 });
 
 describe('blockhashes of a ledger that was opened anew', () => {
-  it('are good for the last 150 blocks and no others', async () => {
-    const first = await openLedger(options);
+  it('are good for the last 150 blocks and those of the last minute, and no others', async () => {
+    const clock = new HandClock();
+    const first = await openLedger({ ...options, clock });
     const hashes = [first.read(({ blocks }) => blocks.tip.hash)];
-    for (let block = 0; block < 160; block += 1) {
+    for (let block = 0; block < 360; block += 1) {
+      if (block === 100) clock.timeMs += BLOCKHASH_LIFETIME_MS;
       first.write((draft) => draft.append([landing(`block ${block}`, 1n)]));
       hashes.push(first.read(({ blocks }) => blocks.tip.hash));
     }
     const again = await openLedger(options);
     for (const ledger of [first, again]) {
       const good = ledger.read(({ blocks }) => hashes.map((hash) => blocks.isGood(hash)));
-      expect(good).toEqual(hashes.map((_, height) => height >= 160 - 149));
+      // The hundredth was the newest until the clock was set forward.
+      expect(good).toEqual(hashes.map((_, height) => height >= 100));
       ledger.close();
     }
   });
