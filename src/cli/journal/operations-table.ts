@@ -14,16 +14,20 @@ export interface Row extends OperationSummary {
   readonly origin: KeyOrigin['from'];
   readonly content: Sha256;
   readonly holder: string | null;
+  /** Somebody has gone on with what another process left. */
+  readonly resumed: boolean;
 }
 
 /** Columns that change. */
-export type Changes = Readonly<Partial<Record<'state' | 'told' | 'holder' | 'notes' | 'body', SqlValue>>>;
+export type Changes = Readonly<
+  Partial<Record<'state' | 'told' | 'holder' | 'resumed' | 'notes' | 'body', SqlValue>>
+>;
 
 /** Days of use after which the answers of what is long over are let go of; their keys stay. */
 const ANSWER_DAYS = 90;
 /** The columns of {@link OperationsTable} rows, in their order. */
 const COLUMNS =
-  'serial, id, kind, key, origin, content, run, state, told, holder, command, notes, date_begun, date_changed';
+  'serial, id, kind, key, origin, content, run, state, told, holder, resumed, command, notes, date_begun, date_changed';
 
 /** Of what people call an operation; two of one target never have the same. */
 const ID_LENGTH = 8;
@@ -194,8 +198,8 @@ export class OperationsTable {
   }
 
   #toRow(row: readonly SqlValue[]): Row {
-    const [serial, id, kind, key, origin, content, run, state, told, holder, command, notes, begun, changed] =
-      row;
+    const [serial, id, kind, key, origin, content, run, state, told, holder, resumed, ...rest] = row;
+    const [command, notes, begun, changed] = rest;
     return {
       serial: Number(serial),
       id: String(id),
@@ -207,6 +211,7 @@ export class OperationsTable {
       state: state as Row['state'],
       told: told === 1,
       holder: typeof holder === 'string' ? holder : null,
+      resumed: resumed === 1,
       busy: this.#isBusy(holder),
       command: JSON.parse(String(command)),
       notes: JSON.parse(String(notes)),

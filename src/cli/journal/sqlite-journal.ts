@@ -121,10 +121,17 @@ class SqliteJournal implements Journal {
     return this.#table.row(`kind = ? AND content = ? AND origin = 'content' ORDER BY run DESC`, of);
   }
 
-  /** One that was left in the middle, or whose outcome nobody has seen. */
+  /**
+   * One that was left in the middle, or whose outcome nobody has seen.
+   * @throws `ERR_INPUT_INVALID` while somebody else goes on with such a one: who types it again may mean that or one more.
+   */
   #untold(kind: OperationKind, content: Sha256): Row | undefined {
     const untold = `kind = ? AND content = ? AND origin = 'chance' AND (state = 'open' OR told = 0) ORDER BY serial`;
-    return this.#table.rows(untold, [kind, digestBytes(content)]).find(({ busy }) => !busy);
+    const rows = this.#table.rows(untold, [kind, digestBytes(content)]);
+    const free = rows.find(({ busy }) => !busy);
+    const resumed = rows.find((row) => row.resumed);
+    if (free === undefined && resumed !== undefined) throw beingResumed(resumed);
+    return free;
   }
 
   #derivedKey(kind: OperationKind, content: Sha256, run: number): string {
@@ -155,7 +162,7 @@ class SqliteJournal implements Journal {
     if (isOver(row.state))
       return { status: 'taken', entry: new SqliteEntry(this.#file, this.#table, row, this.#self, false) };
     if (row.busy) return { status: 'busy', process: row.holder ?? '', since: row.dateChanged };
-    const held = this.#table.change(row.serial, { holder: this.#self });
+    const held = this.#table.change(row.serial, { holder: this.#self, resumed: 1 });
     return { status: 'taken', entry: new SqliteEntry(this.#file, this.#table, held, this.#self, false) };
   }
 
@@ -163,3 +170,10 @@ class SqliteJournal implements Journal {
     return this.#options.processes.self();
   }
 }
+
+const beingResumed = ({ dateBegun, holder }: Row): FlywheelError =>
+  new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `The same was begun ${dateBegun} and left, and process ${holder?.replace(/-.*/, '') ?? ''} is just going on with that. Nothing was sent.`,
+    { hint: 'When that is over, run the command again only if it is to be done once more.' },
+  );

@@ -164,6 +164,18 @@ describe('the journal', () => {
     expect(taken((await w.process('r')).begin(burn))).toMatchObject({ isNew: true });
   });
 
+  it('makes no new burn while somebody goes on with one that was left', async () => {
+    const w = world();
+    const burn = request({ kind: 'burn', origin: { from: 'chance' } });
+    const left = taken((await w.process('p')).begin(burn));
+    w.living.delete('p');
+    const [resuming, other] = [await w.process('q'), await w.process('r')];
+    expect(resuming.take(left.id)?.status).toBe('taken');
+    expect(() => other.begin(burn)).toThrow('process q is just going on with that. Nothing was sent.');
+    w.living.delete('q');
+    expect(taken(other.begin(burn)).id).toBe(left.id);
+  });
+
   it('knows a key that was given, and refuses it for something else', async () => {
     const journal = await world().process('p');
     const given = request({ origin: { from: 'user', key: 'order-1' } });
