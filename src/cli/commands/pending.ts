@@ -29,6 +29,13 @@ async function list(session: Session, journal: Journal): Promise<undefined> {
   session.output.result(rows, (style) => viewPending(rows, style));
 }
 
+/** A batch that is being ended is ended first, so that nobody goes on with it. */
+function inOrder(operations: readonly OperationSummary[]): readonly string[] {
+  const isEnd = ({ kind }: OperationSummary): boolean => kind === 'cancel';
+  const ordered = [...operations.filter(isEnd), ...operations.filter((operation) => !isEnd(operation))];
+  return ordered.map(({ id }) => id);
+}
+
 /** Carries on with one, or with each; the first error of several is thrown when all have been tried. */
 async function resume(session: Session, journal: Journal, invocation: Invocation): Promise<undefined> {
   const [{ resumeOperation }, { takeOperation }] = await Promise.all([
@@ -36,10 +43,12 @@ async function resume(session: Session, journal: Journal, invocation: Invocation
     import('../operation/run-operation.js'),
   ]);
   const id = invocation.argument(1);
-  const ids = id === undefined ? journal.pending().map((operation) => operation.id) : [id];
+  const ids = id === undefined ? inOrder(journal.pending()) : [id];
   const keypair = invocation.option('keypair');
   let failure: unknown;
   for (const one of ids) {
+    // What an earlier one has settled on its way is pending no more.
+    if (id === undefined && !journal.pending().some((operation) => operation.id === one)) continue;
     try {
       const entry = await takeOperation(session, journal, one);
       await resumeOperation(session, entry, keypair);

@@ -41,4 +41,19 @@ describe('pending resume', () => {
     expect((await cli.run('pending', 'resume')).stderr).toContain('there is nothing to cancel');
     expect(await cli.pending()).toEqual([]);
   });
+
+  it('ends what is being ended before it goes on with anything else', async () => {
+    const cli = cliWith('FINALIZED');
+    for (const operation of ['burn', 'cancelBatch'] as const)
+      cli.service.answer(operation, () => {
+        throw new FlywheelError('ERR_OUTCOME_UNKNOWN', 'No answer came.');
+      });
+    await cli.run('burn', '--type', 'T', '--proof', '{}', '--amount', '1');
+    await cli.run('batch', 'cancel', BATCH_ID, '--keypair', 'owner.json', '--yes');
+    expect(await cli.pending()).toEqual(['burn open', 'cancel open']);
+    const before = cli.service.calls.length;
+    await cli.run('pending', 'resume');
+    const acted = cli.service.calls.slice(before).map(({ operation }) => operation);
+    expect(acted.filter((operation) => /burn|cancel/.test(operation))).toEqual(['cancelBatch', 'burn']);
+  });
 });
