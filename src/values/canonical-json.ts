@@ -86,27 +86,30 @@ const DISTINCT: Rules = {
   maxDepth: MAX_JSON_DEPTH + WRAPPING_LEVELS,
 };
 
-/**
- * {@link distinctText} in pieces, one for each element of a list, so that there is time for others in between. The list may
- * be the value itself or a field of it.
- */
+/** Levels that are written in pieces: those of a pipeline's actions and of a proof's fields are among them. */
+const LEVELS_IN_PIECES = 4;
+
+/** {@link distinctText} in pieces, one for each element or field of the outer levels, so that there is time for others in between. */
 export function* distinctPieces(value: JsonValue, depth = 0): Generator<string, void> {
-  if (Array.isArray(value)) yield* listPieces(value, depth);
-  else if (depth === 0 && isJsonObject(value)) yield* fieldPieces(value);
+  if (depth < LEVELS_IN_PIECES && Array.isArray(value)) yield* listPieces(value, depth);
+  else if (depth < LEVELS_IN_PIECES && isJsonObject(value)) yield* fieldPieces(value, depth);
   else yield write(value, depth, DISTINCT);
 }
 
 function* listPieces(items: readonly JsonValue[], depth: number): Generator<string, void> {
   yield '[';
-  for (const [at, item] of items.entries()) yield `${at === 0 ? '' : ','}${write(item, depth + 1, DISTINCT)}`;
+  for (const [at, item] of items.entries()) {
+    if (at > 0) yield ',';
+    yield* distinctPieces(item, depth + 1);
+  }
   yield ']';
 }
 
-function* fieldPieces(object: JsonObject): Generator<string, void> {
+function* fieldPieces(object: JsonObject, depth: number): Generator<string, void> {
   yield '{';
   for (const [at, key] of writtenKeys(object).entries()) {
     yield `${at === 0 ? '' : ','}${DISTINCT.quote(key)}:`;
-    yield* distinctPieces(object[key] as JsonValue, 1);
+    yield* distinctPieces(object[key] as JsonValue, depth + 1);
   }
   yield '}';
 }

@@ -27,15 +27,22 @@ export const proofHash = (proof: JsonObject): Sha256 => sha256(proofText(proof))
 /** What tells one request body from another: SHA-256 of a text that only equal bodies have. */
 export const fingerprint = (body: JsonValue): Sha256 => sha256(distinctText(body));
 
-/** The same of a body that may be long. @param pause - is asked after each piece whether others are to have a turn. */
+/** Text that is hashed at a time. */
+const HASHED_LENGTH = 16_384;
+
+/** The same of a body that may be long. @param pause - is asked again and again whether others are to have a turn. */
 export async function fingerprintInTurns(
   body: JsonValue,
   pause: () => Promise<void> | undefined,
 ): Promise<Sha256> {
   const digest = createHash('sha256');
+  let text = '';
   for (const piece of distinctPieces(body)) {
-    digest.update(piece);
+    text += piece;
+    if (text.length < HASHED_LENGTH) continue;
+    digest.update(text);
+    text = '';
     await pause();
   }
-  return digest.digest('hex') as Sha256;
+  return digest.update(text).digest('hex') as Sha256;
 }

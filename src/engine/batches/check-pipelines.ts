@@ -63,11 +63,10 @@ export function batchRefused(problems: readonly Problem[]): FlywheelError {
  */
 export function pipelineList(request: unknown, { maxPipelines: most }: EngineLimits): readonly unknown[] {
   if (!isJsonObject(request)) throw invalidRequest(['expected { "pipelines": [ … ] }']);
-  const { pipelines, ...others } = request;
+  const { pipelines } = request;
   if (!Array.isArray(pipelines)) throw invalidRequest(['pipelines: expected a list of pipelines']);
-  const problems = Object.keys(others)
-    .slice(0, 1)
-    .map((key) => `unknown key ${JSON.stringify(key.slice(0, 64))}`);
+  const unknown = Object.keys(request).find((key) => key !== 'pipelines');
+  const problems = unknown === undefined ? [] : [`unknown key ${JSON.stringify(unknown.slice(0, 64))}`];
   if (pipelines.length === 0) problems.push('pipelines: expected at least one pipeline');
   if (pipelines.length > most)
     problems.push(`pipelines: a batch has at most ${most} pipelines, got ${pipelines.length}`);
