@@ -28,6 +28,16 @@ export const plainBody = (sizeBytes = 10 * MIB): string =>
     }),
   );
 
+/** Fields of an object under keys of one kind. */
+const fields = (times: number, key: (index: number) => string, value: (index: number) => string): string =>
+  `{${Array.from({ length: times }, (_, index) => `"${key(index)}":${value(index)}`).join()}}`;
+
+const noLatin = (index: number): string => `${index.toString(36)}${'😀'.repeat(9)}`;
+const farApart = (index: number): string => `${(index * 4_294_967) % 4_294_967_295}`;
+
+const burnOf = (proof: string): string =>
+  `{"type":"PRODUCT_BUY","proof":${proof},"burnAmount":-1,"persistOnchain":false}`;
+
 /** Each about as large as is accepted, and accepted by the parser unless it says otherwise. */
 export const dearBodies = (sizeBytes = 10 * MIB): Readonly<Record<string, string>> => ({
   'one object of 199,000 keys that are no Latin text': `[{${arrayOf(sizeBytes, (index) => `"${index.toString(36)}${'😀'.repeat(9)}":1`, 199_000).slice(1, -1)}}]`,
@@ -47,5 +57,27 @@ export const dearBodies = (sizeBytes = 10 * MIB): Readonly<Record<string, string
   'numbers that no double carries': arrayOf(sizeBytes, (index) => `{"burnAmount":1.${index}e-300}`, 66_000),
   'one number of ten million digits': `[0.${'1'.repeat(sizeBytes)}]`,
   'one string of escapes': `["${'\\u4e2d'.repeat(sizeBytes / 6)}"]`,
+  'one proof of objects with far keys under keys that are no Latin text': `[${burnOf(
+    fields(44, noLatin, () => fields(817, farApart, (index) => `[[{"1":${index}}]]`)),
+  )}]`,
+  'proofs of numbers that JSON does not have, deep under such keys': arrayOf(
+    sizeBytes,
+    () =>
+      burnOf(
+        fields(21, noLatin, () =>
+          fields(
+            6,
+            farApart,
+            () =>
+              `[${fields(
+                11,
+                (index) => `k${index}`,
+                () => '[1e400,1e400,1e400]',
+              )}]`,
+          ),
+        ),
+      ),
+    32,
+  ),
   'nothing but white space': `[${' \n'.repeat(sizeBytes / 2)}1]`,
 });

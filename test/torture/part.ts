@@ -6,6 +6,8 @@ export interface OpenTorture {
   /** Does something random, and looks whether all is as it must be. @throws what is wrong. */
   round(random: Random): Promise<void>;
   close(): Promise<void>;
+  /** What there is to say beside that it held. */
+  report?(): string;
 }
 
 export interface TorturePart {

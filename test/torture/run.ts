@@ -7,11 +7,13 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { Random } from '../fuzz/random.js';
+import { tortureBodies } from './bodies.js';
 import { tortureBusy } from './busy.js';
 import type { TorturePart } from './part.js';
 import { tortureServer } from './server.js';
 
 const PARTS: Readonly<Record<string, TorturePart>> = {
+  bodies: tortureBodies,
   busy: tortureBusy,
   server: tortureServer,
 };
@@ -36,6 +38,7 @@ async function torture(name: string, part: TorturePart): Promise<boolean> {
   const random = new Random(seed);
   const untilMs = performance.now() + (minutes * MINUTE_MS) / wanted.length;
   let rounds = 0;
+  let report: string | undefined;
   try {
     const opened = await part.open();
     try {
@@ -44,6 +47,7 @@ async function torture(name: string, part: TorturePart): Promise<boolean> {
         rounds += 1;
       }
     } finally {
+      report = opened.report?.();
       await opened.close();
     }
   } catch (error) {
@@ -52,6 +56,7 @@ async function torture(name: string, part: TorturePart): Promise<boolean> {
     return false;
   }
   say(`ok    ${name}: ${rounds} rounds of ${part.of}`);
+  if (report !== undefined) say(report);
   return true;
 }
 
