@@ -12,8 +12,8 @@ import { aPipeline, burnAction } from '../support/engine.js';
 import type { OpenTorture, TorturePart } from './part.js';
 
 const MICRO = 1_000_000;
-const BURNERS = 2;
-const ELEMENTS = 2_000;
+const BURNERS = 3;
+const ELEMENTS = 10_000;
 /** Runs beside each other. */
 const AT_ONCE = 5;
 
