@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../src/chain/transaction/signer.js';
 import { emptyDirectory, flywheel } from '../support/cli.js';
+import { passBlocks } from '../support/engine.js';
 
 const home = emptyDirectory();
 const run = (...words: string[]) => flywheel({ home }, ...words);
@@ -223,13 +224,7 @@ describe('batch', () => {
   it('is approved anew when the approval has grown too old', async () => {
     const file = pipelinesOf('B-4');
     const { batch } = await json('batch', 'init', file, '--out', 'old.json');
-    const burns = Array.from({ length: 160 }, (_, id) => ({
-      type: 'WATCH_AD',
-      proof: { old: id },
-      burnAmount: 0.01,
-      persistOnchain: false,
-    }));
-    await json('burn-batch', write('many.json', burns));
+    await passBlocks({ dataDir: join(home, '.local', 'share', 'flywheel') }, 150);
     const approval = JSON.parse(readFileSync(join(home, 'old.json'), 'utf8'));
     const signed = await json('batch', 'approve', 'old.json', '--keypair', owner, '--yes', '--expect', file);
     // One signature now: the owner pays. The one that was issued has the operator's as well.

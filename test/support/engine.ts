@@ -15,7 +15,7 @@ import { createKeypairSigner, generateKeypair, type Signer } from '../../src/cha
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import { DEFAULT_LIMITS, type OpenedEngine, openEngine } from '../../src/compose/engine.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
-import { homeFiles, writeHome } from '../../src/compose/home.js';
+import { homeFiles, requireHome, writeHome } from '../../src/compose/home.js';
 import { createInstances } from '../../src/compose/instances.js';
 import type { RegisterInput, Registration } from '../../src/contract/admin.js';
 import type { Call } from '../../src/contract/call.js';
@@ -161,8 +161,13 @@ export async function lamportsOf(chain: Chain, wallet: string): Promise<bigint> 
 }
 
 /** Lets so many blocks pass, at most 150, and between the first and the others the time that a blockhash lives. */
-export async function passBlocks({ deps, chain, dataDir }: TestEngine, blocks: number): Promise<void> {
-  const treasury = deps.keyring.get(deps.treasury as Address);
+export async function passBlocks({ dataDir }: Pick<TestEngine, 'dataDir'>, blocks: number): Promise<void> {
+  const files = homeFiles(dataDir);
+  const treasury = createFileKeyring(files.keys).get(requireHome(dataDir).treasury as Address);
+  // Through a connection of its own, as of another process whose clock is ahead: that of the engine runs on as it did.
+  let timeMs = 0;
+  const clock = { nowMs: () => timeMs };
+  const chain = await openLocalChain({ path: files.ledger, clock, genesis: { accounts: [] } });
   const { blockhash } = await chain.latestBlockhash();
   const nothing = transfer({ from: treasury.address, to: treasury.address, lamports: 1n });
   const transactions = Array.from({ length: blocks }, (_, index) => {
@@ -170,15 +175,10 @@ export async function passBlocks({ deps, chain, dataDir }: TestEngine, blocks: n
     const message = compileLegacyMessage({ payer: treasury.address, instructions, blockhash });
     return signTransaction(message, [treasury]).bytes;
   });
-  // Through a connection of its own, as of another process whose clock is ahead: that of the engine runs on as it did.
-  const path = homeFiles(dataDir).ledger;
-  let timeMs = 0;
-  const clock = { nowMs: () => timeMs };
-  const other = await openLocalChain({ path, clock, genesis: { accounts: [] } });
-  const receipt = [...(await other.submit(transactions.slice(0, 1)))];
-  timeMs = (await newestBlockTimeMs(other, transactions[0])) + BLOCKHASH_LIFETIME_MS;
-  receipt.push(...(await other.submit(transactions.slice(1))));
-  await other.close();
+  const receipt = [...(await chain.submit(transactions.slice(0, 1)))];
+  timeMs = (await newestBlockTimeMs(chain, transactions[0])) + BLOCKHASH_LIFETIME_MS;
+  receipt.push(...(await chain.submit(transactions.slice(1))));
+  await chain.close();
   if (receipt.some((rejection) => rejection !== null)) throw new Error('A block did not pass.');
 }
 
