@@ -77,7 +77,12 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
   {
     name: 'signed-again-before-expiry',
     file: 'src/engine/expiry.ts',
-    changes: [['lastValidBlockHeight <= height;', 'lastValidBlockHeight <= height || height >= 0n;']],
+    changes: [
+      [
+        'lastValidBlockHeight <= expiredHeight;',
+        'lastValidBlockHeight <= expiredHeight || expiredHeight >= 0n;',
+      ],
+    ],
   },
   {
     name: 'two-work-on-one-batch',

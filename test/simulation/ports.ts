@@ -107,7 +107,9 @@ function simChain(process: SimProcess, chain: LocalChain, watch: ChainWatch): Lo
     const later = (): void => watch.onTheWay(process, submit);
     return process.port({ label, faults: SEND, refusal: unreachable, act, later });
   };
+  const act = (): Promise<bigint> => chain.expiredHeight();
   const parts: Partial<Chain> = {
+    expiredHeight: () => process.port({ label: 'chain expiry', faults: READ, refusal: unreachable, act }),
     submit: (transactions) => send('chain submit', (to) => to.submit(transactions)),
     submitBundles: (bundles) => send('chain submit bundles', (to) => to.submitBundles(bundles)),
   };
