@@ -63,10 +63,12 @@ export async function requireChainAgrees(
     );
   }
   if (landed === total) return;
+  const closed = `${said}; on chain it is over and closed`;
+  if (!isCancelled) throw contradiction(batch.id, `${closed}.`);
   const executed = await countExecutions(chain, history, trusted.multisig, BigInt(batch.batchIndex));
-  if (isCancelled && executed === landed) return;
-  const known = executed === null ? 'the RPC node has forgotten how many were' : `${executed} were`;
-  throw contradiction(batch.id, `${said}; on chain it is over and closed, and ${known}.`);
+  if (executed === landed) return;
+  const known = executed === null ? 'the RPC node does not know how many were' : `${executed} were`;
+  throw contradiction(batch.id, `${closed}, and ${known}.`);
 }
 
 const contradiction = (batchId: string, message: string): FlywheelError =>

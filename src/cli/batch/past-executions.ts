@@ -4,6 +4,7 @@ import { SQUADS_PROGRAM } from '../../chain/programs.js';
 import { transactionAddress } from '../../chain/squads/layouts/addresses.js';
 import { instructionName } from '../../chain/squads/layouts/instructions.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
+import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
 
 /** How many transactions of a closed batch were executed; `null` when the node has forgotten some of its past. */
@@ -14,7 +15,11 @@ export async function countExecutions(
   batchIndex: bigint,
 ): Promise<number | null> {
   const batch = transactionAddress(address(multisig), batchIndex).address;
-  const past = await history.pastOf(batch, 0);
+  const past = await history.pastOf(batch, 0).catch((error: unknown) => {
+    // Not every node answers questions about the past.
+    if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return [];
+    throw error;
+  });
   let [isMade, executed] = [false, 0];
   for (const { signature } of past) {
     const wire = await chain.getTransaction(signature);

@@ -65,9 +65,9 @@ describe('a batch that is closed on chain', () => {
 
   it.each([
     ['all of it was executed', [[execute, execute], [create]], /and 2 were\.$/],
-    ['the node has forgotten a transaction', [null, [create]], /has forgotten/],
-    ['the node has forgotten its beginning', [[execute]], /has forgotten/],
-    ['the node knows nothing of it', [], /has forgotten/],
+    ['the node has forgotten a transaction', [null, [create]], /does not know/],
+    ['the node has forgotten its beginning', [[execute]], /does not know/],
+    ['the node knows nothing of it', [], /does not know/],
   ])('is not believed to be cancelled with nothing done when %s', async (_what, past, reason) => {
     await expect(requireChainAgrees(chainWith(past), cancelled, said(0))).rejects.toMatchObject({
       code: 'ERR_OUTCOME_UNKNOWN',
