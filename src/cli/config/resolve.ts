@@ -113,6 +113,10 @@ function resolveApiUrl(ambient: Ambient, flags: GlobalFlags, profile: Profile): 
       throw new FlywheelError('ERR_USAGE', '--local and --api-url exclude each other.');
     return { value: null, source: 'flag' };
   }
+  // Who names a data directory means the flywheel in it; a burn must not go to another one because of a setting kept elsewhere.
+  const namesDirectory =
+    flags.dataDir !== undefined && flags.apiUrl === undefined && flags.profile === undefined;
+  if (namesDirectory) return { value: null, source: 'flag' };
   const url = pick(flags.apiUrl, filled(ambient.env['FLYWHEEL_API_URL']), profile.apiUrl, null);
   if (url.value === null) return url;
   const where = sourceName(url.source, '--api-url', 'FLYWHEEL_API_URL');

@@ -3,7 +3,10 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../../src/cli/config/resolve.js';
-import { testCli } from '../../support/cli.js';
+import { openSqliteJournal } from '../../../src/cli/journal/sqlite-journal.js';
+import { sha256 } from '../../../src/values/digest.js';
+import { randomIds } from '../../../src/values/ids.js';
+import { NOW_MS, testCli } from '../../support/cli.js';
 
 const API = 'https://api.example.com/base';
 
@@ -31,6 +34,35 @@ describe('profile', () => {
     for (const file of ['profiles.json', 'api-keys.json'])
       expect(statSync(join(directory, file)).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(directory, 'profiles.json'), 'utf8')).not.toContain('fk_profile_key');
+  });
+
+  it('is not removed while an operation of it is pending', async () => {
+    const { cli, home } = await withProfile();
+    const directory = join(home, '.config/flywheel');
+    const clock = { nowMs: () => NOW_MS };
+    const processes = { self: () => 'p', isRunning: () => false };
+    const target = { place: API, profile: 'staging' };
+    const journal = await openSqliteJournal({ directory, target, processes, clock, ids: randomIds });
+    const begun = journal.begin({
+      ...{ kind: 'burn', content: sha256('x'), origin: { from: 'chance' }, elements: [], again: false },
+      ...{ body: () => '{}', notes: () => ({}), command: ['burn'] },
+    });
+    const { exit, stderr } = await cli.run('profile', 'remove', 'staging', '--yes');
+    expect([exit, JSON.parse(stderr).hint]).toEqual([
+      2,
+      expect.stringContaining('pending resume -p staging'),
+    ]);
+    if (begun.status === 'taken') begun.entry.remove();
+    journal.close();
+    expect((await cli.run('profile', 'remove', 'staging', '--yes')).exit).toBe(0);
+  });
+
+  it('does not send elsewhere what names a data directory', async () => {
+    const { cli } = await withProfile({ FLYWHEEL_API_URL: API });
+    expect((await row(cli)).target.value).toBe('remote');
+    expect((await row(cli, '--data-dir', 'd2')).target.value).not.toBe('remote');
+    expect((await row(cli, '--data-dir', 'd2', '-p', 'staging')).target.value).toBe('remote');
+    expect((await row(cli, '--data-dir', 'd2', '--api-url', API)).target.value).toBe('remote');
   });
 
   it('changes only what is given, and is gone with its key after remove', async () => {

@@ -1,0 +1,25 @@
+/** How much of a profile's operations would be lost sight of with it. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { openSqliteFile } from '../../files/sqlite-file.js';
+import { isEmptyJournal } from './schema.js';
+import { JOURNAL_FILE } from './sqlite-journal.js';
+
+/** Operations of any API of the profile whose outcome is not known, or has not been printed. @throws `ERR_STORE_UNAVAILABLE` */
+export async function countPending(configDir: string, profile: string): Promise<number> {
+  const path = join(configDir, JOURNAL_FILE);
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return 0;
+  const file = await openSqliteFile({
+    ...{ path, noun: 'journal', readOnly: true, create: false },
+    inspect: (opened) => void isEmptyJournal(opened),
+  });
+  try {
+    const count = file.prepare(
+      `SELECT count(*) FROM operations o JOIN targets t ON t.id = o.target
+       WHERE t.profile = ? AND (o.state = 'open' OR o.told = 0)`,
+    );
+    return Number(count.get([profile])?.[0] ?? 0);
+  } finally {
+    file.close();
+  }
+}
