@@ -100,6 +100,8 @@ describe('--strict', () => {
     const fine = write('fine.json', [burn(1, 30), burn(4, 10)]);
     expect((await run('burn-batch', fine, '--strict')).exit).toBe(0);
     expect((await json('local', 'status')).burned).toBe('40');
+    const again = await run('burn-batch', fine, '--dry-run');
+    expect(again.stderr).toContain('it is done, and the command would only print what came of it');
   });
 });
 

@@ -4,6 +4,8 @@ import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import type { Session } from '../command.js';
 import { outlookOf } from '../foresight.js';
 import { type PipelinesPlan, planPipelines } from '../input/pipelines-plan.js';
+import { contentDigest, pipelineDigests } from '../operation/elements.js';
+import { noteKnown } from '../operation/known.js';
 import { viewPipelinesPlan } from '../views/pipelines-plan.js';
 
 /** The plan of `--dry-run`. */
@@ -14,6 +16,7 @@ export interface BatchPlan extends PipelinesPlan {
 
 /** Prints the plan of a checked file. @throws what init would refuse it with. */
 export async function showPipelinesPlan(session: Session, request: InitBatchRequest): Promise<undefined> {
+  await noteKnown(session, 'batch', contentDigest(pipelineDigests(request.pipelines)));
   const outlook = await outlookOf(session);
   const foreseen =
     outlook.foresight === null ? null : await outlook.foresight.batch(request, outlook.credential);

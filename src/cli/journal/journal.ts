@@ -150,6 +150,9 @@ export interface Journal {
    * process has it.
    */
   takeBatch(batchId: string): Entry | undefined;
+  /** The operation that a content is, if it has been begun here; nothing is begun or taken. */
+  known(kind: OperationKind, content: Sha256): OperationSummary | undefined;
+
   /** All whose outcome is not known, or has not been told; oldest first. */
   pending(): readonly OperationSummary[];
   close(): void;

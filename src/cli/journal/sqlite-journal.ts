@@ -91,6 +91,10 @@ class SqliteJournal implements Journal {
     });
   }
 
+  known(kind: OperationKind, content: Sha256): OperationSummary | undefined {
+    return this.#latest(kind, content);
+  }
+
   pending(): readonly OperationSummary[] {
     return this.#table.rows(`(state = 'open' OR told = 0) ORDER BY serial`, []);
   }
