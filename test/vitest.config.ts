@@ -16,6 +16,8 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     allowOnly: false,
+    // Most of the time is waited for processes; more at a time would want more memory than small machines have.
+    maxWorkers: 2,
     reporters: ['default', new URL('./support/summary-reporter.ts', import.meta.url).pathname],
     projects: [
       project('unit', ['unit/**/*.test.ts', 'architecture.test.ts'], 60_000),
