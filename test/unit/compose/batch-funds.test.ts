@@ -1,4 +1,4 @@
-/** How much SOL batches may take: set by `local init`, or for one run of a server, and held by whatever opens the flywheel. */
+/** How much SOL batches may take: set by `local init`, and held by whatever opens the flywheel. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,0 +1,86 @@
+/** Store and ledger of one data directory: whatever is not one pair of one moment is refused, and nothing is written into it. */
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { homeFiles } from '../../src/compose/home.js';
+import { emptyDirectory, flywheel } from '../support/cli.js';
+
+type Name = 'store' | 'ledger';
+const NAMES: readonly Name[] = ['store', 'ledger'];
+/** Moments of which a copy is kept; both files change between them. */
+const MOMENTS = ['first', 'second', 'third'] as const;
+
+const home = emptyDirectory();
+const [template, other, dataDir] = ['template', 'other', 'data'].map((name) => join(home, name)) as [
+  string,
+  string,
+  string,
+];
+const at = (place: string, ...words: string[]) => flywheel({ home }, ...words, '--data-dir', place);
+
+async function makeFlywheel(place: string): Promise<void> {
+  await at(place, 'local', 'init');
+  for (const moment of MOMENTS) {
+    mkdirSync(join(place, moment));
+    for (const name of NAMES) copyFileSync(homeFiles(place)[name], join(place, moment, `${name}.db`));
+    await at(place, 'burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1');
+  }
+}
+
+beforeAll(async () => {
+  await makeFlywheel(template);
+  await makeFlywheel(other);
+});
+beforeEach(() => {
+  rmSync(dataDir, { recursive: true, force: true });
+  cpSync(template, dataDir, { recursive: true });
+});
+
+const put = (name: Name, from: string): void => copyFileSync(from, homeFiles(dataDir)[name]);
+const bytes = (): readonly Buffer[] => NAMES.map((name) => readFileSync(homeFiles(dataDir)[name]));
+
+/** Why the directory is refused; `null` when it is not. What lies there stays as it is. */
+async function refusal(isWhole = true): Promise<string | null> {
+  const before = isWhole ? bytes() : null;
+  const { exit, stderr } = await at(dataDir, 'burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1');
+  if (exit === 0) return null;
+  expect([exit, JSON.parse(stderr)]).toMatchObject([6, { error: 'ERR_STORE_UNAVAILABLE' }]);
+  if (before !== null) expect(bytes()).toEqual(before);
+  return JSON.parse(stderr).message;
+}
+
+describe('store and ledger', () => {
+  const pairs = MOMENTS.flatMap((store) => MOMENTS.map((ledger) => [store, ledger] as const));
+
+  it.each(pairs)('of the %s and the %s moment are taken only where that is one', async (store, ledger) => {
+    put('store', join(dataDir, store, 'store.db'));
+    put('ledger', join(dataDir, ledger, 'ledger.db'));
+    const reason = await refusal();
+    if (store === ledger) expect(reason).toBeNull();
+    else expect(reason).toContain('is older than');
+  });
+
+  it.each(NAMES)('are refused when the %s is missing, empty, cut off or of another program', async (name) => {
+    const path = homeFiles(dataDir)[name];
+    const whole = readFileSync(path);
+    rmSync(path);
+    expect(await refusal(false)).toContain('is missing');
+    writeFileSync(path, '');
+    expect(await refusal()).toContain('is empty');
+    writeFileSync(path, whole.subarray(0, 5_000));
+    expect(await refusal()).not.toBeNull();
+    rmSync(path);
+    const foreign = new Database(path);
+    foreign.exec('create table notes (text text); pragma user_version = 1');
+    foreign.close();
+    expect(await refusal()).not.toBeNull();
+    writeFileSync(path, whole);
+    expect(await refusal()).toBeNull();
+  });
+
+  it.each(NAMES)('are refused when the %s is that of another flywheel', async (name) => {
+    put(name, homeFiles(other)[name]);
+    expect(await refusal()).toMatch(/of different flywheels|of another flywheel/);
+  });
+});
