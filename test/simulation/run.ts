@@ -60,4 +60,4 @@ const seconds = (performance.now() - startedMs) / 1_000;
 say(
   `${totals.runs} worlds from seed ${first} in ${seconds.toFixed(1)} s: ${totals.steps} steps, ${totals.actions} actions, ${totals.faults} faults, ${totals.broken} broken.`,
 );
-process.exit(totals.broken === 0 ? 0 : 1);
+process.exitCode = totals.broken === 0 ? 0 : 1;
