@@ -85,6 +85,9 @@ export interface History {
 }
 
 export interface Chain extends ChainReader {
+  /** How often to look for what was submitted, in ms; `null` where its end is known as soon as submitting returns. */
+  readonly pollMs: number | null;
+
   /**
    * What proves that a transaction can never land any more: every one whose `lastValidBlockHeight` is at most this has
    * expired for good. Never falls, and never is above the block height.

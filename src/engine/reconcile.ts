@@ -45,7 +45,7 @@ async function settleRequest(deps: EngineDeps, request: RequestRecord): Promise<
   });
   if (taken === undefined) return 0;
   try {
-    const settled = await settleBurns({ deps, token: taken.token }, taken.pending, true);
+    const settled = await settleBurns({ deps, token: taken.token }, taken.pending, false);
     await deps.store.transaction((tx) => writeOutcomes(tx, taken.token.id, settled));
     return settled.length;
   } finally {

@@ -76,7 +76,7 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
   },
   {
     name: 'signed-again-before-expiry',
-    file: 'src/engine/expiry.ts',
+    file: 'src/engine/settle/expiry.ts',
     changes: [
       [
         'lastValidBlockHeight <= expiredHeight;',

@@ -9,6 +9,7 @@ export const chainOver = (chain: Chain, parts: Partial<Chain>): Chain => ({
   blockHeight: () => chain.blockHeight(),
   expiredHeight: () => chain.expiredHeight(),
   isBlockhashValid: (blockhash) => chain.isBlockhashValid(blockhash),
+  pollMs: chain.pollMs,
   lookUp: (signatures) => chain.lookUp(signatures),
   getTransaction: (signature) => chain.getTransaction(signature),
   submit: (transactions) => chain.submit(transactions),

@@ -36,6 +36,7 @@ export interface LocalChain extends Chain {
 }
 
 class LedgerChain implements LocalChain {
+  readonly pollMs = null;
   readonly #ledger: Ledger;
   readonly #loadRuntime: () => Promise<Runtime>;
   #runtime: Promise<Runtime> | undefined;

@@ -6,13 +6,13 @@ import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import { createAssociatedTokenAccountIdempotent, transferChecked } from '../../chain/tokens/instructions.js';
 import { compileLegacyMessage, signTransaction } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
-import { describeTransactionError } from '../../chain/transaction/program-errors.js';
 import type { FundInput, FundResult } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
 import { type Address, address } from '../../values/address.js';
 import { formatTokenAmount, parseTokenAmount } from '../../values/token-amount.js';
 import type { EngineDeps } from '../deps.js';
+import { settleOne } from '../settle/settle.js';
 import { requireTreasury } from './register.js';
 
 const SOL_DECIMALS = 9;
@@ -39,16 +39,14 @@ export async function fund(
   const instructions: Instruction[] = [];
   if (lamports > 0n) instructions.push(transfer({ from: treasury.address, to: wallet, lamports }));
   if (amount > 0n) instructions.push(...sendTokens(token, treasury.address, wallet, amount));
-  const { blockhash } = await deps.chain.latestBlockhash();
-  const message = compileLegacyMessage({ payer: treasury.address, instructions, blockhash });
-  const signed = signTransaction(message, [treasury]);
-  // As a bundle of one: it lands whole, or nothing is charged.
-  const [rejection] = await deps.chain.submitBundles([[signed.bytes]]);
-  if (rejection != null) {
-    const reason = describeTransactionError(rejection.error, rejection.logs);
+  // It lands whole, or nothing is charged.
+  const { unit, end } = await settleOne(deps.chain, ({ blockhash }) => [
+    signTransaction(compileLegacyMessage({ payer: treasury.address, instructions, blockhash }), [treasury]),
+  ]);
+  if (end.kind === 'failed') {
     throw new FlywheelError(
       'ERR_INSUFFICIENT_FUNDS',
-      `The treasury ${treasury.address} cannot send this: ${reason}.`,
+      `The treasury ${treasury.address} cannot send this: ${end.reason}.`,
     );
   }
   const program = tokenProgramAddress(token.tokenProgram);
@@ -60,7 +58,7 @@ export async function fund(
     address: wallet,
     tokens: formatTokenAmount(decodeTokenAccount(holding ?? null)?.amount ?? 0n, token.decimals),
     lamports: (account?.lamports ?? 0n).toString(),
-    txHash: signed.signature,
+    txHash: unit.transactions[0]?.signature ?? '',
   };
 }
 

@@ -13,9 +13,12 @@ import {
   mintToChecked,
   setAuthority,
 } from '../../chain/tokens/instructions.js';
-import { compileLegacyMessage, signTransaction } from '../../chain/transaction/compile.js';
+import {
+  compileLegacyMessage,
+  type SignedTransaction,
+  signTransaction,
+} from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
-import { describeTransactionError } from '../../chain/transaction/program-errors.js';
 import { createKeypairSigner, generateKeypair, type Signer } from '../../chain/transaction/signer.js';
 import type { ApiKeyCreated, RegisterInput, Registration } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
@@ -25,6 +28,7 @@ import { type Address, address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import { parseTokenAmount } from '../../values/token-amount.js';
 import type { EngineDeps } from '../deps.js';
+import { settleOne } from '../settle/settle.js';
 import { insertKey } from './keys.js';
 import { registrationView } from './registration-view.js';
 
@@ -78,20 +82,17 @@ export async function registerProject(
     operator: operator.address,
     owner,
   });
-  const { blockhash } = await deps.chain.latestBlockhash();
-  const sign = (instructions: readonly Instruction[], signers: readonly Signer[]): Uint8Array =>
-    signTransaction(compileLegacyMessage({ payer: treasury.address, instructions, blockhash }), signers)
-      .bytes;
-  const bundle = [
-    sign(fundWallets(treasury.address, token, flywheel, amounts), [treasury]),
-    sign(createMint(treasury.address, token, flywheel, amounts), [treasury, mint]),
-    sign([createMultisig(treasury.address, createKey.address, flywheel)], [treasury, createKey]),
-  ];
-  const [rejection] = await deps.chain.submitBundles([bundle]);
-  if (rejection != null) {
-    const reason = describeTransactionError(rejection.error, rejection.logs);
-    throw new FlywheelError('ERR_INTERNAL', `The registration could not be made on chain: ${reason}.`);
-  }
+  const { end } = await settleOne(deps.chain, ({ blockhash }) => {
+    const sign = (instructions: readonly Instruction[], signers: readonly Signer[]): SignedTransaction =>
+      signTransaction(compileLegacyMessage({ payer: treasury.address, instructions, blockhash }), signers);
+    return [
+      sign(fundWallets(treasury.address, token, flywheel, amounts), [treasury]),
+      sign(createMint(treasury.address, token, flywheel, amounts), [treasury, mint]),
+      sign([createMultisig(treasury.address, createKey.address, flywheel)], [treasury, createKey]),
+    ];
+  });
+  if (end.kind === 'failed')
+    throw new FlywheelError('ERR_INTERNAL', `The registration could not be made on chain: ${end.reason}.`);
   return deps.store.transaction(async (tx) => {
     await admit(tx);
     await tx.tokens.insert(token);

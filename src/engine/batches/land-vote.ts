@@ -1,10 +1,9 @@
 /** Lands a vote that the owner has signed, and counts what votes cost, once each, also those that an engine did not live to count. */
 import type { TransactionRecord } from '../../chain/chain.js';
-import { describeTransactionError } from '../../chain/transaction/program-errors.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { EngineDeps } from '../deps.js';
-import { isExpiry } from '../expiry.js';
+import { settle } from '../settle/settle.js';
 import type { SignedVote } from './owner-vote.js';
 import { bundleId, endOf } from './phase.js';
 
@@ -14,30 +13,33 @@ import { bundleId, endOf } from './phase.js';
  * `ERR_UNAVAILABLE` when the chain does not say yet what became of it.
  */
 export async function landOwnerVote(deps: EngineDeps, batch: BatchRecord, vote: SignedVote): Promise<void> {
-  const [rejection] = await deps.chain.submit([vote.bytes]);
-  if (rejection != null) {
-    if (isExpiry(rejection)) throw expired(batch);
-    const reason = describeTransactionError(rejection.error, rejection.logs);
+  const { signature, bytes, payer } = vote;
+  const [settled] = await settle(deps.chain, {
+    units: [{ transactions: [{ signature, bytes }], lastValidBlockHeight: await lastHeight(deps, vote) }],
+    areNew: true,
+    as: 'alone',
+    renew: () => Promise.reject(expired(batch)),
+  });
+  invariant(settled !== undefined, 'A vote that is settled has its end.');
+  if (settled.end.kind === 'landed') return countVotes(deps, batch, [vote]);
+  const { reason, rejection } = settled.end;
+  if (rejection !== null) {
     throw new FlywheelError(
       'ERR_INSUFFICIENT_FUNDS',
-      `The fee payer ${vote.payer} of the signed transaction cannot pay for it: ${reason}.`,
-    );
-  }
-  const [record] = await deps.chain.lookUp([vote.signature]);
-  if (record == null) {
-    throw new FlywheelError(
-      'ERR_UNAVAILABLE',
-      `The chain has not told yet whether the transaction ${vote.signature} landed.`,
+      `The fee payer ${payer} of the signed transaction cannot pay for it: ${reason}.`,
     );
   }
   await countVotes(deps, batch, [vote]);
-  if (record.error !== null) {
-    const reason = describeTransactionError(record.error, record.logs);
-    throw new FlywheelError(
-      'ERR_BATCH_EXECUTE_FAILED',
-      `The transaction ${vote.signature} of the owner failed on chain: ${reason}.`,
-    );
-  }
+  throw new FlywheelError(
+    'ERR_BATCH_EXECUTE_FAILED',
+    `The transaction ${signature} of the owner failed on chain: ${reason}.`,
+  );
+}
+
+/** A block up to which a vote can land for sure; one with a blockhash of the owner's choice lasts no longer than the newest. */
+async function lastHeight({ chain }: EngineDeps, vote: SignedVote): Promise<bigint> {
+  if (vote.wasIssued || !(await chain.isBlockhashValid(vote.blockhash))) return vote.lastValidBlockHeight;
+  return (await chain.latestBlockhash()).lastValidBlockHeight;
 }
 
 const expired = ({ id }: BatchRecord): FlywheelError =>

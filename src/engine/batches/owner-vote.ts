@@ -15,7 +15,7 @@ import { base58Encode } from '../../values/base58.js';
 import { sameBytes } from '../../values/bytes.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
-import { hasExpired } from '../expiry.js';
+import { hasExpired } from '../settle/expiry.js';
 import type { BatchScene } from './scene.js';
 
 const instructionOf = ({ flywheel }: BatchScene, batch: BatchRecord, kind: VoteKind): Instruction =>
@@ -57,6 +57,10 @@ export interface SignedVote {
   /** Base58; the transaction's name on the chain. */
   readonly signature: string;
   readonly payer: Address;
+  /** Base58. */
+  readonly blockhash: string;
+  /** Is it, but for the owner's signature, one that was handed out? */
+  readonly wasIssued: boolean;
   /** Up to which block it can land, as far as that is known. */
   readonly lastValidBlockHeight: bigint;
 }
@@ -94,7 +98,14 @@ export function checkSignedVote(signedTx: string, expected: VoteExpected): Signe
   const [payer] = transaction.message.staticKeys;
   invariant(signature !== undefined && payer !== undefined, 'A vote has a payer.');
   const lastValidBlockHeight = issued?.lastValidBlockHeight ?? expected.expiredHeight;
-  return { bytes, signature: base58Encode(signature), payer, lastValidBlockHeight };
+  return {
+    bytes,
+    signature: base58Encode(signature),
+    payer,
+    blockhash: base58Encode(transaction.message.blockhash),
+    wasIssued: issued !== undefined,
+    lastValidBlockHeight,
+  };
 }
 
 function decode(bytes: Uint8Array): WireTransaction {

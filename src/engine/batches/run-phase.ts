@@ -2,26 +2,18 @@
  * Runs one phase of a batch: its transactions, in bundles, through intent, submit and outcome, in order, resumable after the
  * last one that landed. What the transactions do is decided elsewhere.
  */
-import {
-  MAX_BUNDLE_TRANSACTIONS,
-  type RecentBlockhash,
-  type Rejection,
-  type TransactionRecord,
-} from '../../chain/chain.js';
+import { MAX_BUNDLE_TRANSACTIONS, type RecentBlockhash } from '../../chain/chain.js';
 import { compileLegacyMessage, signTransaction } from '../../chain/transaction/compile.js';
-import { describeTransactionError } from '../../chain/transaction/program-errors.js';
 import type { BundleExecution } from '../../contract/schemas/batch.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BundleRecord, BundleStatus } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps } from '../deps.js';
-import { hasExpired, isExpiry } from '../expiry.js';
+import { type Failed, findFates, type Landed } from '../settle/fate.js';
+import { settle } from '../settle/settle.js';
 import { bundleId, type PhaseFailure, type PhaseInput, type PhaseResult } from './phase.js';
 
 /** Bundles whose intents share one store transaction; each lands in a block, well within a blockhash's 150. */
 const WINDOW_BUNDLES = 32;
-/** Times that bundles are signed anew in one run before they are left to the next one. */
-const MAX_RENEWALS = 20;
 
 /**
  * Runs the transactions that have not run yet and stops at the first bundle that is refused.
@@ -34,7 +26,7 @@ export async function runPhase(deps: EngineDeps, input: PhaseInput): Promise<Pha
   return phase.result();
 }
 
-interface Settlement {
+interface Outcome {
   readonly bundle: BundleRecord;
   /** Of the block in which it landed. */
   readonly blockTimeMs?: number;
@@ -54,7 +46,7 @@ class Phase {
   /** Bundles that may still land, by the index of their first transaction. */
   readonly #pending = new Map<number, BundleRecord>();
   #next: number;
-  #unsaved: Settlement[] = [];
+  #unsaved: Outcome[] = [];
   #unsavedFees = 0n;
   #failure: PhaseFailure | null = null;
   #begun = false;
@@ -70,15 +62,13 @@ class Phase {
   async resolveStored(): Promise<void> {
     const mine = [...this.#input.stored].sort((a, b) => a.first - b.first);
     const pending = mine.filter(({ status }) => status === 'PENDING');
-    // This comes first: what is not found once it has expired can never land.
-    const expiredHeight = pending.length === 0 ? 0n : await this.#deps.chain.expiredHeight();
-    const records = await this.#lookUp(pending);
+    const fates = await findFates(this.#deps.chain, pending);
     for (const bundle of mine) {
-      const found = records.get(bundle);
       if (bundle.status === 'LANDED') this.#take(bundle);
-      else if (bundle.status !== 'PENDING') continue;
-      else if (found !== undefined) this.#takeRecords(bundle, found);
-      else if (this.#input.isOver === true || hasExpired(bundle.lastValidBlockHeight, expiredHeight))
+      if (bundle.status !== 'PENDING') continue;
+      const fate = fates[pending.indexOf(bundle)];
+      if (fate?.kind === 'landed' || fate?.kind === 'failed') this.#takeEnd(bundle, fate);
+      else if (fate?.kind === 'expired' || this.#input.isOver === true)
         this.#unsaved.push({ bundle, status: 'EXPIRED' });
       else if (this.#isMine(bundle)) this.#pending.set(bundle.first, bundle);
     }
@@ -86,20 +76,11 @@ class Phase {
   }
 
   async runRest(): Promise<void> {
-    let renewals = 0;
     while (this.#next < this.#end) {
       if (this.#failure !== null && !(await this.#passForeign())) return;
-      const before = this.#next;
       if (this.#input.signal?.aborted === true) await this.#deps.store.transaction((tx) => this.#settle(tx));
       this.#input.signal?.throwIfAborted();
       await this.#runWindow();
-      if (this.#next === before && this.#failure === null) renewals += 1;
-      if (renewals > MAX_RENEWALS) {
-        throw new FlywheelError(
-          'ERR_UNAVAILABLE',
-          'The chain keeps refusing the blockhashes that it gives out.',
-        );
-      }
     }
   }
 
@@ -147,10 +128,26 @@ class Phase {
     });
     this.#begun = true;
     for (const bundle of window) this.#pending.set(bundle.first, bundle);
-    const receipt = await chain.submitBundles(
-      window.map(({ transactions }) => transactions.map(({ bytes }) => bytes)),
-    );
-    await this.#readReceipt(window, receipt);
+    const settled = await settle(chain, {
+      units: window,
+      areNew: fresh.length === window.length,
+      as: 'bundles',
+      renew: (expired) => this.#signAgain(expired),
+    });
+    for (const { unit, end } of settled) this.#takeEnd(unit, end);
+  }
+
+  async #signAgain(expired: readonly BundleRecord[]): Promise<readonly BundleRecord[]> {
+    const recent = await this.#deps.chain.latestBlockhash();
+    const renewed = expired.map(({ first, transactions }) => this.#sign(first, recent, transactions.length));
+    for (const bundle of expired) this.#unsaved.push({ bundle, status: 'EXPIRED' });
+    await this.#deps.store.transaction(async (tx) => {
+      await this.#settle(tx);
+      await this.#input.renewLease(tx);
+      await tx.bundles.insertMany(renewed);
+    });
+    for (const bundle of renewed) this.#pending.set(bundle.first, bundle);
+    return renewed;
   }
 
   /** The very bytes that an earlier run saw refused, with no block since, would be refused again. */
@@ -162,55 +159,12 @@ class Phase {
     return true;
   }
 
-  async #readReceipt(window: readonly BundleRecord[], receipt: readonly (Rejection | null)[]): Promise<void> {
-    const rejectedAt = receipt.findIndex((entry) => entry !== null);
-    const accepted = window.slice(0, rejectedAt === -1 ? receipt.length : rejectedAt);
-    const records = await this.#lookUp(accepted);
-    for (const bundle of accepted) {
-      const found = records.get(bundle);
-      if (found === undefined) {
-        throw new FlywheelError(
-          'ERR_UNAVAILABLE',
-          `The chain has not told yet what became of bundle ${bundle.bundleId}.`,
-        );
-      }
-      this.#takeRecords(bundle, found);
-      if (this.#failure !== null) return;
-    }
-    const rejection = receipt[rejectedAt];
-    const bundle = window[rejectedAt];
-    if (rejection != null && bundle !== undefined) await this.#takeRejected(bundle, rejection);
-  }
-
-  async #takeRejected(bundle: BundleRecord, rejection: Rejection): Promise<void> {
-    if (
-      isExpiry(rejection) &&
-      hasExpired(bundle.lastValidBlockHeight, await this.#deps.chain.expiredHeight())
-    ) {
-      // Signed anew in the next window, and with it all that was signed with the same blockhash.
-      for (const pending of this.#pending.values())
-        this.#unsaved.push({ bundle: pending, status: 'EXPIRED' });
-      this.#pending.clear();
-      return;
-    }
-    this.#fail(bundle, rejection.index, describeTransactionError(rejection.error, rejection.logs));
-  }
-
-  /** @param records - of the transactions that have landed, which are all of them where bundles land whole. */
-  #takeRecords(bundle: BundleRecord, records: readonly TransactionRecord[]): void {
-    this.#unsavedFees += records.reduce((sum, { feeLamports }) => sum + feeLamports, 0n);
-    const failed = records.findIndex(({ error }) => error !== null);
-    const error = records[failed]?.error ?? null;
-    if (error !== null) {
-      this.#fail(bundle, failed, describeTransactionError(error, records[failed]?.logs ?? []));
-    } else if (records.length < bundle.transactions.length) {
-      this.#fail(
-        bundle,
-        records.length,
-        'the bundle was taken apart, and only the transactions before it landed',
-      );
+  #takeEnd(bundle: BundleRecord, end: Landed | Failed): void {
+    this.#unsavedFees += end.records.reduce((sum, { feeLamports }) => sum + feeLamports, 0n);
+    if (end.kind === 'failed') {
+      this.#fail(bundle, end);
     } else {
-      this.#unsaved.push({ bundle, status: 'LANDED', blockTimeMs: records[0]?.blockTimeMs ?? 0 });
+      this.#unsaved.push({ bundle, status: 'LANDED', blockTimeMs: end.records[0]?.blockTimeMs ?? 0 });
       this.#take(bundle);
     }
   }
@@ -232,10 +186,10 @@ class Phase {
     if (first === this.#next) this.#next += transactions.length;
   }
 
-  #fail(bundle: BundleRecord, failedTransaction: number, reason: string): void {
+  #fail(bundle: BundleRecord, { at, reason }: Failed): void {
     this.#pending.delete(bundle.first);
-    this.#unsaved.push({ bundle, status: 'FAILED', errorMessage: reason, failedTransaction });
-    if (this.#isMine(bundle)) this.#failure = failureOf(bundle, failedTransaction, reason);
+    this.#unsaved.push({ bundle, status: 'FAILED', errorMessage: reason, failedTransaction: at });
+    if (this.#isMine(bundle)) this.#failure = failureOf(bundle, at, reason);
   }
 
   async #settle(tx: StoreTransaction): Promise<void> {
@@ -254,11 +208,15 @@ class Phase {
     this.#unsavedFees = 0n;
   }
 
-  #sign(first: number, { blockhash, lastValidBlockHeight }: RecentBlockhash): BundleRecord {
+  #sign(
+    first: number,
+    { blockhash, lastValidBlockHeight }: RecentBlockhash,
+    count = MAX_BUNDLE_TRANSACTIONS,
+  ): BundleRecord {
     const { batchId, phase, signer, transactions: all, offset = 0 } = this.#input;
     const from = first - offset;
     const transactions = all
-      .slice(from, from + MAX_BUNDLE_TRANSACTIONS)
+      .slice(from, from + count)
       .map((instructions) =>
         signTransaction(compileLegacyMessage({ payer: signer.address, instructions, blockhash }), [signer]),
       );
@@ -283,25 +241,6 @@ class Phase {
     const { bundleId: id } = this.#sign(first, recent);
     const twin = waiting.find((bundle) => bundle.bundleId === id);
     return twin && { ...twin, first };
-  }
-
-  /** What has landed of bundles, up to the first transaction that has not; none is listed of which nothing has. */
-  async #lookUp(
-    bundles: readonly BundleRecord[],
-  ): Promise<ReadonlyMap<BundleRecord, readonly TransactionRecord[]>> {
-    const found = new Map<BundleRecord, readonly TransactionRecord[]>();
-    const signatures = bundles.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
-    if (signatures.length === 0) return found;
-    const records = await this.#deps.chain.lookUp(signatures);
-    let from = 0;
-    for (const bundle of bundles) {
-      const own = records.slice(from, from + bundle.transactions.length);
-      from += bundle.transactions.length;
-      const end = own.indexOf(null);
-      const landed = (end < 0 ? own : own.slice(0, end)).filter((record) => record !== null);
-      if (landed.length > 0) found.set(bundle, landed);
-    }
-    return found;
   }
 }
 

@@ -2,29 +2,28 @@
  * One chunk of burns through intent, submit and outcome (one store transaction, one ledger commit, one store
  * transaction). What becomes of a burn is only ever learned by looking its signature up.
  */
-import type { RecentBlockhash, Rejection, TransactionRecord } from '../../chain/chain.js';
-import { describeTransactionError } from '../../chain/transaction/program-errors.js';
-import type { ErrorCode } from '../../errors/codes.js';
-import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import type { RecentBlockhash } from '../../chain/chain.js';
+import { invariant } from '../../errors/flywheel-error.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import type { Principal } from '../auth/authenticate.js';
 import type { EngineDeps } from '../deps.js';
-import { hasExpired, isExpiry } from '../expiry.js';
 import { dailyCap, dayOfNow } from '../limits/daily-cap.js';
+import type { Failed, Landed, Unit } from '../settle/fate.js';
+import { settle } from '../settle/settle.js';
 import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
 import { signBurn, signBurns } from './burn-transaction.js';
 import type { PreparedBurn, Refusal } from './prepare-burns.js';
 
-/** Where burns are made. */
-export interface BurnScene {
+/** Of what is burned, and with what. */
+export interface BurnSource {
   readonly deps: EngineDeps;
   readonly token: TokenRecord;
 }
 
-/** Where and for whom burns are made. */
-export interface BurnContext extends BurnScene {
+/** Of what is burned, and for whom. */
+export interface BurnContext extends BurnSource {
   readonly principal: Principal;
 }
 
@@ -49,14 +48,8 @@ export type OpenBurn = Pick<
   | 'lastValidBlockHeight'
 >;
 
-/**
- * Times that a burn is sent or signed anew in one run before it is left to the next one. Each proves first that the last one
- * has not landed; several are only needed where the process stood still for longer than a blockhash lives.
- */
-const MAX_ROUNDS = 20;
-
-/** What intents are written on the strength of; one moment for all of them. */
-export interface IntentMoment {
+/** What intents are written on the strength of; one time for all of them. */
+export interface IntentBasis {
   readonly balance: BurnWalletBalance;
   readonly recent: RecentBlockhash;
   readonly nowMs: number;
@@ -94,7 +87,7 @@ export async function writeIntents(
   tx: StoreTransaction,
   request: RequestRecord,
   elements: readonly ChunkElement[],
-  at: IntentMoment,
+  at: IntentBasis,
 ): Promise<{ readonly burns: readonly OpenBurn[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
   const { deps, token, principal } = context;
   const day = await dayOfNow(tx, token.id, at.nowMs);
@@ -128,132 +121,67 @@ export async function writeIntents(
   return { burns: intents, refusals };
 }
 
-/**
- * Submits burns and finds out what became of them. A burn that was never submitted, or whose blockhash has proven expired
- * without its landing, is submitted, or signed anew and submitted.
- *
- * @param submitted - false for burns that were just written, so certainly not submitted yet.
- * @throws `ERR_UNAVAILABLE` when the outcome of some burn is not known yet; running the request again finds it.
- */
-export async function settleBurns(
-  context: BurnScene,
-  burns: readonly OpenBurn[],
-  submitted: boolean,
-): Promise<readonly SettledBurn[]> {
-  const settled: SettledBurn[] = [];
-  let open = burns;
-  for (let round = 0; open.length > 0 && round < MAX_ROUNDS; round += 1) {
-    if (submitted || round > 0) open = await resolve(context, open, settled);
-    if (open.length === 0) break;
-    const receipt = await context.deps.chain.submit(open.map((burn) => burn.transaction));
-    open = await takeRejected(context, open, receipt, settled);
-    open = await takeLanded(context, open, settled);
-  }
-  if (open.length > 0) {
-    throw new FlywheelError(
-      'ERR_UNAVAILABLE',
-      `The chain has not told yet what became of ${open.length} burns.`,
-    );
-  }
-  return settled;
-}
-
 /** A burn with its outcome. */
 export interface SettledBurn {
   readonly burn: OpenBurn;
   readonly outcome: BurnOutcome;
 }
 
-async function takeLanded(
-  { deps, token }: BurnScene,
-  burns: readonly OpenBurn[],
-  settled: SettledBurn[],
-): Promise<readonly OpenBurn[]> {
-  if (burns.length === 0) return burns;
-  const records = await deps.chain.lookUp(burns.map((burn) => burn.signature));
-  return burns.filter((burn, position) => {
-    const record = records[position];
-    if (record == null) return true;
-    settled.push({ burn, outcome: landedOutcome(burn, record, token) });
-    return false;
-  });
+/** A burn is a unit of one transaction. */
+interface BurnUnit extends Unit {
+  readonly burn: OpenBurn;
 }
 
-function landedOutcome(burn: OpenBurn, record: TransactionRecord, token: TokenRecord): BurnOutcome {
-  const dateSettled = isoTime(record.blockTimeMs);
-  if (record.error === null) {
-    return { sequence: burn.sequence, status: 'SUCCESS', errorCode: null, errorMessage: null, dateSettled };
-  }
-  const reason = describeTransactionError(record.error, record.logs);
-  return failure(
-    burn,
-    'ERR_BURN_TOKENOMICS_FAILED',
-    `The burn of ${token.symbol} failed on chain: ${reason} (transaction ${burn.signature}).`,
-    dateSettled,
-  );
-}
-
-const failure = (
-  burn: OpenBurn,
-  errorCode: ErrorCode,
-  errorMessage: string,
-  dateSettled: string,
-): BurnOutcome => ({
-  sequence: burn.sequence,
-  status: 'FAILED',
-  errorCode,
-  errorMessage,
-  dateSettled,
+const unitOf = (burn: OpenBurn): BurnUnit => ({
+  burn,
+  transactions: [{ signature: burn.signature, bytes: burn.transaction }],
+  lastValidBlockHeight: burn.lastValidBlockHeight,
 });
 
-async function takeRejected(
-  { deps, token }: BurnScene,
+/**
+ * Submits burns and finds out what became of them.
+ *
+ * @param areNew - burns that were stored just now, so are certain not to have been submitted.
+ * @throws `ERR_UNAVAILABLE` when the outcome of some burn is not known yet; running the request again finds it.
+ */
+export async function settleBurns(
+  source: BurnSource,
   burns: readonly OpenBurn[],
-  receipt: readonly (Rejection | null)[],
-  settled: SettledBurn[],
-): Promise<readonly OpenBurn[]> {
-  return burns.filter((burn, position) => {
-    const rejection = receipt[position];
-    // An unknown blockhash may only mean that it ran out meanwhile; the next round proves it and signs anew.
-    if (rejection == null || isExpiry(rejection)) return true;
-    const reason = describeTransactionError(rejection.error, rejection.logs);
-    const message = `The chain refused the burn: ${reason}; the burn wallet is ${token.burnWallet}.`;
-    settled.push({
-      burn,
-      outcome: failure(burn, 'ERR_BURN_TOKENOMICS_FAILED', message, isoTime(deps.clock.nowMs())),
-    });
-    return false;
+  areNew: boolean,
+): Promise<readonly SettledBurn[]> {
+  const settled = await settle(source.deps.chain, {
+    units: burns.map(unitOf),
+    areNew,
+    as: 'alone',
+    renew: (expired) => signAgain(source, expired),
   });
+  return settled.map(({ unit: { burn }, end }) => ({ burn, outcome: outcomeOf(source, burn, end) }));
 }
 
-/** Takes what has landed and signs anew what is proven never to. */
-async function resolve(
-  context: BurnScene,
-  burns: readonly OpenBurn[],
-  settled: SettledBurn[],
-): Promise<readonly OpenBurn[]> {
-  // This comes first: a burn that is not found once it has expired can never land.
-  const expiredHeight = await context.deps.chain.expiredHeight();
-  const open = await takeLanded(context, burns, settled);
-  const expired = open.filter((burn) => hasExpired(burn.lastValidBlockHeight, expiredHeight));
-  return expired.length === 0 ? open : signAnew(context, open, new Set(expired));
+function outcomeOf({ deps, token }: BurnSource, burn: OpenBurn, end: Landed | Failed): BurnOutcome {
+  const [record] = end.records;
+  const dateSettled = isoTime(record?.blockTimeMs ?? deps.clock.nowMs());
+  const { sequence, signature } = burn;
+  if (end.kind === 'landed')
+    return { sequence, status: 'SUCCESS', errorCode: null, errorMessage: null, dateSettled };
+  const errorMessage =
+    end.rejection === null
+      ? `The burn of ${token.symbol} failed on chain: ${end.reason} (transaction ${signature}).`
+      : `The chain refused the burn: ${end.reason}; the burn wallet is ${token.burnWallet}.`;
+  return { sequence, status: 'FAILED', errorCode: 'ERR_BURN_TOKENOMICS_FAILED', errorMessage, dateSettled };
 }
 
-async function signAnew(
-  { deps, token }: BurnScene,
-  burns: readonly OpenBurn[],
-  expired: ReadonlySet<OpenBurn>,
-): Promise<readonly OpenBurn[]> {
+async function signAgain(
+  { deps, token }: BurnSource,
+  expired: readonly BurnUnit[],
+): Promise<readonly BurnUnit[]> {
   const recent = await deps.chain.latestBlockhash();
   const wallet = deps.keyring.get(token.burnWallet);
-  const renewed = burns.map((burn) =>
-    expired.has(burn) ? { ...burn, ...signBurn(token, wallet, burn, recent) } : burn,
-  );
+  const renewed = expired.map(({ burn }) => unitOf({ ...burn, ...signBurn(token, wallet, burn, recent) }));
   await deps.store.transaction(async (tx) => {
-    for (const [position, burn] of renewed.entries()) {
-      const before = burns[position];
-      if (before !== undefined && before !== burn)
-        await tx.burns.resign(burn.sequence, before.signature, burn);
+    for (const [position, { burn }] of renewed.entries()) {
+      const before = expired[position]?.burn.signature;
+      if (before !== undefined) await tx.burns.resign(burn.sequence, before, burn);
     }
   });
   return renewed;

@@ -109,7 +109,7 @@ class Progress {
     const found = await this.#earlierBurns(from, to);
     for (const burn of found) if (burn.status !== 'PENDING') this.#record(burn, burn);
     const pending = found.filter((burn) => burn.status === 'PENDING');
-    this.#settle(await settleBurns(context, pending, true));
+    this.#settle(await settleBurns(context, pending, false));
     const known = new Set(found.map(({ index }) => index));
     const missing: ChunkElement[] = [];
     for (let index = from; index < to; index += 1) {
@@ -120,7 +120,7 @@ class Progress {
     const { burns, refusals } = await this.#write(context, missing);
     for (const [index, refusal] of refusals) this.#refuse(index, refusal);
     this.#announce();
-    this.#settle(await settleBurns(context, burns, false));
+    this.#settle(await settleBurns(context, burns, true));
   }
 
   /**

@@ -1,5 +1,5 @@
-/** When a signed transaction can never land any more; only then may what it was for be signed anew. */
-import type { Rejection } from '../chain/chain.js';
+/** When a signed transaction can never land any more; only then may what it was for be signed once more. */
+import type { Rejection } from '../../chain/chain.js';
 
 /** Did the chain refuse because it does not know the blockhash, or no longer? */
 export const isExpiry = (rejection: Rejection): boolean =>

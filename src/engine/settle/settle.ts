@@ -1,0 +1,156 @@
+/**
+ * Settles units whose intents are stored: submits them and finds out what became of each. Submitting decides nothing; an end is
+ * what a look-up says, or a refusal by the chain. Whatever has proven never to land is signed once more by who owns it.
+ */
+import type { Chain, RecentBlockhash, SubmitReceipt } from '../../chain/chain.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import { isExpiry } from './expiry.js';
+import {
+  awaitFates,
+  type Failed,
+  type Fate,
+  findFates,
+  type Landed,
+  OPEN,
+  refused,
+  type Unit,
+} from './fate.js';
+
+/**
+ * Times that units are sent in one run before they are left to the next one. Each proves first that the last one has not
+ * landed; several are only needed where the process stood still for longer than a blockhash lives.
+ */
+const MAX_ROUNDS = 20;
+
+/** A unit, as it was signed last, with its end. */
+export interface Settled<U extends Unit> {
+  readonly unit: U;
+  readonly end: Landed | Failed;
+}
+
+export interface Settlement<U extends Unit> {
+  readonly units: readonly U[];
+  /** Were they stored just now, so are certain not to have been submitted? */
+  readonly areNew: boolean;
+  /**
+   * `bundles`: each lands whole or not at all, in order, and the first that fails stops those after it.
+   * `alone`: units of one transaction, each for itself.
+   */
+  readonly as: 'bundles' | 'alone';
+  /** Signs those that have expired once more, and stores that. @returns one for each, in order. */
+  readonly renew: (expired: readonly U[]) => Promise<readonly U[]>;
+}
+
+/**
+ * @returns the units that came to an end, in order; after one that stopped the others there is none.
+ * @throws `ERR_UNAVAILABLE` when the end of some is not known; settling the same units again finds it.
+ */
+export async function settle<U extends Unit>(
+  chain: Chain,
+  { units, areNew, as, renew }: Settlement<U>,
+): Promise<readonly Settled<U>[]> {
+  const slots = units.map((unit): Slot<U> => ({ unit, fate: OPEN }));
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    if (round > 0 || !areNew) {
+      const asked = openOf(slots, as);
+      take(asked, await findFates(chain, asked.map(unitOf)));
+      await renewExpired(openOf(slots, as), renew);
+    }
+    const open = openOf(slots, as);
+    take(open, await submit(chain, open.map(unitOf), as));
+    if (openOf(slots, as).length === 0) return slots.flatMap(settled);
+  }
+  throw new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `The chain does not say yet what became of ${openOf(slots, as).length} transactions that were sent.`,
+  );
+}
+
+/**
+ * Settles one unit that nobody has to find again: it lands whole or not at all.
+ * @param sign - called once more for each blockhash that has expired before the unit landed.
+ */
+export async function settleOne(
+  chain: Chain,
+  sign: (recent: RecentBlockhash) => Unit['transactions'],
+): Promise<Settled<Unit>> {
+  const signed = async (): Promise<Unit> => {
+    const recent = await chain.latestBlockhash();
+    return { transactions: sign(recent), lastValidBlockHeight: recent.lastValidBlockHeight };
+  };
+  const [only] = await settle(chain, {
+    units: [await signed()],
+    areNew: true,
+    as: 'bundles',
+    renew: async () => [await signed()],
+  });
+  invariant(only !== undefined, 'A unit that is settled has its end.');
+  return only;
+}
+
+/** A unit, as it was signed last, and its fate as far as it is known. */
+interface Slot<U extends Unit> {
+  unit: U;
+  fate: Fate;
+}
+
+const unitOf = <U extends Unit>({ unit }: Slot<U>): U => unit;
+
+function settled<U extends Unit>({ unit, fate }: Slot<U>): readonly Settled<U>[] {
+  return fate.kind === 'landed' || fate.kind === 'failed' ? [{ unit, end: fate }] : [];
+}
+
+/** Those that have no end yet, up to the one that stopped the others. */
+function openOf<U extends Unit>(slots: readonly Slot<U>[], as: Settlement<U>['as']): readonly Slot<U>[] {
+  const stop = as === 'bundles' ? slots.findIndex(({ fate }) => fate.kind === 'failed') : -1;
+  return slots
+    .slice(0, stop < 0 ? slots.length : stop)
+    .filter(({ fate }) => fate.kind === 'open' || fate.kind === 'expired');
+}
+
+/** @param fates - of the first of these; those after them stay as they are. */
+function take<U extends Unit>(slots: readonly Slot<U>[], fates: readonly Fate[]): void {
+  for (const [index, slot] of slots.entries()) slot.fate = fates[index] ?? slot.fate;
+}
+
+async function renewExpired<U extends Unit>(
+  open: readonly Slot<U>[],
+  renew: Settlement<U>['renew'],
+): Promise<void> {
+  const expired = open.filter(({ fate }) => fate.kind === 'expired');
+  if (expired.length === 0) return;
+  const renewed = await renew(expired.map(unitOf));
+  for (const [index, slot] of expired.entries()) {
+    slot.unit = renewed[index] ?? slot.unit;
+    slot.fate = OPEN;
+  }
+}
+
+/** @returns fates of the first units; the chain has not tried those after them. */
+async function submit<U extends Unit>(
+  chain: Chain,
+  units: readonly U[],
+  as: Settlement<U>['as'],
+): Promise<readonly Fate[]> {
+  if (units.length === 0) return [];
+  const bytes = units.map(({ transactions }) => transactions.map((transaction) => transaction.bytes));
+  const receipt: SubmitReceipt =
+    as === 'bundles' ? await chain.submitBundles(bytes) : await chain.submit(bytes.flat());
+  const isRefused = (index: number): boolean => {
+    const rejection = receipt[index];
+    // An unknown blockhash may only mean that it ran out meanwhile, which a look-up proves.
+    return rejection != null && !isExpiry(rejection);
+  };
+  const tried = units.slice(0, receipt.length);
+  const taken = await awaitFates(
+    chain,
+    tried.filter((_, index) => !isRefused(index)),
+  );
+  let next = 0;
+  return tried.map((_, index): Fate => {
+    const rejection = receipt[index];
+    if (rejection != null && isRefused(index)) return refused(rejection);
+    next += 1;
+    return taken[next - 1] ?? OPEN;
+  });
+}
