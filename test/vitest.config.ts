@@ -20,7 +20,7 @@ export default defineConfig({
     maxWorkers: 2,
     reporters: ['default', new URL('./support/summary-reporter.ts', import.meta.url).pathname],
     projects: [
-      project('unit', ['unit/**/*.test.ts', 'architecture.test.ts'], 60_000),
+      project('unit', ['unit/**/*.test.ts', 'architecture/*.test.ts'], 60_000),
       project('abuse', ['abuse/**/*.test.ts'], 60_000),
       project('contract', ['contract/**/*.test.ts'], 60_000),
       project('conformance', ['conformance/**/*.test.ts'], 120_000),

@@ -1,32 +1,13 @@
-/** What holds for every file of the house: sizes, documentation, one edge to the process, one table of errors. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+/** What holds for every file of the program: sizes, documentation, one edge to the process, one table of errors. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { ERRORS } from '../src/errors/codes.js';
-
-const ROOT = new URL('..', import.meta.url).pathname;
+import { ERRORS } from '../../src/errors/codes.js';
+import { ROOT, sources } from './sources.js';
 
 /** The table of errors and the list of names are lists, not code. */
 const TABLES = ['src/errors/codes.ts'];
-
-const filesIn = (folder: string): string[] =>
-  readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
-
-interface Source {
-  readonly path: string;
-  readonly text: string;
-  readonly tree: ts.SourceFile;
-}
-
-const read = (path: string): Source => {
-  const text = readFileSync(join(ROOT, path), 'utf8');
-  return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true) };
-};
-
-const sources = filesIn('src').map(read);
 
 function functionsOf(node: ts.Node, found: ts.FunctionLikeDeclaration[] = []): ts.FunctionLikeDeclaration[] {
   if (ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node) || ts.isArrowFunction(node))

@@ -1,0 +1,143 @@
+/** The layers of the program: which folder may import which, and where each package is used. One table says it all. */
+import { dirname, join } from 'node:path';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { type Source, sources } from './sources.js';
+
+/**
+ * Each layer with the layers that it may import; a path may be longer than one folder, and the longest that fits counts. What
+ * is not named is not allowed.
+ */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  errors: [],
+  values: ['errors'],
+  files: ['errors', 'values'],
+  contract: ['errors', 'values'],
+  chain: ['errors', 'values'],
+  'chain/local': ['errors', 'values', 'files', 'chain'],
+  'chain/rpc': ['errors', 'values', 'chain'],
+  store: ['errors', 'values', 'contract'],
+  'store/sqlite': ['errors', 'files', 'store'],
+  engine: ['errors', 'values', 'contract', 'chain', 'store'],
+  client: ['errors', 'values', 'contract'],
+  http: ['errors', 'values', 'contract'],
+  cli: ['errors', 'values', 'files', 'contract', 'chain'],
+  compose: [
+    'errors',
+    'values',
+    'files',
+    'contract',
+    'chain',
+    'chain/local',
+    'chain/rpc',
+    'store',
+    'store/sqlite',
+    'engine',
+    'client',
+    'http',
+    'cli',
+  ],
+};
+
+/** The files at the top of `src` put the layers together and are imported by none of them. */
+const TOP = 'top';
+
+/** Where each package may be imported; what node brings along may be used anywhere but as {@link NODE_MODULES} says. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  '@solana/web3.js': ['chain/rpc'],
+  'prom-client': ['http'],
+  bs58: ['values'],
+  chalk: ['cli'],
+  commander: ['cli'],
+  conf: ['cli'],
+  fastify: ['http'],
+  kysely: ['store', 'store/sqlite'],
+  libsql: ['files', 'store/sqlite', 'compose'],
+  undici: ['client'],
+  zod: ['contract', 'client'],
+};
+
+/** Modules of node that touch the world: only where that is the purpose. */
+const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
+  'node:fs': ['files', 'chain/local', 'store/sqlite', 'cli', 'client', 'http', 'compose', TOP],
+  'node:net': ['client', 'http', 'compose'],
+};
+
+interface Import {
+  readonly from: string;
+  readonly file: string;
+  /** A layer, or a package. */
+  readonly to: string;
+  readonly isPackage: boolean;
+}
+
+function layerOf(path: string): string {
+  const folders = dirname(path).split('/');
+  for (let length = folders.length; length > 0; length -= 1) {
+    const layer = folders.slice(0, length).join('/');
+    if (layer in LAYERS) return layer;
+  }
+  return TOP;
+}
+
+function specifiers(node: ts.Node, found: string[] = []): string[] {
+  if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier)
+    found.push((node.moduleSpecifier as ts.StringLiteral).text);
+  if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+    const [argument] = node.arguments;
+    if (argument !== undefined && ts.isStringLiteral(argument)) found.push(argument.text);
+  }
+  node.forEachChild((child) => void specifiers(child, found));
+  return found;
+}
+
+const packageOf = (specifier: string): string =>
+  /^((?:node:)?(?:@[^/]+\/)?[^/]+)/.exec(specifier)?.[1] ?? specifier;
+
+function importsOf({ path, tree }: Source): readonly Import[] {
+  const file = path.replace(/^src\//, '');
+  const from = layerOf(file);
+  return specifiers(tree).map((specifier) =>
+    specifier.startsWith('.')
+      ? { from, file, to: layerOf(join(dirname(file), specifier)), isPackage: false }
+      : { from, file, to: packageOf(specifier), isPackage: true },
+  );
+}
+
+const imports = sources.flatMap(importsOf);
+const text = ({ file, to }: Import): string => `${file} imports ${to}`;
+
+describe('a layer', () => {
+  it('imports only itself and the layers that the table names', () => {
+    const wrong = imports.filter(
+      ({ from, to, isPackage }) => !isPackage && from !== TOP && from !== to && !LAYERS[from]?.includes(to),
+    );
+    expect(wrong.map(text)).toEqual([]);
+  });
+
+  it('is imported by none that it imports: the table has no cycle', () => {
+    const reaches = (layer: string, goal: string): boolean =>
+      (LAYERS[layer] ?? []).some((next) => next === goal || reaches(next, goal));
+    expect(Object.keys(LAYERS).filter((layer) => reaches(layer, layer))).toEqual([]);
+  });
+
+  it('is allowed nothing that it does not use', () => {
+    const unused = Object.entries(LAYERS).flatMap(([from, allowed]) =>
+      allowed
+        .filter((to) => !imports.some((one) => one.from === from && one.to === to))
+        .map((to) => `${from}: ${to}`),
+    );
+    expect(unused).toEqual([]);
+  });
+});
+
+describe('a package', () => {
+  it('is imported only where the tables say', () => {
+    const wrong = imports.filter(({ from, to, isPackage }) => {
+      if (!isPackage) return false;
+      const allowed = to.startsWith('node:') ? NODE_MODULES[to] : (PACKAGES[to] ?? []);
+      return allowed !== undefined && !allowed.includes(from);
+    });
+    expect(wrong.map(text)).toEqual([]);
+  });
+});
