@@ -3,7 +3,9 @@
  *
  * Everything is a value, so that a test can hand in buffers and a fixed clock; the real one is put together in `compose`.
  */
+
 import type { ChainReader, History } from '../chain/chain.js';
+import type { Flywheel } from '../chain/flywheel.js';
 import type {
   ApiKeyCreated,
   ApiKeyInfo,
@@ -14,9 +16,9 @@ import type {
 } from '../contract/admin.js';
 import type { Foresight } from '../contract/foresight.js';
 import type { OperationId, Rate } from '../contract/operations.js';
-import type { Scope } from '../contract/schemas/scalars.js';
 import type { Service } from '../contract/service.js';
 import type { FlywheelError } from '../errors/flywheel-error.js';
+import type { Scope } from '../values/schemas.js';
 import type { Secret } from '../values/secret.js';
 import type { Clock } from '../values/time.js';
 import type { Settings } from './config/settings.js';
@@ -51,19 +53,6 @@ export interface Io {
   prompt(question: string): Promise<string | null>;
 }
 
-/** The flywheel that the user trusts; every address an approval may name is pinned here. */
-export interface TrustedFlywheel {
-  readonly multisig: string;
-  readonly owner: string;
-  readonly operator: string;
-  readonly vault: string;
-  readonly vaultIndex: number;
-  readonly vaultTokenAccount: string;
-  readonly mint: string;
-  readonly decimals: number;
-  readonly tokenProgram: string;
-}
-
 /** A service with what a command needs beside it. */
 export interface OpenedService {
   readonly kind: 'embedded' | 'remote';
@@ -73,8 +62,11 @@ export interface OpenedService {
   readonly chain: ChainReader | null;
   /** What has landed on the user's own RPC; `null` where there is none. The embedded engine and its ledger are one. */
   readonly history: History | null;
-  /** From the local registration or the profile; `null` when nothing is pinned. */
-  readonly trusted: TrustedFlywheel | null;
+  /**
+   * The flywheel that the user trusts, from the local registration or the profile: every address that an approval may name.
+   * `null` when nothing is pinned.
+   */
+  readonly trusted: Flywheel | null;
   /** What requests would come to; `null` where the service is elsewhere and would have to be sent them. */
   readonly foresight: Foresight | null;
   /** The operations of this service; opened at the first call, closed with the service. */

@@ -1,7 +1,8 @@
 /** The embedded engine as a command sees it: the service, its key, its chain, and the flywheel to trust. */
-import { tokenProgramAddress } from '../chain/programs.js';
+import type { Flywheel } from '../chain/flywheel.js';
 import type { Settings } from '../cli/config/settings.js';
-import type { Ambient, OpenedService, TrustedFlywheel } from '../cli/context.js';
+import type { Ambient, OpenedService } from '../cli/context.js';
+import { flywheelOf } from '../engine/batches/batch-context.js';
 import type { Store } from '../store/store.js';
 import { type OpenEngineOptions, openEngine } from './engine.js';
 import { readApiKey, requireHome } from './home.js';
@@ -37,21 +38,11 @@ export async function openEmbeddedService(
 }
 
 /** The flywheel of the data directory: whoever holds the directory holds its keys, so there is none to doubt. */
-async function readTrusted(store: Store): Promise<TrustedFlywheel | null> {
+async function readTrusted(store: Store): Promise<Flywheel | null> {
   return store.read(async (tx) => {
     const [token] = await tx.tokens.list();
     const flywheel = token === undefined ? undefined : await tx.flywheels.ofToken(token.id);
     if (token === undefined || flywheel === undefined) return null;
-    return {
-      multisig: flywheel.multisig,
-      owner: flywheel.owner,
-      operator: flywheel.operator,
-      vault: flywheel.vaultAddress,
-      vaultIndex: flywheel.vaultIndex,
-      vaultTokenAccount: flywheel.vaultTokenAccount,
-      mint: token.mintAddress,
-      decimals: token.decimals,
-      tokenProgram: tokenProgramAddress(token.tokenProgram),
-    };
+    return flywheelOf(token, flywheel);
   });
 }

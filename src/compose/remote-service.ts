@@ -1,12 +1,14 @@
 /** A remote API as a command sees it: the client, the key, the user's own RPC, and the flywheel that the profile pins. */
+
 import { readFileSync } from 'node:fs';
 import type { ChainReader, History } from '../chain/chain.js';
+import type { Flywheel } from '../chain/flywheel.js';
 import { createRpcReader } from '../chain/rpc/rpc-reader.js';
 import { vaultAddress } from '../chain/squads/layouts/addresses.js';
 import { decodeMint } from '../chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../chain/tokens/addresses.js';
 import type { PinnedFlywheel, Settings } from '../cli/config/settings.js';
-import type { Ambient, OpenedService, TrustedFlywheel } from '../cli/context.js';
+import type { Ambient, OpenedService } from '../cli/context.js';
 import { fileProblem } from '../cli/files/read-input.js';
 import { plainStyle } from '../cli/output/color.js';
 import { warningLine } from '../cli/output/output.js';
@@ -97,21 +99,24 @@ function readCa(path: string): string {
 }
 
 /** Completes what the profile pins with what follows from it; decimals and token program are the mint's own, read from the chain. */
-async function trust(pinned: PinnedFlywheel, chain: ChainReader | null): Promise<TrustedFlywheel | null> {
-  const mintAddress = address(pinned.mint);
-  const [account] = chain === null ? [] : await chain.getAccounts([mintAddress]);
-  const mint = decodeMint(account ?? null);
-  if (mint === undefined) return null;
-  const vault = vaultAddress(address(pinned.multisig), pinned.vaultIndex).address;
+async function trust(pinned: PinnedFlywheel, chain: ChainReader | null): Promise<Flywheel | null> {
+  const mint = address(pinned.mint);
+  const [account] = chain === null ? [] : await chain.getAccounts([mint]);
+  const found = decodeMint(account ?? null);
+  if (found === undefined) return null;
+  const { decimals } = found;
+  const tokenProgram = address(found.tokenProgram);
+  const multisig = address(pinned.multisig);
+  const vault = vaultAddress(multisig, pinned.vaultIndex).address;
   return {
-    multisig: pinned.multisig,
-    owner: pinned.owner,
-    operator: pinned.operator,
+    multisig,
+    owner: address(pinned.owner),
+    operator: address(pinned.operator),
     vault,
     vaultIndex: pinned.vaultIndex,
-    vaultTokenAccount: associatedTokenAddress(vault, mintAddress, mint.tokenProgram),
-    mint: pinned.mint,
-    decimals: mint.decimals,
-    tokenProgram: mint.tokenProgram,
+    vaultTokenAccount: associatedTokenAddress(vault, mint, tokenProgram),
+    mint,
+    decimals,
+    tokenProgram,
   };
 }

@@ -1,4 +1,7 @@
 /** The contract as a library: operations, shapes, limits, headers and the service interface. */
+
+export type { SourceAction as SupportedAction } from '../actions/registry.js';
+export { type Scope, scopeSchema } from '../values/schemas.js';
 export type { BatchCost, Call, ElementOutcome, RateLimitState, Reply, ReplyMeta } from './call.js';
 export {
   API_KEY_HEADER,
@@ -57,7 +60,6 @@ export {
   MAX_PIPELINES,
   type Pipeline,
   pipelineSchema,
-  type SupportedAction,
 } from './schemas/batch.js';
 export {
   type BurnBatchRequest,
@@ -73,6 +75,5 @@ export {
   MAX_BURN_BATCH_ELEMENTS,
 } from './schemas/burn.js';
 export { problemSchema } from './schemas/problem.js';
-export { type Scope, scopeSchema } from './schemas/scalars.js';
 export type { Service } from './service.js';
 export { checkInput, listProblems, parseInput, pathText } from './validate.js';

@@ -1,5 +1,6 @@
 /** JSON Schemas of the contract's shapes, with what their checks cannot say of themselves. */
 import * as z from 'zod';
+import { addressSchema, base64Schema, uuidSchema } from '../values/schemas.js';
 import { initBatchRequestSchema, MAX_PIPELINES } from './schemas/batch.js';
 import {
   burnBatchRequestSchema,
@@ -7,7 +8,6 @@ import {
   MAX_BURN_BATCH_ELEMENTS,
   proofSchema,
 } from './schemas/burn.js';
-import { addressSchema, base64Schema, uuidSchema } from './schemas/scalars.js';
 
 /** Part of the document. */
 export type Json = Readonly<Record<string, unknown>>;

@@ -1,5 +1,6 @@
 /** OpenAPI 3.1 of the service, made from the operations; nothing in it is written twice. */
 import type * as z from 'zod';
+import { uuidSchema } from '../values/schemas.js';
 import { EXAMPLES } from './examples.js';
 import { IDEMPOTENCY_KEY_HEADER, REQUEST_ID_HEADER } from './headers.js';
 import {
@@ -12,7 +13,6 @@ import { problemResponses, successResponse } from './openapi-responses.js';
 import { type Json, jsonSchemaOf, referTo } from './openapi-schemas.js';
 import { needsNoBody, OPERATIONS, type Operation, type OperationId, type Rate } from './operations.js';
 import { problemSchema } from './schemas/problem.js';
-import { uuidSchema } from './schemas/scalars.js';
 
 export interface OpenApiOperation {
   readonly operationId: string;

@@ -1,6 +1,7 @@
 /** The operations as data: path, scope, limit and shape, from which client, server and OpenAPI are made. */
 import type * as z from 'zod';
 import type { ErrorCode } from '../errors/codes.js';
+import type { Scope } from '../values/schemas.js';
 import {
   batchPageSchema,
   batchPipelinesQuerySchema,
@@ -22,7 +23,6 @@ import {
   burnRequestSchema,
   burnResultSchema,
 } from './schemas/burn.js';
-import type { Scope } from './schemas/scalars.js';
 
 /** `points` requests at once, and as many again spread evenly over `windowSeconds` (contract, section 1.5). */
 export interface Rate {

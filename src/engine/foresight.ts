@@ -61,10 +61,10 @@ export async function foreseeBatch(
   const list = pipelineList(request, deps.limits);
   const token = requireToken(principal);
   const flywheel = requireFlywheel(principal);
-  const scene = { token, flywheel, operator: deps.keyring.get(flywheel.operator) };
-  const pipelines = await checkAndPlan(deps, principal, scene, list);
+  const context = { token, flywheel, operator: deps.keyring.get(flywheel.operator) };
+  const pipelines = await checkAndPlan(deps, principal, context, list);
   const rent = setupRentLamports(pipelines);
-  await deps.store.read((tx) => requireRoomForRent(deps, tx, scene, rent));
+  await deps.store.read((tx) => requireRoomForRent(deps, tx, context, rent));
   const [{ supply, vault }, used] = await Promise.all([
     readTokens(deps, token, flywheel.vaultTokenAccount),
     readUsage(deps, token),

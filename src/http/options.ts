@@ -3,9 +3,9 @@ import { API_KEY_HEADER } from '../contract/headers.js';
 import { MAX_BODY_BYTES, MAX_JSON_VALUES } from '../contract/limits.js';
 import type { OperationId, Rate, RateLimit } from '../contract/operations.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
-import type { Scope } from '../contract/schemas/scalars.js';
 import type { Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import type { Scope } from '../values/schemas.js';
 import type { Secret } from '../values/secret.js';
 import type { RateLimiter } from './rate-limiter.js';
 

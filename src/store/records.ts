@@ -1,10 +1,11 @@
 /** The records that the store keeps, as the engine sees them. Base units are bigint, times ISO text in UTC. */
+import type { SourceAction } from '../actions/registry.js';
 import type { TokenGeneration, TokenProgramName } from '../contract/admin.js';
 import type { BatchCost } from '../contract/call.js';
-import type { BatchStatus, ExecuteResult, InitResult, SupportedAction } from '../contract/schemas/batch.js';
-import type { Scope } from '../contract/schemas/scalars.js';
+import type { BatchStatus, ExecuteResult, InitResult } from '../contract/schemas/batch.js';
 import type { Address } from '../values/address.js';
 import type { Sha256 } from '../values/digest.js';
+import type { Scope } from '../values/schemas.js';
 import type { UtcDay } from '../values/time.js';
 
 export interface TokenRecord {
@@ -28,7 +29,7 @@ export interface FlywheelRecord {
   readonly tokenId: string;
   readonly multisig: Address;
   readonly vaultIndex: number;
-  readonly vaultAddress: Address;
+  readonly vault: Address;
   readonly vaultTokenAccount: Address;
   readonly owner: Address;
   /** Initiates, approves and executes; pays fees and rent. */
@@ -119,7 +120,7 @@ export interface BurnOutcome {
 export interface PlannedPipeline {
   readonly type: string;
   readonly payload: string;
-  readonly actions: readonly SupportedAction[];
+  readonly actions: readonly SourceAction[];
   readonly proofHash: Sha256;
   /** Argument form of the vault message (squads-v4.md, section 3), base64. */
   readonly message: string;

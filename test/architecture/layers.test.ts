@@ -12,16 +12,18 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   values: ['errors'],
   files: ['errors', 'values'],
-  contract: ['errors', 'values'],
   chain: ['errors', 'values'],
+  actions: ['errors', 'values', 'chain'],
+  contract: ['errors', 'values', 'actions'],
+  approval: ['errors', 'values', 'chain', 'actions'],
   'chain/local': ['errors', 'values', 'files', 'chain'],
   'chain/rpc': ['errors', 'values', 'chain'],
-  store: ['errors', 'values', 'contract'],
+  store: ['errors', 'values', 'actions', 'contract'],
   'store/sqlite': ['errors', 'files', 'store'],
-  engine: ['errors', 'values', 'contract', 'chain', 'store'],
+  engine: ['errors', 'values', 'chain', 'actions', 'contract', 'store'],
   client: ['errors', 'values', 'contract'],
   http: ['errors', 'values', 'contract'],
-  cli: ['errors', 'values', 'files', 'contract', 'chain'],
+  cli: ['errors', 'values', 'files', 'chain', 'actions', 'contract', 'approval'],
   compose: [
     'errors',
     'values',
@@ -54,7 +56,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   kysely: ['store', 'store/sqlite'],
   libsql: ['files', 'store/sqlite', 'compose'],
   undici: ['client'],
-  zod: ['contract', 'client'],
+  zod: ['values', 'actions', 'contract', 'client'],
 };
 
 /** Modules of node that touch the world: only where that is the purpose. */

@@ -95,7 +95,7 @@ async function bareBatchMs(opened: TestEngine): Promise<number> {
   const token = await store.read((tx) => tx.tokens.list());
   const needed = [
     flywheel.multisig,
-    flywheel.vaultAddress,
+    flywheel.vault,
     flywheel.vaultTokenAccount,
     flywheel.operator,
     project.owner.address,
@@ -113,7 +113,7 @@ async function bareBatchMs(opened: TestEngine): Promise<number> {
 /** The vault messages that the engine would make, by way of its own planner. */
 async function planned({ store, project }: TestEngine) {
   const { planPipeline } = await import('../../src/engine/batches/plan-batch.js');
-  const { tokenProgramAddress } = await import('../../src/chain/programs.js');
+  const { flywheelOf } = await import('../../src/engine/batches/batch-context.js');
   const { sha256 } = await import('../../src/values/digest.js');
   return store.read(async (tx) => {
     const [token] = await tx.tokens.list();
@@ -124,12 +124,9 @@ async function planned({ store, project }: TestEngine) {
       proofHash: sha256(payload),
       actions: actions as never,
     }));
-    const input = {
-      token: { ...token, tokenProgram: tokenProgramAddress(token.tokenProgram) },
-      flywheel,
-    };
+    const onChain = flywheelOf(token, flywheel);
     const messages = sources.map((source) => {
-      const plan = planPipeline(source, input);
+      const plan = planPipeline(source, onChain);
       if (typeof plan === 'string') throw new Error(plan);
       return plan.message;
     });

@@ -1,8 +1,9 @@
 /** All checks of `approve --expect` at once, and instructions to attack them with. */
-import { checkApprovable, checkBatchContent } from '../../src/chain/approval/check-content.js';
-import { compareWithPipelines } from '../../src/chain/approval/compare-pipelines.js';
-import type { SourcePipeline } from '../../src/chain/approval/pipelines.js';
-import { readBatch } from '../../src/chain/approval/read-batch.js';
+
+import type { SourcePipeline } from '../../src/actions/pipelines.js';
+import { checkApprovable, checkBatchContent } from '../../src/approval/check-content.js';
+import { compareWithPipelines } from '../../src/approval/compare-pipelines.js';
+import { readBatch } from '../../src/approval/read-batch.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import {
   burnChecked,

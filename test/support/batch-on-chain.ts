@@ -1,12 +1,9 @@
 /** A batch as it stands on chain, built byte by byte, so that tests can change any part of it. */
+
+import { pipelineContent, pipelineInstructions, type SourcePipeline } from '../../src/actions/pipelines.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
-import {
-  pipelineContent,
-  pipelineInstructions,
-  type SourcePipeline,
-  type VaultToken,
-} from '../../src/chain/approval/pipelines.js';
 import type { ChainReader } from '../../src/chain/chain.js';
+import type { VaultToken } from '../../src/chain/flywheel.js';
 import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { vaultInnerMessage } from '../../src/chain/squads/instructions/vault-message.js';
 import {

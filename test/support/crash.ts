@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { describeInstruction } from '../../src/chain/transaction/describe.js';
+import { describeInstruction } from '../../src/actions/registry.js';
 import { decodeTransaction, isSigner, isWritable } from '../../src/chain/transaction/wire.js';
 import { type OpenedEngine, openEngine } from '../../src/compose/engine.js';
 import { homeFiles, requireHome } from '../../src/compose/home.js';

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { addSignature } from '../../src/chain/approval/build-approval.js';
+import { addSignature } from '../../src/approval/build-approval.js';
 import { BLOCKHASH_LIFETIME_MS, type Chain } from '../../src/chain/chain.js';
 import { setComputeUnitLimit } from '../../src/chain/compute-budget.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';

@@ -4,9 +4,9 @@ import { compileLegacyMessage, signTransaction } from '../../src/chain/transacti
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import type { Signer } from '../../src/chain/transaction/signer.js';
 import type { InitBatchResult } from '../../src/contract/schemas/batch.js';
+import { closeTransactions, messages } from '../../src/engine/batches/batch-context.js';
 import { readBatchOnChain } from '../../src/engine/batches/on-chain.js';
 import { executeTransactions } from '../../src/engine/batches/plan-batch.js';
-import { closeTransactions, messages } from '../../src/engine/batches/scene.js';
 import { FlywheelError, invariant } from '../../src/errors/flywheel-error.js';
 import type { Address } from '../../src/values/address.js';
 import type { TestEngine } from './engine.js';
@@ -35,7 +35,7 @@ async function recordOf({ store, deps, project }: TestEngine, { batch: { id } }:
   const flywheel = await store.read((tx) => tx.flywheels.ofToken(batch?.tokenId ?? ''));
   invariant(batch !== undefined && token !== undefined && flywheel !== undefined, 'It was just made.');
   const operator = deps.keyring.get(project.registration.operator as Address);
-  return { batch, scene: { token, flywheel, operator } };
+  return { batch, context: { token, flywheel, operator } };
 }
 
 /** Runs up to so many of an approved batch's next transactions. @returns whether any has landed. */
@@ -44,16 +44,16 @@ export async function executeOutside(
   init: InitBatchResult,
   count: number,
 ): Promise<boolean> {
-  const { batch, scene } = await recordOf(test, init);
-  const found = await readBatchOnChain(test.chain, scene.flywheel, batch);
+  const { batch, context } = await recordOf(test, init);
+  const found = await readBatchOnChain(test.chain, context.flywheel, batch);
   const from = found.batch?.executedTransactionIndex ?? 0;
   const all = executeTransactions(
-    { flywheel: scene.flywheel, batchIndex: batch.batchIndex },
+    { flywheel: context.flywheel, batchIndex: batch.batchIndex },
     messages(batch),
   );
   let landed = 0;
   for (const instructions of all.slice(from, from + count)) {
-    if (!(await submit(test, scene.operator, instructions))) break;
+    if (!(await submit(test, context.operator, instructions))) break;
     landed += 1;
   }
   return landed > 0;
@@ -61,9 +61,9 @@ export async function executeOutside(
 
 /** Owner and operator cancel an approved batch. */
 export async function cancelOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
-  const { batch, scene } = await recordOf(test, init);
-  const { multisig } = scene.flywheel;
-  for (const member of [test.project.owner, scene.operator]) {
+  const { batch, context } = await recordOf(test, init);
+  const { multisig } = context.flywheel;
+  for (const member of [test.project.owner, context.operator]) {
     // One of them may have voted already.
     await submit(test, member, [
       proposalCancelV2({ multisig, batchIndex: batch.batchIndex, member: member.address }),
@@ -73,9 +73,9 @@ export async function cancelOutside(test: TestEngine, init: InitBatchResult): Pr
 
 /** Closes the accounts of a batch that is over; anybody may. */
 export async function closeOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
-  const { batch, scene } = await recordOf(test, init);
-  const { batch: account, multisig } = await readBatchOnChain(test.chain, scene.flywheel, batch);
+  const { batch, context } = await recordOf(test, init);
+  const { batch: account, multisig } = await readBatchOnChain(test.chain, context.flywheel, batch);
   invariant(account !== null && multisig.rentCollector !== null, 'It is there to be closed.');
-  for (const instructions of closeTransactions(scene, batch, account.size, multisig.rentCollector))
-    await land(test, scene.operator, instructions);
+  for (const instructions of closeTransactions(context, batch, account.size, multisig.rentCollector))
+    await land(test, context.operator, instructions);
 }

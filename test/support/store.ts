@@ -108,7 +108,7 @@ export const aFlywheel = (more: Partial<FlywheelRecord> = {}): FlywheelRecord =>
   tokenId: 'token-1',
   multisig: 'Multisig1' as Address,
   vaultIndex: 0,
-  vaultAddress: 'Vault1' as Address,
+  vault: 'Vault1' as Address,
   vaultTokenAccount: 'VaultAccount1' as Address,
   owner: 'Owner1' as Address,
   operator: 'Operator1' as Address,

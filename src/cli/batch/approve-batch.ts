@@ -2,22 +2,23 @@
  * The step that signs as the owner, and what must be true before (contract, section 2.6); `batch approve`, `execute
  * --approval` and `run` share it. Nothing is signed that has not been decoded and understood.
  */
-import { addSignature, buildApproval } from '../../chain/approval/build-approval.js';
-import { checkApprovable, checkBatchContent, hasApproved } from '../../chain/approval/check-content.js';
-import { type CheckedVote, checkVote } from '../../chain/approval/check-vote.js';
-import { type BatchDescription, readBatch } from '../../chain/approval/read-batch.js';
+
+import { addSignature, buildApproval } from '../../approval/build-approval.js';
+import { checkApprovable, checkBatchContent, hasApproved } from '../../approval/check-content.js';
+import { type CheckedVote, checkVote } from '../../approval/check-vote.js';
+import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
+import type { Flywheel } from '../../chain/flywheel.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { ExecuteBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
-import type { OpenedService, TrustedFlywheel } from '../context.js';
+import type { OpenedService } from '../context.js';
 import { viewBatchContent } from '../views/batch-content.js';
 import type { IssuedApproval } from './approval-source.js';
 import { checkExpectation, type Expectation } from './expectation.js';
 import { noChain, payersOf, refuse, requirePins } from './pins.js';
-import { trustedToken } from './trusted-token.js';
 
 export interface ApproveInput {
   readonly approval: IssuedApproval;
@@ -68,7 +69,7 @@ interface Pins {
 }
 
 /** What the approval is held against: the pinned flywheel, or, if that is allowed, only what the approval says itself. */
-function pinsFor(trusted: TrustedFlywheel | null, { approval, signer, allowUnverified }: ApproveInput): Pins {
+function pinsFor(trusted: Flywheel | null, { approval, signer, allowUnverified }: ApproveInput): Pins {
   const { batchIndex, multisig } = approval.batch;
   const pinned = requirePins(trusted, signer, allowUnverified);
   if (pinned === null)
@@ -94,7 +95,7 @@ async function readContent(
     throw noChain();
   }
   const description = await readBatch(chain, { multisig, batchIndex: input.approval.batch.batchIndex });
-  const token = trustedToken(trusted);
+  const token = trusted;
   checkBatchContent(description, token);
   if (input.expectation !== null) checkExpectation(description, input.expectation, token);
   const { signer } = input;
@@ -108,7 +109,7 @@ function showAndWarn(
   { approval, expectation }: ApproveInput,
   checked: CheckedVote,
   description: BatchDescription | null,
-  trusted: TrustedFlywheel | null,
+  trusted: Flywheel | null,
 ): void {
   const { output } = session;
   if (description === null || trusted === null) {

@@ -2,9 +2,11 @@
  * Ends what of a batch has not been executed. The owner's vote against it is a signature like any other: nothing is signed that
  * is not exactly one such vote on this very batch, shown before and agreed to.
  */
-import { addSignature } from '../../chain/approval/build-approval.js';
-import { checkVote, holdsInstruction } from '../../chain/approval/check-vote.js';
-import { type BatchDescription, readBatch } from '../../chain/approval/read-batch.js';
+
+import { addSignature } from '../../approval/build-approval.js';
+import { checkVote, holdsInstruction } from '../../approval/check-vote.js';
+import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
+import type { Flywheel } from '../../chain/flywheel.js';
 import type { BatchRef } from '../../chain/squads/instructions/batch.js';
 import { VOTES, type VoteKind } from '../../chain/squads/instructions/vote.js';
 import type { Signer } from '../../chain/transaction/signer.js';
@@ -13,7 +15,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
 import type { Session } from '../command.js';
 import { requireConsent } from '../consent.js';
-import type { OpenedService, TrustedFlywheel } from '../context.js';
+import type { OpenedService } from '../context.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBatchContent } from '../views/batch-content.js';
 import { decodeBase64 } from './approval-source.js';
@@ -107,7 +109,7 @@ function show(
   session: Session,
   batchId: string,
   description: BatchDescription | null,
-  pinned: TrustedFlywheel | null,
+  pinned: Flywheel | null,
 ): void {
   const { output, settings } = session;
   if (description === null || pinned === null) {

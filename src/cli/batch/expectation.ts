@@ -1,7 +1,8 @@
 /** What the user expects a batch to hold: a pipelines file, or its digest. */
-import { compareWithPipelines } from '../../chain/approval/compare-pipelines.js';
-import { digestText, parseDigestText, type SourcePipeline } from '../../chain/approval/pipelines.js';
-import type { BatchDescription } from '../../chain/approval/read-batch.js';
+
+import { digestText, parseDigestText, type SourcePipeline } from '../../actions/pipelines.js';
+import { compareWithPipelines } from '../../approval/compare-pipelines.js';
+import type { BatchDescription } from '../../approval/read-batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';

@@ -1,15 +1,16 @@
 /** Reads a batch from chain and says in JSON what it will do, and whether all of that is allowed. */
-import { checkBatchContent } from '../../chain/approval/check-content.js';
-import { digestText } from '../../chain/approval/pipelines.js';
-import { type BatchDescription, readBatch } from '../../chain/approval/read-batch.js';
+
+import { digestText } from '../../actions/pipelines.js';
+import { inText } from '../../actions/registry.js';
+import { checkBatchContent } from '../../approval/check-content.js';
+import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
+import type { Flywheel } from '../../chain/flywheel.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
-import { formatTokenAmount } from '../../values/token-amount.js';
-import type { TrustedFlywheel } from '../context.js';
+
 import { contentTotals } from '../views/batch-content.js';
 import type { BatchName } from './approval-source.js';
-import { trustedToken } from './trusted-token.js';
 
 export interface Inspection {
   readonly description: BatchDescription;
@@ -23,7 +24,7 @@ export interface Inspection {
 /** Reads and judges a batch; where nothing is pinned it is only described. */
 export async function inspectBatch(
   chain: ChainReader,
-  trusted: TrustedFlywheel | null,
+  trusted: Flywheel | null,
   batch: BatchName,
 ): Promise<Inspection> {
   const multisig = address(trusted?.multisig ?? batch.multisig);
@@ -34,9 +35,9 @@ export async function inspectBatch(
   return { description, decimals, problem, value: toJson(batch, description, decimals, problem) };
 }
 
-function contentProblem(description: BatchDescription, trusted: TrustedFlywheel): string | null {
+function contentProblem(description: BatchDescription, trusted: Flywheel): string | null {
   try {
-    checkBatchContent(description, trustedToken(trusted));
+    checkBatchContent(description, trusted);
     return description.pipelinesProblem;
   } catch (error) {
     if (isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) return error.message;
@@ -79,11 +80,7 @@ function toJson(
       pipelines?.map(({ type, proofHash, actions }) => ({
         type,
         proofHash,
-        actions: actions.map((action) =>
-          action.action === 'MEMO'
-            ? action
-            : { ...action, amount: formatTokenAmount(action.amount, decimals) },
-        ),
+        actions: actions.map((action) => inText(action, decimals)),
       })) ?? null,
     totals: contentTotals(description, { decimals }),
     digest: digest === null ? null : digestText(digest),

@@ -1,9 +1,9 @@
 /** The flywheel that the user trusts, as the one that a keypair may vote in. */
+import type { Flywheel } from '../../chain/flywheel.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
-import type { TrustedFlywheel } from '../context.js';
 
 export const refuse = (message: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_APPROVAL_REFUSED', message, hint === undefined ? {} : { hint });
@@ -13,10 +13,10 @@ export const refuse = (message: string, hint?: string): FlywheelError =>
  * @throws `ERR_APPROVAL_REFUSED`
  */
 export function requirePins(
-  trusted: TrustedFlywheel | null,
+  trusted: Flywheel | null,
   signer: Signer,
   allowUnverified: boolean,
-): TrustedFlywheel | null {
+): Flywheel | null {
   if (trusted === null) {
     if (allowUnverified) return null;
     throw refuse(

@@ -1,5 +1,5 @@
 /** What the later steps of `batch run` will need, looked at before the first one costs anything. */
-import { readVoters } from '../../chain/approval/read-batch.js';
+import { readVoters } from '../../approval/read-batch.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import { address } from '../../values/address.js';
 import type { OpenedService } from '../context.js';

@@ -1,7 +1,7 @@
 /** How `batch execute` comes by the owner's signature. What is noted of it is enough to sign later, from anywhere. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { digestText, pipelinesDigest } from '../../chain/approval/pipelines.js';
+import { digestText, pipelinesDigest } from '../../actions/pipelines.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';

@@ -1,8 +1,8 @@
 /** `flywheel burn`: one burn from options. */
 import type { BurnRequest } from '../../contract/schemas/burn.js';
-import { MAX_PROOF_TYPE_LENGTH } from '../../contract/schemas/scalars.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
+import { MAX_PROOF_TYPE_LENGTH } from '../../values/schemas.js';
 import type { CommandSpec, Invocation, Session } from '../command.js';
 import { inputError, readOptionText } from '../files/read-input.js';
 import { readAmountText } from '../input/amount.js';

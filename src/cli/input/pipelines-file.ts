@@ -2,6 +2,7 @@
  * A file of pipelines → the checked request of init: `{ "pipelines": [ … ] }` or the bare array. Every problem is
  * reported at once.
  */
+import { isSourceAction } from '../../actions/registry.js';
 import {
   type InitBatchRequest,
   MAX_PIPELINES,
@@ -76,7 +77,7 @@ function readPipeline(
 
 function checkAmounts(pipeline: Pipeline, decimals: number, place: string, problems: Problems): void {
   for (const [index, action] of pipeline.actions.entries()) {
-    if (action.action !== 'BURN' && action.action !== 'AIRDROP') continue;
+    if (!isSourceAction(action) || !('amount' in action)) continue;
     const reason = checkDecimals(action.amount, decimals);
     if (reason !== undefined) problems.add(`${place}.actions[${index}].amount`, reason);
   }

@@ -1,6 +1,8 @@
 /** What a file of pipelines asks for, added up. */
-import { digestText, pipelinesDigest, type SourcePipeline } from '../../chain/approval/pipelines.js';
-import type { Pipeline, SupportedAction } from '../../contract/schemas/batch.js';
+import type { Usage } from '../../actions/action.js';
+import { digestText, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
+import { ACTION_NAMES, type ActionName, isSourceAction, usageOf } from '../../actions/registry.js';
+import type { Pipeline } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { proofHash } from '../../values/digest.js';
@@ -11,15 +13,13 @@ import { sumAmounts } from '../burn-batch/totals.js';
 export interface PipelinesPlan {
   readonly dryRun: true;
   readonly pipelines: number;
-  readonly actions: { readonly burn: number; readonly airdrop: number; readonly memo: number };
+  /** How many of each, by the name of the action in lower case. */
+  readonly actions: Readonly<Record<string, number>>;
   readonly totalBurn: string;
   readonly totalAirdrop: string;
   /** `sha256:…`, as `batch approve --expect` takes it. */
   readonly digest: string;
 }
-
-const isSupported = (action: Pipeline['actions'][number]): action is SupportedAction =>
-  action.action === 'BURN' || action.action === 'AIRDROP' || action.action === 'MEMO';
 
 /**
  * Checked pipelines with their payloads hashed.
@@ -30,14 +30,14 @@ export function toSourcePipelines(pipelines: readonly Pipeline[]): readonly Sour
     const proof = parseStrictJson(payload).value;
     if (!isJsonObject(proof))
       throw new FlywheelError('ERR_INPUT_INVALID', `pipelines[${at}].payload: expected a JSON object.`);
-    const unknown = actions.findIndex((action) => !isSupported(action));
+    const unknown = actions.findIndex((action) => !isSourceAction(action));
     if (unknown >= 0) {
       throw new FlywheelError(
         'ERR_ACTION_NOT_SUPPORTED',
         `pipelines[${at}].actions[${unknown}]: ${actions[unknown]?.action ?? ''} is not available.`,
       );
     }
-    return { type, proofHash: proofHash(proof), actions: actions.filter(isSupported) };
+    return { type, proofHash: proofHash(proof), actions: actions.filter(isSourceAction) };
   });
 }
 
@@ -45,18 +45,15 @@ export function toSourcePipelines(pipelines: readonly Pipeline[]): readonly Sour
 export function planPipelines(pipelines: readonly Pipeline[]): PipelinesPlan {
   const sources = toSourcePipelines(pipelines);
   const actions = sources.flatMap((source) => source.actions);
-  const burns = actions.flatMap((action) => (action.action === 'BURN' ? [action.amount] : []));
-  const airdrops = actions.flatMap((action) => (action.action === 'AIRDROP' ? [action.amount] : []));
+  const amounts = (usage: Usage): readonly number[] =>
+    actions.flatMap((action) => (usageOf(action) === usage && 'amount' in action ? [action.amount] : []));
+  const count = (name: ActionName): number => actions.filter(({ action }) => action === name).length;
   return {
     dryRun: true,
     pipelines: sources.length,
-    actions: {
-      burn: burns.length,
-      airdrop: airdrops.length,
-      memo: actions.length - burns.length - airdrops.length,
-    },
-    totalBurn: sumAmounts(burns),
-    totalAirdrop: sumAmounts(airdrops),
+    actions: Object.fromEntries(ACTION_NAMES.map((name) => [name.toLowerCase(), count(name)])),
+    totalBurn: sumAmounts(amounts('burn')),
+    totalAirdrop: sumAmounts(amounts('airdrop')),
     digest: digestText(pipelinesDigest(sources)),
   };
 }

@@ -1,6 +1,7 @@
 /** Options that take an amount or a proof type. */
-import { MAX_PROOF_TYPE_LENGTH } from '../../contract/schemas/scalars.js';
+
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { MAX_PROOF_TYPE_LENGTH } from '../../values/schemas.js';
 import type { Invocation } from '../command.js';
 
 const DECIMAL = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;

@@ -1,5 +1,5 @@
 /** The option `--scope`, which repeats. */
-import type { Scope } from '../../contract/schemas/scalars.js';
+import type { Scope } from '../../values/schemas.js';
 import type { Invocation, OptionSpec } from '../command.js';
 
 const SCOPES: readonly Scope[] = ['burn', 'airdrop'];

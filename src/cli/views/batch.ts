@@ -1,4 +1,5 @@
 /** Batches and their results as people read them. */
+import { isSourceAction, sourceText } from '../../actions/registry.js';
 import type {
   Action,
   Batch,
@@ -85,17 +86,13 @@ export function viewBatchList(batches: readonly Batch[], style: Style): readonly
 const executedOf = ({ executeResult }: Batch): string =>
   executeResult === undefined ? '' : `${executeResult.totalSuccessful} of ${executeResult.total}`;
 
-function actionText(action: Action): string {
-  if (action.action === 'BURN') return `burn ${action.amount}`;
-  if (action.action === 'AIRDROP') return `airdrop ${action.amount} to ${action.toAddress}`;
-  return action.action === 'MEMO' ? `memo ${JSON.stringify(action.message)}` : action.action;
-}
+const textOf = (action: Action): string => (isSourceAction(action) ? sourceText(action) : action.action);
 
 /** The pipelines of a batch and what each did. */
 export const viewPipelines = (pipelines: readonly PipelineState[], style: Style): readonly string[] =>
   pipelines.flatMap(({ index, type, actions, state, txHash, message }) => [
     `${style.dim(`pipeline ${index}`)} ${safeLine(type)} ${state}`,
-    ...actions.map((action) => `  ${safeLine(actionText(action))}`),
+    ...actions.map((action) => `  ${safeLine(textOf(action))}`),
     ...(txHash === undefined ? [] : [`  ${style.dim('transaction')} ${safeLine(txHash)}`]),
     ...(message === undefined ? [] : [`  ${style.bad(safeLine(message))}`]),
   ]);

@@ -10,9 +10,10 @@ export const viewPipelinesPlan = (plan: BatchPlan, outlook: Outlook, style: Styl
   ...fieldLines(
     [
       ['pipelines', String(plan.pipelines)],
-      ['burns', `${plan.actions.burn}, ${plan.totalBurn} tokens`],
-      ['airdrops', `${plan.actions.airdrop}, ${plan.totalAirdrop} tokens`],
-      ['memos', String(plan.actions.memo)],
+      ...Object.entries(plan.actions).map(([name, count]): Field => {
+        const total = { burn: plan.totalBurn, airdrop: plan.totalAirdrop }[name];
+        return [`${name}s`, total === undefined ? String(count) : `${count}, ${total} tokens`];
+      }),
       ['digest', plan.digest],
       ...(plan.foreseen === null ? [] : foreseenFields(plan.foreseen)),
       ...(outlook.foresight === null ? [notForeseen(outlook.reason)] : []),

@@ -1,15 +1,15 @@
 /** Wire shapes of the flywheel batch operations (service specification, section 2.5; contract, section 1.2). */
+
 import * as z from 'zod';
+import { ACTION_NAMES, ACTION_SCHEMAS } from '../../actions/registry.js';
 import {
-  addressSchema,
-  amountSchema,
   base64Schema,
   dateTimeSchema,
   hashSchema,
   proofTypeSchema,
   txHashSchema,
   uuidSchema,
-} from './scalars.js';
+} from '../../values/schemas.js';
 
 export const batchStatusSchema = z
   .enum(['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED'])
@@ -76,29 +76,17 @@ export type Batch = z.infer<typeof batchSchema>;
 /** `null` when the token has no current batch; a normal answer. */
 export const currentBatchSchema = batchSchema.nullable();
 
-const burnActionSchema = z.strictObject({ action: z.literal('BURN'), amount: amountSchema });
-const airdropActionSchema = z.strictObject({
-  action: z.literal('AIRDROP'),
-  toAddress: addressSchema,
-  amount: amountSchema,
-});
-const memoActionSchema = z.strictObject({
-  action: z.literal('MEMO'),
-  message: z.string('expected a message').min(1, 'expected a message'),
-});
-
 /** Names that are known and not available; the engine answers them with `ERR_ACTION_NOT_SUPPORTED`. */
 const unavailableActionSchema = z.looseObject({ action: z.enum(['BUYBACK', 'LOCK', 'UNLOCK']) });
 
 export const actionSchema = z
   .discriminatedUnion(
     'action',
-    [burnActionSchema, airdropActionSchema, memoActionSchema, unavailableActionSchema],
-    'unknown action; expected BURN, AIRDROP or MEMO',
+    [...ACTION_SCHEMAS, unavailableActionSchema],
+    `unknown action; expected ${ACTION_NAMES.slice(0, -1).join(', ')} or ${ACTION_NAMES.at(-1)}`,
   )
   .meta({ id: 'Action' });
 export type Action = z.infer<typeof actionSchema>;
-export type SupportedAction = Extract<Action, { action: 'BURN' | 'AIRDROP' | 'MEMO' }>;
 
 export const pipelineSchema = z
   .strictObject({

@@ -2,7 +2,13 @@
 import * as z from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { InexactNumber } from '../../values/inexact-number.js';
-import { amountSchema, dateTimeSchema, hashSchema, proofTypeSchema, txHashSchema } from './scalars.js';
+import {
+  amountSchema,
+  dateTimeSchema,
+  hashSchema,
+  proofTypeSchema,
+  txHashSchema,
+} from '../../values/schemas.js';
 
 /** Any JSON object; kept as it is, key by key, so that its hash is the client's. */
 export const proofSchema = z.custom<JsonObject>(isJsonObject, 'expected a JSON object').meta({

@@ -64,7 +64,7 @@ export async function fund(
 
 function recipient(token: TokenRecord, flywheel: FlywheelRecord, to: FundInput['to']): Address {
   const named: Readonly<Record<string, Address>> = {
-    vault: flywheel.vaultAddress,
+    vault: flywheel.vault,
     'burn-wallet': token.burnWallet,
     owner: flywheel.owner,
     operator: flywheel.operator,

@@ -1,9 +1,9 @@
 /** API keys of a registration: make, list, revoke. */
 import type { ApiKeyCreated, ApiKeyInfo } from '../../contract/admin.js';
-import type { Scope } from '../../contract/schemas/scalars.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { ApiKeyRecord, FlywheelRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
+import type { Scope } from '../../values/schemas.js';
 import { isoTime } from '../../values/time.js';
 import { apiKeyHash, createApiKey } from '../auth/api-key.js';
 import type { EngineDeps } from '../deps.js';

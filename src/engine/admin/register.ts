@@ -179,7 +179,7 @@ function records(
     tokenId: token.id,
     multisig: addresses.multisig,
     vaultIndex: VAULT_INDEX,
-    vaultAddress: vault,
+    vault,
     vaultTokenAccount: associatedTokenAddress(vault, addresses.mint, program),
     owner: addresses.owner,
     operator: addresses.operator,
@@ -198,7 +198,7 @@ function fundWallets(
 ): readonly Instruction[] {
   const shares: readonly (readonly [Address, bigint])[] = [
     [token.burnWallet, amounts.burnWalletLamports],
-    [flywheel.vaultAddress, amounts.vaultLamports],
+    [flywheel.vault, amounts.vaultLamports],
     [flywheel.operator, OPERATOR_LAMPORTS],
     [flywheel.owner, OWNER_LAMPORTS],
   ];
@@ -218,7 +218,7 @@ function createMint(
   const tokenProgram = tokenProgramAddress(token.tokenProgram);
   const shares: readonly (readonly [Address, bigint])[] = [
     [token.burnWallet, amounts.burnWallet],
-    [flywheel.vaultAddress, amounts.vault],
+    [flywheel.vault, amounts.vault],
     [treasury, amounts.supply - amounts.burnWallet - amounts.vault],
   ];
   const common = { mint, tokenProgram };

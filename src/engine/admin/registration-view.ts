@@ -17,7 +17,7 @@ export function registrationView(token: TokenRecord, flywheel: FlywheelRecord): 
     flywheelId: flywheel.id,
     multisig: flywheel.multisig,
     vaultIndex: flywheel.vaultIndex,
-    vaultAddress: flywheel.vaultAddress,
+    vaultAddress: flywheel.vault,
     burnWallet: token.burnWallet,
     owner: flywheel.owner,
     operator: flywheel.operator,

@@ -16,7 +16,7 @@ export async function registrationStatus(
   const [mint, vaultTokens, vault, burnTokens, burnWallet, owner, operator] = await deps.chain.getAccounts([
     token.mintAddress,
     flywheel.vaultTokenAccount,
-    flywheel.vaultAddress,
+    flywheel.vault,
     token.burnTokenAccount,
     token.burnWallet,
     flywheel.owner,

@@ -1,9 +1,9 @@
 /** Call → principal: whose key this is and what it may do. */
 import type { Operation } from '../../contract/operations.js';
-import type { Scope } from '../../contract/schemas/scalars.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { Store } from '../../store/store.js';
+import type { Scope } from '../../values/schemas.js';
 import type { Secret } from '../../values/secret.js';
 import { apiKeyHash } from './api-key.js';
 

@@ -3,16 +3,16 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { EngineDeps } from '../deps.js';
 import { renewClaim } from './batch-claim.js';
+import { approveInstructions, type BatchContext } from './batch-context.js';
 import { holdFromNow, holdWhileWaiting, refuseOverCaps } from './holds.js';
 import { countVotes, landOwnerVote } from './land-vote.js';
 import { type BatchOnChain, differenceFromPlan, readBatchOnChain } from './on-chain.js';
 import { checkSignedVote } from './owner-vote.js';
 import { runPhase } from './run-phase.js';
-import { approveInstructions, type BatchScene } from './scene.js';
 
 export interface ApproveInput {
   readonly deps: EngineDeps;
-  readonly scene: BatchScene;
+  readonly context: BatchContext;
   readonly batch: BatchRecord;
   readonly stored: readonly BundleRecord[];
   readonly signedTx: string;
@@ -25,11 +25,11 @@ export interface ApproveInput {
  * batch stays as it is.
  */
 export async function approveBatch(input: ApproveInput): Promise<string | null> {
-  const { deps, scene, batch, signedTx } = input;
+  const { deps, context, batch, signedTx } = input;
   const before = await readPlanned(input);
   const issued = await deps.store.read((tx) => tx.batches.votes(batch.id));
   const expiredHeight = await deps.chain.expiredHeight();
-  const vote = checkSignedVote(signedTx, { scene, batch, kind: 'approve', issued, expiredHeight });
+  const vote = checkSignedVote(signedTx, { context, batch, kind: 'approve', issued, expiredHeight });
   // An earlier run may have landed approvals and not lived to count what they cost.
   await countVotes(deps, batch, [vote]);
   const blocked = blockedReason(before);
@@ -37,9 +37,9 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
   if (kindOf(before) === 'Executed') return null;
   // It can run already, whoever approved it: so it counts from now on, even where it is refused here for being too much.
   if (kindOf(before) === 'Approved') await deps.store.transaction((tx) => holdFromNow(deps, tx, batch));
-  await deps.store.read((tx) => refuseOverCaps(deps, tx, scene, batch));
+  await deps.store.read((tx) => refuseOverCaps(deps, tx, context, batch));
   if (kindOf(before) !== 'Active') return null;
-  if (before.proposal?.approved.includes(scene.flywheel.owner) !== true)
+  if (before.proposal?.approved.includes(context.flywheel.owner) !== true)
     await landOwnerVote(deps, batch, vote);
   if (kindOf(await readPlanned(input)) === 'Active') await landOperatorApproval(input);
   return blockedReason(await readPlanned(input));
@@ -51,9 +51,9 @@ const kindOf = ({ proposal }: BatchOnChain) => proposal?.status.kind;
  * Reads the batch and checks that it holds exactly what was planned, before the operator adds its own approval.
  * @throws `ERR_BATCH_EXECUTE_FAILED` when anything on chain differs from the plan.
  */
-async function readPlanned({ deps, scene, batch }: ApproveInput): Promise<BatchOnChain> {
-  const found = await readBatchOnChain(deps.chain, scene.flywheel, batch);
-  const difference = differenceFromPlan(found, batch, scene.flywheel);
+async function readPlanned({ deps, context, batch }: ApproveInput): Promise<BatchOnChain> {
+  const found = await readBatchOnChain(deps.chain, context.flywheel, batch);
+  const difference = differenceFromPlan(found, batch, context.flywheel);
   if (difference === null) return found;
   throw new FlywheelError(
     'ERR_BATCH_EXECUTE_FAILED',
@@ -69,15 +69,15 @@ function blockedReason(found: BatchOnChain): string | null {
 }
 
 /** From the operator's approval on the batch can run, so it counts against the caps before that is sent. */
-async function landOperatorApproval({ deps, scene, batch, stored }: ApproveInput): Promise<void> {
+async function landOperatorApproval({ deps, context, batch, stored }: ApproveInput): Promise<void> {
   const phase = await runPhase(deps, {
     batchId: batch.id,
     phase: 'OPERATOR_APPROVAL',
-    signer: scene.operator,
-    transactions: [approveInstructions(scene, batch.batchIndex)],
+    signer: context.operator,
+    transactions: [approveInstructions(context, batch.batchIndex)],
     stored: stored.filter((bundle) => bundle.phase === 'OPERATOR_APPROVAL'),
     before: async (tx) => {
-      await refuseOverCaps(deps, tx, scene, batch);
+      await refuseOverCaps(deps, tx, context, batch);
       await holdFromNow(deps, tx, batch);
     },
     renewLease: renewClaim(deps, batch),

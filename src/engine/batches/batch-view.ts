@@ -32,7 +32,7 @@ export function batchView(record: BatchRecord, { token, flywheel }: Owner): Batc
     batchIndex: record.batchIndex.toString(),
     vaultIndex: flywheel.vaultIndex.toString(),
     multisig: flywheel.multisig,
-    vaultAddress: flywheel.vaultAddress,
+    vaultAddress: flywheel.vault,
     ...(record.initResult === null ? {} : { initResult: record.initResult }),
     ...(record.executeResult === null ? {} : { executeResult: record.executeResult }),
     dateCreated: record.dateCreated,
@@ -43,9 +43,7 @@ export function batchView(record: BatchRecord, { token, flywheel }: Owner): Batc
 
 /** The answer of init: the batch with its compiled pipelines, and the approval to sign. */
 export function initBatchView(record: BatchRecord, owner: Owner, vote: IssuedVote): InitBatchResult {
-  const pipelines = record.pipelines.map((pipeline) =>
-    compiledPipeline(pipeline, owner.flywheel.vaultAddress),
-  );
+  const pipelines = record.pipelines.map((pipeline) => compiledPipeline(pipeline, owner.flywheel.vault));
   const proposalApproveTx = Buffer.from(vote.transaction).toString('base64');
   return { proposalApproveTx, batch: { ...batchView(record, owner), pipelines } };
 }

@@ -20,6 +20,7 @@ import { admit, requireFlywheel, requireToken } from '../auth/authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { isWorkedOn } from '../requests/requests.js';
 import { claimBatch, currentRecord, isFinal, renewClaim } from './batch-claim.js';
+import type { BatchContext } from './batch-context.js';
 import { batchView } from './batch-view.js';
 import { closeAccounts, isCloseable, needsClosing } from './close-accounts.js';
 import { findBatch } from './get-batch.js';
@@ -30,7 +31,6 @@ import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
 import { checkSignedVote, issueVote } from './owner-vote.js';
 import { endOf, type PhaseResult } from './phase.js';
 import { runPhase } from './run-phase.js';
-import type { BatchScene } from './scene.js';
 
 /** What a cancelled batch says of itself. */
 const CANCELLED = 'cancelled';
@@ -44,18 +44,18 @@ export async function cancelBatch(
   const { batchId, signedTx } = parseInput(cancelBatchRequestSchema, input);
   const found = await findBatch(deps, principal, batchId);
   const flywheel = requireFlywheel(principal);
-  const scene: BatchScene = {
+  const context: BatchContext = {
     token: requireToken(principal),
     flywheel,
     operator: deps.keyring.get(flywheel.operator),
   };
   const batch = await deps.store.transaction((tx) => claim(deps, tx, found));
   try {
-    const cancelTx = await new Cancellation(deps, scene, batch).run(signedTx);
+    const cancelTx = await new Cancellation(deps, context, batch).run(signedTx);
     const current = await deps.store.read((tx) => currentRecord(tx, batch.id));
     const meta = { replayed: batch.dateCancelled !== null, cost: current.cost };
     if (cancelTx !== null) return { value: { ownerVoteNeeded: true, cancelTx }, meta };
-    return { value: { ownerVoteNeeded: false, batch: batchView(current, scene) }, meta };
+    return { value: { ownerVoteNeeded: false, batch: batchView(current, context) }, meta };
   } finally {
     await deps.store
       .transaction((tx) => tx.batches.unclaim(batch.id))
@@ -85,12 +85,12 @@ async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchRecord
 
 class Cancellation {
   readonly #deps: EngineDeps;
-  readonly #scene: BatchScene;
+  readonly #context: BatchContext;
   readonly #batch: BatchRecord;
 
-  constructor(deps: EngineDeps, scene: BatchScene, batch: BatchRecord) {
+  constructor(deps: EngineDeps, context: BatchContext, batch: BatchRecord) {
     this.#deps = deps;
-    this.#scene = scene;
+    this.#context = context;
     this.#batch = batch;
   }
 
@@ -105,7 +105,7 @@ class Cancellation {
     const isOver = this.#batch.status === 'EXECUTED' || this.#batch.dateCancelled !== null;
     if (!isOver) await this.#conclude(isOnChain);
     const current = await this.#deps.store.read((tx) => currentRecord(tx, this.#batch.id));
-    if (isOnChain && current.dateClosed === null) await closeAccounts(this.#deps, this.#scene, current);
+    if (isOnChain && current.dateClosed === null) await closeAccounts(this.#deps, this.#context, current);
     return null;
   }
 
@@ -138,7 +138,7 @@ class Cancellation {
       const found = await this.#read();
       const { proposal, multisig } = found;
       if (proposal === null || isCloseable(found, this.#batch)) return null;
-      const vote = nextVote(multisig, proposal, this.#scene);
+      const vote = nextVote(multisig, proposal, this.#context);
       if (vote.by === 'operator') {
         await this.#vote(vote.instructions(this.#batch.batchIndex));
       } else if (signed === undefined) {
@@ -154,12 +154,12 @@ class Cancellation {
     const { store, chain } = this.#deps;
     const issued = await store.read((tx) => tx.batches.votes(this.#batch.id));
     const expiredHeight = await chain.expiredHeight();
-    const expected = { scene: this.#scene, batch: this.#batch, kind, issued, expiredHeight };
+    const expected = { context: this.#context, batch: this.#batch, kind, issued, expiredHeight };
     await landOwnerVote(this.#deps, this.#batch, checkSignedVote(signedTx, expected));
   }
 
   async #askOwner(kind: VoteKind): Promise<string> {
-    const vote = await issueVote(this.#deps, this.#scene, this.#batch, kind);
+    const vote = await issueVote(this.#deps, this.#context, this.#batch, kind);
     await this.#deps.store.transaction((tx) => tx.batches.addVote(vote));
     return Buffer.from(vote.transaction).toString('base64');
   }
@@ -170,7 +170,7 @@ class Cancellation {
     const phase = await runPhase(this.#deps, {
       batchId: this.#batch.id,
       phase: 'CANCEL',
-      signer: this.#scene.operator,
+      signer: this.#context.operator,
       transactions: [instructions],
       offset: endOf(stored),
       stored,
@@ -212,7 +212,7 @@ class Cancellation {
   }
 
   #read(): Promise<BatchOnChain> {
-    return readBatchOnChain(this.#deps.chain, this.#scene.flywheel, this.#batch);
+    return readBatchOnChain(this.#deps.chain, this.#context.flywheel, this.#batch);
   }
 
   /** Finds out what became of what was sent before, and sends nothing. @param position - where the chain stands. */
@@ -226,7 +226,7 @@ class Cancellation {
     return runPhase(this.#deps, {
       batchId: this.#batch.id,
       phase,
-      signer: this.#scene.operator,
+      signer: this.#context.operator,
       // Only their number counts, since none of them is sent.
       transactions: phase === 'EXECUTE' ? pipelines.map(() => []) : [],
       stored: stored.filter((bundle) => bundle.phase === phase),

@@ -1,16 +1,20 @@
 /** Pipelines as they came → pipelines that may be compiled, and every reason why not, each with pipeline and action index. */
-import { isOnCurve } from '../../chain/squads/layouts/curve.js';
-import { type Action, pipelineSchema, type SupportedAction } from '../../contract/schemas/batch.js';
-import type { Scope } from '../../contract/schemas/scalars.js';
+import {
+  actionContent,
+  actionWarning,
+  isSourceAction,
+  type SourceAction,
+  totalOf,
+  usageOf,
+} from '../../actions/registry.js';
+import { type Action, pipelineSchema } from '../../contract/schemas/batch.js';
 import { checkInput, invalidRequest, listProblems, pathText } from '../../contract/validate.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { TokenRecord } from '../../store/records.js';
-import { address, addressBytes } from '../../values/address.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import type { Sha256 } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import { tokenAmountFromNumber } from '../../values/token-amount.js';
 import { type Principal, permitsProofType } from '../auth/authenticate.js';
 import { hashProof } from '../burns/prepare-burns.js';
 import type { EngineLimits } from '../deps.js';
@@ -22,7 +26,7 @@ export interface CheckedPipeline {
   readonly payload: string;
   readonly proofHash: Sha256;
   /** The first ones, more than fit into a transaction. */
-  readonly actions: readonly SupportedAction[];
+  readonly actions: readonly SourceAction[];
   /** Of all actions, also of those that are left out. */
   readonly actionCount: number;
 }
@@ -41,12 +45,6 @@ export interface CheckedRequest {
   /** Base units that all sound actions together burn and airdrop, those of pipelines with a problem too. */
   readonly asked: { readonly burn: bigint; readonly airdrop: bigint };
 }
-
-const SCOPE_OF_ACTION: Readonly<Record<SupportedAction['action'], Scope | null>> = {
-  BURN: 'burn',
-  AIRDROP: 'airdrop',
-  MEMO: null,
-};
 
 /** The error of a refused batch: the code that all problems share, or `ERR_INVALID_REQUEST` when they differ. */
 export function batchRefused(problems: readonly Problem[]): FlywheelError {
@@ -123,7 +121,7 @@ class PipelineChecks {
       type: type as string,
       payload: payload as string,
       proofHash,
-      actions: sound as SupportedAction[],
+      actions: sound as SourceAction[],
       actionCount,
     };
   }
@@ -161,21 +159,21 @@ class PipelineChecks {
     }
   }
 
-  #checkAction(action: Action, where: string): action is SupportedAction {
-    if (!isSupported(action)) {
+  #checkAction(action: Action, where: string): action is SourceAction {
+    if (!isSourceAction(action)) {
       this.#note('ERR_ACTION_NOT_SUPPORTED', `${where}: the action ${action.action} is not available`);
       return false;
     }
-    const scope = SCOPE_OF_ACTION[action.action];
-    if (scope !== null && !this.#principal.key.scopes.includes(scope)) {
-      const text = `${where}: ${action.action} needs a key with the scope \`${scope}\``;
+    const usage = usageOf(action);
+    if (usage !== null && !this.#principal.key.scopes.includes(usage)) {
+      const text = `${where}: ${action.action} needs a key with the scope \`${usage}\``;
       this.#note('ERR_KEY_SCOPES_UNAUTHORIZED', text);
     }
-    if (action.action === 'MEMO') return true;
     try {
-      const amount = tokenAmountFromNumber(action.amount, this.#token.decimals);
-      if (action.action === 'AIRDROP') checkRecipient(action.toAddress);
-      this.asked[action.action === 'BURN' ? 'burn' : 'airdrop'] += amount;
+      const content = actionContent(action, this.#token.decimals);
+      const warning = actionWarning(content);
+      if (warning !== undefined) throw new FlywheelError('ERR_INVALID_REQUEST', `${warning}.`);
+      if (usage !== null) this.asked[usage] += totalOf(usage, [content]);
       return true;
     } catch (error) {
       this.#note('ERR_INVALID_REQUEST', `${where}: ${(error as Error).message.replace(/\.$/, '')}`);
@@ -198,13 +196,4 @@ function shorten(value: unknown): {
   if (!Array.isArray(all)) return { pipeline: value, actions: [], actionCount: 0 };
   const actions: unknown[] = all.slice(0, MAX_ACTIONS_LOOKED_AT);
   return { pipeline: { ...(value as object), actions }, actions, actionCount: all.length };
-}
-
-const isSupported = (action: Action): action is SupportedAction =>
-  Object.hasOwn(SCOPE_OF_ACTION, action.action);
-
-function checkRecipient(toAddress: string): void {
-  if (isOnCurve(addressBytes(address(toAddress)))) return;
-  const message = `toAddress ${toAddress} is not a wallet: no key can exist for it (it is off the curve), so tokens sent there could be lost.`;
-  throw new FlywheelError('ERR_INVALID_REQUEST', message);
 }

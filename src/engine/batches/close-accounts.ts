@@ -3,10 +3,10 @@ import type { BatchRecord } from '../../store/records.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { renewClaim } from './batch-claim.js';
+import { type BatchContext, closeTransactions } from './batch-context.js';
 import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
 import { endOf } from './phase.js';
 import { runPhase } from './run-phase.js';
-import { type BatchScene, closeTransactions } from './scene.js';
 
 /** A final batch that may have left something on chain. */
 export const needsClosing = ({ status, dateClosed }: BatchRecord): boolean =>
@@ -28,8 +28,12 @@ export function isCloseable({ proposal, multisig }: BatchOnChain, { batchIndex }
  *
  * What is refused is left as it is, for the next try.
  */
-export async function closeAccounts(deps: EngineDeps, scene: BatchScene, batch: BatchRecord): Promise<void> {
-  const found = await readBatchOnChain(deps.chain, scene.flywheel, batch);
+export async function closeAccounts(
+  deps: EngineDeps,
+  context: BatchContext,
+  batch: BatchRecord,
+): Promise<void> {
+  const found = await readBatchOnChain(deps.chain, context.flywheel, batch);
   if (found.batch !== null && !isCloseable(found, batch)) return;
   const { rentCollector } = found.multisig;
   const all = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
@@ -38,9 +42,9 @@ export async function closeAccounts(deps: EngineDeps, scene: BatchScene, batch: 
   const phase = await runPhase(deps, {
     batchId: batch.id,
     phase: 'CLOSE',
-    signer: scene.operator,
+    signer: context.operator,
     transactions:
-      size === null || rentCollector === null ? [] : closeTransactions(scene, batch, size, rentCollector),
+      size === null || rentCollector === null ? [] : closeTransactions(context, batch, size, rentCollector),
     // Some transactions may have been closed already, by a run that was cut off or by other tools: so these are new steps.
     offset: endOf(stored),
     stored,

@@ -27,6 +27,7 @@ import {
 } from '../requests/requests.js';
 import { approveBatch } from './approve-batch.js';
 import { claimBatch, currentRecord, isFinal, renewClaim } from './batch-claim.js';
+import { type BatchContext, messages } from './batch-context.js';
 import { closeAccounts, needsClosing } from './close-accounts.js';
 import { findBatch } from './get-batch.js';
 import { countLanded, releaseHolds } from './holds.js';
@@ -35,7 +36,6 @@ import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
 import type { PhaseInput, PhaseResult } from './phase.js';
 import { executeTransactions } from './plan-batch.js';
 import { runPhase } from './run-phase.js';
-import { type BatchScene, messages } from './scene.js';
 
 /** Executes an approved batch, or returns what became of it. */
 export async function executeBatch(
@@ -65,7 +65,7 @@ export async function executeBatch(
 
 class Execution {
   readonly #deps: EngineDeps;
-  readonly #scene: BatchScene;
+  readonly #context: BatchContext;
   readonly #identity: RequestIdentity;
   readonly #batch: BatchRecord;
   #requestId: string | null = null;
@@ -73,7 +73,11 @@ class Execution {
   constructor(deps: EngineDeps, principal: Principal, batch: BatchRecord, identity: RequestIdentity) {
     const flywheel = requireFlywheel(principal);
     this.#deps = deps;
-    this.#scene = { token: requireToken(principal), flywheel, operator: deps.keyring.get(flywheel.operator) };
+    this.#context = {
+      token: requireToken(principal),
+      flywheel,
+      operator: deps.keyring.get(flywheel.operator),
+    };
     this.#batch = batch;
     this.#identity = identity;
   }
@@ -130,7 +134,7 @@ class Execution {
         return this.#conclude(batch, phase, null);
       }
     }
-    const blocked = await approveBatch({ deps, scene: this.#scene, batch, stored, signedTx });
+    const blocked = await approveBatch({ deps, context: this.#context, batch, stored, signedTx });
     const isOver = blocked !== null;
     return this.#conclude(batch, await this.#runTransactions(batch, stored, { isOver, signal }), blocked);
   }
@@ -140,12 +144,12 @@ class Execution {
     stored: readonly BundleRecord[],
     how: Pick<PhaseInput, 'isOver' | 'signal'>,
   ): Promise<PhaseResult> {
-    const place = { flywheel: this.#scene.flywheel, batchIndex: batch.batchIndex };
+    const place = { flywheel: this.#context.flywheel, batchIndex: batch.batchIndex };
     return runPhase(this.#deps, {
       ...how,
       batchId: batch.id,
       phase: 'EXECUTE',
-      signer: this.#scene.operator,
+      signer: this.#context.operator,
       transactions: executeTransactions(place, messages(batch)),
       // Members may run them with other tools.
       position: async () => (await this.#read(batch)).batch?.executedTransactionIndex ?? 0,
@@ -159,7 +163,7 @@ class Execution {
   }
 
   #read(batch: BatchRecord): Promise<BatchOnChain> {
-    return readBatchOnChain(this.#deps.chain, this.#scene.flywheel, batch);
+    return readBatchOnChain(this.#deps.chain, this.#context.flywheel, batch);
   }
 
   /** Writes the verdict. What did not land and can still run on chain goes on counting against the caps. */
@@ -185,7 +189,7 @@ class Execution {
 
   async #close(batch: BatchRecord): Promise<void> {
     try {
-      await closeAccounts(this.#deps, this.#scene, batch);
+      await closeAccounts(this.#deps, this.#context, batch);
     } catch {
       // The batch is executed and says so; its rent is reclaimed by the next execute.
     }

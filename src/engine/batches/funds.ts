@@ -1,4 +1,5 @@
 /** Is there enough, before anything is created: tokens and SOL of the vault, SOL of the operator. */
+import { actionContent, actionRecipients } from '../../actions/registry.js';
 import { LAMPORTS_PER_SIGNATURE, rentExemptLamports } from '../../chain/account.js';
 import type { ChainReader } from '../../chain/chain.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
@@ -14,7 +15,7 @@ import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
 import type { EngineDeps } from '../deps.js';
-import type { BatchScene } from './scene.js';
+import type { BatchContext } from './batch-context.js';
 
 /** Owner and operator. */
 const MEMBERS = 2;
@@ -43,10 +44,11 @@ const feeLamports = (pipelines: number): bigint =>
   LAMPORTS_PER_SIGNATURE * BigInt(2 + pipelines + 3 + pipelines);
 
 function recipients(token: TokenRecord, pipelines: readonly PlannedPipeline[]): readonly Address[] {
-  const wallets = new Set<Address>();
-  for (const { actions } of pipelines) {
-    for (const action of actions) if (action.action === 'AIRDROP') wallets.add(action.toAddress as Address);
-  }
+  const wallets = new Set(
+    pipelines.flatMap(({ actions }) =>
+      actions.flatMap((action) => actionRecipients(actionContent(action, token.decimals))),
+    ),
+  );
   const program = tokenProgramAddress(token.tokenProgram);
   return [...wallets].map((wallet) => associatedTokenAddress(wallet, token.mintAddress, program));
 }
@@ -67,14 +69,14 @@ export interface FundsNeeded {
  */
 export async function missingFunds(
   chain: ChainReader,
-  { token, flywheel, operator }: BatchScene,
+  { token, flywheel, operator }: BatchContext,
   needed: FundsNeeded,
 ): Promise<readonly string[]> {
   const { pipelines } = needed;
   const targets = recipients(token, pipelines);
   const [vaultTokens, vault, payer, ...existing] = await chain.getAccounts([
     flywheel.vaultTokenAccount,
-    flywheel.vaultAddress,
+    flywheel.vault,
     operator.address,
     ...targets,
   ]);
@@ -82,7 +84,7 @@ export async function missingFunds(
   const tokensHeld = decodeTokenAccount(vaultTokens ?? null)?.amount ?? 0n;
   if (tokensHeld < needed.tokens) {
     problems.push(
-      `the vault ${flywheel.vaultAddress} holds ${tokenText(tokensHeld, token)}, ${tokenText(needed.tokens, token)} are needed`,
+      `the vault ${flywheel.vault} holds ${tokenText(tokensHeld, token)}, ${tokenText(needed.tokens, token)} are needed`,
     );
   }
   const missing = existing.filter((account) => account === null).length;
@@ -92,7 +94,7 @@ export async function missingFunds(
   const vaultHeld = vault?.lamports ?? 0n;
   if (vaultHeld < vaultNeeds) {
     problems.push(
-      `the vault ${flywheel.vaultAddress} holds ${solText(vaultHeld)}, ${solText(vaultNeeds)} are needed to open ${missing} token accounts`,
+      `the vault ${flywheel.vault} holds ${solText(vaultHeld)}, ${solText(vaultNeeds)} are needed to open ${missing} token accounts`,
     );
   }
   const costs = costLamports(pipelines);
@@ -121,7 +123,7 @@ export interface OperatorFunds {
 
 export async function readOperatorFunds(
   { chain, clock }: EngineDeps,
-  { operator }: BatchScene,
+  { operator }: BatchContext,
 ): Promise<OperatorFunds> {
   const asOf = isoTime(clock.nowMs());
   const [account] = await chain.getAccounts([operator.address]);
@@ -135,7 +137,7 @@ export async function readOperatorFunds(
 export async function requireOperatorFunds(
   { limits }: EngineDeps,
   tx: StoreTransaction,
-  { flywheel, operator }: BatchScene,
+  { flywheel, operator }: BatchContext,
   held: OperatorFunds,
   pipelines: readonly PlannedPipeline[],
 ): Promise<void> {
@@ -156,7 +158,7 @@ export async function requireOperatorFunds(
 export async function requireRoomForRent(
   { limits }: EngineDeps,
   tx: StoreTransaction,
-  { flywheel }: BatchScene,
+  { flywheel }: BatchContext,
   rentLamports: bigint,
 ): Promise<void> {
   const open = await tx.batches.openRentLamports(flywheel.id);

@@ -7,8 +7,8 @@ import type { StoreTransaction, UsageHold, UsageKind } from '../../store/store.j
 import { utcDay } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { dayOfNow, requireCaps, USAGE_KINDS } from '../limits/daily-cap.js';
+import type { BatchContext } from './batch-context.js';
 import { totalAirdrop, totalBurn } from './funds.js';
-import type { BatchScene } from './scene.js';
 
 type Amounts = Readonly<Record<UsageKind, bigint>>;
 
@@ -43,7 +43,7 @@ export const holdWhileWaiting = (tx: StoreTransaction, batch: BatchRecord): Prom
 export async function refuseOverCaps(
   deps: EngineDeps,
   tx: StoreTransaction,
-  { token, flywheel }: BatchScene,
+  { token, flywheel }: BatchContext,
   batch: BatchRecord,
 ): Promise<void> {
   const day = await dayOfNow(tx, token.id, deps.clock.nowMs());

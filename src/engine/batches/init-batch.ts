@@ -1,5 +1,4 @@
 /** Init: validate everything, plan, reserve, set up (contract, section 1.2). */
-import { tokenProgramAddress } from '../../chain/programs.js';
 import type { Call, Reply } from '../../contract/call.js';
 import { checkIdempotencyKey } from '../../contract/headers.js';
 import { OPERATIONS } from '../../contract/operations.js';
@@ -21,6 +20,7 @@ import {
   type RequestIdentity,
   requestIdentity,
 } from '../requests/requests.js';
+import { type BatchContext, flywheelOf } from './batch-context.js';
 import {
   batchRefused,
   type CheckedPipeline,
@@ -40,7 +40,6 @@ import {
 } from './funds.js';
 import { holdWhileWaiting } from './holds.js';
 import { planPipeline } from './plan-batch.js';
-import type { BatchScene } from './scene.js';
 import { nextBatchIndex, setUp } from './set-up.js';
 
 /** Compiles pipelines into a batch and returns the approval for the owner to sign. */
@@ -68,13 +67,13 @@ export async function initBatch(
   );
   const earlier = await findReply<InitBatchResult>(deps, identity, call);
   if ('value' in earlier) return earlier;
-  const scene: BatchScene = { token, flywheel, operator: deps.keyring.get(flywheel.operator) };
+  const context: BatchContext = { token, flywheel, operator: deps.keyring.get(flywheel.operator) };
   const opened =
     earlier.request === undefined
-      ? await beforeRecord(deps, identity, () => begin(deps, principal, scene, identity, list))
+      ? await beforeRecord(deps, identity, () => begin(deps, principal, context, identity, list))
       : await carryOn(deps, identity, earlier.request);
   try {
-    const value = await setUp({ deps, scene, ...opened, signal: call.signal });
+    const value = await setUp({ deps, context, ...opened, signal: call.signal });
     const batch = await deps.store.read((tx) => tx.batches.get(value.batch.id));
     return { value, meta: { replayed: false, ...(batch && { cost: batch.cost }) } };
   } catch (error) {
@@ -93,26 +92,26 @@ interface Opened {
 async function begin(
   deps: EngineDeps,
   principal: Principal,
-  scene: BatchScene,
+  context: BatchContext,
   identity: RequestIdentity,
   list: readonly unknown[],
 ): Promise<Opened> {
-  const held = await readOperatorFunds(deps, scene);
-  const pipelines = await checkAndPlan(deps, principal, scene, list);
-  const batchIndex = await nextBatchIndex(deps.chain, scene.flywheel);
+  const held = await readOperatorFunds(deps, context);
+  const pipelines = await checkAndPlan(deps, principal, context, list);
+  const batchIndex = await nextBatchIndex(deps.chain, context.flywheel);
   return deps.store.transaction(async (tx) => {
     const opening = await openRequest(deps, tx, identity);
     if (opening.kind !== 'fresh') throw justRun();
     const nowMs = deps.clock.nowMs();
-    const day = await dayOfNow(tx, scene.token.id, nowMs);
+    const day = await dayOfNow(tx, context.token.id, nowMs);
     const asked = { burn: totalBurn(pipelines), airdrop: totalAirdrop(pipelines) };
-    await requireCaps(tx, { ...scene, day, asked });
-    await requireRoomForRent(deps, tx, scene, setupRentLamports(pipelines));
-    await requireOperatorFunds(deps, tx, scene, held, pipelines);
+    await requireCaps(tx, { ...context, day, asked });
+    await requireRoomForRent(deps, tx, context, setupRentLamports(pipelines));
+    await requireOperatorFunds(deps, tx, context, held, pipelines);
     const batch: BatchRecord = {
       id: deps.ids.uuid(),
-      flywheelId: scene.flywheel.id,
-      tokenId: scene.token.id,
+      flywheelId: context.flywheel.id,
+      tokenId: context.token.id,
       keyId: principal.key.id,
       requestId: opening.request.id,
       status: 'AVAILABLE_TO_QUEUE',
@@ -165,18 +164,18 @@ const justRun = (): FlywheelError =>
 export async function checkAndPlan(
   deps: EngineDeps,
   principal: Principal,
-  scene: BatchScene,
+  context: BatchContext,
   list: readonly unknown[],
 ): Promise<readonly PlannedPipeline[]> {
-  const { pipelines, problems, asked } = await checkPipelines(principal, scene.token, list, deps.limits);
-  const { planned, tooLarge } = await layOut(scene, pipelines);
+  const { pipelines, problems, asked } = await checkPipelines(principal, context.token, list, deps.limits);
+  const { planned, tooLarge } = await layOut(context, pipelines);
   const leaveOperator = deps.limits.minOperatorLamports;
   const needed = { tokens: asked.burn + asked.airdrop, pipelines: planned, leaveOperator };
   const all = [
     ...problems,
     ...tooLarge,
-    ...(await capProblems(deps, scene, asked)),
-    ...(await missingFunds(deps.chain, scene, needed)).map(
+    ...(await capProblems(deps, context, asked)),
+    ...(await missingFunds(deps.chain, context, needed)).map(
       (text): Problem => ({ code: 'ERR_INSUFFICIENT_FUNDS', text }),
     ),
   ];
@@ -185,15 +184,15 @@ export async function checkAndPlan(
 }
 
 async function layOut(
-  { token, flywheel }: BatchScene,
+  { token, flywheel }: BatchContext,
   pipelines: ReadonlyMap<number, CheckedPipeline>,
 ): Promise<{ readonly planned: readonly PlannedPipeline[]; readonly tooLarge: readonly Problem[] }> {
   const pause = createPause();
-  const input = { token: { ...token, tokenProgram: tokenProgramAddress(token.tokenProgram) }, flywheel };
+  const onChain = flywheelOf(token, flywheel);
   const planned: PlannedPipeline[] = [];
   const tooLarge: Problem[] = [];
   for (const [index, pipeline] of pipelines) {
-    const compiled = planPipeline(pipeline, input);
+    const compiled = planPipeline(pipeline, onChain);
     if (typeof compiled === 'string') {
       tooLarge.push({ code: 'ERR_PIPELINE_TOO_LARGE', text: `pipelines[${index}]: ${compiled}` });
     } else {
@@ -210,7 +209,7 @@ async function layOut(
 /** Caps that would be passed now; under the store's lock they are held against it once more. */
 async function capProblems(
   { store, clock }: EngineDeps,
-  { token, flywheel }: BatchScene,
+  { token, flywheel }: BatchContext,
   asked: CheckedRequest['asked'],
 ): Promise<readonly Problem[]> {
   return store.read(async (tx) => {

@@ -11,11 +11,11 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { admit, requireFlywheel, requireToken } from '../auth/authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { currentRecord, isFinal } from './batch-claim.js';
+import type { BatchContext } from './batch-context.js';
 import { initBatchView } from './batch-view.js';
 import { findBatch } from './get-batch.js';
 import { readBatchOnChain } from './on-chain.js';
 import { issueVote } from './owner-vote.js';
-import type { BatchScene } from './scene.js';
 
 export async function issueApproval(
   deps: EngineDeps,
@@ -28,7 +28,7 @@ export async function issueApproval(
   if (batch.status === 'AVAILABLE_TO_QUEUE')
     throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batch.id} is not finalized yet.`);
   const flywheel = requireFlywheel(principal);
-  const scene: BatchScene = {
+  const context: BatchContext = {
     token: requireToken(principal),
     flywheel,
     operator: deps.keyring.get(flywheel.operator),
@@ -39,12 +39,12 @@ export async function issueApproval(
   if (status !== 'Active') throw nothingToApprove(`The proposal of batch ${batch.id} is ${status} on chain`);
   if (proposal?.approved.includes(flywheel.owner) === true)
     throw nothingToApprove(`${flywheel.owner} has approved batch ${batch.id} on chain already`);
-  const vote = await issueVote(deps, scene, batch, 'approve');
+  const vote = await issueVote(deps, context, batch, 'approve');
   const current = await deps.store.transaction(async (tx) => {
     await tx.batches.addVote(vote);
     return currentRecord(tx, batch.id);
   });
-  return { value: initBatchView(current, scene, vote), meta: { replayed: false, cost: current.cost } };
+  return { value: initBatchView(current, context, vote), meta: { replayed: false, cost: current.cost } };
 }
 
 const nothingToApprove = (reason: string): FlywheelError =>

@@ -9,7 +9,7 @@ import type { Instruction } from '../../chain/transaction/instruction.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { VoteKind } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
-import type { BatchScene } from './scene.js';
+import type { BatchContext } from './batch-context.js';
 
 /** The vote that is next: what it is, and who has to give it. */
 export type NextVote =
@@ -34,7 +34,7 @@ function countVoters({ members, threshold }: Multisig, { status, rejected, cance
  * The vote that a proposal needs next to be rejected or cancelled.
  * @throws `ERR_INVALID_REQUEST` when owner and operator together are not enough.
  */
-export function nextVote(account: Multisig, proposal: Proposal, { flywheel }: BatchScene): NextVote {
+export function nextVote(account: Multisig, proposal: Proposal, { flywheel }: BatchContext): NextVote {
   const { multisig, owner, operator: member } = flywheel;
   const { kind, needed, canVote } = countVoters(account, proposal);
   const isDraft = proposal.status.kind === 'Draft';

@@ -16,9 +16,9 @@ import { sameBytes } from '../../values/bytes.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { hasExpired } from '../settle/expiry.js';
-import type { BatchScene } from './scene.js';
+import type { BatchContext } from './batch-context.js';
 
-const instructionOf = ({ flywheel }: BatchScene, batch: BatchRecord, kind: VoteKind): Instruction =>
+const instructionOf = ({ flywheel }: BatchContext, batch: BatchRecord, kind: VoteKind): Instruction =>
   voteInstruction(kind, {
     multisig: flywheel.multisig,
     batchIndex: batch.batchIndex,
@@ -28,17 +28,17 @@ const instructionOf = ({ flywheel }: BatchScene, batch: BatchRecord, kind: VoteK
 /** A vote for the owner to sign: the operator pays and has signed; the owner's signature is missing. */
 export async function issueVote(
   { chain, clock }: Pick<EngineDeps, 'chain' | 'clock'>,
-  scene: BatchScene,
+  context: BatchContext,
   batch: BatchRecord,
   kind: VoteKind,
 ): Promise<IssuedVote> {
   const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
   const message = compileV0Message({
-    payer: scene.operator.address,
-    instructions: [instructionOf(scene, batch, kind)],
+    payer: context.operator.address,
+    instructions: [instructionOf(context, batch, kind)],
     blockhash,
   });
-  const transaction = partiallySign(message, [scene.operator]);
+  const transaction = partiallySign(message, [context.operator]);
   const [signature] = decodeTransaction(transaction).signatures;
   invariant(signature !== undefined, 'A vote has a payer.');
   return {
@@ -67,7 +67,7 @@ export interface SignedVote {
 
 /** What a vote is held against. */
 export interface VoteExpected {
-  readonly scene: BatchScene;
+  readonly context: BatchContext;
   readonly batch: BatchRecord;
   readonly kind: VoteKind;
   /** Every vote that was handed out for the batch. */
@@ -119,13 +119,13 @@ function decode(bytes: Uint8Array): WireTransaction {
 function isRenewed(
   transaction: WireTransaction,
   issued: readonly IssuedVote[],
-  { scene, batch, kind, expiredHeight }: VoteExpected,
+  { context, batch, kind, expiredHeight }: VoteExpected,
 ): boolean {
   const [first] = issued;
   if (first === undefined || !hasExpired(first.lastValidBlockHeight, expiredHeight)) return false;
   const input = {
-    payer: scene.flywheel.owner,
-    instructions: [instructionOf(scene, batch, kind)],
+    payer: context.flywheel.owner,
+    instructions: [instructionOf(context, batch, kind)],
     blockhash: base58Encode(transaction.message.blockhash),
   };
   const { messageBytes } = transaction;

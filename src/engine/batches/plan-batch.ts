@@ -4,9 +4,10 @@ import {
   pipelineContent,
   pipelineInstructions,
   type SourcePipeline,
-  type VaultToken,
-} from '../../chain/approval/pipelines.js';
+} from '../../actions/pipelines.js';
+import { actionRecipients, totalOf } from '../../actions/registry.js';
 import { setComputeUnitLimit } from '../../chain/compute-budget.js';
+import type { Flywheel } from '../../chain/flywheel.js';
 import {
   batchAddTransaction,
   batchCreate,
@@ -31,23 +32,6 @@ import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { executeComputeUnitLimit, heapShare, instructionTrace } from './execution-cost.js';
 
-/** The flywheel that a batch acts for. */
-export interface PlanFlywheel {
-  readonly multisig: Address;
-  readonly vaultIndex: number;
-  readonly vaultAddress: Address;
-  readonly vaultTokenAccount: Address;
-  /** Pays for, signs and is the member of every set-up and execute transaction. */
-  readonly operator: Address;
-}
-
-/** The token that a batch burns and airdrops. */
-export interface PlanToken {
-  readonly mintAddress: Address;
-  readonly decimals: number;
-  readonly tokenProgram: Address;
-}
-
 /** A pipeline to lay out. */
 export interface PlanSource extends SourcePipeline {
   /** When `actions` are only the first: how many there are. */
@@ -56,12 +40,6 @@ export interface PlanSource extends SourcePipeline {
 
 /** An action is at least one instruction: so many never fit, and what lies behind them need not be looked at to know it. */
 export const MAX_ACTIONS_LOOKED_AT = MAX_INSTRUCTION_TRACE;
-
-/** What pipelines are laid out for. */
-export interface PlanInput {
-  readonly token: PlanToken;
-  readonly flywheel: PlanFlywheel;
-}
 
 /** One pipeline, laid out as one transaction of the batch. */
 export interface PipelinePlan {
@@ -85,14 +63,6 @@ const MEASURED_BLOCKHASH = '11111111111111111111111111111111';
 /** The program measures its heap; a sum of shares that is 1 in exact arithmetic must not fail for a rounding. */
 const FULL_HEAP = 1 + 1e-9;
 
-const vaultToken = ({ token, flywheel }: PlanInput): VaultToken => ({
-  mint: token.mintAddress,
-  decimals: token.decimals,
-  tokenProgram: token.tokenProgram,
-  vault: flywheel.vaultAddress,
-  vaultTokenAccount: flywheel.vaultTokenAccount,
-});
-
 const overSize = (size: number | string): string =>
   `its transaction has ${size} bytes, the limit is ${TRANSACTION_SIZE_LIMIT_BYTES} bytes`;
 
@@ -100,7 +70,7 @@ const overSize = (size: number | string): string =>
 function obstacle(
   message: Uint8Array,
   instructions: readonly Instruction[],
-  flywheel: PlanFlywheel,
+  flywheel: Flywheel,
 ): string | undefined {
   if (message.length > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(`more than ${message.length}`);
   const at = { flywheel, batchIndex: MEASURED_BATCH_INDEX, number: MEASURED_NUMBER, message };
@@ -119,7 +89,7 @@ function obstacle(
 }
 
 function measure(
-  flywheel: PlanFlywheel,
+  flywheel: Flywheel,
   instructions: readonly Instruction[],
 ): { size: number; accounts: number } {
   const message = compileLegacyMessage({
@@ -131,60 +101,54 @@ function measure(
 }
 
 /** A pipeline laid out, and what is in its way. */
-function layOut(content: PipelineContent, input: PlanInput) {
-  const token = vaultToken(input);
-  const instructions = pipelineInstructions(content, token);
-  const message = vaultMessage(token.vault, instructions);
-  return { instructions, message, obstacle: obstacle(message, instructions, input.flywheel) };
+function layOut(content: PipelineContent, flywheel: Flywheel) {
+  const instructions = pipelineInstructions(content, flywheel);
+  const message = vaultMessage(flywheel.vault, instructions);
+  return { instructions, message, obstacle: obstacle(message, instructions, flywheel) };
 }
 
 /** How many of the first actions fit together; searched by halving, as more never need less. */
-function fittingActions(content: PipelineContent, input: PlanInput): number {
+function fittingActions(content: PipelineContent, flywheel: Flywheel): number {
   let fits = 0;
   let tooMany = content.actions.length;
   while (tooMany - fits > 1) {
     const middle = (fits + tooMany) >> 1;
     const part = { ...content, actions: content.actions.slice(0, middle) };
-    if (layOut(part, input).obstacle === undefined) fits = middle;
+    if (layOut(part, flywheel).obstacle === undefined) fits = middle;
     else tooMany = middle;
   }
   return fits;
 }
 
-const sum = (content: PipelineContent, action: 'BURN' | 'AIRDROP'): bigint =>
-  content.actions.reduce((total, one) => (one.action === action ? total + one.amount : total), 0n);
-
 /**
  * Lays out a pipeline as one transaction of a batch; a pipeline is never split or merged.
  * @returns the plan, or why it does not fit: its size and the limit, and how many of its actions would fit; no full stop.
  */
-export function planPipeline(source: PlanSource, input: PlanInput): PipelinePlan | string {
+export function planPipeline(source: PlanSource, flywheel: Flywheel): PipelinePlan | string {
   const { actionCount = source.actions.length } = source;
   const actions = source.actions.slice(0, MAX_ACTIONS_LOOKED_AT);
-  const content = pipelineContent({ ...source, actions }, input.token.decimals);
-  const { instructions, message, obstacle: reason } = layOut(content, input);
+  const content = pipelineContent({ ...source, actions }, flywheel.decimals);
+  const { instructions, message, obstacle: reason } = layOut(content, flywheel);
   if (reason !== undefined) {
-    const fits = fittingActions(content, input);
+    const fits = fittingActions(content, flywheel);
     const part = actions.length < actionCount ? `with only its first ${actions.length} actions, ` : '';
     return `a pipeline lands in one transaction or not at all; ${part}${reason}; the first ${fits} of its ${actionCount} actions would fit`;
   }
-  const { mintAddress, tokenProgram } = input.token;
-  const recipients = content.actions.flatMap((one) => (one.action === 'AIRDROP' ? [one.toAddress] : []));
+  const { mint, tokenProgram } = flywheel;
+  const recipients = content.actions.flatMap(actionRecipients);
   return {
     message,
     instructions,
     executeComputeUnitLimit: executeComputeUnitLimit(instructions),
-    burn: sum(content, 'BURN'),
-    airdrop: sum(content, 'AIRDROP'),
-    newTokenAccounts: [...new Set(recipients)].map((to) =>
-      associatedTokenAddress(to, mintAddress, tokenProgram),
-    ),
+    burn: totalOf('burn', content.actions),
+    airdrop: totalOf('airdrop', content.actions),
+    newTokenAccounts: [...new Set(recipients)].map((to) => associatedTokenAddress(to, mint, tokenProgram)),
   };
 }
 
 /** A batch on chain: its flywheel and its index. */
 export interface BatchPlace {
-  readonly flywheel: PlanFlywheel;
+  readonly flywheel: Pick<Flywheel, 'multisig' | 'operator' | 'vaultIndex' | 'vault'>;
   readonly batchIndex: bigint;
 }
 
@@ -226,7 +190,7 @@ export function executeInstructions({
   const inner = decoded && vaultMessageInstructions(decoded);
   invariant(decoded !== undefined && inner !== undefined, 'The message of a pipeline is malformed.');
   const limit = executeComputeUnitLimit(inner);
-  const { multisig, operator, vaultAddress: vault } = flywheel;
+  const { multisig, operator, vault } = flywheel;
   const execute = batchExecuteTransaction({
     multisig,
     batchIndex,

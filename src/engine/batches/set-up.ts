@@ -10,12 +10,12 @@ import type { BatchRecord, BundleRecord, FlywheelRecord, RequestRecord } from '.
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
+import { type BatchContext, messages } from './batch-context.js';
 import { initBatchView } from './batch-view.js';
 import { issueVote } from './owner-vote.js';
 import type { PhaseResult } from './phase.js';
 import { createInstructions, setupTransactions } from './plan-batch.js';
 import { runPhase } from './run-phase.js';
-import { type BatchScene, messages } from './scene.js';
 
 /** Times that an index taken by somebody else is replaced by the next one. */
 const MAX_INDEX_TRIES = 20;
@@ -24,7 +24,7 @@ const TRANSACTIONS_BESIDE_PIPELINES = 2;
 
 export interface SetUpInput {
   readonly deps: EngineDeps;
-  readonly scene: BatchScene;
+  readonly context: BatchContext;
   readonly batch: BatchRecord;
   readonly request: RequestRecord;
   readonly signal?: AbortSignal | undefined;
@@ -36,7 +36,7 @@ export interface SetUpInput {
  * @throws `ERR_BATCH_INIT_FAILED` when a bundle is refused; the batch then tells why and can be carried on.
  */
 export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
-  const { deps, scene } = input;
+  const { deps, context } = input;
   const stored = (await deps.store.read((tx) => tx.bundles.ofBatch(input.batch.id))).filter(
     ({ phase }) => phase === 'SETUP',
   );
@@ -46,7 +46,7 @@ export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
     stored.filter(({ first }) => first > 0),
   ];
   const { batch, phase: created } = await create(input, opening);
-  const place = { flywheel: scene.flywheel, batchIndex: batch.batchIndex };
+  const place = { flywheel: context.flywheel, batchIndex: batch.batchIndex };
   const [, ...rest] = setupTransactions(place, messages(batch));
   const filled = await runPhase(deps, {
     ...common(input, filling),
@@ -58,10 +58,10 @@ export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
   return finalize(input, batch, [created, filled]);
 }
 
-const common = ({ deps, scene, batch, request, signal }: SetUpInput, stored: readonly BundleRecord[]) => ({
+const common = ({ deps, context, batch, request, signal }: SetUpInput, stored: readonly BundleRecord[]) => ({
   batchId: batch.id,
   phase: 'SETUP' as const,
-  signer: scene.operator,
+  signer: context.operator,
   stored,
   signal,
   renewLease: (tx: StoreTransaction) =>
@@ -73,7 +73,7 @@ async function create(
   input: SetUpInput,
   stored: readonly BundleRecord[],
 ): Promise<{ batch: BatchRecord; phase: PhaseResult }> {
-  const { deps, scene } = input;
+  const { deps, context } = input;
   let batch = input.batch;
   let known = stored;
   for (let tries = 0; tries < MAX_INDEX_TRIES; tries += 1) {
@@ -85,7 +85,7 @@ async function create(
     });
     if (phase.failure === null) return { batch, phase };
     await deps.store.transaction(phase.settle);
-    const next = await nextBatchIndex(deps.chain, scene.flywheel);
+    const next = await nextBatchIndex(deps.chain, context.flywheel);
     if (next <= batchIndex) {
       throw await stop(input, batch, [phase], phase.failure.message);
     }
@@ -103,9 +103,9 @@ async function create(
  * Two batches that take the same index at the same time would otherwise be the same bytes, so the same signature, and each
  * would take the other's landing for its own: the memo names the batch and keeps them apart.
  */
-const createTransaction = ({ scene, batch }: SetUpInput, batchIndex: bigint): readonly Instruction[] => [
+const createTransaction = ({ context, batch }: SetUpInput, batchIndex: bigint): readonly Instruction[] => [
   memo(`batch ${batch.id}`, []),
-  ...createInstructions({ flywheel: scene.flywheel, batchIndex }),
+  ...createInstructions({ flywheel: context.flywheel, batchIndex }),
 ];
 
 /** The index that the next batch of the multisig gets, if nobody else takes it first. */
@@ -148,15 +148,15 @@ async function stop(
 }
 
 async function finalize(
-  { deps, scene, request }: SetUpInput,
+  { deps, context, request }: SetUpInput,
   batch: BatchRecord,
   phases: readonly PhaseResult[],
 ): Promise<InitBatchResult> {
-  const vote = await issueVote(deps, scene, batch, 'approve');
+  const vote = await issueVote(deps, context, batch, 'approve');
   const result = initResult(batch, phases);
   const dateUpdated = isoTime(deps.clock.nowMs());
   const finalized: BatchRecord = { ...batch, status: 'FINALIZED', initResult: result, dateUpdated };
-  const value = initBatchView(finalized, scene, vote);
+  const value = initBatchView(finalized, context, vote);
   const { id, setupRentLamports: rentPaidLamports } = batch;
   await deps.store.transaction(async (tx) => {
     for (const phase of phases) await phase.settle(tx);

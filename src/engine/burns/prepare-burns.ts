@@ -1,12 +1,12 @@
 /** Burn requests → burns that may be made: amounts in base units, proofs hashed, types permitted. Nothing is written here. */
 import type { BurnError, BurnShape } from '../../contract/schemas/burn.js';
-import { MAX_PROOF_TYPE_LENGTH } from '../../contract/schemas/scalars.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { TokenRecord } from '../../store/records.js';
 import { isJsonObject, type JsonObject, type JsonValue, proofText } from '../../values/canonical-json.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { InexactNumber } from '../../values/inexact-number.js';
+import { MAX_PROOF_TYPE_LENGTH } from '../../values/schemas.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
 import { type Principal, permitsProofType } from '../auth/authenticate.js';
 import type { EngineLimits } from '../deps.js';

@@ -1,7 +1,7 @@
 /** API keys, by their hash. */
 import type { Selectable } from 'kysely';
-import type { Scope } from '../../contract/schemas/scalars.js';
 import type { Sha256 } from '../../values/digest.js';
+import type { Scope } from '../../values/schemas.js';
 import { fromJson, fromJsonOrNull, toJsonOrNull } from '../column-values.js';
 import type { ApiKeyRecord } from '../records.js';
 import { expectAffected, type Session } from '../session.js';

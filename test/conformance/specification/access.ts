@@ -1,7 +1,7 @@
 /** Who may do what (service specification, section 5; contract, sections 1.1 and 1.3). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Scope } from '../../../src/contract/schemas/scalars.js';
+import type { Scope } from '../../../src/values/schemas.js';
 import { aBurnRequest, aPipeline, burnAction, signApproval, type TestProject } from '../../support/engine.js';
 import { supplyOf } from '../../support/service.js';
 import type { Answer, By, Way } from '../../support/ways.js';

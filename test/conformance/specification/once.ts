@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createInstances } from '../../../src/compose/instances.js';
-import type { Scope } from '../../../src/contract/schemas/scalars.js';
+import type { Scope } from '../../../src/values/schemas.js';
 import { replacing } from '../../support/doubles.js';
 import { aBurnRequest, aPipeline, burnAction, engineBeside } from '../../support/engine.js';
 import { supplyOf } from '../../support/service.js';

@@ -83,6 +83,7 @@ describe('a bundle that is rolled back in the middle', () => {
   let chain: LocalChain;
   let token: TestToken;
   let place: Parameters<typeof setupTransactions>[0];
+  let vaultTokenAccount: Address;
   let messages: readonly Uint8Array[];
 
   /** As another process would find it: nothing in memory but what the file holds. */
@@ -132,7 +133,7 @@ describe('a bundle that is rolled back in the middle', () => {
     account && { ...account, data: readBuffer(account.data).toString('hex') };
   const expectFileAndMemoryAgree = async (): Promise<void> => {
     const file = await openLocalChain({ ...options(directory), readOnly: true });
-    const addresses = [...everyAccount, token.mint, place.flywheel.vaultTokenAccount];
+    const addresses = [...everyAccount, token.mint, vaultTokenAccount];
     const inMemory = (await chain.getAccounts(addresses)).map(plain);
     expect(inMemory).toEqual((await file.getAccounts(addresses)).map(plain));
     await file.close();
@@ -142,13 +143,12 @@ describe('a bundle that is rolled back in the middle', () => {
     directory = temporaryDirectory();
     chain = await openLocalChain(options(directory));
     token = await createToken(chain, 1_000n);
-    const vaultTokenAccount = associatedTokenAddress(vault, token.mint, TOKEN_PROGRAM);
+    vaultTokenAccount = associatedTokenAddress(vault, token.mint, TOKEN_PROGRAM);
     place = {
       flywheel: {
         multisig,
         vaultIndex: 0,
-        vaultAddress: vault,
-        vaultTokenAccount,
+        vault,
         operator: operator.address,
       },
       batchIndex: BATCH_INDEX,
@@ -193,7 +193,7 @@ describe('a bundle that is rolled back in the middle', () => {
   const giveTokens = (amount: bigint) => [
     transferChecked({
       from: token.account,
-      to: place.flywheel.vaultTokenAccount,
+      to: vaultTokenAccount,
       owner: treasury.address,
       mint: token.mint,
       amount,

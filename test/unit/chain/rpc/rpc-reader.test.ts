@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { readBatch } from '../../../../src/approval/read-batch.js';
 import { RENT_EPOCH_EXEMPT } from '../../../../src/chain/account.js';
-import { readBatch } from '../../../../src/chain/approval/read-batch.js';
 import { memo } from '../../../../src/chain/memo.js';
 import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
 import { createRpcReader } from '../../../../src/chain/rpc/rpc-reader.js';

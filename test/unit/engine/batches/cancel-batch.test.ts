@@ -6,8 +6,8 @@ import { compileLegacyMessage, signTransaction } from '../../../../src/chain/tra
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
 import { createInstances } from '../../../../src/compose/instances.js';
 import type { InitBatchResult, Pipeline } from '../../../../src/contract/schemas/batch.js';
+import { messages } from '../../../../src/engine/batches/batch-context.js';
 import { executeTransactions } from '../../../../src/engine/batches/plan-batch.js';
-import { messages } from '../../../../src/engine/batches/scene.js';
 import type { Address } from '../../../../src/values/address.js';
 import { chainOver } from '../../../support/doubles.js';
 import {

@@ -1,8 +1,8 @@
 /** Executing a batch: success, failure at each place, and the verdict that is written of it. */
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
+import { buildApproval } from '../../../../src/approval/build-approval.js';
 import { rentExemptLamports } from '../../../../src/chain/account.js';
-import { buildApproval } from '../../../../src/chain/approval/build-approval.js';
 import { MEMO_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
 import { proposalApprove, proposalCancelV2 } from '../../../../src/chain/squads/instructions/proposal.js';
 import { encodeInstruction } from '../../../../src/chain/squads/layouts/instructions.js';

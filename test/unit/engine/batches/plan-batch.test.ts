@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { SourceAction } from '../../../../src/actions/registry.js';
 import { memo, proofMemoText } from '../../../../src/chain/memo.js';
 import { COMPUTE_BUDGET_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
 import { vaultMessage } from '../../../../src/chain/squads/instructions/vault-message.js';
@@ -12,7 +13,6 @@ import {
 } from '../../../../src/chain/tokens/instructions.js';
 import { compileLegacyMessage, transactionSize } from '../../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
-import type { SupportedAction } from '../../../../src/contract/schemas/batch.js';
 import {
   executeTransactions,
   type PipelinePlan,
@@ -28,28 +28,31 @@ const mint = namedAddress('mint');
 const flywheel = {
   multisig,
   vaultIndex: 0,
-  vaultAddress: vault,
+  vault,
   vaultTokenAccount: associatedTokenAddress(vault, mint, TOKEN_PROGRAM),
+  owner: namedAddress('owner'),
   operator: namedAddress('operator'),
+  mint,
+  decimals: 6,
+  tokenProgram: TOKEN_PROGRAM,
 };
-const token = { mintAddress: mint, decimals: 6, tokenProgram: TOKEN_PROGRAM };
 const hash = sha256('proof');
 
 class TooLarge extends Error {}
 
-const plan = (...pipelines: (readonly SupportedAction[])[]): readonly PipelinePlan[] =>
+const plan = (...pipelines: (readonly SourceAction[])[]): readonly PipelinePlan[] =>
   pipelines.map((actions, n) => {
-    const planned = planPipeline({ type: `TYPE_${n}`, proofHash: hash, actions }, { token, flywheel });
+    const planned = planPipeline({ type: `TYPE_${n}`, proofHash: hash, actions }, flywheel);
     if (typeof planned === 'string') throw new TooLarge(planned);
     return planned;
   });
-const burn = (amount = 1): SupportedAction => ({ action: 'BURN', amount });
-const airdrop = (to: string, amount = 1): SupportedAction => ({
+const burn = (amount = 1): SourceAction => ({ action: 'BURN', amount });
+const airdrop = (to: string, amount = 1): SourceAction => ({
   action: 'AIRDROP',
   toAddress: namedAddress(to),
   amount,
 });
-const text = (length: number): SupportedAction => ({ action: 'MEMO', message: 'm'.repeat(length) });
+const text = (length: number): SourceAction => ({ action: 'MEMO', message: 'm'.repeat(length) });
 const times = <Value>(count: number, make: (n: number) => Value): Value[] =>
   Array.from({ length: count }, (_, n) => make(n));
 
@@ -59,7 +62,7 @@ const sizeOf = (instructions: readonly Instruction[]): number =>
 const place = { flywheel, batchIndex: 123_456_789_012n };
 
 /** Sizes as sentences and the number of actions that fit, as the error says them. */
-function refusal(...pipelines: (readonly SupportedAction[])[]): string {
+function refusal(...pipelines: (readonly SourceAction[])[]): string {
   try {
     plan(...pipelines);
   } catch (error) {
@@ -156,11 +159,8 @@ describe('planPipeline', () => {
   it('fits as many as were measured beside a memo of 128 bytes', () => {
     // The proof is such a memo: 5 creations with transfer, 24 burns (squads-v4.md, section 10).
     const type = 'T'.repeat(128 - proofMemoText('', hash).length);
-    const fits = (actions: readonly SupportedAction[], tokenProgram = TOKEN_PROGRAM): boolean =>
-      typeof planPipeline(
-        { type, proofHash: hash, actions },
-        { token: { ...token, tokenProgram }, flywheel },
-      ) !== 'string';
+    const fits = (actions: readonly SourceAction[], tokenProgram = TOKEN_PROGRAM): boolean =>
+      typeof planPipeline({ type, proofHash: hash, actions }, { ...flywheel, tokenProgram }) !== 'string';
     for (const program of [TOKEN_PROGRAM, TOKEN_2022_PROGRAM]) {
       expect(
         fits(
@@ -184,12 +184,12 @@ describe('planPipeline', () => {
   });
 });
 
-const anAction: fc.Arbitrary<SupportedAction> = fc.oneof(
+const anAction: fc.Arbitrary<SourceAction> = fc.oneof(
   fc.integer({ min: 1, max: 1_000_000 }).map(burn),
   fc.tuple(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 1 })).map(([to, n]) => airdrop(`r${to}`, n)),
   fc
     .string({ minLength: 1, maxLength: 120, unit: 'grapheme' })
-    .map((message): SupportedAction => ({ action: 'MEMO', message })),
+    .map((message): SourceAction => ({ action: 'MEMO', message })),
 );
 
 describe('planPipeline, for any pipelines', () => {

@@ -1,6 +1,6 @@
 /** The signed approval: only the one that was issued, or the same one renewed after it expired, is ever landed. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { addSignature, buildApproval } from '../../../../src/chain/approval/build-approval.js';
+import { addSignature, buildApproval } from '../../../../src/approval/build-approval.js';
 import { memo } from '../../../../src/chain/memo.js';
 import { proposalApprove } from '../../../../src/chain/squads/instructions/proposal.js';
 import { transfer } from '../../../../src/chain/system.js';

@@ -1,5 +1,5 @@
 /** The one way in which an approval is refused: a reason in a sentence, and nothing signed. */
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
 
 /** @throws `ERR_APPROVAL_REFUSED` always, with the reason as a sentence. */
 export function refuse(reason: string, cause?: unknown): never {

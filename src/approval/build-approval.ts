@@ -1,10 +1,11 @@
 /** Approvals: a fresh one to sign, and a signature put into one that came. Whether it should be signed is decided before. */
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { Address } from '../../values/address.js';
-import { proposalApprove } from '../squads/instructions/proposal.js';
-import { compileV0Message, partiallySign } from '../transaction/compile.js';
-import type { Signer } from '../transaction/signer.js';
-import { decodeTransaction, encodeTransaction } from '../transaction/wire.js';
+
+import { proposalApprove } from '../chain/squads/instructions/proposal.js';
+import { compileV0Message, partiallySign } from '../chain/transaction/compile.js';
+import type { Signer } from '../chain/transaction/signer.js';
+import { decodeTransaction, encodeTransaction } from '../chain/transaction/wire.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import type { Address } from '../values/address.js';
 
 /** What {@link buildApproval} needs. */
 export interface BuildApprovalInput {

@@ -5,13 +5,13 @@ import {
   createTransferInstruction,
 } from '@solana/spl-token';
 import { describe, expect, it } from 'vitest';
-import { checkBatchContent } from '../../../../src/chain/approval/check-content.js';
-import { memo } from '../../../../src/chain/memo.js';
-import { MEMO_PROGRAM, TOKEN_2022_PROGRAM } from '../../../../src/chain/programs.js';
-import { vaultAddress } from '../../../../src/chain/squads/layouts/addresses.js';
-import { transfer } from '../../../../src/chain/system.js';
-import { setAuthority } from '../../../../src/chain/tokens/instructions.js';
-import { type Instruction, readonlySigner } from '../../../../src/chain/transaction/instruction.js';
+import { checkBatchContent } from '../../../src/approval/check-content.js';
+import { memo } from '../../../src/chain/memo.js';
+import { MEMO_PROGRAM, TOKEN_2022_PROGRAM } from '../../../src/chain/programs.js';
+import { vaultAddress } from '../../../src/chain/squads/layouts/addresses.js';
+import { transfer } from '../../../src/chain/system.js';
+import { setAuthority } from '../../../src/chain/tokens/instructions.js';
+import { type Instruction, readonlySigner } from '../../../src/chain/transaction/instruction.js';
 import {
   burnOf,
   createOf,
@@ -21,9 +21,9 @@ import {
   stranger,
   transferOf,
   withAdded,
-} from '../../../support/batch-checks.js';
-import { accountsOf, batchState, multisig, vaultToken } from '../../../support/batch-on-chain.js';
-import { fromWeb3, namedAddress, publicKey } from '../../../support/oracle.js';
+} from '../../support/batch-checks.js';
+import { accountsOf, batchState, multisig, vaultToken } from '../../support/batch-on-chain.js';
+import { fromWeb3, namedAddress, publicKey } from '../../support/oracle.js';
 
 const { mint, vault, vaultTokenAccount, tokenProgram } = vaultToken;
 const key = publicKey;

@@ -1,6 +1,7 @@
 /** What is known of one transaction of a batch once it is read. */
-import type { Address } from '../../values/address.js';
-import type { Operation } from '../transaction/describe.js';
+
+import type { Operation } from '../actions/registry.js';
+import type { Address } from '../values/address.js';
 
 /** One transaction of a batch, decoded. */
 export interface DecodedTransaction {

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { readBatch } from '../../../../src/chain/approval/read-batch.js';
-import { memo } from '../../../../src/chain/memo.js';
-import { TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
+import { readBatch } from '../../../src/approval/read-batch.js';
+import { memo } from '../../../src/chain/memo.js';
+import { TOKEN_PROGRAM } from '../../../src/chain/programs.js';
 import {
   batchTransactionAddress,
   ephemeralSignerAddress,
   proposalAddress,
   transactionAddress,
-} from '../../../../src/chain/squads/layouts/addresses.js';
-import type { InnerMessage } from '../../../../src/chain/squads/layouts/message.js';
-import { associatedTokenAddress } from '../../../../src/chain/tokens/addresses.js';
-import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
-import type { Address } from '../../../../src/values/address.js';
-import { partOf } from '../../../../src/values/bytes.js';
-import { sha256 } from '../../../../src/values/digest.js';
-import { refusal, stranger, withAdded } from '../../../support/batch-checks.js';
+} from '../../../src/chain/squads/layouts/addresses.js';
+import type { InnerMessage } from '../../../src/chain/squads/layouts/message.js';
+import { associatedTokenAddress } from '../../../src/chain/tokens/addresses.js';
+import type { Instruction } from '../../../src/chain/transaction/instruction.js';
+import type { Address } from '../../../src/values/address.js';
+import { partOf } from '../../../src/values/bytes.js';
+import { sha256 } from '../../../src/values/digest.js';
+import { refusal, stranger, withAdded } from '../../support/batch-checks.js';
 import {
   type Accounts,
   accountsOf,
@@ -27,8 +27,8 @@ import {
   owner,
   readerOf,
   vaultToken,
-} from '../../../support/batch-on-chain.js';
-import { namedAddress } from '../../../support/oracle.js';
+} from '../../support/batch-on-chain.js';
+import { namedAddress } from '../../support/oracle.js';
 
 const { mint, vault, vaultTokenAccount, tokenProgram } = vaultToken;
 

@@ -1,18 +1,16 @@
 /** Is this transaction exactly one vote on one batch, and nothing else? What the batch does is looked at elsewhere. */
-import type { Address } from '../../values/address.js';
-import { base58Encode } from '../../values/base58.js';
-import { type ReadonlyBytes, sameBytes } from '../../values/bytes.js';
-import { decodeComputeBudget } from '../compute-budget.js';
-import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
-import { VOTES, type VoteKind, voteInstruction } from '../squads/instructions/vote.js';
-import { instructionName } from '../squads/layouts/instructions.js';
-import type { Instruction } from '../transaction/instruction.js';
+
+import { decodeComputeBudget } from '../chain/compute-budget.js';
+import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.js';
+import { VOTES, type VoteKind, voteInstruction } from '../chain/squads/instructions/vote.js';
+import { instructionName } from '../chain/squads/layouts/instructions.js';
+import type { Instruction } from '../chain/transaction/instruction.js';
 import {
   MAX_COMPUTE_UNITS,
   MICRO_LAMPORTS_PER_LAMPORT,
   TRANSACTION_SIZE_LIMIT_BYTES,
-} from '../transaction/limits.js';
-import { verifySignature } from '../transaction/signer.js';
+} from '../chain/transaction/limits.js';
+import { verifySignature } from '../chain/transaction/signer.js';
 import {
   decodeTransaction,
   isSigner,
@@ -20,7 +18,10 @@ import {
   type WireInstruction,
   type WireMessage,
   type WireTransaction,
-} from '../transaction/wire.js';
+} from '../chain/transaction/wire.js';
+import type { Address } from '../values/address.js';
+import { base58Encode } from '../values/base58.js';
+import { type ReadonlyBytes, sameBytes } from '../values/bytes.js';
 import { ensure, refuse } from './refuse.js';
 
 /** Most lamports that a vote may pay beyond its signatures: 0.01 SOL, far above what any vote needs. */

@@ -1,29 +1,14 @@
 /** Is what stands on chain exactly what a pipelines file says? Order, types, hashes, actions, amounts, recipients, nothing more. */
-import { formatTokenAmount } from '../../values/token-amount.js';
-import {
-  type PipelineAction,
-  type PipelineContent,
-  pipelineContent,
-  type SourcePipeline,
-} from './pipelines.js';
+import { type PipelineContent, pipelineContent, type SourcePipeline } from '../actions/pipelines.js';
+import { actionText, inText, type PipelineAction } from '../actions/registry.js';
 import type { BatchDescription } from './read-batch.js';
 import { ensure } from './refuse.js';
 
 /** Differences that one message names; more are counted. */
 const MAX_NAMED_DIFFERENCES = 5;
 
-function actionText(action: PipelineAction | undefined, decimals: number): string {
-  switch (action?.action) {
-    case undefined:
-      return 'nothing';
-    case 'BURN':
-      return `BURN ${formatTokenAmount(action.amount, decimals)}`;
-    case 'AIRDROP':
-      return `AIRDROP ${formatTokenAmount(action.amount, decimals)} to ${action.toAddress}`;
-    case 'MEMO':
-      return `MEMO ${JSON.stringify(action.message)}`;
-  }
-}
+const textOf = (action: PipelineAction | undefined, decimals: number): string =>
+  action === undefined ? 'nothing' : actionText(inText(action, decimals));
 
 const difference = (where: string, actual: string, expected: string): readonly string[] =>
   actual === expected ? [] : [`${where}: the chain has ${actual}, expected ${expected}`];
@@ -42,8 +27,8 @@ function pipelineDifferences(
     ...Array.from({ length }, (_, at) =>
       difference(
         `${where}.actions[${at}]`,
-        actionText(actual.actions[at], decimals),
-        actionText(expected.actions[at], decimals),
+        textOf(actual.actions[at], decimals),
+        textOf(expected.actions[at], decimals),
       ),
     ).flat(),
   ];

@@ -7,39 +7,39 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
-import { addSignature, buildApproval } from '../../../../src/chain/approval/build-approval.js';
+import { addSignature, buildApproval } from '../../../src/approval/build-approval.js';
 import {
   checkVote,
   type ExpectedVote,
   MAX_PRIORITY_FEE_LAMPORTS,
-} from '../../../../src/chain/approval/check-vote.js';
-import { setComputeUnitLimit, setComputeUnitPrice } from '../../../../src/chain/compute-budget.js';
-import { memo } from '../../../../src/chain/memo.js';
-import { batchExecuteTransaction } from '../../../../src/chain/squads/instructions/batch.js';
+} from '../../../src/approval/check-vote.js';
+import { setComputeUnitLimit, setComputeUnitPrice } from '../../../src/chain/compute-budget.js';
+import { memo } from '../../../src/chain/memo.js';
+import { batchExecuteTransaction } from '../../../src/chain/squads/instructions/batch.js';
 import {
   proposalActivate,
   proposalApprove,
   proposalCancelV2,
-} from '../../../../src/chain/squads/instructions/proposal.js';
-import { vaultInnerMessage } from '../../../../src/chain/squads/instructions/vault-message.js';
-import { encodeInstruction } from '../../../../src/chain/squads/layouts/instructions.js';
-import { transfer } from '../../../../src/chain/system.js';
+} from '../../../src/chain/squads/instructions/proposal.js';
+import { vaultInnerMessage } from '../../../src/chain/squads/instructions/vault-message.js';
+import { encodeInstruction } from '../../../src/chain/squads/layouts/instructions.js';
+import { transfer } from '../../../src/chain/system.js';
 import {
   compileLegacyMessage,
   compileV0Message,
   partiallySign,
-} from '../../../../src/chain/transaction/compile.js';
+} from '../../../src/chain/transaction/compile.js';
 import {
   type Instruction,
   readonlyAccount,
   writableAccount,
-} from '../../../../src/chain/transaction/instruction.js';
-import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
-import { decodeTransaction, encodeTransaction } from '../../../../src/chain/transaction/wire.js';
-import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
-import type { Address } from '../../../../src/values/address.js';
-import { multisig, vaultAt } from '../../../support/batch-on-chain.js';
-import { fromWeb3, namedAddress, publicKey, toWeb3 } from '../../../support/oracle.js';
+} from '../../../src/chain/transaction/instruction.js';
+import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
+import { decodeTransaction, encodeTransaction } from '../../../src/chain/transaction/wire.js';
+import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
+import type { Address } from '../../../src/values/address.js';
+import { multisig, vaultAt } from '../../support/batch-on-chain.js';
+import { fromWeb3, namedAddress, publicKey, toWeb3 } from '../../support/oracle.js';
 
 const owner = createKeypairSigner(generateKeypair());
 const operator = createKeypairSigner(generateKeypair());

@@ -1,59 +1,12 @@
 /** May this batch be approved at all? Only the four kinds of operation, only the flywheel's mint and the vault's own account. */
-import type { Address } from '../../values/address.js';
-import { PERMISSION } from '../squads/layouts/accounts.js';
-import type { KnownOperation, Operation } from '../transaction/describe.js';
+
+import { operationProblem } from '../actions/registry.js';
+import type { VaultToken } from '../chain/flywheel.js';
+import { PERMISSION } from '../chain/squads/layouts/accounts.js';
+import type { Address } from '../values/address.js';
 import type { DecodedTransaction } from './decoded-transaction.js';
-import type { VaultToken } from './pipelines.js';
 import type { BatchDescription } from './read-batch.js';
 import { ensure, refuse } from './refuse.js';
-
-/** Why an operation is not allowed, or `undefined`. */
-function operationProblem(operation: Operation, token: VaultToken): string | undefined {
-  switch (operation.kind) {
-    case 'unknown':
-      return operation.reason;
-    case 'memo':
-      return differs(
-        'the memo is signed by',
-        operation.signers.find((signer) => signer !== token.vault),
-        token.vault,
-      );
-    case 'burn':
-      return (
-        differs('the burn is from the account', operation.account, token.vaultTokenAccount) ??
-        amountProblem(operation, token)
-      );
-    case 'transfer':
-      return (
-        differs('the transfer is from the account', operation.from, token.vaultTokenAccount) ??
-        amountProblem(operation, token)
-      );
-    case 'createTokenAccount':
-      return (
-        tokenProblem(operation, token) ??
-        differs('the new token account is paid by', operation.payer, token.vault)
-      );
-  }
-}
-
-const differs = (what: string, actual: Address | undefined, expected: Address): string | undefined =>
-  actual === undefined || actual === expected ? undefined : `${what} ${actual}, expected ${expected}`;
-
-type TokenOperation = Exclude<KnownOperation, { kind: 'memo' }>;
-
-const tokenProblem = (operation: TokenOperation, token: VaultToken): string | undefined =>
-  differs('the token program is', operation.tokenProgram, token.tokenProgram) ??
-  differs('the mint is', operation.mint, token.mint);
-
-function amountProblem(
-  operation: Extract<KnownOperation, { kind: 'burn' | 'transfer' }>,
-  token: VaultToken,
-): string | undefined {
-  const problem =
-    tokenProblem(operation, token) ?? differs('the account is that of', operation.owner, token.vault);
-  if (problem !== undefined || operation.decimals === token.decimals) return problem;
-  return `the amount states ${operation.decimals} decimals, the mint has ${token.decimals}`;
-}
 
 function checkTransaction(transaction: DecodedTransaction, token: VaultToken): void {
   const { number, operations, signers, ephemeralSigners, problem } = transaction;

@@ -1,4 +1,6 @@
 /** A batch with what it acts on, and what is done to it besides its set-up and execution. */
+import type { Flywheel } from '../../chain/flywheel.js';
+import { tokenProgramAddress } from '../../chain/programs.js';
 import {
   batchAccountsClose,
   vaultBatchTransactionAccountClose,
@@ -10,12 +12,25 @@ import type { BatchRecord, FlywheelRecord, TokenRecord } from '../../store/recor
 import type { Address } from '../../values/address.js';
 
 /** Whose batch it is. */
-export interface BatchScene {
+export interface BatchContext {
   readonly token: TokenRecord;
   readonly flywheel: FlywheelRecord;
   /** Signs and pays for everything but the owner's approval. */
   readonly operator: Signer;
 }
+
+/** The flywheel of a token in the terms of the chain. */
+export const flywheelOf = (token: TokenRecord, record: FlywheelRecord): Flywheel => ({
+  multisig: record.multisig,
+  owner: record.owner,
+  operator: record.operator,
+  vaultIndex: record.vaultIndex,
+  vault: record.vault,
+  vaultTokenAccount: record.vaultTokenAccount,
+  mint: token.mintAddress,
+  decimals: token.decimals,
+  tokenProgram: tokenProgramAddress(token.tokenProgram),
+});
 
 /** Closing instructions that one transaction holds: 45 bytes each beside the 300 that all share. */
 const CLOSES_PER_TRANSACTION = 16;
@@ -25,13 +40,13 @@ export const messages = (batch: BatchRecord): readonly Uint8Array[] =>
   batch.pipelines.map(({ message }) => Buffer.from(message, 'base64'));
 
 /** The operator's own approval. */
-export const approveInstructions = (scene: BatchScene, batchIndex: bigint): readonly Instruction[] => [
-  proposalApprove({ multisig: scene.flywheel.multisig, member: scene.operator.address, batchIndex }),
+export const approveInstructions = (context: BatchContext, batchIndex: bigint): readonly Instruction[] => [
+  proposalApprove({ multisig: context.flywheel.multisig, member: context.operator.address, batchIndex }),
 ];
 
 /** Closes the accounts of a batch of `size` transactions, last first, and sends their rent to the multisig's collector. */
 export function closeTransactions(
-  { flywheel: { multisig } }: BatchScene,
+  { flywheel: { multisig } }: BatchContext,
   batch: BatchRecord,
   size: number,
   rentCollector: Address,

@@ -1,11 +1,12 @@
 /** Chain accounts → what a batch of a multisig will really do; whether that is right is decided elsewhere. */
-import type { Address } from '../../values/address.js';
-import type { Sha256 } from '../../values/digest.js';
-import type { AccountState } from '../account.js';
-import type { ChainReader } from '../chain.js';
-import { SQUADS_PROGRAM } from '../programs.js';
-import type { BatchRef } from '../squads/instructions/batch.js';
-import { vaultMessageInstructions } from '../squads/instructions/vault-message.js';
+
+import { contentDigest, type PipelineContent } from '../actions/pipelines.js';
+import { describeInstruction } from '../actions/registry.js';
+import type { AccountState } from '../chain/account.js';
+import type { ChainReader } from '../chain/chain.js';
+import { SQUADS_PROGRAM } from '../chain/programs.js';
+import type { BatchRef } from '../chain/squads/instructions/batch.js';
+import { vaultMessageInstructions } from '../chain/squads/instructions/vault-message.js';
 import {
   type AccountLayout,
   BATCH,
@@ -17,7 +18,7 @@ import {
   PROPOSAL,
   type Proposal,
   VAULT_BATCH_TRANSACTION,
-} from '../squads/layouts/accounts.js';
+} from '../chain/squads/layouts/accounts.js';
 import {
   batchTransactionAddress,
   type DerivedAddress,
@@ -25,10 +26,10 @@ import {
   proposalAddress,
   transactionAddress,
   vaultAddress,
-} from '../squads/layouts/addresses.js';
-import { describeInstruction } from '../transaction/describe.js';
+} from '../chain/squads/layouts/addresses.js';
+import type { Address } from '../values/address.js';
+import type { Sha256 } from '../values/digest.js';
 import type { DecodedTransaction } from './decoded-transaction.js';
-import { contentDigest, type PipelineContent } from './pipelines.js';
 import { readPipelines } from './read-pipelines.js';
 import { ensure, refuse } from './refuse.js';
 

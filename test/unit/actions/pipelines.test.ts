@@ -4,11 +4,11 @@ import {
   parseDigestText,
   pipelinesDigest,
   type SourcePipeline,
-} from '../../../../src/chain/approval/pipelines.js';
-import { memo } from '../../../../src/chain/memo.js';
-import { sha256 } from '../../../../src/values/digest.js';
-import { describeAccounts, stranger } from '../../../support/batch-checks.js';
-import { accountsOf, batchState, pipelines, vaultToken } from '../../../support/batch-on-chain.js';
+} from '../../../src/actions/pipelines.js';
+import { memo } from '../../../src/chain/memo.js';
+import { sha256 } from '../../../src/values/digest.js';
+import { describeAccounts, stranger } from '../../support/batch-checks.js';
+import { accountsOf, batchState, pipelines, vaultToken } from '../../support/batch-on-chain.js';
 
 const { vault } = vaultToken;
 

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import type { SourcePipeline } from '../../../../src/chain/approval/pipelines.js';
-import { memo } from '../../../../src/chain/memo.js';
-import { associatedTokenAddress } from '../../../../src/chain/tokens/addresses.js';
-import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
-import { sha256 } from '../../../../src/values/digest.js';
-import { burnOf, createOf, refusal, stranger, transferOf } from '../../../support/batch-checks.js';
+import type { SourcePipeline } from '../../../src/actions/pipelines.js';
+import { memo } from '../../../src/chain/memo.js';
+import { associatedTokenAddress } from '../../../src/chain/tokens/addresses.js';
+import type { Instruction } from '../../../src/chain/transaction/instruction.js';
+import { sha256 } from '../../../src/values/digest.js';
+import { burnOf, createOf, refusal, stranger, transferOf } from '../../support/batch-checks.js';
 import {
   type Accounts,
   accountsOf,
   batchState,
   goodInstructions,
   vaultToken,
-} from '../../../support/batch-on-chain.js';
-import { namedAddress } from '../../../support/oracle.js';
+} from '../../support/batch-on-chain.js';
+import { namedAddress } from '../../support/oracle.js';
 
 const { mint, vault, tokenProgram } = vaultToken;
 
@@ -38,7 +38,7 @@ describe('compareWithPipelines refuses', () => {
     [
       'another amount',
       () => replaced(0, [proofMemo, burnOf({ amount: 1_500_001n })]),
-      'pipelines[0].actions[0]: the chain has BURN 1.500001, expected BURN 1.5',
+      'pipelines[0].actions[0]: the chain has burn 1.500001, expected burn 1.5',
     ],
     [
       'another hash',
@@ -53,18 +53,18 @@ describe('compareWithPipelines refuses', () => {
     [
       'an added memo',
       () => replaced(0, [proofMemo, burn, memo('more', [vault])]),
-      'pipelines[0].actions[1]: the chain has MEMO "more", expected nothing',
+      'pipelines[0].actions[1]: the chain has memo "more", expected nothing',
     ],
     [
       'an added burn',
       () => replaced(0, [proofMemo, burn, burn]),
-      'pipelines[0].actions[1]: the chain has BURN 1.5, expected nothing',
+      'pipelines[0].actions[1]: the chain has burn 1.5, expected nothing',
     ],
-    ['a missing action', () => replaced(0, [proofMemo]), 'the chain has nothing, expected BURN 1.5'],
+    ['a missing action', () => replaced(0, [proofMemo]), 'the chain has nothing, expected burn 1.5'],
     [
       'a memo instead of a burn',
       () => replaced(0, [proofMemo, memo('1.5', [vault])]),
-      'the chain has MEMO "1.5", expected BURN 1.5',
+      'the chain has memo "1.5", expected burn 1.5',
     ],
     [
       'a swapped order of actions',
@@ -75,7 +75,7 @@ describe('compareWithPipelines refuses', () => {
           ...second.slice(1, 3),
           ...second.slice(4),
         ]),
-      'pipelines[1].actions[0]: the chain has MEMO',
+      'pipelines[1].actions[0]: the chain has memo',
     ],
     [
       'another recipient',
@@ -86,7 +86,7 @@ describe('compareWithPipelines refuses', () => {
           transferOf({ amount: 2_000_000n }),
           ...second.slice(3),
         ]),
-      `the chain has AIRDROP 2 to ${stranger}, expected AIRDROP 2 to ${namedAddress('alice')}`,
+      `the chain has airdrop 2 to ${stranger}, expected airdrop 2 to ${namedAddress('alice')}`,
     ],
     [
       'a transfer beside the account that is opened',

@@ -1,0 +1,99 @@
+/** What every action of a pipeline has to say of itself, and every kind of instruction that actions become on chain. */
+import type { ZodObject } from 'zod';
+import type { VaultToken } from '../chain/flywheel.js';
+import type { Instruction } from '../chain/transaction/instruction.js';
+import type { Address } from '../values/address.js';
+
+/** What an action takes from the vault; each has a scope of keys and a daily cap of the same name. */
+export type Usage = 'burn' | 'airdrop';
+
+/** The amounts of an action as decimal text in whole tokens, all else as it is. */
+export type InText<Content> = {
+  readonly [Key in keyof Content]: Content[Key] extends bigint ? string : Content[Key];
+};
+
+/** An instruction of a known kind, decoded; amounts in base units. */
+export interface AnyOperation {
+  readonly kind: string;
+}
+
+/** An instruction that is none of the known kinds, or not in their plain form. */
+export interface UnknownOperation {
+  readonly kind: 'unknown';
+  readonly program: Address;
+  readonly reason: string;
+}
+
+export const unknownOperation = (program: Address, reason: string): UnknownOperation => ({
+  kind: 'unknown',
+  program,
+  reason,
+});
+
+/**
+ * What running an instruction costs at most (squads-v4.md, section 10; Token-2022: burn 6,400, transfer 6,500, create and
+ * transfer 29,000, memo 4,000 compute units).
+ */
+export interface OperationCost {
+  /** Compute units, generously: about twice the highest that was measured. */
+  readonly computeUnits: number;
+  /** The highest that was measured. */
+  readonly measuredUnits: number;
+  /** Instructions that it runs, itself and its inner calls. */
+  readonly trace: number;
+  /**
+   * Share of the multisig program's heap of 32 KiB, 1 being all of it. The greatest numbers that ran are 25 burns, 17
+   * transfers, 8 times create and transfer; a memo of up to 256 bytes takes the place of one burn.
+   */
+  readonly heapShare: number;
+}
+
+/** One kind of instruction that a batch may hold. */
+export interface OperationKind<Operation extends AnyOperation = AnyOperation> {
+  readonly kind: Operation['kind'];
+  /** Is the instruction meant to be of this kind? */
+  matches(instruction: Instruction): boolean;
+  /**
+   * Decodes an instruction that {@link matches}, strictly: exact length of data, exact number of accounts, re-derived
+   * addresses. What differs in the least is unknown, with the reason.
+   */
+  decode(instruction: Instruction): Operation | UnknownOperation;
+  /** Why the vault of this flywheel may not do it, or `undefined`. */
+  problem(operation: Operation, token: VaultToken): string | undefined;
+  readonly cost: OperationCost;
+}
+
+/** An action read back, and how many operations it takes. */
+export interface ReadBack<Content> {
+  readonly action: Content;
+  readonly length: number;
+}
+
+interface Named {
+  readonly action: string;
+}
+
+/** One kind of action. */
+export interface ActionKind<Source extends Named = Named, Content extends Named = Named> {
+  /** As the API takes it; amounts in whole tokens. */
+  readonly schema: ZodObject;
+  /** What its amount is taken for, or `null` when it moves nothing. */
+  readonly usage: Usage | null;
+  /** @throws `ERR_INVALID_REQUEST` for an amount, address or text that cannot stand on chain. */
+  content(source: Source, decimals: number): Content;
+  /** Why it should not be done though the chain would do it; no full stop. */
+  warning(content: Content): string | undefined;
+  /** The wallets whose token accounts it opens where they have none. */
+  recipients(content: Content): readonly Address[];
+  /** Run by the vault. */
+  instructions(content: Content, token: VaultToken): readonly Instruction[];
+  /** The kinds of its instructions. */
+  readonly operations: readonly OperationKind[];
+  /**
+   * The inverse of {@link instructions}: the action that begins with the first of these operations; a reason, when it begins
+   * like one and is none; `undefined` when it is another's.
+   */
+  read(operations: readonly AnyOperation[], vault: Address): ReadBack<Content> | string | undefined;
+  /** For people, without what could move a cursor: safe text is made where it is printed. */
+  text(content: InText<Content>): string;
+}

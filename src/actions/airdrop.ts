@@ -1,0 +1,148 @@
+/** AIRDROP: sends tokens of the vault to a wallet, whose token account is opened where it has none. */
+import * as z from 'zod';
+import {
+  ASSOCIATED_TOKEN_PROGRAM,
+  SYSTEM_PROGRAM,
+  TOKEN_2022_PROGRAM,
+  TOKEN_PROGRAM,
+} from '../chain/programs.js';
+import { isOnCurve } from '../chain/squads/layouts/curve.js';
+import { associatedTokenAddress } from '../chain/tokens/addresses.js';
+import {
+  CREATE_IDEMPOTENT,
+  createAssociatedTokenAccountIdempotent,
+  TOKEN_INSTRUCTION,
+  transferChecked,
+} from '../chain/tokens/instructions.js';
+import type { Instruction } from '../chain/transaction/instruction.js';
+import { type Address, address, addressBytes } from '../values/address.js';
+import { addressSchema, amountSchema } from '../values/schemas.js';
+import { tokenAmountFromNumber } from '../values/token-amount.js';
+import {
+  type ActionKind,
+  type AnyOperation,
+  type OperationKind,
+  type UnknownOperation,
+  unknownOperation,
+} from './action.js';
+import {
+  amountProblem,
+  decodeAmount,
+  differs,
+  isTokenInstruction,
+  type TokenAmount,
+  tokenProblem,
+} from './amounts.js';
+
+const schema = z.strictObject({
+  action: z.literal('AIRDROP'),
+  toAddress: addressSchema,
+  amount: amountSchema,
+});
+export type AirdropSource = z.infer<typeof schema>;
+
+export interface AirdropContent {
+  readonly action: 'AIRDROP';
+  /** The wallet, not its token account. */
+  readonly toAddress: Address;
+  /** Base units. */
+  readonly amount: bigint;
+}
+
+export interface CreateTokenAccountOperation {
+  readonly kind: 'createTokenAccount';
+  readonly tokenProgram: Address;
+  readonly payer: Address;
+  readonly account: Address;
+  /** The wallet that the account will belong to. */
+  readonly owner: Address;
+  readonly mint: Address;
+}
+
+export interface TransferOperation extends TokenAmount {
+  readonly kind: 'transfer';
+  readonly from: Address;
+  readonly to: Address;
+}
+
+const createOperation: OperationKind<CreateTokenAccountOperation> = {
+  kind: 'createTokenAccount',
+  matches: ({ program }) => program === ASSOCIATED_TOKEN_PROGRAM,
+  decode: decodeCreate,
+  problem: (operation, token) =>
+    tokenProblem(operation, token) ??
+    differs('the new token account is paid by', operation.payer, token.vault),
+  // Opening an account also holds 20,000 units for an unlucky search of its address.
+  cost: { computeUnits: 65_000, measuredUnits: 24_000, trace: 5, heapShare: 1 / 8 - 1 / 17 },
+};
+
+function decodeCreate({
+  program,
+  accounts,
+  data,
+}: Instruction): CreateTokenAccountOperation | UnknownOperation {
+  const unknown = (reason: string): UnknownOperation => unknownOperation(program, reason);
+  if (data.length !== 1 || data[0] !== CREATE_IDEMPOTENT)
+    return unknown('the associated-token instruction is not the idempotent creation of an account');
+  const [payer, account, owner, mint, system, tokenProgram, ...rest] = accounts.map(({ address: at }) => at);
+  if (!payer || !account || !owner || !mint || !system || !tokenProgram || rest.length > 0)
+    return unknown(`the creation of a token account names ${accounts.length} accounts instead of 6`);
+  if (system !== SYSTEM_PROGRAM || (tokenProgram !== TOKEN_PROGRAM && tokenProgram !== TOKEN_2022_PROGRAM))
+    return unknown('the creation of a token account names other programs than it should');
+  if (associatedTokenAddress(owner, mint, tokenProgram) !== account)
+    return unknown(`${account} is not the associated token account of ${owner}`);
+  return { kind: 'createTokenAccount', tokenProgram, payer, account, owner, mint };
+}
+
+const transferOperation: OperationKind<TransferOperation> = {
+  kind: 'transfer',
+  matches: (instruction) => isTokenInstruction(instruction, TOKEN_INSTRUCTION.transferChecked),
+  decode: (instruction) => {
+    const decoded = decodeAmount(instruction, 4);
+    if ('kind' in decoded) return decoded;
+    const { accounts, tokenProgram, amount, decimals } = decoded;
+    const [from, mint, to, owner] = accounts as [Address, Address, Address, Address];
+    return { kind: 'transfer', tokenProgram, amount, decimals, from, mint, to, owner };
+  },
+  problem: (operation, token) =>
+    differs('the transfer is from the account', operation.from, token.vaultTokenAccount) ??
+    amountProblem(operation, token),
+  cost: { computeUnits: 13_000, measuredUnits: 6_500, trace: 1, heapShare: 1 / 17 },
+};
+
+const isCreate = (operation: AnyOperation | undefined): operation is CreateTokenAccountOperation =>
+  operation?.kind === 'createTokenAccount';
+const isTransfer = (operation: AnyOperation | undefined): operation is TransferOperation =>
+  operation?.kind === 'transfer';
+
+export const airdropAction = {
+  schema,
+  usage: 'airdrop',
+  content: ({ toAddress, amount }: AirdropSource, decimals: number): AirdropContent => ({
+    action: 'AIRDROP',
+    toAddress: address(toAddress),
+    amount: tokenAmountFromNumber(amount, decimals),
+  }),
+  warning: ({ toAddress }) =>
+    isOnCurve(addressBytes(toAddress))
+      ? undefined
+      : `toAddress ${toAddress} is not a wallet: no key can exist for it (it is off the curve), so tokens sent there could be lost`,
+  recipients: ({ toAddress }) => [toAddress],
+  instructions: ({ toAddress, amount }, { vault, vaultTokenAccount, ...token }) => {
+    const { mint, tokenProgram } = token;
+    const to = associatedTokenAddress(toAddress, mint, tokenProgram);
+    return [
+      createAssociatedTokenAccountIdempotent({ payer: vault, owner: toAddress, mint, tokenProgram }),
+      transferChecked({ ...token, owner: vault, from: vaultTokenAccount, to, amount }),
+    ];
+  },
+  operations: [createOperation, transferOperation],
+  read: ([first, second]) => {
+    if (isTransfer(first)) return `a transfer to ${first.to} does not say whose token account that is`;
+    if (!isCreate(first)) return undefined;
+    if (!isTransfer(second) || second.to !== first.account)
+      return `the creation of a token account of ${first.owner} is not followed by a transfer to it`;
+    return { action: { action: 'AIRDROP', toAddress: first.owner, amount: second.amount }, length: 2 };
+  },
+  text: ({ amount, toAddress }) => `airdrop ${amount} to ${toAddress}`,
+} satisfies ActionKind<AirdropSource, AirdropContent>;

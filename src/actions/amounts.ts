@@ -1,0 +1,64 @@
+/** What the instructions that move tokens have in common: where amount and decimals lie, and whose they must be. */
+import type { VaultToken } from '../chain/flywheel.js';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
+import type { Instruction } from '../chain/transaction/instruction.js';
+import type { Address } from '../values/address.js';
+import { viewOf } from '../values/bytes.js';
+import { type UnknownOperation, unknownOperation } from './action.js';
+
+/** The part of a decoded token instruction that says how much of what. */
+export interface TokenAmount {
+  readonly tokenProgram: Address;
+  readonly mint: Address;
+  /** Who signs for the account that it is taken from. */
+  readonly owner: Address;
+  readonly amount: bigint;
+  readonly decimals: number;
+}
+
+/** Number, amount u64, decimals u8. */
+const AMOUNT_DATA_LENGTH_BYTES = 10;
+
+export const isTokenInstruction = ({ program, data }: Instruction, number: number): boolean =>
+  (program === TOKEN_PROGRAM || program === TOKEN_2022_PROGRAM) && data[0] === number;
+
+/** Amount and accounts of a token instruction that names exactly so many accounts. */
+export function decodeAmount(
+  { program, accounts, data }: Instruction,
+  accountCount: number,
+):
+  | { amount: bigint; decimals: number; tokenProgram: Address; accounts: readonly Address[] }
+  | UnknownOperation {
+  if (data.length !== AMOUNT_DATA_LENGTH_BYTES) {
+    const reason = `the token instruction has ${data.length} bytes of data instead of ${AMOUNT_DATA_LENGTH_BYTES}`;
+    return unknownOperation(program, reason);
+  }
+  if (accounts.length !== accountCount) {
+    const reason = `the token instruction names ${accounts.length} accounts, which is not the plain form`;
+    return unknownOperation(program, reason);
+  }
+  const view = viewOf(data);
+  return {
+    amount: view.getBigUint64(1, true),
+    decimals: view.getUint8(9),
+    tokenProgram: program,
+    accounts: accounts.map(({ address }) => address),
+  };
+}
+
+export const differs = (what: string, actual: Address | undefined, expected: Address): string | undefined =>
+  actual === undefined || actual === expected ? undefined : `${what} ${actual}, expected ${expected}`;
+
+export const tokenProblem = (
+  operation: Pick<TokenAmount, 'tokenProgram' | 'mint'>,
+  token: VaultToken,
+): string | undefined =>
+  differs('the token program is', operation.tokenProgram, token.tokenProgram) ??
+  differs('the mint is', operation.mint, token.mint);
+
+export function amountProblem(operation: TokenAmount, token: VaultToken): string | undefined {
+  const problem =
+    tokenProblem(operation, token) ?? differs('the account is that of', operation.owner, token.vault);
+  if (problem !== undefined || operation.decimals === token.decimals) return problem;
+  return `the amount states ${operation.decimals} decimals, the mint has ${token.decimals}`;
+}

@@ -1,0 +1,69 @@
+/** MEMO: writes a text onto the chain, signed by the vault. */
+import * as z from 'zod';
+import { memo } from '../chain/memo.js';
+import { MEMO_PROGRAM } from '../chain/programs.js';
+import type { Address } from '../values/address.js';
+import { readBuffer } from '../values/bytes.js';
+import { wholeText } from '../values/whole-text.js';
+import { type ActionKind, type AnyOperation, type OperationKind, unknownOperation } from './action.js';
+import { differs } from './amounts.js';
+
+const schema = z.strictObject({
+  action: z.literal('MEMO'),
+  message: z.string('expected a message').min(1, 'expected a message'),
+});
+export type MemoSource = z.infer<typeof schema>;
+
+export interface MemoContent {
+  readonly action: 'MEMO';
+  readonly message: string;
+}
+
+export interface MemoOperation {
+  readonly kind: 'memo';
+  readonly text: string;
+  readonly signers: readonly Address[];
+}
+
+const memoOperation: OperationKind<MemoOperation> = {
+  kind: 'memo',
+  matches: ({ program }) => program === MEMO_PROGRAM,
+  decode: ({ program, accounts, data }) => {
+    try {
+      const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readBuffer(data));
+      return { kind: 'memo', text, signers: accounts.map(({ address }) => address) };
+    } catch {
+      return unknownOperation(program, 'the memo is not UTF-8 text');
+    }
+  },
+  problem: ({ signers }, { vault }) =>
+    differs(
+      'the memo is signed by',
+      signers.find((signer) => signer !== vault),
+      vault,
+    ),
+  cost: { computeUnits: 8_000, measuredUnits: 4_000, trace: 1, heapShare: 1 / 25 },
+};
+
+export const isMemo = (operation: AnyOperation | undefined): operation is MemoOperation =>
+  operation?.kind === 'memo';
+
+/** Is the memo signed by this address and nobody else? */
+export const isSignedBy = ({ signers }: MemoOperation, signer: Address): boolean =>
+  signers.length === 1 && signers[0] === signer;
+
+export const memoAction = {
+  schema,
+  usage: null,
+  content: ({ message }: MemoSource): MemoContent => ({ action: 'MEMO', message: wholeText(message) }),
+  warning: () => undefined,
+  recipients: () => [],
+  instructions: ({ message }, { vault }) => [memo(message, [vault])],
+  operations: [memoOperation],
+  read: ([first], vault) => {
+    if (!isMemo(first)) return undefined;
+    if (!isSignedBy(first, vault)) return 'a memo is not signed by the vault alone';
+    return { action: { action: 'MEMO', message: first.text }, length: 1 };
+  },
+  text: ({ message }) => `memo ${JSON.stringify(message)}`,
+} satisfies ActionKind<MemoSource, MemoContent>;

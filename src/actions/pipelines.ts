@@ -1,0 +1,100 @@
+/** Pipelines as intent: what each becomes on chain, and the one digest that intent and chain share. Nothing is read here. */
+import type { VaultToken } from '../chain/flywheel.js';
+import { memo, proofMemoText } from '../chain/memo.js';
+import type { Instruction } from '../chain/transaction/instruction.js';
+import { canonicalJson, type JsonObject } from '../values/canonical-json.js';
+import { isSha256, type Sha256, sha256 } from '../values/digest.js';
+import { formatTokenAmount, tokenAmountFromNumber } from '../values/token-amount.js';
+import { wholeText } from '../values/whole-text.js';
+import {
+  actionContent,
+  actionInstructions,
+  inText,
+  type PipelineAction,
+  type SourceAction,
+} from './registry.js';
+
+/** A pipeline as the API takes it, with its payload hashed. */
+export interface SourcePipeline {
+  readonly type: string;
+  readonly proofHash: Sha256;
+  readonly actions: readonly SourceAction[];
+}
+
+/** What one transaction of a batch stands for. */
+export interface PipelineContent {
+  readonly type: string;
+  readonly proofHash: Sha256;
+  readonly actions: readonly PipelineAction[];
+}
+
+/** A pipeline with amounts in base units. @throws `ERR_INVALID_REQUEST` as {@link actionContent}. */
+export const pipelineContent = (source: SourcePipeline, decimals: number): PipelineContent => ({
+  type: wholeText(source.type),
+  proofHash: source.proofHash,
+  actions: source.actions.map((action) => actionContent(action, decimals)),
+});
+
+/** The instructions of a pipeline: the memo with its proof, then its actions in order. */
+export const pipelineInstructions = (content: PipelineContent, token: VaultToken): readonly Instruction[] => [
+  memo(proofMemoText(content.type, content.proofHash), [token.vault]),
+  ...content.actions.flatMap((action) => actionInstructions(action, token)),
+];
+
+/** Decimals that the shortest text of a number has: 2 for 1.25, 7 for 1e-7. */
+function fractionDigits(value: number): number {
+  const [digits = '', exponent = '0'] = String(value).split('e');
+  return Math.max(0, (digits.split('.')[1] ?? '').length - Number(exponent));
+}
+
+/** A number as plain decimal text, as {@link formatTokenAmount} writes the same amount from base units. */
+function decimalText(value: number): string {
+  const decimals = fractionDigits(value);
+  return formatTokenAmount(tokenAmountFromNumber(value, decimals), decimals);
+}
+
+const digestOf = (pipelines: readonly JsonObject[]): Sha256 => sha256(canonicalJson(pipelines));
+
+/** The form that is hashed: amounts as decimal text in whole tokens, so that no decimals of a mint are needed. */
+const canonicalPipeline = (
+  { type, proofHash }: Pick<PipelineContent, 'type' | 'proofHash'>,
+  actions: readonly JsonObject[],
+): JsonObject => ({ type, hash: proofHash, actions });
+
+/**
+ * The digest of a pipelines file, from the file alone: SHA-256 of the canonical JSON of
+ * `[{ type, hash, actions: [{ action, amount | toAddress, amount | message }] }]` with amounts as decimal text.
+ */
+export const pipelinesDigest = (pipelines: readonly SourcePipeline[]): Sha256 =>
+  digestOf(
+    pipelines.map((pipeline) =>
+      canonicalPipeline(
+        pipeline,
+        pipeline.actions.map((action) =>
+          'amount' in action ? { ...action, amount: decimalText(action.amount) } : { ...action },
+        ),
+      ),
+    ),
+  );
+
+/** The same digest of what stands on chain; equal exactly if types, hashes, actions and their order are. */
+export const contentDigest = (pipelines: readonly PipelineContent[], decimals: number): Sha256 =>
+  digestOf(
+    pipelines.map((pipeline) =>
+      canonicalPipeline(
+        pipeline,
+        pipeline.actions.map((action) => ({ ...inText(action, decimals) })),
+      ),
+    ),
+  );
+
+const DIGEST_PREFIX = 'sha256:';
+
+/** A digest as people pass it on: `sha256:` and 64 hexadecimal digits. */
+export const digestText = (digest: Sha256): string => `${DIGEST_PREFIX}${digest}`;
+
+/** The digest of such a text, or `undefined` if it is none. */
+export function parseDigestText(text: string): Sha256 | undefined {
+  const digest = text.slice(DIGEST_PREFIX.length).toLowerCase();
+  return text.startsWith(DIGEST_PREFIX) && isSha256(digest) ? digest : undefined;
+}

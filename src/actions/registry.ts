@@ -1,0 +1,168 @@
+/**
+ * The actions that a pipeline may hold, each defined in a file of its own, and what is known of their instructions. Whoever
+ * handles actions goes through this table.
+ */
+import type * as z from 'zod';
+import type { VaultToken } from '../chain/flywheel.js';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
+import type { Instruction } from '../chain/transaction/instruction.js';
+import { invariant } from '../errors/flywheel-error.js';
+import { type Address, address } from '../values/address.js';
+import { formatTokenAmount } from '../values/token-amount.js';
+import {
+  type ActionKind,
+  type AnyOperation,
+  type InText,
+  type OperationCost,
+  type OperationKind,
+  type ReadBack,
+  type UnknownOperation,
+  type Usage,
+  unknownOperation,
+} from './action.js';
+import { airdropAction } from './airdrop.js';
+import { burnAction } from './burn.js';
+import { memoAction } from './memo.js';
+
+/** By the name that the API knows them under. */
+export const ACTIONS = { BURN: burnAction, AIRDROP: airdropAction, MEMO: memoAction } as const;
+
+export type ActionName = keyof typeof ACTIONS;
+
+/** An action as the API takes it; amounts in whole tokens. */
+export type SourceAction = z.infer<ActionSchema>;
+
+/** An action in base units. */
+export type PipelineAction = ReturnType<(typeof ACTIONS)[ActionName]['content']>;
+
+/** An instruction that a batch may hold, decoded. */
+export type KnownOperation = Exclude<
+  ReturnType<(typeof ACTIONS)[ActionName]['operations'][number]['decode']>,
+  UnknownOperation
+>;
+
+export type Operation = KnownOperation | UnknownOperation;
+
+export const ACTION_NAMES = Object.keys(ACTIONS) as readonly ActionName[];
+
+/** The schemas of all actions. */
+export const ACTION_SCHEMAS = ACTION_NAMES.map(
+  (name) => ACTIONS[name].schema,
+) as readonly ActionSchema[] as readonly [ActionSchema, ...ActionSchema[]];
+type ActionSchema = (typeof ACTIONS)[ActionName]['schema'];
+
+const kindOf = ({ action }: { readonly action: ActionName }): ActionKind => ACTIONS[action];
+
+/** Is the action one that can be done? */
+export const isSourceAction = <Action extends { readonly action: string }>(
+  action: Action,
+): action is Extract<Action, SourceAction> => Object.hasOwn(ACTIONS, action.action);
+
+/** What an action moves, or `null`. */
+export const usageOf = (action: { readonly action: ActionName }): Usage | null => kindOf(action).usage;
+
+/** An action with its amount in base units. @throws `ERR_INVALID_REQUEST` where it cannot stand on chain. */
+export const actionContent = (source: SourceAction, decimals: number): PipelineAction =>
+  kindOf(source).content(source, decimals) as PipelineAction;
+
+/** Why an action should not be done though the chain would do it; no full stop. */
+export const actionWarning = (action: PipelineAction): string | undefined => kindOf(action).warning(action);
+
+/** The wallets whose token accounts an action opens where they have none. */
+export const actionRecipients = (action: PipelineAction): readonly Address[] =>
+  kindOf(action).recipients(action);
+
+/** The instructions of an action, run by the vault. */
+export const actionInstructions = (action: PipelineAction, token: VaultToken): readonly Instruction[] =>
+  kindOf(action).instructions(action, token);
+
+/** Base units that actions of one usage move together. */
+export const totalOf = (usage: Usage, actions: readonly PipelineAction[]): bigint =>
+  actions.reduce((sum, action) => {
+    const amount = usageOf(action) === usage && 'amount' in action ? action.amount : 0n;
+    return sum + amount;
+  }, 0n);
+
+/** An action with its amount as decimal text. */
+export type ActionInText = {
+  [Name in ActionName]: InText<ReturnType<(typeof ACTIONS)[Name]['content']>>;
+}[ActionName];
+
+export const inText = (action: PipelineAction, decimals: number): ActionInText =>
+  ('amount' in action
+    ? { ...action, amount: formatTokenAmount(action.amount, decimals) }
+    : action) as ActionInText;
+
+/** What an action does, in a few words. */
+export const actionText = (action: ActionInText): string => kindOf(action).text(action);
+
+/** The same of an action as the API takes it. */
+export const sourceText = (source: SourceAction): string =>
+  actionText(('amount' in source ? { ...source, amount: String(source.amount) } : source) as ActionInText);
+
+/** The action that begins with the first of these operations, or why none does; no full stop. */
+export function readAction(
+  operations: readonly Operation[],
+  vault: Address,
+): ReadBack<PipelineAction> | string {
+  const [first] = operations;
+  if (first?.kind === 'unknown') return first.reason;
+  for (const name of ACTION_NAMES) {
+    const read = (ACTIONS[name] as ActionKind).read(operations, vault);
+    if (read !== undefined) return read as ReadBack<PipelineAction> | string;
+  }
+  return `an operation ${first?.kind} begins no action`;
+}
+
+const OPERATION_KINDS: readonly OperationKind[] = ACTION_NAMES.flatMap(
+  (name): readonly OperationKind[] => ACTIONS[name].operations,
+);
+
+/** Names of the other token instructions, for refusals that say what was met (spl-token-interface, `TokenInstruction`). */
+const TOKEN_INSTRUCTION_NAMES: Readonly<Record<number, string>> = {
+  0: 'InitializeMint',
+  1: 'InitializeAccount',
+  3: 'Transfer (unchecked)',
+  4: 'Approve',
+  5: 'Revoke',
+  6: 'SetAuthority',
+  7: 'MintTo',
+  8: 'Burn (unchecked)',
+  9: 'CloseAccount',
+  10: 'FreezeAccount',
+  11: 'ThawAccount',
+  13: 'ApproveChecked',
+  14: 'MintToChecked',
+  17: 'SyncNative',
+};
+
+/** What an instruction does, in the terms of somebody who approves it; whether that is allowed is decided elsewhere. */
+export function describeInstruction(instruction: Instruction): Operation {
+  const { program, data } = instruction;
+  const kind = OPERATION_KINDS.find((one) => one.matches(instruction));
+  if (kind !== undefined) return kind.decode(instruction) as Operation;
+  if (program !== TOKEN_PROGRAM && program !== TOKEN_2022_PROGRAM)
+    return unknownOperation(program, `the program ${program} is not one that a batch may call`);
+  const number = data[0];
+  const name =
+    number === undefined ? 'without data' : (TOKEN_INSTRUCTION_NAMES[number] ?? `number ${number}`);
+  return unknownOperation(
+    program,
+    `the token instruction ${name} is neither BurnChecked nor TransferChecked`,
+  );
+}
+
+/** Why an operation may not stand in a batch of this flywheel, or `undefined`. */
+export function operationProblem(operation: Operation, token: VaultToken): string | undefined {
+  if (operation.kind === 'unknown') return operation.reason;
+  const kind = OPERATION_KINDS.find((one) => one.kind === operation.kind);
+  invariant(kind !== undefined, `The operation ${operation.kind} belongs to an action.`);
+  return kind.problem(operation satisfies AnyOperation, token);
+}
+
+/** What running an instruction of a pipeline costs at most. */
+export function operationCost(instruction: Instruction): OperationCost {
+  const kind = OPERATION_KINDS.find((one) => one.matches(instruction));
+  invariant(kind !== undefined, `An instruction of ${address(instruction.program)} belongs to an action.`);
+  return kind.cost;
+}
