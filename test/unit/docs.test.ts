@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ERRORS } from '../../src/errors/codes.js';
 import { generatedDocs } from '../support/generated-docs.js';
 
 const ROOT = process.cwd();
@@ -31,6 +32,14 @@ describe('generated parts', () => {
   it('are as `npm run docs` writes them', async () => {
     for (const { path, text } of await generatedDocs())
       expect(`${path}\n${read(path)}`).toBe(`${path}\n${text}`);
+  });
+});
+
+describe('the contract', () => {
+  it('names every code that crosses the wire', () => {
+    const page = read('docs/contract.md');
+    const codes = Object.entries(ERRORS).filter(([, { status }]) => status !== null);
+    expect(codes.map(([code]) => code).filter((code) => !page.includes(code))).toEqual([]);
   });
 });
 
