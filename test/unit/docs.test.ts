@@ -55,7 +55,7 @@ describe('links', () => {
     expect(broken).toEqual([]);
   });
 
-  it('of the README are in the package, as they are for whoever has installed it', () => {
+  it('of the README are in the package, so that they also work once it is installed', () => {
     const { files } = JSON.parse(read('package.json')) as { files: readonly string[] };
     const linked = [...prose('README.md').matchAll(/\]\((docs\/[^)#]+)/g)].map(([, path]) => path ?? '');
     expect(linked.length).toBeGreaterThan(0);
