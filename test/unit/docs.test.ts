@@ -41,6 +41,13 @@ describe('the contract', () => {
     const codes = Object.entries(ERRORS).filter(([, { status }]) => status !== null);
     expect(codes.map(([code]) => code).filter((code) => !page.includes(code))).toEqual([]);
   });
+
+  it.each(['docs/contract.md', 'README.md'])('has no option in %s that no command has', (path) => {
+    const options = (text: string): ReadonlySet<string> => new Set(text.match(/(?<![\w-])--[a-z][a-z-]+/g));
+    const known = options(read('docs/commands.md'));
+    const unknown = [...options(read(path))].filter((option) => !known.has(option));
+    expect(unknown).toEqual([]);
+  });
 });
 
 describe('links', () => {
