@@ -14,7 +14,7 @@ export interface ErrorRule {
   readonly status: number | null;
   readonly exit: ExitCode;
   readonly retry: RetryRule;
-  /** When it is raised; printed in the README and in OpenAPI. */
+  /** When it is raised; printed in docs/errors.md and in OpenAPI. */
   readonly when: string;
   /** What to do next, unless the place that raises it knows better. */
   readonly hint?: string;

@@ -1,6 +1,6 @@
 /** The process's exit numbers and what each means (contract, section 2.4). */
 
-/** Exit number by meaning; `docs` in the README and `flywheel help exit-codes` print this table. */
+/** Exit number by meaning; README, docs/errors.md and `flywheel help exit-codes` print this table. */
 export const EXIT = {
   done: 0,
   internal: 1,
@@ -18,7 +18,7 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** One line a code, in the order in which help and README print them. */
+/** One line a code, in the order in which help and documents print them. */
 export const EXIT_CODE_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   [EXIT.done, 'done'],
   [EXIT.internal, 'internal error'],

@@ -121,7 +121,7 @@ export function meddle(world: World): void {
   }
   const account = world.get(address);
   if (account !== null && random.oneIn(6)) {
-    // The stale index, at its fixed place; see section 2.
+    // The stale index, at its fixed place; see squads-v4.md, section 2.
     const data = Buffer.from(copyBytes(account.data).buffer);
     data.writeBigUInt64LE(
       target.state.transactionIndex -

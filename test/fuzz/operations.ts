@@ -209,7 +209,7 @@ export function vote(target: Target): Instruction {
   ]);
 }
 
-/** The accounts behind the listed ones, as section 8 wants them. */
+/** The accounts behind the listed ones, as squads-v4.md, section 8 wants them. */
 function messageAccounts(world: World, message: InnerMessage, own: readonly Address[]): AccountMeta[] {
   const statics = message.keys.map((key, index) =>
     meta(key, isSignerIndex(message, index) && !own.includes(key), isWritableIndex(message, index)),

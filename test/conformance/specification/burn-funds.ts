@@ -1,4 +1,4 @@
-/** Burns for which tokens or SOL are missing: ERR_BURN_TOKENOMICS_FAILED, alone, in a batch and in a race (section 7). */
+/** Burns for which tokens or SOL are missing: ERR_BURN_TOKENOMICS_FAILED, alone, in a batch and in a race (service specification, section 7). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { aBurnRequest, tokensOf } from '../../support/engine.js';

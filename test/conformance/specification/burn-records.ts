@@ -1,4 +1,4 @@
-/** Burns whose token is none, or whose record cannot be written: per element, with the request still succeeding (section 7). */
+/** Burns whose token is none, or whose record cannot be written: per element, with the request still succeeding (service specification, section 7). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { homeFiles } from '../../../src/compose/home.js';

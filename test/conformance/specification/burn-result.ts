@@ -1,4 +1,4 @@
-/** What a burn answers: its result, the batch response and the error body (sections 2.2 to 2.4 and 4.2). */
+/** What a burn answers: its result, the batch response and the error body (service specification, sections 2.2 to 2.4 and 4.2). */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
 import type { BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';

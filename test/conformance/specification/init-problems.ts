@@ -1,4 +1,4 @@
-/** What init says of many problems at once, and what can be read of a batch from its first instant (contract 1.2, 1.3; section 2.5). */
+/** What init says of many problems at once, and what can be read of a batch from its first instant (contract, sections 1.2 and 1.3; service specification, section 2.5). */
 import { expect, it } from 'vitest';
 import { createInstances } from '../../../src/compose/instances.js';
 import { replacing } from '../../support/doubles.js';

@@ -1,4 +1,4 @@
-/** Runs any instruction as section 4 of squads-v4.md lays down; what is special to one stands in its definition. */
+/** Runs any instruction (squads-v4.md, section 4); what is special to one stands in its definition. */
 import { copyBytes } from '../../../values/bytes.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import { type AccountLayout, hasTypeMark, TYPE_MARK_BYTES } from '../../squads/layouts/accounts.js';

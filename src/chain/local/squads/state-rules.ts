@@ -1,4 +1,4 @@
-/** Addresses of existing accounts and rights of members, as the instructions of section 7 ask for them again and again. */
+/** Addresses of existing accounts and rights of members, as the instructions ask for them again and again (squads-v4.md, section 7). */
 import { type Batch, type Multisig, PERMISSION, type Proposal } from '../../squads/layouts/accounts.js';
 import { SEEDS } from '../../squads/layouts/addresses.js';
 import { addressIs, isWritable } from './account-rules.js';

@@ -1,0 +1,141 @@
+/** What the README tells a newcomer to type works as it is printed, on a terminal, in an empty home. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { emptyDirectory, flywheel, startFlywheel } from '../support/cli.js';
+import { onTerminal } from '../support/terminal.js';
+
+const ROOT = process.cwd();
+const PORT = '8787';
+/** Words in place of which a reader puts something of their own. */
+const PLACEHOLDER = /\b(BATCH_ID|MULTISIG)\b|<this repository>|api\.example\.com/;
+
+interface Block {
+  readonly section: string;
+  readonly language: string;
+  readonly text: string;
+  /** The file that the sentence before it begins with. */
+  readonly file: string | undefined;
+}
+
+function readBlocks(): readonly Block[] {
+  const blocks: Block[] = [];
+  let section = '';
+  let before = '';
+  const parts = readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(
+    /^#+ (?<title>.+)$|^```(?<language>\w+)\n(?<text>[\s\S]*?)^```$|^(?<line>.+)$/gm,
+  );
+  for (const { groups: { title, language, text, line } = {} } of parts) {
+    if (title !== undefined) section = title;
+    if (language !== undefined && text !== undefined)
+      blocks.push({ section, language, text, file: /^`([\w.]+)`/.exec(before)?.[1] });
+    before = line ?? '';
+  }
+  return blocks;
+}
+
+const blocks = readBlocks();
+const home = emptyDirectory();
+const path = join(home, 'path');
+
+const freePort = (): Promise<string> =>
+  new Promise((done) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => done(String(port)));
+    });
+  });
+
+/** Types a block on a terminal and says yes to every question. */
+const type = (text: string) =>
+  onTerminal(home, `set -e\n${text}`, { PATH: `${path}:${process.env['PATH']}` }, 'y\n'.repeat(10));
+
+const burned = async (): Promise<string> =>
+  JSON.parse((await flywheel({ home }, 'local', 'status')).stdout).burned;
+
+const inSection = (title: string): readonly Block[] =>
+  blocks.filter(({ section, text }) => section === title && !PLACEHOLDER.test(text));
+
+function follow(title: string): void {
+  for (const { language, text, file } of inSection(title)) {
+    if (language === 'json' && file !== undefined) writeFileSync(join(home, file), text);
+    if (language !== 'sh') continue;
+    const { status, text: printed } = type(text);
+    expect({ status, printed }).toEqual({ status: 0, printed });
+  }
+}
+
+beforeAll(() => {
+  mkdirSync(path);
+  writeFileSync(
+    join(path, 'flywheel'),
+    `#!/bin/sh\nexec '${process.execPath}' '${ROOT}/bin/flywheel.js' "$@"\n`,
+    {
+      mode: 0o755,
+    },
+  );
+});
+
+describe('the README', () => {
+  let server: ChildProcess | undefined;
+  afterAll(() => server?.kill());
+
+  it('burns a first time', async () => {
+    follow('A first burn');
+    expect(await burned()).toBe('12.5');
+  });
+
+  it('burns many from a file, and the same file once', async () => {
+    follow('Many burns from a file');
+    expect(await burned()).toBe('15.75');
+  });
+
+  it('runs a batch of pipelines', async () => {
+    follow('A batch of pipelines');
+    expect(await burned()).toBe('20.75');
+  });
+
+  it('does the same over HTTP', async () => {
+    const [serve, ...rest] = inSection('The same over HTTP').filter(({ language }) => language === 'sh');
+    const port = await freePort();
+    const words = serve?.text.replace(PORT, port).replace(/#.*/, '').trim().split(' ') ?? [];
+    expect(words[0]).toBe('flywheel');
+    server = startFlywheel({ home }, words.slice(1));
+    await new Promise<void>((listens) => server?.stdout?.once('data', () => listens()));
+    for (const { text } of rest) {
+      const { status, text: printed } = type(text.replaceAll(PORT, port));
+      expect({ status, printed }).toEqual({ status: 0, printed });
+    }
+    expect(rest.length).toBe(2);
+    expect(await burned()).toBe('22.75');
+  });
+
+  it('burns as a library', async () => {
+    const [example] = inSection('As a library');
+    const data = join(home, '.local/share/flywheel');
+    mkdirSync(join(home, 'node_modules'));
+    symlinkSync(ROOT, join(home, 'node_modules/flywheel'));
+    writeFileSync(join(home, 'library.mjs'), example?.text.replaceAll('/path/to/data', data) ?? '');
+    const key = readFileSync(join(data, 'api-key'), 'utf8').trim();
+    const child = spawn(process.execPath, ['library.mjs'], {
+      cwd: home,
+      env: { HOME: home, FLYWHEEL_API_KEY: key },
+    });
+    expect(await new Promise((ended) => child.once('close', ended))).toBe(0);
+    expect(await burned()).toBe('23.75');
+  });
+
+  it('shows every file and command of these sections as something that was run', () => {
+    const run = [
+      'A first burn',
+      'Many burns from a file',
+      'A batch of pipelines',
+      'The same over HTTP',
+      'As a library',
+    ];
+    const left = blocks.filter(({ section, text }) => !run.includes(section) && !PLACEHOLDER.test(text));
+    expect(left.map(({ section }) => section)).toEqual(['flywheel', 'Development']);
+  });
+});

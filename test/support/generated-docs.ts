@@ -1,0 +1,91 @@
+/** The documents that a machine writes, whole or between markers; `npm run docs` writes them, a test compares. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type HelpPage, helpPages } from '../../src/cli/help/pages.js';
+import { ERRORS } from '../../src/errors/codes.js';
+import { EXIT_CODE_MEANINGS } from '../../src/errors/exit-codes.js';
+
+/** A document and its text as it should be. */
+export interface Generated {
+  /** From the root of the repository. */
+  readonly path: string;
+  readonly text: string;
+}
+
+const WIDTH = 100;
+/** Longer than any run of back quotes inside. */
+const FENCE = '```';
+
+const row = (...cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
+
+const table = (head: readonly string[], rows: readonly string[]): string =>
+  [row(...head), row(...head.map(() => '---')), ...rows].join('\n');
+
+const exitCodes = (): string =>
+  table(
+    ['exit', 'meaning'],
+    EXIT_CODE_MEANINGS.map(([code, meaning]) => row(code, meaning)),
+  );
+
+const errors = (): string =>
+  table(
+    ['code', 'HTTP', 'exit', 'when'],
+    Object.entries(ERRORS).map(([code, { status, exit, when }]) =>
+      row(`\`${code}\``, status ?? '', exit, when),
+    ),
+  );
+
+/** A page without what is the same on all of them. */
+const ownText = ({ text }: HelpPage): string =>
+  text.replace(/\nGlobal Options:\n(?: {2}.*\n)+/, '').trimEnd();
+
+/** `flywheel batch init --help` is headed by the words that one types to run it. */
+const section = (page: HelpPage): string =>
+  `## ${page.command.replace(/ --help$/, '')}\n\n${FENCE}text\n${ownText(page)}\n${FENCE}`;
+
+async function commandsPage(): Promise<string> {
+  const { version } = JSON.parse(readFileSync(resolve('package.json'), 'utf8')) as { version: string };
+  const pages = await helpPages(version, WIDTH);
+  const head = [
+    '# Commands',
+    'Written by `npm run docs` from the program itself: what `--help` prints, page by page. The global options stand on the',
+    'first page and work with every command. Exit codes and error codes are in [errors.md](errors.md).',
+  ];
+  // The exit codes have a page of their own.
+  const shown = pages.filter(({ command }) => command !== 'flywheel help exit-codes');
+  return `${head[0]}\n\n${head.slice(1).join('\n')}\n\n${shown.map(section).join('\n\n')}\n`;
+}
+
+const errorsPage = (): string => `# Exit codes and errors
+
+Written by \`npm run docs\` from \`src/errors\`. A code is never renamed or reused. One without an HTTP status arises at the
+command line only; the exit number 2 says that nothing was sent, so a code that came from a
+service has the number of its status instead (a 400 is 5).
+
+## Exit codes
+
+${exitCodes()}
+
+## Error codes
+
+${errors()}
+`;
+
+/** The text with what stands between the markers of a name replaced. */
+function between(text: string, name: string, body: string): string {
+  const start = `<!-- ${name}: written by npm run docs -->`;
+  const from = text.indexOf(start);
+  const to = text.indexOf(`<!-- end of ${name} -->`);
+  if (from < 0 || to < from) throw new Error(`README.md has no place for ${name}.`);
+  return `${text.slice(0, from + start.length)}\n\n${body}\n\n${text.slice(to)}`;
+}
+
+/** All of them, as they should be. */
+export async function generatedDocs(): Promise<readonly Generated[]> {
+  const readme = readFileSync(resolve('README.md'), 'utf8');
+  return [
+    { path: 'README.md', text: between(readme, 'exit-codes', exitCodes()) },
+    { path: 'docs/commands.md', text: await commandsPage() },
+    { path: 'docs/errors.md', text: errorsPage() },
+  ];
+}

@@ -1,0 +1,6 @@
+/** `npm run docs`: writes the documents that a machine writes. */
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { generatedDocs } from './generated-docs.js';
+
+for (const { path, text } of await generatedDocs()) writeFileSync(resolve(path), text);
