@@ -8,11 +8,7 @@ import {
 } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import { addSignature, buildApproval } from '../../../src/approval/build-approval.js';
-import {
-  checkVote,
-  type ExpectedVote,
-  MAX_PRIORITY_FEE_LAMPORTS,
-} from '../../../src/approval/check-vote.js';
+import { checkVote, type ExpectedVote, MAX_PRIORITY_FEE_LAMPORTS } from '../../../src/approval/check-vote.js';
 import { setComputeUnitLimit, setComputeUnitPrice } from '../../../src/chain/compute-budget.js';
 import { memo } from '../../../src/chain/memo.js';
 import { batchExecuteTransaction } from '../../../src/chain/squads/instructions/batch.js';
