@@ -1,7 +1,7 @@
 /** Approvals: a fresh one to sign, and a signature put into one that came. Whether it should be signed is decided before. */
 
-import { proposalApprove } from '../chain/squads/instructions/proposal.js';
-import { compileV0Message, partiallySign } from '../chain/transaction/compile.js';
+import { voteMessage } from '../chain/squads/instructions/vote.js';
+import { partiallySign } from '../chain/transaction/compile.js';
 import type { Signer } from '../chain/transaction/signer.js';
 import { decodeTransaction, encodeTransaction } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -30,9 +30,12 @@ export const buildApproval = ({
   feePayer,
 }: BuildApprovalInput): Uint8Array =>
   partiallySign(
-    compileV0Message({
+    voteMessage({
+      kind: 'approve',
+      multisig,
+      batchIndex,
+      member: owner,
       payer: feePayer ?? owner,
-      instructions: [proposalApprove({ multisig, batchIndex, member: owner })],
       blockhash,
     }),
     [],

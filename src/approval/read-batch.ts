@@ -2,31 +2,24 @@
 
 import { contentDigest, type PipelineContent } from '../actions/pipelines.js';
 import { describeInstruction } from '../actions/registry.js';
-import type { AccountState } from '../chain/account.js';
 import type { ChainReader } from '../chain/chain.js';
-import { SQUADS_PROGRAM } from '../chain/programs.js';
 import type { BatchRef } from '../chain/squads/instructions/batch.js';
 import { vaultMessageInstructions } from '../chain/squads/instructions/vault-message.js';
 import {
-  type AccountLayout,
-  BATCH,
   type Batch,
-  decodeAccount,
-  MULTISIG,
   type Multisig,
   PERMISSION,
-  PROPOSAL,
   type Proposal,
-  VAULT_BATCH_TRANSACTION,
+  type VaultBatchTransaction,
 } from '../chain/squads/layouts/accounts.js';
+import { multisigAddress, vaultAddress } from '../chain/squads/layouts/addresses.js';
 import {
-  batchTransactionAddress,
-  type DerivedAddress,
-  multisigAddress,
-  proposalAddress,
-  transactionAddress,
-  vaultAddress,
-} from '../chain/squads/layouts/addresses.js';
+  type Found,
+  type FoundAt,
+  readBatchAccounts,
+  readBatchTransactions,
+  readMultisig,
+} from '../chain/squads/read-accounts.js';
 import type { Address } from '../values/address.js';
 import type { Sha256 } from '../values/digest.js';
 import type { DecodedTransaction } from './decoded-transaction.js';
@@ -51,28 +44,12 @@ export interface BatchDescription extends BatchRef {
   readonly digest: Sha256 | null;
 }
 
-/** The value of an account of Squads that must be there. */
-function readState<Value>(
-  layout: AccountLayout<Value>,
-  address: Address,
-  account: AccountState | null | undefined,
-): Value {
-  ensure(
-    account !== null && account !== undefined,
-    () => `The ${layout.name} account ${address} does not exist`,
-  );
-  ensure(
-    account.owner === SQUADS_PROGRAM,
-    () => `The ${layout.name} account ${address} belongs to ${account.owner}, not to the Squads program`,
-  );
-  return (
-    decodeAccount(layout, account.data) ??
-    refuse(`The account ${address} does not hold a ${layout.name} of Squads`)
-  );
-}
+/** @throws `ERR_APPROVAL_REFUSED` when the account holds nothing of the kind. */
+const required = <Value>({ value, problem }: Found<Value>): Value => value ?? refuse(problem);
 
-function readMultisig(address: Address, account: AccountState | null | undefined): Multisig {
-  const multisig = readState(MULTISIG, address, account);
+function requiredMultisig(found: Found<Multisig>): Multisig {
+  const { address } = found;
+  const multisig = required(found);
   const derived = multisigAddress(multisig.createKey);
   ensure(
     derived.address === address && derived.bump === multisig.bump,
@@ -86,45 +63,40 @@ function readMultisig(address: Address, account: AccountState | null | undefined
  * @throws `ERR_APPROVAL_REFUSED` when there is no such multisig, `ERR_UNAVAILABLE` from the reader.
  */
 export async function readVoters(reader: ChainReader, multisig: Address): Promise<readonly Address[]> {
-  const [account] = await reader.getAccounts([multisig]);
-  const { members } = readMultisig(multisig, account);
+  const { members } = requiredMultisig(await readMultisig(reader, multisig));
   return members.filter(({ permissions }) => (permissions & PERMISSION.vote) !== 0).map(({ key }) => key);
 }
 
-function checkBatch(batch: Batch, derived: DerivedAddress, { multisig, batchIndex }: BatchRef): Address {
+function requiredBatch(found: FoundAt<Batch>, { multisig, batchIndex }: BatchRef): [Batch, Address] {
+  const batch = required(found);
   const vault = vaultAddress(multisig, batch.vaultIndex);
   ensure(
-    batch.multisig === multisig && batch.index === batchIndex && batch.bump === derived.bump,
-    () => `The batch ${derived.address} says it is number ${batch.index} of the multisig ${batch.multisig}`,
+    batch.multisig === multisig && batch.index === batchIndex && batch.bump === found.bump,
+    () => `The batch ${found.address} says it is number ${batch.index} of the multisig ${batch.multisig}`,
   );
   ensure(
     vault.bump === batch.vaultBump,
-    () => `The batch ${derived.address} acts for another address than its vault`,
+    () => `The batch ${found.address} acts for another address than its vault`,
   );
-  return vault.address;
+  return [batch, vault.address];
 }
 
-function checkProposal(
-  proposal: Proposal,
-  derived: DerivedAddress,
-  { multisig, batchIndex }: BatchRef,
-): void {
+function requiredProposal(found: FoundAt<Proposal>, { multisig, batchIndex }: BatchRef): Proposal {
+  const proposal = required(found);
   ensure(
     proposal.multisig === multisig &&
       proposal.transactionIndex === batchIndex &&
-      proposal.bump === derived.bump,
+      proposal.bump === found.bump,
     () =>
-      `The proposal ${derived.address} says it is for number ${proposal.transactionIndex} of the multisig ${proposal.multisig}`,
+      `The proposal ${found.address} says it is for number ${proposal.transactionIndex} of the multisig ${proposal.multisig}`,
   );
+  return proposal;
 }
 
 /** Decodes one transaction of a batch; an unclear content becomes its `problem`, a wrong account is refused. */
-function readTransaction(
-  number: number,
-  { address, bump }: DerivedAddress,
-  account: AccountState | null | undefined,
-): DecodedTransaction {
-  const state = readState(VAULT_BATCH_TRANSACTION, address, account);
+function readTransaction(number: number, found: FoundAt<VaultBatchTransaction>): DecodedTransaction {
+  const { address, bump } = found;
+  const state = required(found);
   ensure(state.bump === bump, () => `The transaction ${number} at ${address} states another bump`);
   const { message } = state;
   const instructions = vaultMessageInstructions(message);
@@ -145,31 +117,20 @@ function readTransaction(
  */
 export async function readBatch(reader: ChainReader, ref: BatchRef): Promise<BatchDescription> {
   const { multisig, batchIndex } = ref;
-  const batchAt = transactionAddress(multisig, batchIndex);
-  const proposalAt = proposalAddress(multisig, batchIndex);
-  const [multisigState, batchState, proposalState] = await reader.getAccounts([
-    multisig,
-    batchAt.address,
-    proposalAt.address,
-  ]);
-  const multisigAccount = readMultisig(multisig, multisigState);
-  const batch = readState(BATCH, batchAt.address, batchState);
-  const vault = checkBatch(batch, batchAt, ref);
-  const proposal = readState(PROPOSAL, proposalAt.address, proposalState);
-  checkProposal(proposal, proposalAt, ref);
-
-  const places = Array.from({ length: batch.size }, (_, index) =>
-    batchTransactionAddress(multisig, batchIndex, index + 1),
+  const found = await readBatchAccounts(reader, ref, 0);
+  const multisigAccount = requiredMultisig(found.multisig);
+  const [batch, vault] = requiredBatch(found.batch, ref);
+  const proposal = requiredProposal(found.proposal, ref);
+  const transactions = (await readBatchTransactions(reader, ref, batch.size)).map((transaction, index) =>
+    readTransaction(index + 1, transaction),
   );
-  const states = places.length === 0 ? [] : await reader.getAccounts(places.map(({ address }) => address));
-  const transactions = places.map((place, index) => readTransaction(index + 1, place, states[index]));
   return {
     multisig,
     batchIndex,
     multisigAccount,
-    proposalAddress: proposalAt.address,
+    proposalAddress: found.proposal.address,
     proposal,
-    batchAddress: batchAt.address,
+    batchAddress: found.batch.address,
     batch,
     vault,
     transactions,

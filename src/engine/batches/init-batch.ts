@@ -39,8 +39,9 @@ import {
   totalBurn,
 } from './funds.js';
 import { holdWhileWaiting } from './holds.js';
+import { nextBatchIndex } from './on-chain.js';
 import { planPipeline } from './plan-batch.js';
-import { nextBatchIndex, setUp } from './set-up.js';
+import { setUp } from './set-up.js';
 
 /** Compiles pipelines into a batch and returns the approval for the owner to sign. */
 export async function initBatch(

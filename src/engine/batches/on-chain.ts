@@ -1,26 +1,14 @@
 /** A batch as it stands on chain: its multisig, its proposal, its transactions, and what its accounts hold. */
-import type { AccountState } from '../../chain/account.js';
 import type { ChainReader } from '../../chain/chain.js';
-import { SQUADS_PROGRAM } from '../../chain/programs.js';
-import {
-  type AccountLayout,
-  BATCH,
-  type Batch,
-  decodeAccount,
-  MULTISIG,
-  type Multisig,
-  PROPOSAL,
-  type Proposal,
-  VAULT_BATCH_TRANSACTION,
-  type VaultBatchTransaction,
+import type {
+  Batch,
+  Multisig,
+  Proposal,
+  VaultBatchTransaction,
 } from '../../chain/squads/layouts/accounts.js';
-import {
-  batchTransactionAddress,
-  proposalAddress,
-  transactionAddress,
-} from '../../chain/squads/layouts/addresses.js';
 import { encode } from '../../chain/squads/layouts/codec.js';
 import { argumentMessage } from '../../chain/squads/layouts/message.js';
+import { readBatchAccounts, readMultisig } from '../../chain/squads/read-accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, FlywheelRecord } from '../../store/records.js';
 
@@ -35,13 +23,8 @@ export interface BatchOnChain {
   readonly lamports: bigint;
 }
 
-function decodeOwned<Value extends object>(
-  layout: AccountLayout<Value>,
-  account: AccountState | null | undefined,
-): Value | null {
-  if (account == null || account.owner !== SQUADS_PROGRAM) return null;
-  return decodeAccount(layout, account.data) ?? null;
-}
+const noMultisig = ({ multisig }: FlywheelRecord): FlywheelError =>
+  new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', `There is no multisig at ${multisig}.`);
 
 /**
  * Reads the accounts at the batch's index, all as of one moment. Whether they are this batch's own is not decided here: until
@@ -50,26 +33,29 @@ function decodeOwned<Value extends object>(
  */
 export async function readBatchOnChain(
   chain: ChainReader,
-  { multisig: address }: FlywheelRecord,
+  flywheel: FlywheelRecord,
   { batchIndex, pipelines }: BatchRecord,
 ): Promise<BatchOnChain> {
-  const [multisigAccount, ...accounts] = await chain.getAccounts([
-    address,
-    transactionAddress(address, batchIndex).address,
-    proposalAddress(address, batchIndex).address,
-    ...pipelines.map((_, index) => batchTransactionAddress(address, batchIndex, index + 1).address),
-  ]);
-  const multisig = decodeOwned(MULTISIG, multisigAccount);
-  if (multisig === null)
-    throw new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', `There is no multisig at ${address}.`);
-  const [batch, proposal, ...transactions] = accounts;
+  const ref = { multisig: flywheel.multisig, batchIndex };
+  const { multisig, batch, proposal, transactions } = await readBatchAccounts(chain, ref, pipelines.length);
+  if (multisig.value === null) throw noMultisig(flywheel);
   return {
-    multisig,
-    batch: decodeOwned(BATCH, batch),
-    proposal: decodeOwned(PROPOSAL, proposal),
-    transactions: transactions.map((account) => decodeOwned(VAULT_BATCH_TRANSACTION, account)),
-    lamports: accounts.reduce((sum, account) => sum + (account?.lamports ?? 0n), 0n),
+    multisig: multisig.value,
+    batch: batch.value,
+    proposal: proposal.value,
+    transactions: transactions.map(({ value }) => value),
+    lamports: [batch, proposal, ...transactions].reduce((sum, { lamports }) => sum + lamports, 0n),
   };
+}
+
+/**
+ * The index that the next batch of the multisig gets, if nobody else takes it first.
+ * @throws `ERR_FLYWHEEL_NOT_FOUND`
+ */
+export async function nextBatchIndex(chain: ChainReader, flywheel: FlywheelRecord): Promise<bigint> {
+  const { value } = await readMultisig(chain, flywheel.multisig);
+  if (value === null) throw noMultisig(flywheel);
+  return value.transactionIndex + 1n;
 }
 
 /** What differs from the plan, or `null` when the batch holds exactly what was planned. */

@@ -3,9 +3,13 @@
  * byte a vote that was handed out for this batch, or, once that has expired, the same single instruction under a newer
  * blockhash with the owner as payer. Nothing else is ever landed.
  */
-import { VOTES, voteInstruction } from '../../chain/squads/instructions/vote.js';
-import { compileLegacyMessage, compileV0Message, partiallySign } from '../../chain/transaction/compile.js';
-import type { Instruction } from '../../chain/transaction/instruction.js';
+import {
+  isVoteMessage,
+  VOTES,
+  type VoteMessageInput,
+  voteMessage,
+} from '../../chain/squads/instructions/vote.js';
+import { partiallySign } from '../../chain/transaction/compile.js';
 import { verifySignature } from '../../chain/transaction/signer.js';
 import { decodeTransaction, type WireTransaction } from '../../chain/transaction/wire.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
@@ -18,12 +22,19 @@ import type { EngineDeps } from '../deps.js';
 import { hasExpired } from '../settle/expiry.js';
 import type { BatchContext } from './batch-context.js';
 
-const instructionOf = ({ flywheel }: BatchContext, batch: BatchRecord, kind: VoteKind): Instruction =>
-  voteInstruction(kind, {
-    multisig: flywheel.multisig,
-    batchIndex: batch.batchIndex,
-    member: flywheel.owner,
-  });
+const voteOf = (
+  { flywheel }: BatchContext,
+  { batchIndex }: BatchRecord,
+  kind: VoteKind,
+  { payer, blockhash }: Pick<VoteMessageInput, 'payer' | 'blockhash'>,
+): VoteMessageInput => ({
+  kind,
+  multisig: flywheel.multisig,
+  batchIndex,
+  member: flywheel.owner,
+  payer,
+  blockhash,
+});
 
 /** A vote for the owner to sign: the operator pays and has signed; the owner's signature is missing. */
 export async function issueVote(
@@ -33,11 +44,8 @@ export async function issueVote(
   kind: VoteKind,
 ): Promise<IssuedVote> {
   const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
-  const message = compileV0Message({
-    payer: context.operator.address,
-    instructions: [instructionOf(context, batch, kind)],
-    blockhash,
-  });
+  const payer = context.operator.address;
+  const message = voteMessage(voteOf(context, batch, kind, { payer, blockhash }));
   const transaction = partiallySign(message, [context.operator]);
   const [signature] = decodeTransaction(transaction).signatures;
   invariant(signature !== undefined, 'A vote has a payer.');
@@ -123,15 +131,9 @@ function isRenewed(
 ): boolean {
   const [first] = issued;
   if (first === undefined || !hasExpired(first.lastValidBlockHeight, expiredHeight)) return false;
-  const input = {
-    payer: context.flywheel.owner,
-    instructions: [instructionOf(context, batch, kind)],
-    blockhash: base58Encode(transaction.message.blockhash),
-  };
-  const { messageBytes } = transaction;
-  return (
-    sameBytes(compileV0Message(input), messageBytes) || sameBytes(compileLegacyMessage(input), messageBytes)
-  );
+  const payer = context.flywheel.owner;
+  const blockhash = base58Encode(transaction.message.blockhash);
+  return isVoteMessage(transaction.messageBytes, voteOf(context, batch, kind, { payer, blockhash }));
 }
 
 function checkSignatures({ message, messageBytes, signatures }: WireTransaction): void {

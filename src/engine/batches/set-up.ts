@@ -1,17 +1,15 @@
 /** Brings a planned batch onto the chain and ends with its approval; resumable after every bundle. */
-import type { Chain } from '../../chain/chain.js';
 import { memo } from '../../chain/memo.js';
-import { SQUADS_PROGRAM } from '../../chain/programs.js';
-import { decodeAccount, MULTISIG } from '../../chain/squads/layouts/accounts.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { BundleExecution, InitBatchResult, InitResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { BatchRecord, BundleRecord, FlywheelRecord, RequestRecord } from '../../store/records.js';
+import type { BatchRecord, BundleRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
 import { type BatchContext, messages } from './batch-context.js';
 import { initBatchView } from './batch-view.js';
+import { nextBatchIndex } from './on-chain.js';
 import { issueVote } from './owner-vote.js';
 import type { PhaseResult } from './phase.js';
 import { createInstructions, setupTransactions } from './plan-batch.js';
@@ -107,16 +105,6 @@ const createTransaction = ({ context, batch }: SetUpInput, batchIndex: bigint): 
   memo(`batch ${batch.id}`, []),
   ...createInstructions({ flywheel: context.flywheel, batchIndex }),
 ];
-
-/** The index that the next batch of the multisig gets, if nobody else takes it first. */
-export async function nextBatchIndex(chain: Chain, flywheel: FlywheelRecord): Promise<bigint> {
-  const [account] = await chain.getAccounts([flywheel.multisig]);
-  const multisig = account?.owner === SQUADS_PROGRAM ? decodeAccount(MULTISIG, account.data) : undefined;
-  if (multisig === undefined) {
-    throw new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', `There is no multisig at ${flywheel.multisig}.`);
-  }
-  return multisig.transactionIndex + 1n;
-}
 
 function initResult(batch: BatchRecord, phases: readonly PhaseResult[], failedTxMsg?: string): InitResult {
   const total = batch.pipelines.length + TRANSACTIONS_BESIDE_PIPELINES;

@@ -1,4 +1,7 @@
 /** The votes of a member on the proposal of a batch (squads-v4.md, sections 7.5 to 7.7). */
+import type { Address } from '../../../values/address.js';
+import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
+import { compileLegacyMessage, compileV0Message, type MessageInput } from '../../transaction/compile.js';
 import type { Instruction } from '../../transaction/instruction.js';
 import { type MemberInput, proposalApprove, proposalCancelV2, proposalReject } from './proposal.js';
 
@@ -20,3 +23,25 @@ const BUILDERS: Readonly<Record<VoteKind, (input: MemberInput) => Instruction>> 
 
 /** A vote as an instruction. */
 export const voteInstruction = (kind: VoteKind, input: MemberInput): Instruction => BUILDERS[kind](input);
+
+/** A vote as a message: that one instruction and nothing else. */
+export interface VoteMessageInput extends MemberInput {
+  readonly kind: VoteKind;
+  readonly payer: Address;
+  /** Base58. */
+  readonly blockhash: string;
+}
+
+const voteTransaction = ({ kind, payer, blockhash, ...input }: VoteMessageInput): MessageInput => ({
+  payer,
+  blockhash,
+  instructions: [voteInstruction(kind, input)],
+});
+
+/** The form in which votes are handed out: version 0. */
+export const voteMessage = (input: VoteMessageInput): Uint8Array => compileV0Message(voteTransaction(input));
+
+/** Is this the message of such a vote, as version 0 or legacy? */
+export const isVoteMessage = (messageBytes: ReadonlyBytes, input: VoteMessageInput): boolean =>
+  sameBytes(voteMessage(input), messageBytes) ||
+  sameBytes(compileLegacyMessage(voteTransaction(input)), messageBytes);

@@ -1,0 +1,116 @@
+/** Reads the accounts of a batch from a chain: where each must be, what it holds, or why it holds nothing that can be used. */
+import type { Address } from '../../values/address.js';
+import type { AccountState } from '../account.js';
+import type { ChainReader } from '../chain.js';
+import { SQUADS_PROGRAM } from '../programs.js';
+import type { BatchRef } from './instructions/batch.js';
+import {
+  type AccountLayout,
+  BATCH,
+  type Batch,
+  decodeAccount,
+  MULTISIG,
+  type Multisig,
+  PROPOSAL,
+  type Proposal,
+  VAULT_BATCH_TRANSACTION,
+  type VaultBatchTransaction,
+} from './layouts/accounts.js';
+import {
+  batchTransactionAddress,
+  type DerivedAddress,
+  proposalAddress,
+  transactionAddress,
+} from './layouts/addresses.js';
+
+/** An account as it was found; its owner and type mark have been checked, what its fields say has not. */
+export interface Found<Value> {
+  readonly address: Address;
+  readonly lamports: bigint;
+  readonly value: Value | null;
+  /** Why there is no value; no full stop. */
+  readonly problem: string;
+}
+
+/** An account at an address that follows from what it is. */
+export interface FoundAt<Value> extends Found<Value> {
+  /** Of the address; the account has to state the same. */
+  readonly bump: number;
+}
+
+export interface BatchAccounts {
+  readonly multisig: Found<Multisig>;
+  readonly batch: FoundAt<Batch>;
+  readonly proposal: FoundAt<Proposal>;
+  /** In their order. */
+  readonly transactions: readonly FoundAt<VaultBatchTransaction>[];
+}
+
+function found<Value>(
+  layout: AccountLayout<Value>,
+  address: Address,
+  account: AccountState | null | undefined,
+): Found<Value> {
+  const lamports = account?.lamports ?? 0n;
+  const none = (problem: string): Found<Value> => ({ address, lamports, value: null, problem });
+  if (account == null) return none(`The ${layout.name} account ${address} does not exist`);
+  if (account.owner !== SQUADS_PROGRAM)
+    return none(
+      `The ${layout.name} account ${address} belongs to ${account.owner}, not to the Squads program`,
+    );
+  const value = decodeAccount(layout, account.data);
+  if (value === undefined) return none(`The account ${address} does not hold a ${layout.name} of Squads`);
+  return { address, lamports, value, problem: '' };
+}
+
+const foundAt = <Value>(
+  layout: AccountLayout<Value>,
+  { address, bump }: DerivedAddress,
+  account: AccountState | null | undefined,
+): FoundAt<Value> => ({ ...found(layout, address, account), bump });
+
+export async function readMultisig(reader: ChainReader, address: Address): Promise<Found<Multisig>> {
+  const [account] = await reader.getAccounts([address]);
+  return found(MULTISIG, address, account);
+}
+
+const transactionPlaces = ({ multisig, batchIndex }: BatchRef, size: number): readonly DerivedAddress[] =>
+  Array.from({ length: size }, (_, index) => batchTransactionAddress(multisig, batchIndex, index + 1));
+
+/**
+ * Reads multisig, batch, proposal and the first `size` transactions, all as of one moment. Whether the accounts at this index
+ * are those of a certain batch is not decided here.
+ */
+export async function readBatchAccounts(
+  reader: ChainReader,
+  ref: BatchRef,
+  size: number,
+): Promise<BatchAccounts> {
+  const { multisig, batchIndex } = ref;
+  const batchAt = transactionAddress(multisig, batchIndex);
+  const proposalAt = proposalAddress(multisig, batchIndex);
+  const places = transactionPlaces(ref, size);
+  const [multisigState, batchState, proposalState, ...states] = await reader.getAccounts([
+    multisig,
+    batchAt.address,
+    proposalAt.address,
+    ...places.map(({ address }) => address),
+  ]);
+  return {
+    multisig: found(MULTISIG, multisig, multisigState),
+    batch: foundAt(BATCH, batchAt, batchState),
+    proposal: foundAt(PROPOSAL, proposalAt, proposalState),
+    transactions: places.map((place, index) => foundAt(VAULT_BATCH_TRANSACTION, place, states[index])),
+  };
+}
+
+/** The transactions alone, for those who learn from the batch how many there are. */
+export async function readBatchTransactions(
+  reader: ChainReader,
+  ref: BatchRef,
+  size: number,
+): Promise<BatchAccounts['transactions']> {
+  const places = transactionPlaces(ref, size);
+  const states = places.length === 0 ? [] : await reader.getAccounts(places.map(({ address }) => address));
+  return places.map((place, index) => foundAt(VAULT_BATCH_TRANSACTION, place, states[index]));
+}
