@@ -169,6 +169,11 @@ export class Auditor {
     }));
   }
 
+  /** Burns whose end the store does not know yet. */
+  pendingBurns(): number {
+    return Number(this.#storeRows("SELECT count(*) FROM burns WHERE status = 'PENDING'")[0]?.[0]);
+  }
+
   /** Accounts of the multisig program; those of batches are gone when the batches are over. */
   squadsAccounts(): number {
     const [row] = this.#rows('SELECT count(*) FROM accounts WHERE owner = ?', base58Bytes(SQUADS));

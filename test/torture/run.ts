@@ -9,12 +9,14 @@ import { parseArgs } from 'node:util';
 import { Random } from '../fuzz/random.js';
 import { tortureBodies } from './bodies.js';
 import { tortureBusy } from './busy.js';
+import { tortureCommands } from './commands.js';
 import type { TorturePart } from './part.js';
 import { tortureServer } from './server.js';
 
 const PARTS: Readonly<Record<string, TorturePart>> = {
   bodies: tortureBodies,
   busy: tortureBusy,
+  commands: tortureCommands,
   server: tortureServer,
 };
 
