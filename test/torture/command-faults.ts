@@ -74,6 +74,11 @@ export class CommandFaults {
     this.#on = false;
   }
 
+  /** One has struck. */
+  count({ kind }: CommandFault | RequestFault): void {
+    if (kind !== 'none' && kind !== 'pass') this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
+  }
+
   command(): CommandFault {
     const random = this.#commands;
     const kind = this.#draw(random, COMMANDS);
@@ -119,9 +124,7 @@ export class CommandFaults {
       const rate = this.#rates.get(kind) ?? 0;
       if (rate > 0 && random.oneIn(rate)) struck ??= kind;
     }
-    if (!this.#on) return undefined;
-    if (struck !== undefined) this.counts.set(struck, (this.counts.get(struck) ?? 0) + 1);
-    return struck;
+    return this.#on ? struck : undefined;
   }
 }
 

@@ -106,6 +106,7 @@ export class CommandMachine implements Workplace {
   async #run(name: string, typed: Typed): Promise<Ended> {
     const { faults, service, say, look } = this.#site;
     const fault = faultOf(faults.command(), typed.words);
+    faults.count(fault);
     const isAlone = this.#running.size === 0 && (service === null || service.gate.open === 0);
     if (isAlone) look('what went on');
     this.#isMixed = !isAlone || (this.#isMixed && this.#running.size > 0);

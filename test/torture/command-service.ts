@@ -102,6 +102,7 @@ export class CommandService {
   }
 
   async #fate(fault: RequestFault): Promise<Fate> {
+    this.#options.faults.count(fault);
     if (fault.kind !== 'pass') this.#options.say(`    request: ${JSON.stringify(fault)}`);
     switch (fault.kind) {
       case 'refuse':

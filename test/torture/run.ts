@@ -55,6 +55,7 @@ async function torture(name: string, part: TorturePart): Promise<boolean> {
   } catch (error) {
     say(`FOUND ${name}, round ${rounds + 1}: npm run torture -- ${name} --seed ${seed} --minutes ${minutes}`);
     say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    if (report !== undefined) say(`Before that: ${report}`);
     return false;
   }
   say(`ok    ${name}: ${rounds} rounds of ${part.of}`);
