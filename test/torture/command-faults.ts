@@ -51,12 +51,18 @@ const MAX_POINTS = [12, 30, 80] as const;
 const MAX_DELAY_MS = 1_500;
 const MAX_END_MS = 120;
 
+/** Once in so many commands all of its requests meet the same. */
+const MOOD_ONE_IN = 5;
+/** Of its requests, once in so many meets something else. */
+const EXCEPTION_ONE_IN = 6;
+
 /** The faults of one world. */
 export class CommandFaults {
   readonly #commands: Random;
   readonly #requests: Random;
   readonly #rates = new Map<Kind, number>();
   #on = true;
+  #mood: RequestFault | undefined;
   /** How many of each have struck. */
   readonly counts = new Map<string, number>();
 
@@ -100,9 +106,20 @@ export class CommandFaults {
     }
   }
 
+  /** What all requests meet for a time, as when a network is down or a key is revoked; told when a command begins. */
+  changeMood(): void {
+    const random = this.#requests;
+    const isBad = random.oneIn(MOOD_ONE_IN);
+    const kind = random.pick(['lose', 'lose', 'drop', 'refuse', 'refuse', 'refuse'] as const);
+    const status = random.pick(REFUSALS);
+    this.#mood = !isBad ? undefined : kind === 'refuse' ? { kind, status } : { kind };
+  }
+
   request(): RequestFault {
     const random = this.#requests;
+    const isException = random.oneIn(EXCEPTION_ONE_IN);
     const kind = this.#draw(random, REQUESTS);
+    if (this.#on && this.#mood !== undefined && !isException) return this.#mood;
     switch (kind) {
       case undefined:
         return { kind: 'pass' };

@@ -107,6 +107,7 @@ export class CommandMachine implements Workplace {
     const { faults, service, say, look } = this.#site;
     const fault = faultOf(faults.command(), typed.words);
     faults.count(fault);
+    faults.changeMood();
     const isAlone = this.#running.size === 0 && (service === null || service.gate.open === 0);
     if (isAlone) look('what went on');
     this.#isMixed = !isAlone || (this.#isMixed && this.#running.size > 0);

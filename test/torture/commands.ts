@@ -260,7 +260,7 @@ class CommandsTorture implements OpenTorture {
   async round(random: Random): Promise<void> {
     const seed = random.below(2 ** 24);
     const mode = random.pick(MODES);
-    const { commands, kills, faults } = await runCommands({ seed, mode, commands: 4 + random.below(10) });
+    const { commands, kills, faults } = await runCommands({ seed, mode, commands: 6 + random.below(16) });
     this.#commands += commands;
     this.#kills += kills;
     for (const [kind, count] of faults) this.#total.set(kind, (this.#total.get(kind) ?? 0) + count);

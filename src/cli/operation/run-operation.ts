@@ -18,7 +18,7 @@ import {
 import { safeLine } from '../output/safe-text.js';
 import { type Narrowing, resolveOverlap } from './overlap.js';
 import { resumeLine } from './resume-line.js';
-import { saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
+import { isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
 
 /** What came of an operation so far. */
 export type Performed<Result> = { readonly result: Result; readonly verdict?: Verdict } | 'void';
@@ -199,14 +199,16 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
     return error;
   }
   const isUnbegun = saysNothingWasEverDone(entry.kind, error) || (entry.isNew && saysNothingWasDone(error));
-  if (isUnbegun && !entry.hasActed) {
+  // With its answers it would be forgotten what has landed.
+  if (isUnbegun && !entry.hasAnswers) {
     entry.remove();
     return error;
   }
   // The holder's name does no harm: this process is about to end.
   attempt(() => entry.release());
   const hint = `This resumes safely: ${resumeLine(session, entry)}`;
-  const isTold = entry.isNew || entry.hasActed ? !BREAKS_OFF.has(error.code) : TELLS_ITSELF.has(error.code);
+  const isKnown = isUnbegun || entry.isNew || entry.hasActed || isUntried(entry);
+  const isTold = isKnown ? !BREAKS_OFF.has(error.code) : TELLS_ITSELF.has(error.code);
   if (isTold) return error.with({ hint });
   // Some of it may have been done, now or before, and all that is known is that this try did not help: with which code and exit
   // number it failed is told of the try only.
