@@ -9,14 +9,15 @@ export interface GateRequest {
 }
 
 /**
- * What becomes of a request: it is passed on; it is carried out and its answer is lost; half of it arrives; none of it does;
- * it is refused here; or something else is answered than the service says, or without asking it.
+ * What becomes of a request: it is passed on; it is carried out and its answer is lost; half of it arrives; none of it does, and
+ * the connection is closed or reset; it is refused here; or something else is answered than the service says, or without asking it.
  */
 export type Fate =
   | 'pass'
   | 'lose'
   | 'cut'
   | 'drop'
+  | 'reset'
   | { readonly refuse: number }
   | { readonly answer: unknown }
   /** Carried out, and the answer changed. */
@@ -77,6 +78,7 @@ export async function startGate(target: string, keys: readonly string[]): Promis
     });
   const follow = async (fate: Fate, message: IncomingMessage, body: Buffer, response: ServerResponse) => {
     if (typeof fate === 'object' && !('alter' in fate)) return answerHere(response, fate);
+    if (fate === 'reset') return void message.socket.resetAndDestroy();
     const bytes = fate === 'cut' ? Math.floor(body.length / 2) : body.length;
     const answer = fate === 'drop' ? null : await pass(message, body, bytes);
     // A service that dies in the middle of its answer has given none.

@@ -1,7 +1,10 @@
 /** What befalls the commands and requests of a world of real processes, and when: decided by the seed. */
 import type { Random } from '../fuzz/random.js';
 
-/** What befalls one command. */
+/**
+ * What befalls one command. Of `closed` a command cannot know: Node puts /dev/null in the place of a standard output that is not
+ * there, as others do who want to see none.
+ */
 export type CommandFault =
   | { readonly kind: 'none' | 'full' | 'closed' | 'twin' }
   /** A signal after this share, in thousandths, of the time that such a command takes. */
@@ -17,7 +20,7 @@ export type CommandFault =
 
 /** What becomes of one request between a client and its service. */
 export type RequestFault =
-  | { readonly kind: 'pass' | 'lose' | 'cut' | 'drop' }
+  | { readonly kind: 'pass' | 'lose' | 'cut' | 'drop' | 'reset' }
   | { readonly kind: 'refuse'; readonly status: number }
   | { readonly kind: 'delay'; readonly ms: number }
   /** The service is sent a signal so many milliseconds after it was sent the request. */
@@ -37,14 +40,15 @@ const ONE_IN: Readonly<Record<Kind, number>> = {
   twin: 10,
   lose: 9,
   cut: 20,
-  drop: 14,
+  drop: 24,
+  reset: 24,
   refuse: 9,
   delay: 9,
   end: 14,
 };
 const SCALES = [0, 0.5, 1, 1, 2] as const;
 const COMMANDS = ['signal', 'commit', 'full', 'closed', 'head', 'disk', 'blocked', 'twin'] as const;
-const REQUESTS = ['lose', 'cut', 'drop', 'refuse', 'delay', 'end'] as const;
+const REQUESTS = ['lose', 'cut', 'drop', 'reset', 'refuse', 'delay', 'end'] as const;
 const REFUSALS = [401, 403, 404, 413, 429, 503] as const;
 /** Most points of a command come early, where it looks things up; each commit has two. */
 const MAX_POINTS = [12, 30, 80] as const;
@@ -109,8 +113,10 @@ export class CommandFaults {
   /** What all requests meet for a time, as when a network is down or a key is revoked; told when a command begins. */
   changeMood(): void {
     const random = this.#requests;
-    const isBad = random.oneIn(MOOD_ONE_IN);
-    const kind = random.pick(['lose', 'lose', 'drop', 'refuse', 'refuse', 'refuse'] as const);
+    const wasLost = this.#mood?.kind === 'lose';
+    // Whoever mends a broken network often shuts the door first.
+    const isBad = random.oneIn(wasLost ? 2 : MOOD_ONE_IN);
+    const kind = wasLost ? 'refuse' : random.pick(['lose', 'lose', 'drop', 'refuse', 'refuse'] as const);
     const status = random.pick(REFUSALS);
     this.#mood = !isBad ? undefined : kind === 'refuse' ? { kind, status } : { kind };
   }
