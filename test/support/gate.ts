@@ -78,7 +78,6 @@ export async function startGate(target: string, keys: readonly string[]): Promis
     });
   const follow = async (fate: Fate, message: IncomingMessage, body: Buffer, response: ServerResponse) => {
     if (typeof fate === 'object' && !('alter' in fate)) return answerHere(response, fate);
-    if (fate === 'reset') return void message.socket.resetAndDestroy();
     const bytes = fate === 'cut' ? Math.floor(body.length / 2) : body.length;
     const answer = fate === 'drop' ? null : await pass(message, body, bytes);
     // A service that dies in the middle of its answer has given none.
@@ -97,7 +96,9 @@ export async function startGate(target: string, keys: readonly string[]): Promis
     const request = { method: message.method ?? '', path: message.url ?? '', key };
     gate.requests.push(request);
     open += 1;
-    await follow(await gate.fate(request), message, body, response);
+    const fate = await gate.fate(request);
+    if (fate === 'reset') message.socket.resetAndDestroy();
+    else await follow(fate, message, body, response);
     open -= 1;
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
