@@ -193,11 +193,13 @@ async function endLookUps(signal: NodeJS.Signals): Promise<void> {
 async function main(words: readonly string[]): Promise<void> {
   const ready = words.length === 1 ? readyAnswer(words[0]) : undefined;
   if (ready !== undefined) {
-    process.stdout.write(ready);
+    outputStream(process.stdout).write(ready);
     return;
   }
   const { runCli } = await loaded().loadCli();
-  process.exitCode = await runCli(createContext(), words);
+  const exit = await runCli(createContext(), words);
+  // A stream that could not be written has set its own by now, which being done does not take back.
+  process.exitCode = exit === 0 ? (process.exitCode ?? exit) : exit;
   if (received !== undefined) await endLookUps(received);
 }
 

@@ -50,8 +50,8 @@ export interface Landing {
 }
 
 export class Auditor {
-  readonly #ledger: Database.Database;
-  readonly #store: Database.Database;
+  readonly #paths: { readonly ledger: string; readonly store: string };
+  #open: { readonly ledger: Database.Database; readonly store: Database.Database } | undefined;
   readonly #goods: Goods;
   readonly #opening: Opening;
   readonly #counts = new Map<Item, number>();
@@ -63,20 +63,15 @@ export class Auditor {
   readonly #squadsAccounts: number;
   readonly #landings: Landing[] = [];
   #lastId: number;
-  #supply: bigint;
-  #given: bigint;
   #fees = 0n;
 
   constructor(ledger: string, store: string, goods: Goods, opening: Opening) {
-    this.#ledger = new Database(ledger, { readonly: true });
-    this.#store = new Database(store, { readonly: true });
+    this.#paths = { ledger, store };
     this.#goods = goods;
     this.#opening = opening;
     this.#lastId = Number(this.#rows('SELECT coalesce(max(id), 0) FROM transactions')[0]?.[0]);
-    this.#supply = this.#readSupply();
-    this.#firstSupply = this.#supply;
-    this.#given = this.#readGiven();
-    this.#firstGiven = this.#given;
+    this.#firstSupply = this.#readSupply();
+    this.#firstGiven = this.#readGiven();
     this.#lamports = this.#readLamports();
     this.#squadsAccounts = this.squadsAccounts();
   }
@@ -90,28 +85,47 @@ export class Auditor {
     return this.#counts.get(item) ?? 0;
   }
 
+  /** Lets go of the files; the next look opens them again. */
   close(): void {
-    this.#ledger.close();
-    this.#store.close();
+    this.#open?.ledger.close();
+    this.#open?.store.close();
+    this.#open = undefined;
   }
 
-  /** Looks at what has landed since the last look. @throws Broken */
+  /** Looks at what has landed since the last look, all at one moment of the ledger. @throws Broken */
   look(by: string): void {
+    const { ledger } = this.#books();
+    ledger.exec('BEGIN');
+    try {
+      this.#look(by);
+    } finally {
+      ledger.exec('COMMIT');
+    }
+  }
+
+  #books(): { readonly ledger: Database.Database; readonly store: Database.Database } {
+    const open = (path: string): Database.Database => new Database(path, { readonly: true });
+    this.#open ??= { ledger: open(this.#paths.ledger), store: open(this.#paths.store) };
+    return this.#open;
+  }
+
+  #look(by: string): void {
     const fresh = this.#rows(
       'SELECT t.id, t.wire, t.logs, t.error, t.fee_lamports, b.time_ms FROM transactions t JOIN blocks b ON b.height = t.slot WHERE t.id > ? ORDER BY t.id',
       this.#lastId,
     );
     if (fresh.length === 0) return;
     for (const row of fresh) this.#take(row, by);
-    this.#checkMoney(String(new Date(Number(fresh.at(-1)?.[5])).toISOString()).slice(0, 10));
+    this.#checkMoney();
   }
 
-  #take([id, wire, logs, error, fee]: Row, by: string): void {
+  #take([id, wire, logs, error, fee, timeMs]: Row, by: string): void {
     this.#lastId = Number(id);
     this.#fees += BigInt(String(fee));
     if (error !== null) return;
     const bytes = Buffer.from(wire as ArrayBuffer);
     const text = String(logs);
+    const day = new Date(Number(timeMs)).toISOString().slice(0, 10);
     for (const item of this.#goods.items) {
       const isIn = item.kind === 'burn' ? bytes.includes(burnPattern(item.burns)) : text.includes(item.hash);
       if (!isIn) continue;
@@ -120,15 +134,13 @@ export class Auditor {
       this.#counts.set(item, count);
       if (count > item.allowed)
         throw new Broken('once', `${item.name} has landed ${count} times, brought by ${by}`);
+      this.#add(this.#burnedOn, day, item.burns, this.#opening.burnCap, 'burn');
+      this.#add(this.#givenOn, day, item.gives, this.#opening.airdropCap, 'airdrop');
     }
   }
 
-  #checkMoney(day: string): void {
+  #checkMoney(): void {
     const [supply, given] = [this.#readSupply(), this.#readGiven()];
-    this.#add(this.#burnedOn, day, this.#supply - supply, this.#opening.burnCap, 'burn');
-    this.#add(this.#givenOn, day, given - this.#given, this.#opening.airdropCap, 'airdrop');
-    this.#supply = supply;
-    this.#given = given;
     let [burns, gives] = [0n, 0n];
     for (const [item, count] of this.#counts) {
       burns += item.burns * BigInt(count);
@@ -155,6 +167,11 @@ export class Auditor {
       id: String(id),
       isOver: closed !== null,
     }));
+  }
+
+  /** Burns whose end the store does not know yet. */
+  pendingBurns(): number {
+    return Number(this.#storeRows("SELECT count(*) FROM burns WHERE status = 'PENDING'")[0]?.[0]);
   }
 
   /** Accounts of the multisig program; those of batches are gone when the batches are over. */
@@ -198,10 +215,10 @@ export class Auditor {
   }
 
   #rows(sql: string, ...parameters: readonly unknown[]): readonly Row[] {
-    return this.#ledger.prepare(sql).raw().all(parameters) as Row[];
+    return this.#books().ledger.prepare(sql).raw().all(parameters) as Row[];
   }
 
   #storeRows(sql: string, ...parameters: readonly unknown[]): readonly Row[] {
-    return this.#store.prepare(sql).raw().all(parameters) as Row[];
+    return this.#books().store.prepare(sql).raw().all(parameters) as Row[];
   }
 }

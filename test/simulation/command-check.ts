@@ -1,7 +1,7 @@
 /** What the exit of a command promises about the chain. */
 import { type Auditor, Broken } from './auditor.js';
 import type { Item } from './goods.js';
-import type { Ended } from './machine.js';
+import type { Ended } from './workplace.js';
 
 export interface CommandCheck {
   readonly process: string;

@@ -3,11 +3,11 @@ import type { Random } from '../fuzz/random.js';
 import type { Auditor } from './auditor.js';
 import { type CommandCheck, checkEnded } from './command-check.js';
 import { burnWords, type Goods, type Item, type Paper } from './goods.js';
-import type { Ended, Machine } from './machine.js';
+import type { Ended, Workplace } from './workplace.js';
 
 /** What all persons of a world know and share. */
 export interface Office {
-  readonly machine: Machine;
+  readonly machine: Workplace;
   readonly random: Random;
   readonly goods: Goods;
   readonly auditor: Auditor;
@@ -27,10 +27,12 @@ export interface Office {
 interface Command {
   readonly words: readonly string[];
   readonly items?: readonly Item[];
+  /** The same as it was printed. */
+  readonly line?: string;
 }
 
 const KEYPAIR = ['--keypair', 'owner.json', '--yes'] as const;
-const RESUME = /flywheel (pending resume [0-9a-f]{8}[^"\n;.]*?)(?= To end it|"|\n|\.?$)/m;
+const RESUME = /flywheel (pending resume [0-9a-f]{8}[^"`\n;.]*?)(?= To end it|["`\n]|\.?$)/m;
 const BURN_TRIES = 4;
 
 /** Exits after which one does not know, or could not do, what one wanted. */
@@ -50,7 +52,7 @@ export class Person {
   async work(commands: number): Promise<void> {
     const { machine, random } = this.#office;
     for (let count = 0; count < commands; count += 1) {
-      await machine.around.scheduler.reach(this, 'thinks');
+      await machine.turn(this, 'thinks');
       if (!this.#goesOn()) continue;
       if (random.oneIn(8)) {
         await this.#burnOnce();
@@ -63,10 +65,10 @@ export class Person {
   /** Types a command and waits for it. */
   async type(command: Command, isTerminal = this.#office.random.oneIn(3)): Promise<Ended> {
     const { machine, running, narrowed, say } = this.#office;
-    const { words } = command;
+    const { words, line } = command;
     const again = words.includes('--again');
     if (again) for (const item of command.items ?? []) item.allowed += 1;
-    const process = machine.spawn(`${this.name}:${words.slice(0, 2).join(' ')}`);
+    const process = machine.start(`${this.name}:${words.slice(0, 2).join(' ')}`);
     say(`  ${process.name} types: ${words.join(' ')}`);
     running.add(words);
     const file = words.find((word) => word.endsWith('.json')) ?? '';
@@ -74,7 +76,7 @@ export class Person {
     const isWhole = !narrowed.has(file);
     const check: CommandCheck = { process: process.name, words, items: command.items ?? [], isWhole };
     const mark = this.#office.auditor.landings.length;
-    const ended = await machine.run(process, { words, isTerminal });
+    const ended = await process.run({ words, isTerminal, ...(line === undefined ? {} : { line }) });
     running.delete(words);
     say(`  ${process.name} ends: ${ended.exit ?? 'killed'} ${firstLine(ended.stderr)}`);
     this.#read(ended.stdout);
@@ -100,7 +102,7 @@ export class Person {
     const item = goods.item('burn');
     for (let tries = 0; tries < BURN_TRIES && !seen.has(item.hash); tries += 1) {
       if (tries > 0) {
-        await machine.around.scheduler.reach(this, 'tries again');
+        await machine.turn(this, 'tries again');
         if (!this.#goesOn()) continue;
         if (seen.has(item.hash)) return;
         // Somebody who resumes all that is pending may be done with it just before it is typed: then it is a new one.
@@ -123,8 +125,8 @@ export class Person {
     const { command, ended } = this.#last;
     if (ended.exit === 3 || ended.exit === 10) return rest(command);
     if (!UNSURE.has(ended.exit)) return random.oneIn(4) ? command : undefined;
-    const line = RESUME.exec(ended.stderr)?.[1];
-    const resume = line === undefined ? undefined : { words: line.trim().split(' ') };
+    const line = RESUME.exec(ended.stderr)?.[1]?.trim();
+    const resume = line === undefined ? undefined : { words: line.split(' '), line: `flywheel ${line}` };
     return random.pick([command, command, resume ?? command, resume ?? PENDING, PENDING]);
   }
 

@@ -6,7 +6,8 @@ import { type LocalChain, openLocalChain } from '../../src/chain/local/local-cha
 import { Random } from '../fuzz/random.js';
 import { Auditor, Broken, type Opening } from './auditor.js';
 import { Faults } from './faults.js';
-import { DECIMALS, Goods } from './goods.js';
+import { initWords, type Made, openingOf, profileWords, vaultTokens } from './flywheel.js';
+import { Goods } from './goods.js';
 import { Machine } from './machine.js';
 import { type Office, Person } from './person.js';
 import { running, seedPlatform } from './platform.js';
@@ -36,9 +37,6 @@ export interface RunResult {
 const START_MS = Date.parse('2026-01-31T22:30:00.000Z');
 const MAX_STEPS = 60_000;
 const BASE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-const BURN_CAP = 600;
-const AIRDROP_CAP = 60;
-const UNITS = 10n ** BigInt(DECIMALS);
 
 interface Template {
   readonly home: string;
@@ -87,48 +85,22 @@ async function setUp(home: string, commands: readonly (readonly string[])[], std
 }
 
 /** A home with a flywheel and a profile, made once and copied for each world. */
-async function makeTemplate(vaultTokens: string): Promise<Template> {
+async function makeTemplate(tokens: string): Promise<Template> {
   seedPlatform(new Random(7), () => START_MS);
   const home = mkdtempSync(join(BASE, 'flywheel-sim-'));
   process.once('exit', () => rmSync(home, { recursive: true, force: true }));
-  const [text = ''] = await setUp(home, [
-    [
-      ...['local', 'init', '--decimals', String(DECIMALS)],
-      ...['--daily-burn', String(BURN_CAP), '--daily-airdrop', String(AIRDROP_CAP)],
-      ...['--vault-tokens', vaultTokens, '--burn-wallet-tokens', '4000'],
-    ],
-  ]);
-  const made = JSON.parse(text) as Record<'mintAddress' | 'multisig' | 'operator', string> & {
-    owner: { address: string };
-    apiKey: { key: string };
-  };
+  const [text = ''] = await setUp(home, [initWords(tokens)]);
+  const made = JSON.parse(text) as Made;
   cpSync(join(home, 'data', 'owner.json'), join(home, 'owner.json'));
-  const pins = {
-    multisig: made.multisig,
-    owner: made.owner.address,
-    operator: made.operator,
-    mint: made.mintAddress,
-  };
-  const profile = ['profile', 'add', 'sim', '--api-url', 'http://127.0.0.1:8080', '--api-key-stdin'];
-  await setUp(
-    home,
-    [[...profile, ...Object.entries(pins).flatMap(([pin, value]) => [`--${pin}`, value])]],
-    made.apiKey.key,
-  );
-  const opening = {
-    mint: made.mintAddress,
-    burnCap: BigInt(BURN_CAP) * UNITS,
-    airdropCap: BigInt(AIRDROP_CAP) * UNITS,
-  };
-  return { home, opening };
+  await setUp(home, [profileWords(made, 'http://127.0.0.1:8080')], made.apiKey.key);
+  return { home, opening: openingOf(made) };
 }
 
 /** Lives through a seed. */
 export async function runWorld(options: RunOptions): Promise<RunResult> {
-  // A poor vault does not hold all that its batches want, so that some fail halfway.
-  const vaultTokens = stream(options.seed, 7).oneIn(3) ? '120' : '4000';
-  const template = templates.get(vaultTokens) ?? (await makeTemplate(vaultTokens));
-  templates.set(vaultTokens, template);
+  const tokens = vaultTokens(stream(options.seed, 7).oneIn(3));
+  const template = templates.get(tokens) ?? (await makeTemplate(tokens));
+  templates.set(tokens, template);
   const home = mkdtempSync(join(BASE, 'flywheel-sim-'));
   try {
     cpSync(template.home, home, { recursive: true });
@@ -241,7 +213,7 @@ class World implements ChainWatch, Walker {
     if (this.#isRemote) this.#watch(this.#keepServers());
     await Promise.all(persons.map((person) => person.work(4 + this.#random.below(10))));
     this.#faults.stop();
-    await bringToRest(this.#office, this.#scheduler);
+    await bringToRest(this.#office);
     this.#isOver = true;
   }
 

@@ -97,6 +97,8 @@ export interface Entry extends OperationSummary {
   readonly isNew: boolean;
   /** An answer was stored since it was taken. */
   readonly hasActed: boolean;
+  /** Answers of it are stored, from whenever. */
+  readonly hasAnswers: boolean;
   /** What it was begun with; `undefined` once it is over. */
   body(): string | undefined;
   note(notes: Notes): void;

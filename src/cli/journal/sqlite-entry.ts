@@ -52,6 +52,10 @@ export class SqliteEntry implements Entry {
     return this.#hasActed;
   }
 
+  get hasAnswers(): boolean {
+    return this.#table.hasAnswers(this.#row.serial);
+  }
+
   get told(): boolean {
     return this.#row.told;
   }
