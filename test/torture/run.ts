@@ -11,11 +11,13 @@ import { tortureBodies } from './bodies.js';
 import { tortureBusy } from './busy.js';
 import type { TorturePart } from './part.js';
 import { tortureServer } from './server.js';
+import { tortureSoak } from './soak.js';
 
 const PARTS: Readonly<Record<string, TorturePart>> = {
   bodies: tortureBodies,
   busy: tortureBusy,
   server: tortureServer,
+  soak: tortureSoak,
 };
 
 const MINUTE_MS = 60_000;
