@@ -12,12 +12,14 @@ import { tortureBusy } from './busy.js';
 import { tortureCommands } from './commands.js';
 import type { TorturePart } from './part.js';
 import { tortureServer } from './server.js';
+import { tortureSoak } from './soak.js';
 
 const PARTS: Readonly<Record<string, TorturePart>> = {
   bodies: tortureBodies,
   busy: tortureBusy,
   commands: tortureCommands,
   server: tortureServer,
+  soak: tortureSoak,
 };
 
 const MINUTE_MS = 60_000;
