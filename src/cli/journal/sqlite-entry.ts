@@ -56,6 +56,10 @@ export class SqliteEntry implements Entry {
     return this.#table.hasAnswers(this.#row.serial);
   }
 
+  get hasLanded(): boolean {
+    return this.#table.hasLanded(this.#row.serial);
+  }
+
   get told(): boolean {
     return this.#row.told;
   }
