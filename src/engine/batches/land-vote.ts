@@ -4,6 +4,7 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { EngineDeps } from '../deps.js';
 import { settle } from '../settle/settle.js';
+import { renewClaim } from './batch-claim.js';
 import type { SignedVote } from './owner-vote.js';
 import { bundleId, endOf } from './phase.js';
 
@@ -79,6 +80,7 @@ export async function countVotes(
   );
   if (records.every((record) => record === null)) return;
   await deps.store.transaction(async (tx) => {
+    await renewClaim(deps, batch)(tx);
     for (const [index, bundle] of bundles.entries()) {
       const record = records[index];
       if (record == null) continue;

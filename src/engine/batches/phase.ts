@@ -30,7 +30,7 @@ export interface PhaseInput {
   readonly landed?: (tx: StoreTransaction, bundle: BundleRecord, blockTimeMs: number) => Promise<void>;
   /** Find out what became of earlier bundles, and send nothing: none of them can land any more. */
   readonly isOver?: boolean;
-  /** Prolongs whatever lease the work is done under. */
+  /** Prolongs whatever lease the work is done under. @throws when it is another's by now */
   readonly renewLease: (tx: StoreTransaction) => Promise<void>;
 }
 

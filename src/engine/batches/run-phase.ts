@@ -123,7 +123,6 @@ class Phase {
     await store.transaction(async (tx) => {
       await this.#settle(tx);
       if (!this.#begun) await this.#input.before?.(tx);
-      await this.#input.renewLease(tx);
       if (fresh.length > 0) await tx.bundles.insertMany(fresh);
     });
     this.#begun = true;
@@ -143,7 +142,6 @@ class Phase {
     for (const bundle of expired) this.#unsaved.push({ bundle, status: 'EXPIRED' });
     await this.#deps.store.transaction(async (tx) => {
       await this.#settle(tx);
-      await this.#input.renewLease(tx);
       await tx.bundles.insertMany(renewed);
     });
     for (const bundle of renewed) this.#pending.set(bundle.first, bundle);
@@ -192,7 +190,9 @@ class Phase {
     if (this.#isMine(bundle)) this.#failure = failureOf(bundle, at, reason);
   }
 
+  /** Writes outcomes, as long as the work is still this engine's: another that has taken it over writes them itself. */
   async #settle(tx: StoreTransaction): Promise<void> {
+    await this.#input.renewLease(tx);
     for (const { bundle, blockTimeMs, ...outcome } of this.#unsaved) {
       await tx.bundles.settle(bundle.id, outcome);
       if (blockTimeMs !== undefined) await this.#input.landed?.(tx, bundle, blockTimeMs);
