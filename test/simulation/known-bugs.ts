@@ -14,10 +14,11 @@ const MAX_SEEDS = 200;
 const ROOT = process.cwd();
 const CACHE = resolve('node_modules/.cache/flywheel');
 
-/** The source with the bug in it. */
-function withBug({ name, file, changes }: KnownBug): string {
+/** A source with its part of the bug in it. */
+function withBug({ name, changes }: KnownBug, file: string): string {
   let text = readFileSync(join(ROOT, file), 'utf8');
-  for (const [right, wrong] of changes) {
+  for (const [where, right, wrong] of changes) {
+    if (where !== file) continue;
     if (text.split(right).length !== 2)
       throw new TypeError(`${name}: ${file} does not hold exactly once: ${right}`);
     text = text.replace(right, () => wrong);
@@ -28,10 +29,10 @@ function withBug({ name, file, changes }: KnownBug): string {
 const plugin = (bug: KnownBug): Plugin => ({
   name: 'known-bug',
   setup(builder) {
-    builder.onLoad({ filter: new RegExp(`${bug.file.replaceAll(/[.]/g, '\\.')}$`) }, () => ({
-      contents: withBug(bug),
-      loader: 'ts',
-    }));
+    for (const file of new Set(bug.changes.map(([where]) => where))) {
+      const filter = new RegExp(`${file.replaceAll('.', '\\.')}$`);
+      builder.onLoad({ filter }, () => ({ contents: withBug(bug, file), loader: 'ts' }));
+    }
   },
 });
 

@@ -36,7 +36,8 @@ export interface Typed {
   readonly words: readonly string[];
   readonly isTerminal: boolean;
   readonly stdin?: string;
-  readonly env?: Readonly<Record<string, string>>;
+  /** The data directory is given by its other name. */
+  readonly isAlias?: boolean;
 }
 
 const API_URL = 'http://127.0.0.1:8080';
@@ -125,7 +126,7 @@ export class Machine {
 
   #context(
     process: SimProcess,
-    { words, isTerminal, stdin = '', env = {} }: Typed,
+    { words, isTerminal, stdin = '', isAlias = false }: Typed,
     streams: { readonly stdout: Output; readonly stderr: Output },
   ): CliContext {
     const { scheduler } = this.around;
@@ -133,6 +134,8 @@ export class Machine {
     const stdout = streams.stdout.stream(isTerminal);
     const stderr = streams.stderr.stream(isTerminal);
     const { home, dataDir } = this.places;
+    // Who types may name the directory in another way.
+    const named = isAlias ? join(home, 'alias') : dataDir;
     const context: CliContext = {
       io: {
         stdin: { isTTY: isTerminal, read: async () => Buffer.from(stdin) },
@@ -145,9 +148,8 @@ export class Machine {
         },
       },
       env: {
-        FLYWHEEL_DATA_DIR: dataDir,
+        FLYWHEEL_DATA_DIR: named,
         FLYWHEEL_CONFIG_DIR: join(home, this.isRemote ? 'config' : 'no-config'),
-        ...env,
       },
       clock,
       sleep: (ms) => this.#sleep(process, ms),

@@ -14,6 +14,8 @@ const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined);
 export interface Surroundings {
   readonly scheduler: Scheduler;
   readonly faults: Faults;
+  /** Others have used the chain until no blockhash of before is good any more. */
+  readonly passBlocks: () => void;
 }
 
 const unwritten = (what: string): FlywheelError =>
@@ -29,7 +31,7 @@ export interface Effect<Value> {
   readonly later?: () => void;
 }
 
-const ENDS: readonly Fault[] = ['kill', 'interrupt', 'jump'];
+const ENDS: readonly Fault[] = ['kill', 'interrupt', 'jump', 'blocks'];
 const DAY_MS = 86_400_000;
 
 export class SimProcess implements Walker {
@@ -124,7 +126,7 @@ export class SimProcess implements Walker {
     await this.reach(`… ${label}`);
     await this.suffer([]);
     if ('error' in result) throw result.error;
-    if (fault === 'lose') throw refusal();
+    if (fault === 'mute') throw refusal();
     return result.value;
   }
 
@@ -157,6 +159,7 @@ export class SimProcess implements Walker {
     const fault = this.#around.faults.draw(faults);
     if (fault === 'interrupt') this.interrupt();
     if (fault === 'jump') this.#jump();
+    if (fault === 'blocks') this.#around.passBlocks();
     return fault;
   }
 

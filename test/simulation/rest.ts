@@ -1,5 +1,5 @@
 /** Brings a world to rest once nothing goes wrong any more, and holds it to what was promised: everything settles. */
-import { Broken } from './auditor.js';
+import { Broken } from './audit/auditor.js';
 import type { Item, Paper } from './goods.js';
 import { type Office, Person } from './person.js';
 import type { Scheduler } from './scheduler.js';
@@ -42,6 +42,8 @@ export async function bringToRest(office: Office, scheduler: Scheduler): Promise
   if (missing.length > 0) throw new Broken('liveness', `${names(missing)} never landed`);
   await endBatches(type, office, true);
   await settleRest(type, person, scheduler);
+  // What somebody wanted forgotten is brought again by nobody; a server that starts settles it.
+  if (!office.machine.isRemote) await office.machine.serve();
   auditor.checkClean();
 }
 

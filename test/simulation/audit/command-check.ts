@@ -1,7 +1,7 @@
 /** What the exit of a command promises about the chain. */
 import { type Auditor, Broken } from './auditor.js';
-import type { Item } from './goods.js';
-import type { Ended } from './machine.js';
+import type { Item } from '../goods.js';
+import type { Ended } from '../machine.js';
 
 export interface CommandCheck {
   readonly process: string;
@@ -11,8 +11,8 @@ export interface CommandCheck {
   readonly isWhole: boolean;
 }
 
-/** Exits that say that nothing of the command was done. */
-const NOTHING: ReadonlySet<number | null> = new Set([2, 5]);
+/** Exits that say that nothing of the command was done: wrong words, not allowed, refused. */
+const NOTHING: ReadonlySet<number | null> = new Set([2, 4, 5]);
 
 /** @param mark - how many landings there were when the command began. @throws Broken */
 export function checkEnded(
@@ -21,6 +21,7 @@ export function checkEnded(
   { exit, stderr }: Ended,
   mark: number,
 ): void {
+  auditor.checkBatches();
   const own = auditor.landings.slice(mark).filter(({ by }) => by === process);
   const line = words.join(' ');
   // Of several operations the first that failed gives the exit.

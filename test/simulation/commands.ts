@@ -1,0 +1,93 @@
+/** What persons type, by what they are inclined to do. */
+import { burnWords, type Item, type Paper } from './goods.js';
+import type { Habit } from './kinds.js';
+import type { Office } from './person.js';
+
+/** Something that can be typed. */
+export interface Command {
+  readonly words: readonly string[];
+  readonly items?: readonly Item[];
+}
+
+type Place = Pick<Office, 'random' | 'goods' | 'auditor'>;
+
+const KEYPAIR = ['--keypair', 'owner.json', '--yes'] as const;
+export const PENDING: Command = { words: ['pending', 'resume'] };
+
+/** A command by a habit. */
+export function idea(place: Place, habit: Habit): Command {
+  switch (habit) {
+    case 'burn a file':
+      return burnFile(place, paperOf(place, 'burns'));
+    case 'set up':
+    case 'run':
+      return fileOfPipelines(place, habit, paperOf(place, 'pipelines'));
+    case 'execute':
+    case 'approve':
+    case 'cancel':
+      return someBatch(place, habit) ?? fileOfPipelines(place, 'set up', paperOf(place, 'pipelines'));
+    case 'resume':
+      return PENDING;
+    default:
+      return someBatch(place, 'look') ?? { words: ['pending'] };
+  }
+}
+
+/** The same file again, for what of it has not landed. */
+export function rest({ words, items = [] }: Command): Command | undefined {
+  const isFile = words[0] === 'burn-batch' || words[1] === 'run';
+  if (!isFile) return undefined;
+  const kept = words.filter((word) => !['--again', '--only-new', '--rest'].includes(word));
+  return { words: [...kept, '--rest'], items };
+}
+
+function paperOf({ random, goods }: Place, kind: Paper['kind']): Paper {
+  return random.pick(goods.papers.filter((paper) => paper.kind === kind));
+}
+
+function burnFile({ random }: Place, { name, items }: Paper): Command {
+  const [only] = items;
+  if (random.oneIn(6) && only !== undefined && items.length === 1)
+    return { words: [...burnWords(only), '--once'], items };
+  const words = ['burn-batch', name, ...howOften(random)];
+  if (random.oneIn(5)) words.push('--failed-out', `failed-${name}`);
+  if (random.oneIn(6)) words.push('--output', 'ndjson');
+  return { words, items };
+}
+
+function fileOfPipelines({ random }: Place, habit: 'set up' | 'run', { name, items }: Paper): Command {
+  const words = habit === 'set up' ? ['batch', 'init', name] : ['batch', 'run', name, ...KEYPAIR];
+  return { words: [...words, ...howOften(random)], items };
+}
+
+/** Something about a batch that is there, mostly one that is not over. */
+export function someBatch(
+  { random, auditor, goods }: Place,
+  habit: 'execute' | 'approve' | 'cancel' | 'look',
+): Command | undefined {
+  const batches = auditor.batches();
+  if (batches.length === 0) return undefined;
+  const open = batches.filter(({ isOver }) => !isOver);
+  const { id, items } = random.pick(open.length === 0 || random.oneIn(6) ? batches : open);
+  const own = goods.papers.filter((paper) => paper.items.some((item) => items.includes(item)));
+  const expect = ['--expect', random.pick(own.length === 0 ? goods.papers : own).name];
+  switch (habit) {
+    case 'execute':
+      return random.oneIn(6)
+        ? { words: ['batch', 'execute', id, '--signed-tx', `@${id}.signed`] }
+        : { words: ['batch', 'execute', id, ...KEYPAIR, ...expect] };
+    case 'approve':
+      return { words: ['batch', 'approve', id, ...KEYPAIR, ...expect, '--out', `${id}.signed`] };
+    case 'cancel':
+      return { words: ['batch', 'cancel', id, ...KEYPAIR] };
+    case 'look':
+      return { words: random.pick([['batch', 'status', id], ['batch', 'list'], ['pending']]) };
+  }
+}
+
+function howOften(random: Office['random']): string[] {
+  if (random.oneIn(10)) return ['--again'];
+  if (random.oneIn(6)) return ['--rest'];
+  if (random.oneIn(5)) return ['--only-new'];
+  return [];
+}
