@@ -1,4 +1,5 @@
 /** What persons type, by what they are inclined to do. */
+import type { BookedBatch } from './audit/store-books.js';
 import { burnWords, type Item, type Paper } from './goods.js';
 import type { Habit } from './kinds.js';
 import type { Office } from './person.js';
@@ -9,7 +10,7 @@ export interface Command {
   readonly items?: readonly Item[];
 }
 
-type Place = Pick<Office, 'random' | 'goods' | 'auditor'>;
+type Place = Pick<Office, 'random' | 'goods' | 'auditor' | 'running'>;
 
 const KEYPAIR = ['--keypair', 'owner.json', '--yes'] as const;
 export const PENDING: Command = { words: ['pending', 'resume'] };
@@ -31,6 +32,19 @@ export function idea(place: Place, habit: Habit): Command {
     default:
       return someBatch(place, 'look') ?? { words: ['pending'] };
   }
+}
+
+/** What somebody else is just doing: the very same, or something else about the batch that it is about. */
+export function joinIn(place: Place): Command {
+  const { random, running } = place;
+  const others = [...running].filter(([word]) => word === 'batch' || word === 'burn-batch');
+  if (others.length === 0) return idea(place, random.pick(['run', 'set up', 'burn a file']));
+  const words = random.pick(others).filter((word) => word !== '--again');
+  const newest = place.auditor.batches().at(-1);
+  const same = { words };
+  if (words[0] === 'burn-batch' || newest === undefined) return same;
+  const about = aboutBatch(place, newest, random.pick(['execute', 'execute', 'cancel']));
+  return random.oneIn(3) ? same : about;
 }
 
 /** The same file again, for what of it has not landed. */
@@ -61,14 +75,17 @@ function fileOfPipelines({ random }: Place, habit: 'set up' | 'run', { name, ite
 }
 
 /** Something about a batch that is there, mostly one that is not over. */
-export function someBatch(
-  { random, auditor, goods }: Place,
-  habit: 'execute' | 'approve' | 'cancel' | 'look',
-): Command | undefined {
-  const batches = auditor.batches();
+export function someBatch(place: Place, habit: AboutBatch): Command | undefined {
+  const { random } = place;
+  const batches = place.auditor.batches();
   if (batches.length === 0) return undefined;
   const open = batches.filter(({ isOver }) => !isOver);
-  const { id, items } = random.pick(open.length === 0 || random.oneIn(6) ? batches : open);
+  return aboutBatch(place, random.pick(open.length === 0 || random.oneIn(6) ? batches : open), habit);
+}
+
+type AboutBatch = 'execute' | 'approve' | 'cancel' | 'look';
+
+function aboutBatch({ random, goods }: Place, { id, items }: BookedBatch, habit: AboutBatch): Command {
   const own = goods.papers.filter((paper) => paper.items.some((item) => items.includes(item)));
   const expect = ['--expect', random.pick(own.length === 0 ? goods.papers : own).name];
   switch (habit) {

@@ -4,7 +4,7 @@ import type { Random } from '../fuzz/random.js';
 /**
  * What can befall a step: its process dies or is interrupted; what it asks for is refused, its answer is lost on the line or not
  * told by the chain, it arrives late, is turned away at the door, arrives twice; the disk is full; the clock is set; a chain's
- * worth of blocks passes.
+ * worth of blocks passes; the owner moves tokens out of the vault or into it.
  */
 export const FAULTS = [
   'kill',
@@ -18,6 +18,7 @@ export const FAULTS = [
   'full',
   'jump',
   'blocks',
+  'move',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
@@ -34,6 +35,7 @@ const ONE_IN: Readonly<Record<Fault, number>> = {
   full: 25,
   jump: 150,
   blocks: 400,
+  move: 60,
 };
 
 export class Faults {

@@ -21,6 +21,7 @@ export const HABITS = [
   'forget',
   'change a file',
   'wait a day',
+  'join in',
 ] as const;
 export type Habit = (typeof HABITS)[number];
 
@@ -28,7 +29,7 @@ export type Habit = (typeof HABITS)[number];
 export type Mode = 'embedded' | 'remote';
 
 /** A kind of world; what it does not fix is drawn by the seed. */
-interface Kind {
+export interface Kind {
   readonly name: string;
   /** Where it makes a difference; else everywhere. */
   readonly mode?: Mode;
@@ -43,9 +44,13 @@ interface Kind {
   readonly servers?: readonly number[];
   /** Files of each sort, at most. */
   readonly papers?: number;
+  /** Persons do twice as much. */
+  readonly busy?: boolean;
 }
 
 const NO_HABITS = Object.fromEntries(HABITS.map((habit) => [habit, 0])) as Readonly<Record<Habit, number>>;
+
+const BURNS = { ...NO_HABITS, 'burn once': 6, 'burn a file': 2, 'burn under a key': 2, run: 1 };
 
 const AMPLE = 4_000;
 /** Holds two or three pipelines: what was set up beside each other fails when it is executed one after the other. */
@@ -64,17 +69,17 @@ const KINDS: readonly Kind[] = [
     papers: 4,
   },
   {
-    name: 'poor vault',
-    vaultTokens: POOR,
-    faults: { ...NO_FAULTS, kill: 0.5, mute: 0.5, refuse: 0.5 },
-    habits: { ...NO_HABITS, 'set up': 5, execute: 3, run: 4, 'change a file': 1 },
-    papers: 4,
+    name: 'moving vault',
+    vaultTokens: AMPLE,
+    faults: { ...NO_FAULTS, move: 2, kill: 0.5, mute: 0.5 },
+    habits: { ...NO_HABITS, 'set up': 1, execute: 2, run: 5, 'change a file': 1 },
+    papers: 3,
     servers: [1],
   },
   {
     name: 'crowd',
     faults: { ...NO_FAULTS, twice: 4 },
-    habits: { ...NO_HABITS, 'burn a file': 3, run: 4, 'set up': 1, execute: 4, cancel: 2 },
+    habits: { ...NO_HABITS, 'join in': 9, 'burn a file': 2, run: 2, 'set up': 2, execute: 2, cancel: 1 },
     persons: [3],
     servers: [2],
     papers: 1,
@@ -87,8 +92,10 @@ const KINDS: readonly Kind[] = [
   {
     name: 'slow chain',
     mode: 'embedded',
-    faults: { ...NO_FAULTS, kill: 0.5, refuse: 1, mute: 2, late: 6, blocks: 3 },
-    habits: { 'burn once': 2, 'burn a file': 4, run: 2, resume: 3 },
+    faults: { ...NO_FAULTS, kill: 0.5, refuse: 0.5, mute: 1, late: 5, blocks: 2 },
+    habits: { ...BURNS, run: 2, resume: 1 },
+    persons: [3],
+    papers: 1,
   },
   {
     name: 'months',
@@ -99,14 +106,20 @@ const KINDS: readonly Kind[] = [
   {
     name: 'bad line',
     mode: 'remote',
-    faults: { ...NO_FAULTS, lose: 3, door: 4, twice: 1 },
-    habits: { 'burn once': 5, 'burn a file': 5, run: 2, look: 0 },
+    faults: { ...NO_FAULTS, lose: 4, door: 3 },
+    habits: BURNS,
+    persons: [2],
+    papers: 1,
+    busy: true,
   },
   {
     name: 'hesitant service',
     mode: 'remote',
     faults: { ...NO_FAULTS, mute: 4, door: 4, twice: 3, refuse: 1 },
-    habits: { 'burn once': 5, 'burn a file': 5, run: 2, look: 0 },
+    habits: BURNS,
+    persons: [2],
+    papers: 1,
+    busy: true,
   },
 ];
 
@@ -118,14 +131,20 @@ export interface World {
   readonly persons: number;
   readonly servers: number;
   readonly papers: number;
+  /** How many things a person does, at least and at most. */
+  readonly actions: readonly [least: number, most: number];
   readonly faults: Readonly<Record<Fault, number>>;
   readonly habits: readonly (readonly [Habit, number])[];
 }
 
-/** The same kinds come round for each run of seeds. */
-export function drawWorld(seed: number, mode: Mode, random: Random): World {
+/** The kind of a seed: they come round, so that a few seeds in a row are all of them. */
+export function kindOf(seed: number, mode: Mode): Kind {
   const kinds = KINDS.filter((one) => one.mode === undefined || one.mode === mode);
-  const kind: Kind = kinds[seed % kinds.length] ?? { name: 'any' };
+  return kinds[seed % kinds.length] ?? { name: 'any' };
+}
+
+export function drawWorld(seed: number, mode: Mode, random: Random): World {
+  const kind = kindOf(seed, mode);
   const faults = Object.fromEntries(
     FAULTS.map((fault) => [fault, random.pick([0, 0, 0.5, 1, 2, 4])] as const),
   ) as Record<Fault, number>;
@@ -140,6 +159,7 @@ export function drawWorld(seed: number, mode: Mode, random: Random): World {
     persons: random.pick(kind.persons ?? [1, 2, 3]),
     servers: random.pick(kind.servers ?? [1, 1, 2]),
     papers: kind.papers ?? 3,
+    actions: kind.busy === true ? [8, 20] : [4, 13],
     faults: { ...faults, ...kind.faults },
     habits,
   };

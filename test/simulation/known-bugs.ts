@@ -75,10 +75,11 @@ for (const bug of KNOWN_BUGS.filter(({ name }) => names.length === 0 || names.in
   const program = await buildWith(bug);
   const output = await hunt(program, seeds);
   rmSync(program);
-  const found = /^seed (\d+) \((\w+)\) breaks after \d+ steps: Error: (.*)$/m.exec(output);
+  const found = /^seed (\d+) \((\w+)\) breaks after \d+ steps in a world of (.*): Error: (.*)$/m.exec(output);
   const worlds = /^(\d+) worlds .* in ([\d.]+) s/m.exec(output);
   if (found === null) missed += 1;
-  const how = found === null ? 'NOT FOUND' : `seed ${found[1]} (${found[2]}): ${found[3]?.slice(0, 110)}`;
+  const how =
+    found === null ? 'NOT FOUND' : `seed ${found[1]} (${found[2]}): ${found[3]}, ${found[4]?.slice(0, 90)}`;
   process.stdout.write(`${bug.name}: ${worlds?.[1]} worlds, ${worlds?.[2]} s; ${how}\n`);
 }
 process.exitCode = missed === 0 ? 0 : 1;

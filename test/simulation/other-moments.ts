@@ -17,8 +17,8 @@ const PARTS = ['', '-wal', '-shm'] as const;
 export async function mixMoments(office: Office, template: Template, random: Random): Promise<void> {
   const { machine, auditor, goods } = office;
   const mark = auditor.landings.length;
-  // Files between which nothing has landed fit each other.
-  if (mark === 0) return;
+  // Otherwise they fit each other still.
+  if (!auditor.haveMovedOn) return;
   const file = random.pick(FILES);
   const today = join(machine.places.dataDir, file);
   const old = join(template.home, 'data', file);

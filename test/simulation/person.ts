@@ -2,7 +2,7 @@
 import type { Random } from '../fuzz/random.js';
 import type { Auditor } from './audit/auditor.js';
 import { type CommandCheck, checkEnded } from './audit/command-check.js';
-import { type Command, idea, PENDING, rest, someBatch } from './commands.js';
+import { type Command, idea, joinIn, PENDING, rest, someBatch } from './commands.js';
 import { burnWords, type Goods } from './goods.js';
 import type { Habit } from './kinds.js';
 import type { Ended, Machine } from './machine.js';
@@ -27,7 +27,7 @@ export interface Office {
 }
 
 const RESUME = /flywheel (pending resume [0-9a-f]{8}[^"\n;.]*?)(?= To end it|"|\n|\.?$)/m;
-const BURN_TRIES = 4;
+const BURN_TRIES = 6;
 const DAY_MS = 86_400_000;
 
 /** Exits after which one does not know, or could not do, what one wanted. */
@@ -66,7 +66,10 @@ export class Person {
     const file = words.find((word) => word.endsWith('.json')) ?? '';
     if (words.includes('--only-new')) narrowed.add(file);
     const isWhole = !narrowed.has(file);
-    const check: CommandCheck = { process: process.name, words, items: command.items ?? [], isWhole };
+    const items = command.items ?? [];
+    const isItself = words[0] === 'burn' && !words.includes('--once');
+    const unseen = isItself ? items.filter(({ hash }) => !this.#office.seen.has(hash)) : [];
+    const check: CommandCheck = { process: process.name, words, items, unseen, isWhole };
     const mark = auditor.landings.length;
     const ended = await machine.run(process, { words, isTerminal, isAlias: random.oneIn(4) });
     running.delete(words);
@@ -101,6 +104,7 @@ export class Person {
     else if (habit === 'forget') await this.#forget();
     else if (habit === 'change a file') goods.change(random.pick(goods.papers));
     else if (habit === 'wait a day') machine.around.scheduler.jump(DAY_MS);
+    else if (habit === 'join in') await this.type(joinIn(this.#office));
     else await this.type(idea(this.#office, habit));
   }
 

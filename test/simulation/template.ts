@@ -9,12 +9,14 @@ import { DECIMALS } from './goods.js';
 import type { World as Drawn } from './kinds.js';
 import { Machine } from './machine.js';
 import { seedPlatform } from './platform.js';
+import type { Wallets } from './others.js';
 import type { ChainWatch } from './ports.js';
 import { Scheduler } from './scheduler.js';
 
 export interface Template {
   readonly home: string;
   readonly opening: Opening;
+  readonly wallets: Wallets;
 }
 
 export const START_MS = Date.parse('2026-01-31T22:30:00.000Z');
@@ -25,6 +27,7 @@ const BURN_WALLET_TOKENS = '4000';
 const UNITS = 10n ** BigInt(DECIMALS);
 const MAX_STEPS = 60_000;
 
+const NOBODY = { passBlocks: () => undefined, moveTokens: () => undefined };
 const nowhere: ChainWatch = { landed: () => undefined, onTheWay: () => undefined };
 const templates = new Map<string, Promise<Template>>();
 
@@ -42,7 +45,7 @@ async function setUp(home: string, commands: readonly (readonly string[])[], std
   const faults = new Faults(new Random(1), new Set(), NO_FAULTS, () => undefined);
   const machine = new Machine(
     { home, dataDir: join(home, 'data') },
-    { scheduler, faults, passBlocks: () => undefined },
+    { scheduler, faults, others: NOBODY },
     // `profile add` writes for those who will be remote.
     { isRemote: stdin !== '', random: new Random(1), watch: nowhere },
   );
@@ -71,7 +74,10 @@ async function make({ vaultTokens, burnCap }: Pick<Drawn, 'vaultTokens' | 'burnC
       ...['--vault-tokens', String(vaultTokens), '--burn-wallet-tokens', BURN_WALLET_TOKENS],
     ],
   ]);
-  const made = JSON.parse(text) as Record<'mintAddress' | 'multisig' | 'operator', string> & {
+  const made = JSON.parse(text) as Record<
+    'mintAddress' | 'multisig' | 'operator' | 'vaultAddress' | 'burnWallet',
+    string
+  > & {
     owner: { address: string };
     apiKey: { key: string };
   };
@@ -90,5 +96,5 @@ async function make({ vaultTokens, burnCap }: Pick<Drawn, 'vaultTokens' | 'burnC
     burnCap: BigInt(burnCap) * UNITS,
     airdropCap: BigInt(AIRDROP_CAP) * UNITS,
   };
-  return { home, opening };
+  return { home, opening, wallets: { vault: made.vaultAddress, burnWallet: made.burnWallet } };
 }

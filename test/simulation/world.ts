@@ -5,12 +5,12 @@ import type { LocalChain } from '../../src/chain/local/local-chain.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { Random } from '../fuzz/random.js';
 import { Auditor, Broken } from './audit/auditor.js';
-import { BusyChain } from './busy-chain.js';
 import { Faults } from './faults.js';
 import { Goods } from './goods.js';
 import { drawWorld, type Mode, type World as Drawn } from './kinds.js';
 import { Machine } from './machine.js';
 import { mixMoments } from './other-moments.js';
+import { Others } from './others.js';
 import { type Office, Person } from './person.js';
 import { running, seedPlatform } from './platform.js';
 import type { ChainWatch } from './ports.js';
@@ -40,7 +40,7 @@ export interface RunResult {
 
 const MAX_STEPS = 60_000;
 /** Milliseconds that bytes on their way may take: none, a few steps, as long as a command or several. */
-const DELAYS_MS = [0, 100, 1_000, 5_000] as const;
+const DELAYS_MS = [0, 100, 500, 2_000] as const;
 /** Worlds of one machine in which files of other moments are put in place. */
 const MIXED_ONE_IN = 4;
 
@@ -75,7 +75,7 @@ class World implements ChainWatch, Walker {
   readonly #machine: Machine;
   readonly #auditor: Auditor;
   readonly #office: Office;
-  readonly #busyChain: BusyChain;
+  readonly #others: Others;
   readonly #isRemote: boolean;
   #broken: Error | null = null;
   #isOver = false;
@@ -95,13 +95,13 @@ class World implements ChainWatch, Walker {
     this.#isRemote = mode === 'remote';
     const places = { home, dataDir: join(home, 'data') };
     const file = (name: string): string => join(places.dataDir, name);
-    this.#busyChain = new BusyChain(file('ledger.db'), this.#scheduler);
+    this.#others = new Others(file('ledger.db'), this.#scheduler, stream(seed, 8), template.wallets);
     this.#machine = new Machine(
       places,
       {
         scheduler: this.#scheduler,
         faults: this.#faults,
-        passBlocks: () => this.#busyChain.pass(),
+        others: this.#others,
       },
       { isRemote: this.#isRemote, random: stream(seed, 4), watch: this },
     );
@@ -155,7 +155,7 @@ class World implements ChainWatch, Walker {
       { length: this.#drawn.persons },
       (_, index) => new Person(`person${index}`, this.#office),
     );
-    await this.#busyChain.open();
+    await this.#others.open();
     this.#watch(this.#story(persons));
     try {
       await this.#scheduler.run(() => this.#afterStep(), MAX_STEPS);
@@ -164,7 +164,7 @@ class World implements ChainWatch, Walker {
       this.#broken ??= error as Error;
     }
     this.#auditor.close();
-    this.#busyChain.close();
+    this.#others.close();
     await this.#chain?.close();
     this.#machine.stop();
     return {
@@ -178,7 +178,9 @@ class World implements ChainWatch, Walker {
 
   async #story(persons: readonly Person[]): Promise<void> {
     if (this.#isRemote) this.#watch(this.#keepServers());
-    await Promise.all(persons.map((person) => person.work(4 + this.#random.below(10))));
+    const [least, most] = this.#drawn.actions;
+    const count = (): number => least + this.#random.below(most - least + 1);
+    await Promise.all(persons.map((person) => person.work(count())));
     this.#faults.stop();
     if (!this.#isRemote && this.#random.oneIn(MIXED_ONE_IN))
       await mixMoments(this.#office, this.#template, this.#random);

@@ -2,7 +2,7 @@
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { CommandSpec, Invocation, Session } from '../command.js';
 import { requireConsent } from '../consent.js';
-import type { Entry, Journal, OperationSummary } from '../journal/journal.js';
+import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
 import { KEYPAIR_OPTION } from '../options/keypair.js';
 import { shellLine } from '../shell-line.js';
 import { type PendingRow, viewPending } from '../views/pending.js';
@@ -83,9 +83,22 @@ async function forget(session: Session, journal: Journal, invocation: Invocation
   );
   const { takeOperation } = await import('../operation/run-operation.js');
   const entry: Entry = await takeOperation(session, journal, id);
-  entry.remove();
+  if (isOver(entry.state)) entry.tell();
+  else if (entry.hasLanded) throw await keptFor(session, entry);
+  else entry.remove();
   session.output.result({ id, forgotten: true }, (style) => [style.good(`Forgot ${id}.`)]);
   return undefined;
+}
+
+/** A rest that is under way: without its entry nobody would know any more what of its file has landed. */
+async function keptFor(session: Session, entry: Entry): Promise<FlywheelError> {
+  const { resumeLine } = await import('../operation/resume-line.js');
+  entry.release();
+  return new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `Some of operation ${entry.id} has landed before, so it is not forgotten.`,
+    { hint: `This resumes safely: ${resumeLine(session, entry)}` },
+  );
 }
 
 async function run(session: Session, invocation: Invocation): Promise<undefined> {

@@ -97,6 +97,8 @@ export interface Entry extends OperationSummary {
   readonly isNew: boolean;
   /** An answer was stored since it was taken. */
   readonly hasActed: boolean;
+  /** Something of it is known to have landed. */
+  readonly hasLanded: boolean;
   /** What it was begun with; `undefined` once it is over. */
   body(): string | undefined;
   note(notes: Notes): void;
@@ -116,7 +118,7 @@ export interface Entry extends OperationSummary {
   tell(): void;
   /** Lets go of it as it stands. */
   release(): void;
-  /** Forgets it: nothing was done, or nobody wants to know. */
+  /** Forgets it: nothing was done, or nobody wants to know. What has landed cannot be forgotten. */
   remove(): void;
 }
 

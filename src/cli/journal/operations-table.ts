@@ -159,6 +159,11 @@ export class OperationsTable {
     for (const digest of digests) update.run([this.#target, digestBytes(digest), serial]);
   }
 
+  hasLanded(serial: number): boolean {
+    const landed = 'SELECT 1 FROM elements WHERE operation = ? AND landed = 1 LIMIT 1';
+    return this.#get(landed, [serial]) !== undefined;
+  }
+
   /** Lets go of what of an operation has not landed. */
   unclaim(serial: number): void {
     this.#run('DELETE FROM elements WHERE operation = ? AND landed = 0', [serial]);

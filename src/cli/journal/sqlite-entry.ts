@@ -52,6 +52,10 @@ export class SqliteEntry implements Entry {
     return this.#hasActed;
   }
 
+  get hasLanded(): boolean {
+    return this.#table.hasLanded(this.#row.serial);
+  }
+
   get told(): boolean {
     return this.#row.told;
   }

@@ -40,6 +40,7 @@ export class Auditor {
   readonly #first: { readonly supply: bigint; readonly given: bigint };
   readonly #lamports: bigint;
   readonly #squadsAccounts: number;
+  readonly #firstHeight: number;
   #lastId: number;
   #supply: bigint;
   #given: bigint;
@@ -51,6 +52,7 @@ export class Auditor {
     this.#goods = goods;
     this.#caps = { burn: burnCap, airdrop: airdropCap };
     this.#lastId = this.#ledger.lastId();
+    this.#firstHeight = this.#ledger.height();
     this.#supply = this.#ledger.supply();
     this.#given = this.#ledger.given();
     this.#first = { supply: this.#supply, given: this.#given };
@@ -61,6 +63,11 @@ export class Auditor {
   /** All that has landed, in order. */
   get landings(): readonly Landing[] {
     return this.#landings;
+  }
+
+  /** Does each of the two files know that the other has moved on since the beginning? */
+  get haveMovedOn(): boolean {
+    return this.#landings.length > 0 && this.#store.knownHeight() > this.#firstHeight;
   }
 
   count(item: Item): number {

@@ -56,6 +56,10 @@ export class LedgerBooks {
     return Number(this.#rows('SELECT coalesce(max(id), 0) FROM transactions')[0]?.[0]);
   }
 
+  height(): number {
+    return Number(this.#rows('SELECT max(height) FROM blocks')[0]?.[0]);
+  }
+
   after(id: number): readonly Landed[] {
     const rows = this.#rows(
       'SELECT t.id, t.wire, t.logs, t.error, t.fee_lamports, b.time_ms FROM transactions t JOIN blocks b ON b.height = t.slot WHERE t.id > ? ORDER BY t.id',

@@ -62,6 +62,11 @@ export class StoreBooks {
     ).map(String);
   }
 
+  /** The newest block that it knows. */
+  knownHeight(): number {
+    return Number(this.#rows('SELECT ledger_height FROM progress')[0]?.[0]);
+  }
+
   close(): void {
     this.#store.close();
   }

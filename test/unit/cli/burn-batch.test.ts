@@ -352,3 +352,34 @@ describe('burn-batch', () => {
     expect(stderr).toContain('must be a UUID');
   });
 });
+
+describe('pending forget', () => {
+  const operationOf = async (cli: TestCli): Promise<string> =>
+    JSON.parse((await cli.run('pending', '--json')).stdout)[0].id;
+
+  it('knows on what has landed, though nobody has seen it', async () => {
+    const text = JSON.stringify([burn(0)]);
+    const broken = cliWith('burns.json', text, { unwritable: 'the disk is full' });
+    expect((await broken.run('burn-batch', 'burns.json')).exit).toBe(1);
+    const mended = cliWith('burns.json', text, { home: broken.home });
+    const forgotten = await mended.run('pending', 'forget', await operationOf(mended), '--yes');
+    expect([forgotten.exit, forgotten.stderr]).toEqual([0, '']);
+    expect(await mended.pending()).toEqual([]);
+    expect((await mended.run('burn-batch', 'burns.json')).stderr).toContain('Done before');
+    expect(mended.service.calls).toEqual([]);
+  });
+
+  it('refuses to forget a rest of which something has landed before', async () => {
+    const cli = cliWith('burns.json', JSON.stringify([burn(0), burn(1, { proof: { fail: true } })]));
+    expect((await cli.run('burn-batch', 'burns.json')).exit).toBe(3);
+    cli.service.answer('burnBatch', () => {
+      throw new FlywheelError('ERR_OUTCOME_UNKNOWN', 'No answer came.');
+    });
+    expect((await cli.run('burn-batch', 'burns.json', '--rest')).exit).toBe(7);
+    const id = await operationOf(cli);
+    const refused = await cli.run('pending', 'forget', id, '--yes');
+    expect(refused.exit).toBe(2);
+    expect(last(refused.stderr).hint).toBe(`This resumes safely: flywheel pending resume ${id} --yes`);
+    expect(await cli.pending()).toEqual(['burn-batch open']);
+  });
+});
