@@ -175,13 +175,7 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
   },
   {
     name: 'journal-of-a-path',
-    changes: [
-      [
-        'src/compose/embedded-service.ts',
-        "place: `embedded:${home.genesis ?? ''}`",
-        'place: `embedded:${dataDir}`',
-      ],
-    ],
+    changes: [['src/compose/embedded-service.ts', "home.genesis ?? ''", 'dataDir']],
   },
   {
     name: 'pending-dropped-by-the-clock',
@@ -189,7 +183,14 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
       [
         'src/cli/journal/operations-table.ts',
         "this.#run('INSERT INTO days (day) VALUES (?)', [day]);",
-        "this.#run('INSERT INTO days (day) VALUES (?)', [day]);\n    const old = 'SELECT serial FROM operations WHERE date_changed < ?';\n    const since = [isoTime(this.#clock.nowMs() - 30 * 86_400_000)];\n    for (const [table, column] of [['elements', 'operation'], ['answers', 'operation'], ['operations', 'serial']]) this.#run(`DELETE FROM ${table} WHERE ${column} IN (${old})`, since);",
+        [
+          "this.#run('INSERT INTO days (day) VALUES (?)', [day]);",
+          "const old = 'operation IN (SELECT serial FROM operations WHERE date_changed < ?)';",
+          'const since = [isoTime(this.#clock.nowMs() - 30 * 86_400_000)];',
+          "this.#run('DELETE FROM elements WHERE ' + old, since);",
+          "this.#run('DELETE FROM answers WHERE ' + old, since);",
+          "this.#run('DELETE FROM operations WHERE date_changed < ?', since);",
+        ].join(' '),
       ],
     ],
   },

@@ -3,7 +3,7 @@ import type { Random } from '../fuzz/random.js';
 import type { Auditor } from './audit/auditor.js';
 import { type CommandCheck, checkEnded } from './audit/command-check.js';
 import { type Command, idea, joinIn, PENDING, rest, someBatch } from './commands.js';
-import { burnWords, type Goods } from './goods.js';
+import { burnWords, type Goods, type Item } from './goods.js';
 import type { Habit } from './kinds.js';
 import type { Ended, Machine } from './machine.js';
 
@@ -110,17 +110,10 @@ export class Person {
 
   /** One burn, meant once: typed again until its outcome was seen. */
   async #burnOnce(): Promise<void> {
-    const { goods, machine, running, seen } = this.#office;
-    const item = goods.item('burn');
+    const item = this.#office.goods.item('burn');
     let isUnsure = false;
-    for (let tries = 0; tries < BURN_TRIES && !seen.has(item.hash); tries += 1) {
-      if (tries > 0) {
-        await machine.around.scheduler.reach(this, 'tries again');
-        if (!this.#goesOn()) continue;
-        if (seen.has(item.hash)) break;
-        // Somebody who resumes all that is pending may be done with it just before it is typed: then it is a new one.
-        if ([...running].some(([word]) => word === 'pending')) item.allowed += 1;
-      }
+    for (let tries = 0; tries < BURN_TRIES && !this.#office.seen.has(item.hash); tries += 1) {
+      if (tries > 0 && !(await this.#triesAgain(item))) continue;
       const { exit } = await this.type({ words: burnWords(item), items: [item] });
       isUnsure ||= UNSURE.has(exit);
       // Who did not know once is not content with a refusal of what was asked later.
@@ -128,6 +121,15 @@ export class Person {
     }
     // What is meant once is not typed again as an afterthought.
     this.#last = undefined;
+  }
+
+  async #triesAgain(item: Item): Promise<boolean> {
+    const { machine, running, seen } = this.#office;
+    await machine.around.scheduler.reach(this, 'tries again');
+    if (!this.#goesOn() || seen.has(item.hash)) return false;
+    // Somebody who resumes all that is pending may be done with it just before it is typed: then it is a new one.
+    if ([...running].some(([word]) => word === 'pending')) item.allowed += 1;
+    return true;
   }
 
   /** A script that gives its own key, in whichever case, and runs as often as somebody starts it. */

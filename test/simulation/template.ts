@@ -8,8 +8,8 @@ import { Faults, NO_FAULTS } from './faults.js';
 import { DECIMALS } from './goods.js';
 import type { World as Drawn } from './kinds.js';
 import { Machine } from './machine.js';
-import { seedPlatform } from './platform.js';
 import type { Wallets } from './others.js';
+import { seedPlatform } from './platform.js';
 import type { ChainWatch } from './ports.js';
 import { Scheduler } from './scheduler.js';
 

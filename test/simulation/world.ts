@@ -7,7 +7,7 @@ import { Random } from '../fuzz/random.js';
 import { Auditor, Broken } from './audit/auditor.js';
 import { Faults } from './faults.js';
 import { Goods } from './goods.js';
-import { drawWorld, type Mode, type World as Drawn } from './kinds.js';
+import { type World as Drawn, drawWorld, type Mode } from './kinds.js';
 import { Machine } from './machine.js';
 import { mixMoments } from './other-moments.js';
 import { Others } from './others.js';

@@ -1,8 +1,9 @@
 /** What the exit of a command promises about the chain. */
-import { type Auditor, Broken } from './auditor.js';
+
 import type { Item } from '../goods.js';
 import type { Ended } from '../machine.js';
 import { DOOR_WORDS } from '../network.js';
+import { type Auditor, Broken } from './auditor.js';
 
 export interface CommandCheck {
   readonly process: string;
