@@ -79,7 +79,7 @@ const KINDS: readonly Kind[] = [
   {
     name: 'crowd',
     faults: { ...NO_FAULTS, twice: 4 },
-    habits: { ...NO_HABITS, 'join in': 9, 'burn a file': 2, run: 2, 'set up': 2, execute: 2, cancel: 1 },
+    habits: { ...NO_HABITS, 'join in': 7, 'burn a file': 3, run: 3, 'set up': 4, execute: 2, cancel: 1 },
     persons: [3],
     servers: [2],
     papers: 1,

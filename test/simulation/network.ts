@@ -71,7 +71,10 @@ export function simTransport(client: SimProcess, net: Net): Transport {
     request: HttpRequest,
     times: number,
   ): Promise<HttpAnswer | undefined> => {
-    const tries = Array.from({ length: times }, () => service.serve(client, request));
+    // What was repeated need not reach the same server.
+    const tries = Array.from({ length: times }, (_, at) =>
+      (at === 0 ? service : (net.service() ?? service)).serve(client, request),
+    );
     const answers = await Promise.all(tries);
     return net.random.pick(answers.map((answer) => answer ?? null)) ?? undefined;
   };

@@ -42,8 +42,9 @@ export async function initiate(
   session.output.progress.clear();
   noteReply(session, reply);
   const answer = reply.value;
-  entry.keep(stage.initAnswerName, answer);
+  // In this order: an answer that is kept is not asked for again, and then nobody would note the batch.
   stage.add({ batchId: answer.batch.id });
+  entry.keep(stage.initAnswerName, answer);
   if (!reply.meta.replayed) return { answer, batch: answer.batch, isNew: true };
   if (entry.isNew) session.output.tell(REPLAYED);
   return { answer, batch: await getBatch(session, answer.batch.id), isNew: false };

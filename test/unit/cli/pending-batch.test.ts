@@ -3,9 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../../src/chain/transaction/signer.js';
-import type { Batch } from '../../../src/contract/schemas/batch.js';
+import type { Entry, Journal } from '../../../src/cli/journal/journal.js';
+import type { Batch, InitBatchResult } from '../../../src/contract/schemas/batch.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { type TestCli, testCli } from '../../support/cli.js';
+import { replacing } from '../../support/doubles.js';
 import { exampleReply, fakeService } from '../../support/fake-service.js';
 
 const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
@@ -55,5 +57,55 @@ describe('pending resume', () => {
     await cli.run('pending', 'resume');
     const acted = cli.service.calls.slice(before).map(({ operation }) => operation);
     expect(acted.filter((operation) => /burn|cancel/.test(operation))).toEqual(['cancelBatch', 'burn']);
+  });
+});
+
+const FILE = JSON.stringify([{ type: 'T', payload: { a: 1 }, actions: [{ action: 'BURN', amount: '1' }] }]);
+
+/** A journal that fails at the write after the first one that follows the answer of init. */
+function failing(journal: Journal, hasAnswered: () => boolean): Journal {
+  let writes = 0;
+  const write = <Value>(act: () => Value): Value => {
+    if (hasAnswered()) writes += 1;
+    if (writes === 2) throw new FlywheelError('ERR_STORE_UNAVAILABLE', 'The disk is full.');
+    return act();
+  };
+  const failingEntry = (entry: Entry): Entry =>
+    replacing(entry, {
+      note: (notes) => write(() => entry.note(notes)),
+      keep: (name, answer) => write(() => entry.keep(name, answer)),
+    });
+  return replacing(journal, {
+    begin: (request) => {
+      const begun = journal.begin(request);
+      return begun.status === 'taken' ? { ...begun, entry: failingEntry(begun.entry) } : begun;
+    },
+  });
+}
+
+describe('batch init', () => {
+  it('is found by its batch, though its process ended while that was noted', async () => {
+    const { value } = exampleReply('initBatch') as { value: InitBatchResult };
+    const first = cliWith('FINALIZED');
+    first.service.answer('initBatch', () => ({ meta: { replayed: false }, value }));
+    writeFileSync(join(first.home, 'pipelines.json'), FILE);
+    const hasAnswered = (): boolean => first.service.calls.some(({ operation }) => operation === 'initBatch');
+    const { openService } = first.context;
+    const broken = testCli({
+      home: first.home,
+      service: first.service,
+      openers: {
+        openService: async (settings) => {
+          const opened = await openService(settings);
+          return { ...opened, journal: async () => failing(await opened.journal(), hasAnswered) };
+        },
+      },
+    });
+    expect((await broken.run('batch', 'init', 'pipelines.json')).stderr).toContain('disk is full');
+    const again = await first.run('batch', 'init', 'pipelines.json');
+    expect([again.exit, again.exit === 0 ? '' : again.stderr]).toEqual([0, '']);
+    const journal = await first.journal();
+    expect(journal.takeBatch(value.batch.id)).toBeDefined();
+    journal.close();
   });
 });
