@@ -1,29 +1,11 @@
-/** Builds dist: the command line with its compiled code, the library entries, and their types. */
+/** Builds dist: the command line, the library entries, and their types. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
 /** Loaded from node_modules: what is native, large, or has files of its own beside its code. */
 const EXTERNAL = ['@libsql/*', 'litesvm-*', 'fastify', '@solana/web3.js', 'undici', 'prom-client'];
-
-/**
- * Commander loads node:child_process at once, a twentieth of the start-up time, to run sub-commands that are programs of
- * their own. There are none here.
- */
-const commanderWithoutPrograms = {
-  name: 'commander-without-programs',
-  setup({ onLoad }) {
-    onLoad({ filter: /commander[\\/]lib[\\/]command\.js$/ }, async ({ path }) => {
-      const source = await readFile(path, 'utf8');
-      const contents = source.replace("require('node:child_process')", 'undefined');
-      if (contents === source) throw new Error(`${path} no longer loads node:child_process like this`);
-      return { contents, loader: 'js' };
-    });
-  },
-};
 
 /**
  * The SQLite driver finds its native half by asking node for a report on the whole process, which takes longer than all the
@@ -55,7 +37,7 @@ const common = {
   platform: 'node',
   target: 'node20',
   external: EXTERNAL,
-  plugins: [commanderWithoutPrograms, libsqlWithoutReport],
+  plugins: [libsqlWithoutReport],
   logLevel: 'warning',
 };
 const module = {
@@ -74,51 +56,29 @@ rmSync('dist', { recursive: true, force: true });
 await build({ ...module, entryPoints: { index: 'src/index.ts', contract: 'src/contract/index.ts' } });
 // The program is a script, because only of a script does V8 take back what it has compiled before; what is imported lazily
 // in it runs when first asked for. Its start is one too: node's loader of modules takes longer to start than all of that.
-await build({
+const script = {
   ...common,
-  entryPoints: { main: 'src/main.ts', app: 'src/app.ts' },
   outdir: 'dist',
   outExtension: { '.js': '.cjs' },
   format: 'cjs',
   // A script that came out of a cache cannot import; it requires, which every package left outside understands.
   supported: { 'dynamic-import': false },
-  define: { 'import.meta.url': '__url' },
   banner: { js: "const __url=require('node:url').pathToFileURL(__filename).href;" },
+};
+const url = { 'import.meta.url': '__url' };
+await build({ ...script, entryPoints: { app: 'src/app.ts' }, define: url });
+// What was compiled of the program is kept for the user who runs it, and belongs to exactly this text.
+const hash = createHash('sha256').update(readFileSync('dist/app.cjs')).digest('hex').slice(0, 16);
+await build({
+  ...script,
+  entryPoints: { main: 'src/main.ts' },
+  define: { ...url, __PROGRAM_HASH__: JSON.stringify(hash) },
 });
 
-/** Runs the program once, with all that a first command does, and keeps what V8 has compiled by then. */
-function keepCompiledCode() {
-  const folder = mkdtempSync(join(tmpdir(), 'flywheel-build-'));
-  const hook = join(folder, 'hook.cjs');
-  writeFileSync(
-    hook,
-    `const vm = require('node:vm');
-     const { writeFileSync } = require('node:fs');
-     const { Script } = vm;
-     vm.Script = class extends Script {
-       constructor(source, options) {
-         super(source, options);
-         process.on('exit', () => writeFileSync(options.filename + '.cache', this.createCachedData()));
-       }
-     };
-     require('node:module').syncBuiltinESMExports();`,
-  );
-  const env = { PATH: process.env.PATH, HOME: folder };
-  const words = (...more) => [...more, '--data-dir', join(folder, 'data'), '--local', '--json'];
-  const run = (options, args) => {
-    const { status, stderr } = spawnSync(process.execPath, [...options, 'bin/flywheel.js', ...args], {
-      env,
-      encoding: 'utf8',
-    });
-    if (status !== 0) throw new Error(stderr);
-  };
-  run([], words('local', 'init'));
-  run(['--require', hook], words('burn', '--type', 'PRODUCT_BUY', '--proof', '{}', '--amount', '1'));
-  rmSync(folder, { recursive: true, force: true });
-}
-keepCompiledCode();
-
-const help = spawnSync(process.execPath, ['bin/flywheel.js', 'help'], { encoding: 'utf8' });
+const help = spawnSync(process.execPath, ['bin/flywheel.js', 'help'], {
+  encoding: 'utf8',
+  env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' },
+});
 if (help.status !== 0) throw new Error(help.stderr);
 writeFileSync('dist/help.txt', help.stdout);
 

@@ -1,34 +1,43 @@
 /**
- * Loads the program proper, `dist/app.cjs`, together with the code that V8 has compiled of it before.
- *
- * Parsing and compiling would otherwise be the longest part of a short command. The build writes the compiled code beside
- * the program; V8 refuses it when its own version or flags are others, or the program has changed, and then compiles anew.
+ * Loads the program proper, `dist/app.cjs`, together with the code that V8 has compiled of it before: parsing and compiling
+ * would otherwise be the longest part of a short command. V8 refuses what another version of it has made.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
+import { type CodeCachePlace, openCodeCache } from './code-cache.js';
 
 type App = typeof import('./app.js');
 
-let app: App | undefined;
-
-function readCache(file: string): { cachedData?: Buffer } {
-  try {
-    return { cachedData: readFileSync(file) };
-  } catch {
-    return {};
-  }
+export interface LoadedApp {
+  readonly app: App;
+  /** Keeps what has been compiled by now, if that is not there yet. */
+  readonly keepCode: () => void;
 }
 
-/** The program; loaded once. */
-export function loadApp(): App {
-  if (app !== undefined) return app;
+/** @param words - of the command, which decide what of the program will run. */
+export function loadApp(place: CodeCachePlace, words: readonly string[]): LoadedApp {
   const filename = fileURLToPath(new URL('app.cjs', import.meta.url));
+  const cache = openCodeCache(place, filename, words);
+  const kept = cache?.read();
   const wrapped = `(function (require, module, exports, __filename) {${readFileSync(filename, 'utf8')}\n})`;
-  const script = new Script(wrapped, { filename, ...readCache(`${filename}.cache`) });
+  const script = new Script(wrapped, { filename, ...(kept === undefined ? {} : { cachedData: kept.code }) });
+  const parts = new Set(script.cachedDataRejected === true ? [] : kept?.parts);
+  const known = parts.size;
+  const require = createRequire(filename);
+  // Which packages are asked for tells which parts of the program run.
+  const noting = (name: string): unknown => {
+    parts.add(name);
+    return require(name);
+  };
   const module = { exports: {} };
-  script.runInThisContext()(createRequire(filename), module, module.exports, filename);
-  app = module.exports as App;
-  return app;
+  script.runInThisContext()(Object.assign(noting, require), module, module.exports, filename);
+  return {
+    app: module.exports as App,
+    keepCode: () => {
+      if (cache !== null && parts.size > known)
+        cache.write({ parts: [...parts], code: script.createCachedData() });
+    },
+  };
 }

@@ -56,6 +56,23 @@ function outputStream(stream: NodeJS.WriteStream): OutputStream {
   };
 }
 
+/** A value that is made when it is first asked for; help asks for few. */
+function once<Value extends object>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/** The program proper; loaded when it is first asked for, and what was compiled of it is kept when the process ends. */
+const loaded = once(() => {
+  const place = { env: process.env, home: homedir(), platform: process.platform };
+  const { app, keepCode } = loadApp(place, process.argv.slice(2));
+  process.once('exit', keepCode);
+  return app;
+});
+
 const inputStream: InputStream = {
   get isTTY() {
     return process.stdin.isTTY === true;
@@ -67,7 +84,7 @@ const inputStream: InputStream = {
       const bytes = Buffer.from(chunk);
       size += bytes.length;
       if (size > maxBytes) {
-        const { FlywheelError } = await loadApp().loadErrors();
+        const { FlywheelError } = await loaded().loadErrors();
         throw new FlywheelError('ERR_INPUT_INVALID', `Standard input holds more than ${maxBytes} bytes.`);
       }
       chunks.push(bytes);
@@ -112,20 +129,11 @@ function abortOnSignals(): AbortSignal {
   return controller.signal;
 }
 
-/** A value that is made when it is first asked for; help asks for few. */
-function once<Value extends object>(make: () => Value): () => Value {
-  let made: Value | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
-
 function createContext(): CliContext {
   const signal = once(abortOnSignals);
   const stdout = once(() => outputStream(process.stdout));
   const stderr = once(() => outputStream(process.stderr));
-  const openers = () => loadApp().loadOpeners();
+  const openers = () => loaded().loadOpeners();
   const context: CliContext = {
     io: {
       stdin: inputStream,
@@ -185,11 +193,13 @@ async function endLookUps(signal: NodeJS.Signals): Promise<void> {
 async function main(words: readonly string[]): Promise<void> {
   const ready = words.length === 1 ? readyAnswer(words[0]) : undefined;
   if (ready !== undefined) {
-    process.stdout.write(ready);
+    outputStream(process.stdout).write(ready);
     return;
   }
-  const { runCli } = await loadApp().loadCli();
-  process.exitCode = await runCli(createContext(), words);
+  const { runCli } = await loaded().loadCli();
+  const exit = await runCli(createContext(), words);
+  // A stream that could not be written has set its own by now, which being done does not take back.
+  process.exitCode = exit === 0 ? (process.exitCode ?? exit) : exit;
   if (received !== undefined) await endLookUps(received);
 }
 

@@ -1,11 +1,14 @@
 /**
- * Counts requests for the rate limits in a small SQLite file of their own: one row a key and operation, one statement a
- * request. Several servers may share it; a restart or a crash forgets nothing.
+ * Counts requests for the rate limits in a small SQLite file of their own: one row a key and operation, one statement for
+ * all its requests of a turn. Several servers may share it; a restart or a crash forgets nothing.
+ *
+ * They are not in store.db, where a count would wait for its turn behind whatever moves money, and for the disk. Measured side by
+ * side: 13 µs a request here and 4 ms there; beside burn-batches 99 of 100 waited 37 ms at most here, and 197 ms there.
  *
  * A row holds the theoretical arrival time of the generic cell rate algorithm: when all points will be there again.
  */
 import { openSqliteFile, type SqliteFile } from '../files/sqlite-file.js';
-import type { RateCounts } from '../http/rate-limiter.js';
+import type { RateCounts, RateTake, RateTaken } from '../http/rate-limiter.js';
 import type { Clock } from '../values/time.js';
 
 /** Counts in a file. */
@@ -25,15 +28,16 @@ const SCHEMA = `
   create table if not exists arrivals (key text primary key, whole_at_us integer not null, allowed integer not null) without rowid`;
 
 /**
- * ?1 is the key, ?2 now, ?3 the time in which one point comes back, ?4 that of all. Points never lie further ahead than that:
- * a clock that was set back does not lock a key out for as long as it went back. A refusal writes as well, or the same row
- * would be judged by the clock of then again and again.
+ * ?1 is the key, ?2 now, ?3 the time in which one point comes back, ?4 that of all, ?5 how many requests there are. Points never
+ * lie further ahead than that: a clock that was set back does not lock a key out for as long as it went back. A refusal writes
+ * as well, or the same row would be judged by the clock of then again and again.
  */
 const AHEAD = 'max(min(whole_at_us, ?2 + ?4), ?2)';
-const FITS = `${AHEAD} + ?3 <= ?2 + ?4`;
+const FITTING = `min(?5, cast((?2 + ?4 - ${AHEAD}) / ?3 as integer))`;
+const AT_FIRST = 'min(?5, cast(?4 / ?3 as integer))';
 const TAKE = `
-  insert into arrivals (key, whole_at_us, allowed) values (?1, ?2 + ?3, 1)
-  on conflict (key) do update set allowed = ${FITS}, whole_at_us = iif(${FITS}, ${AHEAD} + ?3, ${AHEAD})
+  insert into arrivals (key, whole_at_us, allowed) values (?1, ?2 + ?3 * ${AT_FIRST}, ${AT_FIRST})
+  on conflict (key) do update set allowed = ${FITTING}, whole_at_us = ${AHEAD} + ?3 * ${FITTING}
   returning whole_at_us, allowed`;
 const CLEAN = 'delete from arrivals where whole_at_us <= ?1';
 
@@ -59,6 +63,18 @@ export async function openRateCounts(path: string, clock: Clock): Promise<OpenRa
   }
 }
 
+/** Requests of one key and limit, which are counted together; those of different keys do not touch each other. */
+function grouped(requests: readonly RateTake[]): Iterable<readonly RateTake[]> {
+  const groups = new Map<string, RateTake[]>();
+  for (const request of requests) {
+    const name = `${request.intervalUs} ${request.periodUs} ${request.key}`;
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [request]);
+    else group.push(request);
+  }
+  return groups.values();
+}
+
 function countsIn(file: SqliteFile, clock: Clock): OpenRateCounts {
   const [take, clean] = [file.prepare(TAKE), file.prepare(CLEAN)];
   let turns = 0;
@@ -69,10 +85,17 @@ function countsIn(file: SqliteFile, clock: Clock): OpenRateCounts {
         const now = Math.round(clock.nowMs() * US_PER_MS);
         turns += 1;
         if (turns % TURNS_BETWEEN_CLEANING === 0) clean.run([now]);
-        return requests.map(({ key, intervalUs, periodUs }) => {
-          const [wholeAtUs, allowed] = take.get([key, now, intervalUs, periodUs]) ?? [];
-          return { allowed: allowed === 1, wholeAfterUs: Number(wholeAtUs) - now };
-        });
+        const taken = new Map<RateTake, RateTaken>();
+        for (const alike of grouped(requests)) {
+          const { key, intervalUs, periodUs } = alike[0] as RateTake;
+          const [wholeAtUs, fitting] = take.get([key, now, intervalUs, periodUs, alike.length]) ?? [];
+          for (const [at, request] of alike.entries()) {
+            const later = Math.max(0, Number(fitting) - 1 - at);
+            const wholeAfterUs = Number(wholeAtUs) - now - later * intervalUs;
+            taken.set(request, { allowed: at < Number(fitting), wholeAfterUs });
+          }
+        }
+        return requests.map((request) => taken.get(request) as RateTaken);
       }),
     close: () => file.close(),
   };

@@ -4,6 +4,8 @@
 export const MAX_BODY_BYTES = 10 * 1_024 * 1_024;
 /** JSON values in one request body, those inside others included. */
 export const MAX_JSON_VALUES = 200_000;
+/** Keys of one object in a request body; a proof of the largest size has fewer. */
+export const MAX_OBJECT_KEYS = 10_000;
 /** Longest path parameter in characters. */
 export const MAX_PATH_PARAMETER_LENGTH = 200;
 /** Largest proof in bytes of canonical JSON, unless configured (contract, section 1.6). */

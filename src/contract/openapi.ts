@@ -7,6 +7,7 @@ import {
   MAX_BODY_BYTES,
   MAX_IDEMPOTENCY_KEY_LENGTH,
   MAX_JSON_VALUES,
+  MAX_OBJECT_KEYS,
   MAX_PATH_PARAMETER_LENGTH,
 } from './limits.js';
 import { problemResponses, successResponse } from './openapi-responses.js';
@@ -120,7 +121,7 @@ function describe({ scopes, rateLimit, idempotencyKey }: Operation, rate: Rate |
 function requestBody(operation: Operation, schema: unknown, maxBodyBytes: number): Json {
   return {
     required: !needsNoBody(operation),
-    description: `JSON of at most ${maxBodyBytes} bytes and ${MAX_JSON_VALUES} values, those inside others included.`,
+    description: `JSON of at most ${maxBodyBytes} bytes and ${MAX_JSON_VALUES} values, those inside others included; an object has at most ${MAX_OBJECT_KEYS} keys.`,
     content: { 'application/json': { schema, example: EXAMPLES[operation.id].request } },
   };
 }

@@ -1,9 +1,11 @@
 /** What an engine that died left pending: looked up, and settled or carried to its end. */
+
+import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
 import { utcDay } from '../values/time.js';
 import { settleBurns, writeOutcomes } from './burns/chunk.js';
 import { type EngineDeps, LEASE_MS } from './deps.js';
-import { abandonRequest, isWorkedOn } from './requests/requests.js';
+import { abandonRequest, isWorkedOn, renewRequest } from './requests/requests.js';
 
 export interface Reconciled {
   /** Burns that have an outcome now. */
@@ -46,8 +48,15 @@ async function settleRequest(deps: EngineDeps, request: RequestRecord): Promise<
   if (taken === undefined) return 0;
   try {
     const settled = await settleBurns({ deps, token: taken.token }, taken.pending, false);
-    await deps.store.transaction((tx) => writeOutcomes(tx, taken.token.id, settled));
+    await deps.store.transaction(async (tx) => {
+      await renewRequest(deps, tx, request.id);
+      await writeOutcomes(tx, taken.token.id, settled);
+    });
     return settled.length;
+  } catch (error) {
+    // Another engine has taken the request, and settles it.
+    if (isFlywheelError(error, 'ERR_DUPLICATE_IDEMPOTENCY_KEY')) return 0;
+    throw error;
   } finally {
     await abandonRequest(deps, request);
   }

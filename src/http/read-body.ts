@@ -1,8 +1,9 @@
 /** Body bytes → JSON value: media type, encoding, duplicate keys, depth and count are judged here, shapes and amounts are not. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { MAX_OBJECT_KEYS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { JsonValue } from '../values/canonical-json.js';
-import { StrictJsonReader } from '../values/json-reader.js';
+import { type StrictJsonOptions, StrictJsonReader } from '../values/json-reader.js';
 import { Utf8Decoder } from '../values/strict-json.js';
 import { SMALL_BODY_BYTES } from './collect-body.js';
 import type { Slices } from './slices.js';
@@ -37,18 +38,21 @@ export interface BodyReading {
 /**
  * The JSON value of a request body; numbers that a double cannot carry stay as they were written. A large one is read a
  * little in each turn of the event loop.
- * @throws `ERR_INVALID_REQUEST` saying where the text stops being JSON; `ERR_PAYLOAD_TOO_LARGE` for too many values.
+ * @throws `ERR_INVALID_REQUEST` saying where the text stops being JSON; `ERR_PAYLOAD_TOO_LARGE` for too many values or keys.
  */
 export async function readJsonBody(
   pieces: readonly Buffer[],
   { maxJsonValues, slices }: BodyReading,
 ): Promise<JsonValue> {
-  const steps = readingSteps(pieces, maxJsonValues);
+  const steps = readingSteps(pieces, { maxValues: maxJsonValues, maxKeys: MAX_OBJECT_KEYS });
   const isSmall = pieces.reduce((bytes, piece) => bytes + piece.length, 0) <= SMALL_BODY_BYTES;
   return isSmall ? atOnce(steps) : slices.run(steps);
 }
 
-function* readingSteps(pieces: readonly Buffer[], maxValues: number): Generator<undefined, JsonValue> {
+function* readingSteps(
+  pieces: readonly Buffer[],
+  limits: StrictJsonOptions,
+): Generator<undefined, JsonValue> {
   const decoder = new Utf8Decoder();
   const texts: string[] = [];
   for (const piece of pieces) {
@@ -58,7 +62,7 @@ function* readingSteps(pieces: readonly Buffer[], maxValues: number): Generator<
   texts.push(decoder.end());
   const text = texts.splice(0).join('');
   yield;
-  const reader = new StrictJsonReader(text, { maxValues });
+  const reader = new StrictJsonReader(text, limits);
   while (!reader.read(STEP_CHARACTERS)) yield;
   return reader.result();
 }

@@ -1,4 +1,5 @@
 /** Shares the thread between long computations and everything else: of all of them together a little is done each turn. */
+import { giveTurns } from '../values/turns.js';
 
 /** What is done before the event loop turns. */
 const SLICE_MS = 5;
@@ -34,7 +35,7 @@ export class Slices {
   #schedule(): void {
     if (this.#isScheduled || this.#jobs.length === 0) return;
     this.#isScheduled = true;
-    setImmediate(() => {
+    void giveTurns().then(() => {
       this.#isScheduled = false;
       const endMs = performance.now() + SLICE_MS;
       do this.#step();

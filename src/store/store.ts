@@ -57,8 +57,10 @@ export interface RequestRepository {
   insert(request: RequestRecord): Promise<void>;
   find(tokenId: string, operation: RequestOperation, value: string): Promise<RequestRecord | undefined>;
   get(id: string): Promise<RequestRecord | undefined>;
-  /** Takes over a running request, or prolongs it. */
+  /** Takes over a running request, or lets go of it. */
   claim(id: string, instance: string, leaseUntilMs: number): Promise<void>;
+  /** Prolongs what this engine has. @returns whether it still had it: another, by whose clock it was over, may have taken it. */
+  renew(id: string, instance: string, leaseUntilMs: number): Promise<boolean>;
   linkBatch(id: string, batchId: string): Promise<void>;
   complete(id: string, reply: string): Promise<void>;
   /** A failed request does not use its key up. */
@@ -177,9 +179,12 @@ export interface BatchRepository {
     dateUpdated: string,
   ): Promise<void>;
   addCost(id: string, cost: BatchCost): Promise<void>;
-  /** Takes the batch for execution, or prolongs it; the engine decides whether the holder is dead. */
+  /** Takes the batch for execution; the engine decides whether the holder is dead. */
   claim(id: string, instance: string, leaseUntilMs: number): Promise<void>;
-  unclaim(id: string): Promise<void>;
+  /** Prolongs what this engine has. @returns whether it still had it, see {@link RequestRepository.renew}. */
+  renew(id: string, instance: string, leaseUntilMs: number): Promise<boolean>;
+  /** Lets go of the batch, if this engine still has it. @returns whether it had. */
+  unclaim(id: string, instance: string): Promise<boolean>;
 }
 
 export interface BundleRepository {

@@ -68,8 +68,9 @@ export const canonicalJson = (value: JsonValue): string =>
  *
  * @throws `ERR_INVALID_REQUEST` as {@link canonicalJson}, and for a number that is to be written as text.
  */
-export const proofText = (proof: JsonObject): string =>
-  write(proof, 0, { quote, number: exactNumberText, maxDepth: MAX_JSON_DEPTH });
+export const proofText = (proof: JsonObject): string => write(proof, 0, PROOF);
+
+const PROOF: Rules = { quote, number: exactNumberText, maxDepth: MAX_JSON_DEPTH };
 
 /** Levels of a request around the proofs in it, which are judged by themselves. */
 const WRAPPING_LEVELS = 8;
@@ -86,33 +87,98 @@ const DISTINCT: Rules = {
   maxDepth: MAX_JSON_DEPTH + WRAPPING_LEVELS,
 };
 
-/** Levels that are written in pieces: those of a pipeline's actions and of a proof's fields are among them. */
-const LEVELS_IN_PIECES = 4;
+/** Characters that are written at a time. */
+const PIECE_CHARACTERS = 8_192;
 
-/** {@link distinctText} in pieces, one for each element or field of the outer levels, so that there is time for others in between. */
-export function* distinctPieces(value: JsonValue, depth = 0): Generator<string, void> {
-  if (depth < LEVELS_IN_PIECES && Array.isArray(value)) yield* listPieces(value, depth);
-  else if (depth < LEVELS_IN_PIECES && isJsonObject(value)) yield* fieldPieces(value, depth);
-  else yield write(value, depth, DISTINCT);
+/** {@link distinctText} in pieces none of which takes long, so that there is time for others in between. */
+export const distinctPieces = (value: JsonValue): Generator<string, void> => piecesOf(value, DISTINCT);
+
+/** {@link proofText} in such pieces. @throws as that, with the piece that is wrong. */
+export const proofPieces = (proof: JsonObject): Generator<string, void> => piecesOf(proof, PROOF);
+
+/** An object or array that is being written. */
+interface Open {
+  readonly value: readonly JsonValue[] | JsonObject;
+  /** Of an object, in the order in which they are written. */
+  readonly keys: readonly string[] | undefined;
+  readonly size: number;
+  /** Items that are written. */
+  at: number;
 }
 
-function* listPieces(items: readonly JsonValue[], depth: number): Generator<string, void> {
-  yield '[';
-  for (const [at, item] of items.entries()) {
-    if (at > 0) yield ',';
-    yield* distinctPieces(item, depth + 1);
+function open(value: readonly JsonValue[] | JsonObject): Open {
+  if (Array.isArray(value)) return { value, keys: undefined, size: value.length, at: 0 };
+  const keys = writtenKeys(value as JsonObject);
+  return { value, keys, size: keys.length, at: 0 };
+}
+
+/** What {@link write} writes, a little at a time and without calling itself, however the value is nested. */
+function* piecesOf(root: JsonValue, rules: Rules): Generator<string, void> {
+  const opened: Open[] = [];
+  let value = root;
+  let text = '';
+  for (;;) {
+    if (typeof value === 'string' && value.length > PIECE_CHARACTERS) {
+      yield text;
+      yield* stringPieces(value, rules.quote);
+      text = '';
+    } else if (isNested(value)) {
+      refuseDepth(opened.length, rules);
+      opened.push(open(value));
+      text += Array.isArray(value) ? '[' : '{';
+    } else {
+      text += write(value, opened.length, rules);
+    }
+    text += closeFull(opened);
+    const last = opened.at(-1);
+    if (last === undefined) break;
+    if (text.length > PIECE_CHARACTERS) {
+      yield text;
+      text = '';
+    }
+    text += last.at === 0 ? '' : ',';
+    if (last.keys !== undefined) text += `${rules.quote(last.keys[last.at] as string)}:`;
+    value = nextOf(last);
   }
-  yield ']';
+  yield text;
 }
 
-function* fieldPieces(object: JsonObject, depth: number): Generator<string, void> {
-  yield '{';
-  for (const [at, key] of writtenKeys(object).entries()) {
-    yield `${at === 0 ? '' : ','}${DISTINCT.quote(key)}:`;
-    yield* distinctPieces(object[key] as JsonValue, depth + 1);
+const isNested = (value: JsonValue): value is readonly JsonValue[] | JsonObject =>
+  typeof value === 'object' && value !== null && !(value instanceof InexactNumber);
+
+/** Ends what has nothing left to write. */
+function closeFull(opened: Open[]): string {
+  let text = '';
+  for (let last = opened.at(-1); last !== undefined && last.at === last.size; last = opened.at(-1)) {
+    text += last.keys === undefined ? ']' : '}';
+    opened.pop();
   }
-  yield '}';
+  return text;
 }
+
+function nextOf(opened: Open): JsonValue {
+  const { value, keys, at } = opened;
+  opened.at += 1;
+  if (keys === undefined) return (value as readonly JsonValue[])[at] as JsonValue;
+  return (value as JsonObject)[keys[at] as string] as JsonValue;
+}
+
+/** A string as JSON in pieces; none ends within a surrogate pair. @param quoted - writes a whole string. */
+export function* stringPieces(
+  text: string,
+  quoted: Rules['quote'] = JSON.stringify,
+): Generator<string, void> {
+  yield '"';
+  for (let from = 0; from < text.length; ) {
+    const end = from + PIECE_CHARACTERS;
+    const to = isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end;
+    yield quoted(text.slice(from, to)).slice(1, -1);
+    from = to;
+  }
+  yield '"';
+}
+
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
 
 /** As JSON.stringify does, so that a value in this process is the same as its JSON text. */
 const writtenKeys = (object: JsonObject): readonly string[] =>
@@ -120,10 +186,13 @@ const writtenKeys = (object: JsonObject): readonly string[] =>
     .filter((key) => object[key] !== undefined)
     .sort();
 
+function refuseDepth(depth: number, { maxDepth }: Rules): void {
+  if (depth <= maxDepth) return;
+  throw new FlywheelError('ERR_INVALID_REQUEST', `JSON is nested deeper than ${maxDepth} levels.`);
+}
+
 function write(value: JsonValue, depth: number, rules: Rules): string {
-  if (depth > rules.maxDepth) {
-    throw new FlywheelError('ERR_INVALID_REQUEST', `JSON is nested deeper than ${rules.maxDepth} levels.`);
-  }
+  refuseDepth(depth, rules);
   if (typeof value === 'number' || value instanceof InexactNumber) return rules.number(value);
   if (typeof value === 'object' && value !== null) return writeNested(value, depth, rules);
   if (typeof value === 'string') return rules.quote(value);

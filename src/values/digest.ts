@@ -5,6 +5,7 @@ import {
   distinctText,
   type JsonObject,
   type JsonValue,
+  proofPieces,
   proofText,
 } from './canonical-json.js';
 
@@ -27,22 +28,33 @@ export const proofHash = (proof: JsonObject): Sha256 => sha256(proofText(proof))
 /** What tells one request body from another: SHA-256 of a text that only equal bodies have. */
 export const fingerprint = (body: JsonValue): Sha256 => sha256(distinctText(body));
 
-/** Text that is hashed at a time. */
-const HASHED_LENGTH = 16_384;
+/** Gives others a turn where it is time; asked again and again by what may take long. */
+export type Pause = () => Promise<void> | undefined;
 
-/** The same of a body that may be long. @param pause - is asked again and again whether others are to have a turn. */
-export async function fingerprintInTurns(
-  body: JsonValue,
-  pause: () => Promise<void> | undefined,
-): Promise<Sha256> {
+/** {@link fingerprint} of a body that may be long. */
+export async function fingerprintInTurns(body: JsonValue, pause: Pause): Promise<Sha256> {
   const digest = createHash('sha256');
-  let text = '';
   for (const piece of distinctPieces(body)) {
-    text += piece;
-    if (text.length < HASHED_LENGTH) continue;
-    digest.update(text);
-    text = '';
+    digest.update(piece);
     await pause();
   }
-  return digest.update(text).digest('hex') as Sha256;
+  return digest.digest('hex') as Sha256;
+}
+
+/**
+ * {@link proofHash} of a proof that may be long, and how many bytes its canonical text has.
+ * @throws as that
+ */
+export async function measureProof(
+  proof: JsonObject,
+  pause: Pause,
+): Promise<{ readonly hash: Sha256; readonly sizeBytes: number }> {
+  const digest = createHash('sha256');
+  let sizeBytes = 0;
+  for (const piece of proofPieces(proof)) {
+    digest.update(piece);
+    sizeBytes += Buffer.byteLength(piece);
+    await pause();
+  }
+  return { hash: digest.digest('hex') as Sha256, sizeBytes };
 }

@@ -12,6 +12,8 @@ import { LongString, readEscapes } from './long-string.js';
 export interface StrictJsonOptions {
   /** Values that the text may hold, those inside others included; keys do not count. @default no limit */
   readonly maxValues?: number;
+  /** Keys that one object may have; what is done with all of them at once, such as sorting them, takes long. @default no limit */
+  readonly maxKeys?: number;
   /** Levels of objects and arrays around a value. @default {@link MAX_JSON_DEPTH} */
   readonly maxDepth?: number;
 }
@@ -19,7 +21,7 @@ export interface StrictJsonOptions {
 /** An object or array that is being read; of an object also the key whose value is read. */
 type Open =
   | { readonly items: JsonValue[]; readonly fields?: undefined }
-  | { readonly items?: undefined; readonly fields: Record<string, JsonValue>; key: string };
+  | { readonly items?: undefined; readonly fields: Record<string, JsonValue>; key: string; keys: number };
 
 /** What the reader expects next. */
 type Expected = 'value' | 'first' | 'next' | 'end' | 'nothing';
@@ -65,6 +67,7 @@ const fail = (message: string): never => {
 export class StrictJsonReader {
   readonly #text: string;
   readonly #maxValues: number;
+  readonly #maxKeys: number;
   readonly #maxDepth: number;
   readonly #open: Open[] = [];
   #at = 0;
@@ -74,16 +77,17 @@ export class StrictJsonReader {
   /** A string that is not read to its end, and whether it is a key. */
   #long: { readonly string: LongString; readonly isKey: boolean } | undefined;
 
-  constructor(text: string, { maxValues, maxDepth }: StrictJsonOptions = {}) {
+  constructor(text: string, { maxValues, maxKeys, maxDepth }: StrictJsonOptions = {}) {
     this.#text = text;
     this.#maxValues = maxValues ?? Number.POSITIVE_INFINITY;
+    this.#maxKeys = maxKeys ?? Number.POSITIVE_INFINITY;
     this.#maxDepth = maxDepth ?? MAX_JSON_DEPTH;
   }
 
   /**
    * Reads on for about as many characters.
    * @returns whether all is read.
-   * @throws `ERR_INVALID_REQUEST` naming line and column; `ERR_PAYLOAD_TOO_LARGE` for more values than allowed.
+   * @throws `ERR_INVALID_REQUEST` naming line and column; `ERR_PAYLOAD_TOO_LARGE` for more values, or keys of an object, than allowed.
    */
   read(characters: number): boolean {
     const stopAt = this.#at + characters;
@@ -115,7 +119,7 @@ export class StrictJsonReader {
     this.#count();
     const code = this.#text.charCodeAt(this.#at);
     if (code === CODE.quote) this.#string(false);
-    else if (code === CODE.openBrace) this.#enter({ fields: {}, key: '' });
+    else if (code === CODE.openBrace) this.#enter({ fields: {}, key: '', keys: 0 });
     else if (code === CODE.openBracket) this.#enter({ items: [] });
     else if (code === CODE.minus || (code >= CODE.zero && code <= CODE.nine)) this.#take(this.#number());
     else this.#take(this.#word());
@@ -234,6 +238,13 @@ export class StrictJsonReader {
     if (this.#text.charCodeAt(this.#at) !== CODE.colon) this.#fail('Expected ":" after the key');
     this.#at += 1;
     open.key = key;
+    open.keys += 1;
+    if (open.keys > this.#maxKeys) {
+      throw new FlywheelError(
+        'ERR_PAYLOAD_TOO_LARGE',
+        `An object in the JSON has more than ${this.#maxKeys.toLocaleString('en')} keys.`,
+      );
+    }
     this.#expected = 'value';
   }
 

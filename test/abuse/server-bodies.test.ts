@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../src/contract/examples.js';
-import { MAX_JSON_VALUES } from '../../src/contract/limits.js';
+import { MAX_JSON_VALUES, MAX_OBJECT_KEYS } from '../../src/contract/limits.js';
+import { InexactNumber, jsonText } from '../../src/values/inexact-number.js';
 import { dearBodies, plainBody } from '../support/dear-bodies.js';
 import { exampleReply, type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
@@ -50,6 +51,15 @@ describe('a body that is dear to check', () => {
     const most = await post(`[${'1,'.repeat(MAX_JSON_VALUES - 2)}1]`);
     expect(most.status).toBe(200);
     expect(fake.calls[0]?.input).toHaveLength(MAX_JSON_VALUES - 1);
+  });
+
+  it('has at most 10,000 keys in one object', async () => {
+    const object = (keys: number): string =>
+      `{${Array.from({ length: keys }, (_, at) => `"k${at}":1`).join()}}`;
+    const tooMany = [413, 'ERR_PAYLOAD_TOO_LARGE', 'An object in the JSON has more than 10,000 keys.'];
+    expect(await problem(await post(`[{"proof":${object(MAX_OBJECT_KEYS + 1)}}]`))).toEqual(tooMany);
+    expect(fake.calls).toEqual([]);
+    expect((await post(`[${object(MAX_OBJECT_KEYS)},${object(MAX_OBJECT_KEYS)}]`)).status).toBe(200);
   });
 
   it('is read as it is, whether it comes in one piece or in many, small or large', async () => {
@@ -183,11 +193,14 @@ describe('a body that is dear to check', () => {
       none: null,
       gone: undefined,
       deep: { list: Array.from({ length: 300 }, (_, index) => [index, undefined, null]) },
+      wide: [[[Array.from({ length: 30_000 }, (_, index) => ({ index, none: undefined }))]]],
+      long: `${'😀\ud800"'.repeat(30_000)}\ud83d`,
+      exact: new InexactNumber('1e400'),
     };
     fake.answer('burnBatch', () => ({ ...exampleReply('burnBatch'), value }));
     const response = await post('[]');
     const text = await response.text();
-    expect(text).toBe(JSON.stringify(value));
+    expect(text).toBe(jsonText(value));
     expect(response.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
   });
 });

@@ -1,8 +1,9 @@
 /** `flywheel serve` whose store breaks under it: every answer is 503, nothing leaks, and the log says what is wrong. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, openSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, openSync, statSync, symlinkSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { processIdentity } from '../../src/cli/journal/process-identity.js';
 import { ask, initHome, type ServeProcess, serve } from '../support/http-serve.js';
 
 const BURN = { type: 'PRODUCT_BUY', proof: { order: 'A-1' }, burnAmount: 1, persistOnchain: false };
@@ -47,6 +48,21 @@ describe('flywheel serve', () => {
   const running: ServeProcess[] = [];
   afterEach(async () => {
     for (const server of running.splice(0)) await server.end('SIGKILL');
+  });
+
+  it('is alive but not ready while its disk is full, and says so in its log', async () => {
+    const home = await initHome();
+    const server = await serve(home);
+    running.push(server);
+    const ready = async () => (await fetch(`${server.url}/readyz`)).status;
+    expect(await ready()).toBe(200);
+    // What it writes in order to find out goes to a device that is always full, once.
+    symlinkSync('/dev/full', join(home.dataDir, `.probe-${processIdentity(server.child.pid ?? 0)}`));
+    while ((await ready()) === 200);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    expect(server.log()).toContain('cannot grow: the disk or the quota is full');
+    while ((await ready()) === 503);
+    expect(await ready()).toBe(200);
   });
 
   it.each(DAMAGES)('answers 503 when its store %s', async (_name, damage, named) => {

@@ -9,7 +9,6 @@ import { rememberReads } from '../../src/http/remembered-reads.js';
 import { systemClock } from '../../src/values/time.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { type RunningServer, startServer } from '../support/http.js';
-import { benchBodies, benchLargeBatch } from './bodies.js';
 import { type BenchRatio, median } from './ratio.js';
 
 const CONNECTIONS = 50;
@@ -113,13 +112,8 @@ async function memoryRatio(opened: TestEngine, server: RunningServer): Promise<n
   return process.memoryUsage().rss / before;
 }
 
-/** Small requests, many at a time, and large ones. */
-export async function benchHttp(): Promise<BenchRatio[]> {
-  return [...(await benchRequests()), ...(await benchBodies()), ...(await benchLargeBatch())];
-}
-
 /** Status and burns over HTTP, with the rate limits counting but too wide to refuse. */
-async function benchRequests(): Promise<BenchRatio[]> {
+export async function benchHttp(): Promise<BenchRatio[]> {
   const opened = await openTestEngine();
   const counts = await openRateCounts(homeFiles(opened.dataDir).rateCounts, systemClock);
   const store = await openStoreVersion(homeFiles(opened.dataDir).store);

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { benchBatch } from './batches.js';
+import { benchBodies, benchDearEngine } from './bodies.js';
 import { benchLargeLedger, benchManyBurns, benchOneBurn } from './burns.js';
 import { benchHttp } from './http.js';
 import { benchStart } from './processes.js';
@@ -24,6 +25,7 @@ const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
   ledger: () => benchLargeLedger(bin, env),
   squads: benchSquads,
   http: benchHttp,
+  bodies: async () => [...(await benchBodies()), ...(await benchDearEngine())],
 };
 
 function print(measured: BenchRatio): void {

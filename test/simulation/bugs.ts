@@ -1,4 +1,6 @@
 /** Bugs that were found in this program by people and by the simulator, as what the right text was before. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 
 /** A right text, which stands in its file once, and the wrong one that it becomes. */
 export type Change = readonly [file: string, right: string, wrong: string];
@@ -7,6 +9,18 @@ export type Change = readonly [file: string, right: string, wrong: string];
 export interface KnownBug {
   readonly name: string;
   readonly changes: readonly Change[];
+}
+
+/** A source with its part of the bug in it. @throws TypeError when it does not hold a right text exactly once */
+export function withBug({ name, changes }: KnownBug, file: string): string {
+  let text = readFileSync(resolve(file), 'utf8');
+  for (const [where, right, wrong] of changes) {
+    if (where !== file) continue;
+    if (text.split(right).length !== 2)
+      throw new TypeError(`${name}: ${file} does not hold exactly once: ${right}`);
+    text = text.replace(right, () => wrong);
+  }
+  return text;
 }
 
 export const KNOWN_BUGS: readonly KnownBug[] = [
@@ -98,8 +112,13 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
     changes: [
       [
         'src/engine/batches/batch-claim.ts',
-        'if (isWorkedOn(deps, batch)) {',
-        "if (isWorkedOn(deps, batch) && batch.id === '') {",
+        'if (isWorkedOn(deps, batch)) throw',
+        "if (isWorkedOn(deps, batch) && batch.id === '') throw",
+      ],
+      [
+        'src/engine/batches/batch-claim.ts',
+        'if (!(await tx.batches.renew(id, deps.instances.id, deps.clock.nowMs() + LEASE_MS))) throw inProgress(id);',
+        'await tx.batches.claim(id, deps.instances.id, deps.clock.nowMs() + LEASE_MS);',
       ],
     ],
   },
@@ -110,6 +129,11 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
         'src/engine/requests/requests.ts',
         "if (earlier.status === 'running' && isWorkedOn(deps, earlier)) throw",
         "if (earlier.status === 'running' && isWorkedOn(deps, earlier) && earlier.id === '') throw",
+      ],
+      [
+        'src/engine/requests/requests.ts',
+        'if (await tx.requests.renew(requestId, deps.instances.id, deps.clock.nowMs() + LEASE_MS)) return;',
+        "if (requestId !== '') return;",
       ],
     ],
   },

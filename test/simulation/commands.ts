@@ -8,6 +8,8 @@ import type { Office } from './person.js';
 export interface Command {
   readonly words: readonly string[];
   readonly items?: readonly Item[];
+  /** The same as it was printed. */
+  readonly line?: string;
 }
 
 type Place = Pick<Office, 'random' | 'goods' | 'auditor' | 'running'>;

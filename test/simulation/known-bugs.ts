@@ -4,27 +4,14 @@
  * changes.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { KNOWN_BUGS, type KnownBug } from './bugs.js';
+import { KNOWN_BUGS, type KnownBug, withBug } from './bugs.js';
 
 /** Worlds after which a bug counts as not found; each seed is two, embedded and remote. */
 const MAX_SEEDS = 200;
-const ROOT = process.cwd();
 const CACHE = resolve('node_modules/.cache/flywheel');
-
-/** A source with its part of the bug in it. */
-function withBug({ name, changes }: KnownBug, file: string): string {
-  let text = readFileSync(join(ROOT, file), 'utf8');
-  for (const [where, right, wrong] of changes) {
-    if (where !== file) continue;
-    if (text.split(right).length !== 2)
-      throw new TypeError(`${name}: ${file} does not hold exactly once: ${right}`);
-    text = text.replace(right, () => wrong);
-  }
-  return text;
-}
 
 const plugin = (bug: KnownBug): Plugin => ({
   name: 'known-bug',

@@ -14,7 +14,9 @@ import { simTransport } from './network.js';
 import { running } from './platform.js';
 import { type ChainWatch, simFiles, simJournal, simNode } from './ports.js';
 import { SimProcess, type Surroundings } from './process.js';
+import type { Walker } from './scheduler.js';
 import { SimServer } from './server.js';
+import type { Ended, Started, Typed, Workplace } from './workplace.js';
 
 /** Where the files of a world are. */
 export interface Places {
@@ -22,28 +24,10 @@ export interface Places {
   readonly dataDir: string;
 }
 
-/** What a command left for whoever typed it. */
-export interface Ended {
-  /** `null`: it was killed. */
-  readonly exit: number | null;
-  /** What had left the process by then. */
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** How a command is typed. */
-export interface Typed {
-  readonly words: readonly string[];
-  readonly isTerminal: boolean;
-  readonly stdin?: string;
-  /** The data directory is given by its other name. */
-  readonly isAlias?: boolean;
-}
-
 const API_URL = 'http://127.0.0.1:8080';
 const VERSION = '0.0.0-simulated';
 
-export class Machine {
+export class Machine implements Workplace {
   readonly places: Places;
   readonly around: Surroundings;
   readonly isRemote: boolean;
@@ -74,6 +58,23 @@ export class Machine {
     return process;
   }
 
+  turn(person: Walker, label: string): Promise<void> {
+    return this.around.scheduler.reach(person, label);
+  }
+
+  start(name: string): Started {
+    const process = this.spawn(name);
+    return { name: process.name, run: (typed) => this.run(process, typed) };
+  }
+
+  calm(): void {
+    this.around.scheduler.calm();
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.around.scheduler.jump(ms);
+  }
+
   /** Runs a command to its end. */
   async run(process: SimProcess, typed: Typed): Promise<Ended> {
     const streams = { stdout: new Output(process), stderr: new Output(process) };
@@ -91,7 +92,6 @@ export class Machine {
     };
   }
 
-  /** Something that is done to the flywheel itself, where it is. @throws when it fails */
   async setUp(words: readonly string[]): Promise<void> {
     const typed = { words: [...words, '--local', '--json'], isTerminal: false };
     const { exit, stderr } = await this.run(this.spawn('set-up', true), typed);

@@ -7,21 +7,26 @@ import { join } from 'node:path';
 import type { Random } from '../fuzz/random.js';
 import { Broken } from './audit/auditor.js';
 import { type Office, Person } from './person.js';
-import type { Template } from './template.js';
 
 const FILES = ['store.db', 'ledger.db'] as const;
 /** A database in the middle of its life is these together. */
 const PARTS = ['', '-wal', '-shm'] as const;
 
+/** Where the files are, and where those of the beginning are. */
+export interface Moments {
+  readonly today: string;
+  readonly beginning: string;
+}
+
 /** Puts one file of the beginning in place of today's, has somebody try to work, and puts today's back. @throws Broken */
-export async function mixMoments(office: Office, template: Template, random: Random): Promise<void> {
-  const { machine, auditor, goods } = office;
+export async function mixMoments(office: Office, moments: Moments, random: Random): Promise<void> {
+  const { auditor, goods } = office;
   const mark = auditor.landings.length;
   // Otherwise they fit each other still.
   if (!auditor.haveMovedOn) return;
   const file = random.pick(FILES);
-  const today = join(machine.places.dataDir, file);
-  const old = join(template.home, 'data', file);
+  const today = join(moments.today, file);
+  const old = join(moments.beginning, file);
   office.say(`  ${file} is as it was in the beginning`);
   for (const part of PARTS) if (existsSync(today + part)) renameSync(today + part, `${today}.kept${part}`);
   for (const part of PARTS) if (existsSync(old + part)) copyFileSync(old + part, today + part);

@@ -5,11 +5,11 @@ import { type CommandCheck, checkEnded } from './audit/command-check.js';
 import { type Command, idea, joinIn, PENDING, rest, someBatch } from './commands.js';
 import { burnWords, type Goods, type Item } from './goods.js';
 import type { Habit } from './kinds.js';
-import type { Ended, Machine } from './machine.js';
+import type { Ended, Workplace } from './workplace.js';
 
 /** What all persons of a world know and share. */
 export interface Office {
-  readonly machine: Machine;
+  readonly machine: Workplace;
   readonly random: Random;
   readonly goods: Goods;
   readonly auditor: Auditor;
@@ -26,7 +26,7 @@ export interface Office {
   actions: number;
 }
 
-const RESUME = /flywheel (pending resume [0-9a-f]{8}[^"\n;.]*?)(?= To end it|"|\n|\.?$)/m;
+const RESUME = /flywheel (pending resume [0-9a-f]{8}[^"`\n;.]*?)(?= To end it|["`\n]|\.?$)/m;
 const BURN_TRIES = 6;
 const DAY_MS = 86_400_000;
 
@@ -47,7 +47,7 @@ export class Person {
   async work(count: number): Promise<void> {
     const { machine, random } = this.#office;
     for (let done = 0; done < count; done += 1) {
-      await machine.around.scheduler.reach(this, 'thinks');
+      await machine.turn(this, 'thinks');
       if (!this.#goesOn()) continue;
       const reaction = random.oneIn(2) ? this.#reaction() : undefined;
       await (reaction === undefined ? this.#follow(this.#habit()) : this.type(reaction));
@@ -57,21 +57,21 @@ export class Person {
   /** Types a command and waits for it. */
   async type(command: Command, isTerminal = this.#office.random.oneIn(3)): Promise<Ended> {
     const { machine, running, narrowed, auditor, random, say } = this.#office;
-    const { words } = command;
+    const { words, line } = command;
     const again = words.includes('--again');
     if (again) for (const item of command.items ?? []) item.allowed += 1;
-    const process = machine.spawn(`${this.name}:${words.slice(0, 2).join(' ')}`);
+    const process = machine.start(`${this.name}:${words.slice(0, 2).join(' ')}`);
     say(`  ${process.name} types: ${words.join(' ')}`);
     running.add(words);
     const file = words.find((word) => word.endsWith('.json')) ?? '';
     if (words.includes('--only-new')) narrowed.add(file);
     const isWhole = !narrowed.has(file);
     const items = command.items ?? [];
-    const isItself = words[0] === 'burn' && !words.includes('--once');
-    const unseen = isItself ? items.filter(({ hash }) => !this.#office.seen.has(hash)) : [];
+    const unseen = this.#unseen(command);
     const check: CommandCheck = { process: process.name, words, items, unseen, isWhole };
     const mark = auditor.landings.length;
-    const ended = await machine.run(process, { words, isTerminal, isAlias: random.oneIn(4) });
+    const pasted = line === undefined ? {} : { line };
+    const ended = await process.run({ words, isTerminal, isAlias: random.oneIn(4), ...pasted });
     running.delete(words);
     say(`  ${process.name} ends: ${ended.exit ?? 'killed'} ${firstLine(ended.stderr)}`);
     this.#read(ended.stdout);
@@ -79,6 +79,12 @@ export class Person {
     checkEnded(auditor, check, ended, mark);
     this.#last = { command, ended };
     return ended;
+  }
+
+  /** What it alone speaks for, and whose outcome nobody has seen. */
+  #unseen({ words, items = [] }: Command): readonly Item[] {
+    const isItself = words[0] === 'burn' && !words.includes('--once');
+    return isItself ? items.filter(({ hash }) => !this.#office.seen.has(hash)) : [];
   }
 
   /** Counts the action. */
@@ -103,7 +109,7 @@ export class Person {
     else if (habit === 'burn under a key') await this.#burnUnderKey();
     else if (habit === 'forget') await this.#forget();
     else if (habit === 'change a file') goods.change(random.pick(goods.papers));
-    else if (habit === 'wait a day') machine.around.scheduler.jump(DAY_MS);
+    else if (habit === 'wait a day') await machine.pass(DAY_MS);
     else if (habit === 'join in') await this.type(joinIn(this.#office));
     else await this.type(idea(this.#office, habit));
   }
@@ -125,7 +131,7 @@ export class Person {
 
   async #triesAgain(item: Item): Promise<boolean> {
     const { machine, running, seen } = this.#office;
-    await machine.around.scheduler.reach(this, 'tries again');
+    await machine.turn(this, 'tries again');
     if (!this.#goesOn() || seen.has(item.hash)) return false;
     // Somebody who resumes all that is pending may be done with it just before it is typed: then it is a new one.
     if ([...running].some(([word]) => word === 'pending')) item.allowed += 1;
@@ -147,7 +153,7 @@ export class Person {
     for (let runs = 2 + random.below(2); runs > 0; runs -= 1) {
       const written = random.oneIn(2) ? key : key.toUpperCase();
       await this.type({ words: [...burnWords(item), '--idempotency-key', written], items: [item] });
-      await machine.around.scheduler.reach(this, 'starts the script again');
+      await machine.turn(this, 'starts the script again');
       if (!this.#goesOn()) break;
     }
     this.#last = undefined;
@@ -179,8 +185,8 @@ export class Person {
     const { command, ended } = this.#last;
     if (ended.exit === 3 || ended.exit === 10) return rest(command);
     if (!UNSURE.has(ended.exit)) return random.oneIn(4) ? command : undefined;
-    const line = RESUME.exec(ended.stderr)?.[1];
-    const resume = line === undefined ? undefined : { words: line.trim().split(' ') };
+    const line = RESUME.exec(ended.stderr)?.[1]?.trim();
+    const resume = line === undefined ? undefined : { words: line.split(' '), line: `flywheel ${line}` };
     const other = someBatch(this.#office, 'execute');
     return random.pick([command, command, resume ?? command, resume ?? PENDING, PENDING, other ?? command]);
   }

@@ -2,7 +2,7 @@
 import { Broken } from './audit/auditor.js';
 import type { Item, Paper } from './goods.js';
 import { type Office, Person } from './person.js';
-import type { Scheduler } from './scheduler.js';
+import type { Workplace } from './workplace.js';
 
 const ROUNDS = 10;
 /** Rounds after which a batch that does not get on is cancelled. */
@@ -15,13 +15,14 @@ const PAUSE_MS = 11_000;
 const ALARMING: ReadonlySet<number | null> = new Set([null, 1, 4, 9, 130]);
 
 /** @throws Broken */
-export async function bringToRest(office: Office, scheduler: Scheduler): Promise<void> {
-  scheduler.calm();
-  await office.machine.setUp(['local', 'fund', '--to', 'vault', '--tokens', '5000']);
+export async function bringToRest(office: Office): Promise<void> {
+  const { machine } = office;
+  machine.calm();
+  await machine.setUp(['local', 'fund', '--to', 'vault', '--tokens', '5000']);
   const person = new Person('closer', office);
   const { goods, auditor } = office;
   const type = async (words: readonly string[], items: readonly Item[] = []): Promise<number | null> => {
-    scheduler.jump(PAUSE_MS);
+    await machine.pass(PAUSE_MS);
     const { exit, stderr } = await person.type({ words, items }, false);
     if (ALARMING.has(exit)) throw new Broken('calm', `\`${words.join(' ')}\` ends ${exit}: ${stderr}`);
     return exit;
@@ -29,21 +30,21 @@ export async function bringToRest(office: Office, scheduler: Scheduler): Promise
   const open = (): readonly Paper[] =>
     goods.papers.filter(({ items }) => items.some((item) => auditor.count(item) === 0));
   for (let round = 0; round < ROUNDS; round += 1) {
-    await scheduler.reach(person, `round ${round}`);
+    await machine.turn(person, `round ${round}`);
     await type(['pending', 'resume', '--yes']);
     for (const paper of round === 0 ? goods.papers : open()) await finish(type, paper);
     if (open().length === 0) break;
     // What is stuck is cancelled, and its file is run again.
     if (round === PATIENCE) await endBatches(type, office, false);
     // Caps are of a day.
-    scheduler.jump(DAY_MS);
+    await machine.pass(DAY_MS);
   }
   const missing = open().flatMap(({ items }) => items.filter((item) => auditor.count(item) === 0));
   if (missing.length > 0) throw new Broken('liveness', `${names(missing)} never landed`);
   await endBatches(type, office, true);
-  await settleRest(type, person, scheduler);
+  await settleRest(type, person, machine);
   // What somebody wanted forgotten is brought again by nobody; a server that starts settles it.
-  await office.machine.serve();
+  await machine.serve();
   auditor.checkClean();
 }
 
@@ -67,14 +68,14 @@ async function endBatches(type: Type, { auditor }: Office, isLast: boolean): Pro
 }
 
 /** What is pending comes to its end, and then nothing is. */
-async function settleRest(type: Type, person: Person, scheduler: Scheduler): Promise<void> {
+async function settleRest(type: Type, person: Person, machine: Workplace): Promise<void> {
   let left = '';
   for (let day = 0; day < ROUNDS; day += 1) {
     await type(['pending', 'resume', '--yes']);
     const { stdout } = await person.type({ words: ['pending', '--json'] }, false);
     left = stdout.trim();
     if (left === '[]') return;
-    scheduler.jump(DAY_MS);
+    await machine.pass(DAY_MS);
   }
   throw new Broken('pending', left);
 }

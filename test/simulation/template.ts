@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { Random } from '../fuzz/random.js';
 import type { Opening } from './audit/auditor.js';
 import { Faults, NO_FAULTS } from './faults.js';
-import { DECIMALS } from './goods.js';
-import type { World as Drawn } from './kinds.js';
+import { initWords, type Made, openingOf, profileWords, type Setting } from './flywheel.js';
 import { Machine } from './machine.js';
 import type { Wallets } from './others.js';
 import { seedPlatform } from './platform.js';
@@ -21,10 +20,6 @@ export interface Template {
 
 export const START_MS = Date.parse('2026-01-31T22:30:00.000Z');
 export const BASE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-/** Whole tokens that may be given away a day. */
-const AIRDROP_CAP = 60;
-const BURN_WALLET_TOKENS = '4000';
-const UNITS = 10n ** BigInt(DECIMALS);
 const MAX_STEPS = 60_000;
 
 const NOBODY = { passBlocks: () => undefined, moveTokens: () => undefined };
@@ -32,9 +27,9 @@ const nowhere: ChainWatch = { landed: () => undefined, onTheWay: () => undefined
 const templates = new Map<string, Promise<Template>>();
 
 /** The template of a world. */
-export function templateOf(drawn: Pick<Drawn, 'vaultTokens' | 'burnCap'>): Promise<Template> {
-  const name = `${drawn.vaultTokens} ${drawn.burnCap}`;
-  const made = templates.get(name) ?? make(drawn);
+export function templateOf(setting: Setting): Promise<Template> {
+  const name = `${setting.vaultTokens} ${setting.burnCap}`;
+  const made = templates.get(name) ?? make(setting);
   templates.set(name, made);
   return made;
 }
@@ -63,38 +58,14 @@ async function setUp(home: string, commands: readonly (readonly string[])[], std
   return outputs;
 }
 
-async function make({ vaultTokens, burnCap }: Pick<Drawn, 'vaultTokens' | 'burnCap'>): Promise<Template> {
+async function make(setting: Setting): Promise<Template> {
   seedPlatform(new Random(7), () => START_MS);
   const home = mkdtempSync(join(BASE, 'flywheel-sim-'));
   process.once('exit', () => rmSync(home, { recursive: true, force: true }));
-  const [text = ''] = await setUp(home, [
-    [
-      ...['local', 'init', '--decimals', String(DECIMALS)],
-      ...['--daily-burn', String(burnCap), '--daily-airdrop', String(AIRDROP_CAP)],
-      ...['--vault-tokens', String(vaultTokens), '--burn-wallet-tokens', BURN_WALLET_TOKENS],
-    ],
-  ]);
-  const made = JSON.parse(text) as Record<
-    'mintAddress' | 'multisig' | 'operator' | 'vaultAddress' | 'burnWallet',
-    string
-  > & {
-    owner: { address: string };
-    apiKey: { key: string };
-  };
+  const [text = ''] = await setUp(home, [initWords(setting)]);
+  const made = JSON.parse(text) as Made;
   cpSync(join(home, 'data', 'owner.json'), join(home, 'owner.json'));
-  const pins = {
-    multisig: made.multisig,
-    owner: made.owner.address,
-    operator: made.operator,
-    mint: made.mintAddress,
-  };
-  const profile = ['profile', 'add', 'sim', '--api-url', 'http://127.0.0.1:8080', '--api-key-stdin'];
-  const words = [...profile, ...Object.entries(pins).flatMap(([pin, value]) => [`--${pin}`, value])];
-  await setUp(home, [words], made.apiKey.key);
-  const opening = {
-    mint: made.mintAddress,
-    burnCap: BigInt(burnCap) * UNITS,
-    airdropCap: BigInt(AIRDROP_CAP) * UNITS,
-  };
-  return { home, opening, wallets: { vault: made.vaultAddress, burnWallet: made.burnWallet } };
+  await setUp(home, [profileWords(made, 'http://127.0.0.1:8080')], made.apiKey.key);
+  const wallets = { vault: made.vaultAddress, burnWallet: made.burnWallet };
+  return { home, opening: openingOf(made, setting), wallets };
 }

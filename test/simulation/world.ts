@@ -182,9 +182,11 @@ class World implements ChainWatch, Walker {
     const count = (): number => least + this.#random.below(most - least + 1);
     await Promise.all(persons.map((person) => person.work(count())));
     this.#faults.stop();
-    if (!this.#isRemote && this.#random.oneIn(MIXED_ONE_IN))
-      await mixMoments(this.#office, this.#template, this.#random);
-    await bringToRest(this.#office, this.#scheduler);
+    if (!this.#isRemote && this.#random.oneIn(MIXED_ONE_IN)) {
+      const moments = { today: this.#machine.places.dataDir, beginning: join(this.#template.home, 'data') };
+      await mixMoments(this.#office, moments, this.#random);
+    }
+    await bringToRest(this.#office);
     this.#isOver = true;
   }
 

@@ -156,11 +156,15 @@ export interface SpawnOptions {
   readonly stdin?: string | Uint8Array;
 }
 
+const CODE_CACHE = join(tmpdir(), 'flywheel-test-code');
+
 /** The environment of a spawned command: nothing of this process but where programs are. */
 const environment = ({ home, env }: SpawnOptions): NodeJS.ProcessEnv => ({
   HOME: home,
   PATH: process.env['PATH'],
   TMPDIR: home,
+  // Compiled code is the same in every home; making it anew in each would cost more than the commands.
+  XDG_CACHE_HOME: CODE_CACHE,
   ...env,
 });
 

@@ -40,9 +40,22 @@ const burnOf = (proof: string): string =>
 
 /** Each about as large as is accepted, and accepted by the parser unless it says otherwise. */
 export const dearBodies = (sizeBytes = 10 * MIB): Readonly<Record<string, string>> => ({
-  'one object of 199,000 keys that are no Latin text': `[{${arrayOf(sizeBytes, (index) => `"${index.toString(36)}${'😀'.repeat(9)}":1`, 199_000).slice(1, -1)}}]`,
-  'one object of 199,000 escaped keys': `[{${arrayOf(sizeBytes, (index) => `"${index.toString(36)}${'\\n'.repeat(20)}":"${index}"`, 199_000).slice(1, -1)}}]`,
-  'keys that are numbers, far apart': `[{${arrayOf(sizeBytes, (index) => `"${(index * 4_294_967) % 4_294_967_295}":{}`, 99_000).slice(1, -1)}}]`,
+  'objects of 9,900 keys that are no Latin text': arrayOf(
+    sizeBytes,
+    () => fields(9_900, noLatin, () => '1'),
+    20,
+  ),
+  'objects of 9,900 escaped keys': arrayOf(
+    sizeBytes,
+    () =>
+      fields(
+        9_900,
+        (index) => `${index.toString(36)}${'\\n'.repeat(20)}`,
+        (index) => `"${index}"`,
+      ),
+    20,
+  ),
+  'keys that are numbers, far apart': arrayOf(sizeBytes, () => fields(9_900, farApart, () => '{}'), 20),
   'objects that are all different': arrayOf(
     sizeBytes,
     (index) => `{"${index.toString(36)}":{"${index}":1}}`,

@@ -9,14 +9,15 @@ export interface GateRequest {
 }
 
 /**
- * What becomes of a request: it is passed on; it is carried out and its answer is lost; half of it arrives; none of it does;
- * it is refused here; or something else is answered than the service says, or without asking it.
+ * What becomes of a request: it is passed on; it is carried out and its answer is lost; half of it arrives; none of it does, and
+ * the connection is closed or reset; it is refused here; or something else is answered than the service says, or without asking it.
  */
 export type Fate =
   | 'pass'
   | 'lose'
   | 'cut'
   | 'drop'
+  | 'reset'
   | { readonly refuse: number }
   | { readonly answer: unknown }
   /** Carried out, and the answer changed. */
@@ -24,6 +25,8 @@ export type Fate =
 
 export interface Gate {
   readonly url: string;
+  /** How many are under way now, also of clients that are gone. */
+  readonly open: number;
   /** Of all that has come so far. */
   readonly requests: GateRequest[];
   /** Decides about each request; everything passes until a test says otherwise. */
@@ -38,6 +41,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
   404: 'ERR_NOT_FOUND',
   413: 'ERR_PAYLOAD_TOO_LARGE',
   429: 'ERR_RATE_LIMIT_EXCEEDED',
+  503: 'ERR_UNAVAILABLE',
 };
 
 async function bodyOf(message: IncomingMessage): Promise<Buffer> {
@@ -62,6 +66,7 @@ function answerHere(response: ServerResponse, fate: { refuse: number } | { answe
 export async function startGate(target: string, keys: readonly string[]): Promise<Gate> {
   const { port } = new URL(target);
   let turn = 0;
+  let open = 0;
   const pass = (message: IncomingMessage, body: Buffer, bytes: number) =>
     new Promise<IncomingMessage | null>((resolve) => {
       const { method, url } = message;
@@ -75,7 +80,8 @@ export async function startGate(target: string, keys: readonly string[]): Promis
     if (typeof fate === 'object' && !('alter' in fate)) return answerHere(response, fate);
     const bytes = fate === 'cut' ? Math.floor(body.length / 2) : body.length;
     const answer = fate === 'drop' ? null : await pass(message, body, bytes);
-    const content = answer === null ? null : await bodyOf(answer);
+    // A service that dies in the middle of its answer has given none.
+    const content = answer === null ? null : await bodyOf(answer).catch(() => null);
     if (answer === null || content === null || fate === 'lose') return void response.destroy();
     const status = answer.statusCode ?? 502;
     if (typeof fate !== 'object') return void response.writeHead(status, answer.headers).end(content);
@@ -83,15 +89,24 @@ export async function startGate(target: string, keys: readonly string[]): Promis
     respond(response, altered.status, altered.body);
   };
   const server = createServer(async (message, response) => {
-    const body = await bodyOf(message);
+    // A client that is gone in the middle of its request has sent none.
+    const body = await bodyOf(message).catch(() => null);
+    if (body === null) return void response.destroy();
     const key = message.headers['x-idempotency-key']?.toString();
     const request = { method: message.method ?? '', path: message.url ?? '', key };
     gate.requests.push(request);
-    await follow(await gate.fate(request), message, body, response);
+    open += 1;
+    const fate = await gate.fate(request);
+    if (fate === 'reset') message.socket.resetAndDestroy();
+    else await follow(fate, message, body, response);
+    open -= 1;
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const gate: Gate = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get open() {
+      return open;
+    },
     requests: [],
     fate: () => 'pass',
     close: () =>

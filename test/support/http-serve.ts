@@ -52,8 +52,11 @@ export const remotely = ({ home, key }: ServedHome, url: string, ...words: strin
   flywheel({ home, env: { FLYWHEEL_API_KEY: key, FLYWHEEL_API_URL: url } }, ...words);
 
 /** Starts the server and waits until it listens. */
-export function serve({ home, dataDir }: ServedHome, ...words: string[]): Promise<ServeProcess> {
-  const child = startFlywheel({ home, env: environment(dataDir) }, [
+export function serve(
+  { home, dataDir, env }: Pick<ServedHome, 'home' | 'dataDir'> & { readonly env?: Record<string, string> },
+  ...words: string[]
+): Promise<ServeProcess> {
+  const child = startFlywheel({ home, env: { ...environment(dataDir), ...env } }, [
     'serve',
     '--port',
     '0',

@@ -4,17 +4,18 @@ import type { AddressInfo } from 'node:net';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { homeFiles } from '../../src/compose/home.js';
 import { type Address, address } from '../../src/values/address.js';
-import { systemClock } from '../../src/values/time.js';
+import { type Clock, systemClock } from '../../src/values/time.js';
+import { signaturesFor, statusesOf, transactionOf } from './rpc-history.js';
 
 export interface RpcNode {
   readonly url: string;
   close(): Promise<void>;
 }
 
-export async function startRpcNode(dataDir: string): Promise<RpcNode> {
+export async function startRpcNode(dataDir: string, clock: Clock = systemClock): Promise<RpcNode> {
   // The ledger is there already, so the genesis is not used.
   const path = homeFiles(dataDir).ledger;
-  const chain = await openLocalChain({ path, clock: systemClock, genesis: { accounts: [] } });
+  const chain = await openLocalChain({ path, clock, genesis: { accounts: [] } });
   const accounts = async (addresses: readonly Address[]) =>
     (await chain.getAccounts(addresses)).map(
       (state) =>
@@ -41,6 +42,12 @@ export async function startRpcNode(dataDir: string): Promise<RpcNode> {
       }
       case 'getBlockHeight':
         return height;
+      case 'getSignatureStatuses':
+        return inContext(await statusesOf(chain, first as readonly string[]));
+      case 'getSignaturesForAddress':
+        return signaturesFor(chain, String(first));
+      case 'getTransaction':
+        return transactionOf(chain, String(first));
       default:
         return undefined;
     }

@@ -9,13 +9,17 @@ import { parseArgs } from 'node:util';
 import { Random } from '../fuzz/random.js';
 import { tortureBodies } from './bodies.js';
 import { tortureBusy } from './busy.js';
+import { tortureCommands } from './commands.js';
 import type { TorturePart } from './part.js';
 import { tortureServer } from './server.js';
+import { tortureSoak } from './soak.js';
 
 const PARTS: Readonly<Record<string, TorturePart>> = {
   bodies: tortureBodies,
   busy: tortureBusy,
+  commands: tortureCommands,
   server: tortureServer,
+  soak: tortureSoak,
 };
 
 const MINUTE_MS = 60_000;
@@ -53,6 +57,7 @@ async function torture(name: string, part: TorturePart): Promise<boolean> {
   } catch (error) {
     say(`FOUND ${name}, round ${rounds + 1}: npm run torture -- ${name} --seed ${seed} --minutes ${minutes}`);
     say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    if (report !== undefined) say(`Before that: ${report}`);
     return false;
   }
   say(`ok    ${name}: ${rounds} rounds of ${part.of}`);

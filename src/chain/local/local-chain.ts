@@ -1,8 +1,8 @@
 /** The chain on this machine: every transaction runs in the VM and is kept in a durable ledger; no network, no other node. */
-import { setImmediate } from 'node:timers/promises';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
+import { giveTurns } from '../../values/turns.js';
 import type { AccountState } from '../account.js';
 import {
   type Chain,
@@ -133,7 +133,7 @@ class LedgerChain implements LocalChain {
 
   /** The VM, after a turn of the event loop: only then is what earlier calls left in native memory freed. */
   async #ready(): Promise<Runtime> {
-    await setImmediate();
+    await giveTurns();
     this.#runtime ??= this.#loadRuntime();
     return this.#runtime;
   }

@@ -5,7 +5,7 @@
 import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnError, BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
 import { requireNotOnChain } from '../burn/chain-contradicts.js';
 import type { Session } from '../command.js';
@@ -15,10 +15,20 @@ import { confirmRemote } from '../operation/confirm-remote.js';
 import { burnDigests, equalElements } from '../operation/elements.js';
 import { stillToDo } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
+import { isUntried, saysNothingWasDone, saysNothingWasEverDone, untried } from '../operation/verdicts.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBurnBatch } from '../views/burn-batch.js';
 import { BurnBatchProgress } from './progress.js';
-import { type Part, partsOf, pick, type StageNote, stageOf, stagesOf, storedOutcomes } from './stages.js';
+import {
+  nameOf,
+  type Part,
+  partsOf,
+  pick,
+  type StageNote,
+  stageOf,
+  stagesOf,
+  storedOutcomes,
+} from './stages.js';
 import { sumAmounts } from './totals.js';
 
 /** What carrying on needs. */
@@ -144,7 +154,8 @@ export class BurnBatchWork implements Work<Told> {
     if (elements.size === 0) return false;
     const indexes = digests.flatMap((digest, index) => (elements.has(digest) ? [index] : []));
     await this.#requireAllPossible(indexes);
-    const next = { stages: [...stages, stageOf(this.#body.burns, indexes)] };
+    const stage = stageOf(this.#body.burns, indexes);
+    const next = { stages: [...stages, stage], ...untried(nameOf(stages.length, 0)) };
     if (!entry.reopen([...elements], next)) {
       throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
         hint: 'Run the command again.',
@@ -194,7 +205,9 @@ export class BurnBatchWork implements Work<Told> {
       outcomes[outcome.index] = own;
       tell(own);
     };
-    const reply = await opened.service.burnBatch([...burns], callWith(this.#session, opened, part.key, hear));
+    const reply = await trying(entry, part.name, () =>
+      opened.service.burnBatch([...burns], callWith(this.#session, opened, part.key, hear)),
+    );
     noteReply(this.#session, reply);
     if (entry.isNew && reply.meta.replayed) this.#session.output.tell(REPLAYED);
     const heard = (): number => outcomes.filter((outcome) => outcome !== undefined).length;
@@ -227,6 +240,24 @@ export class BurnBatchWork implements Work<Told> {
     const digests = burnDigests(this.#body.burns);
     const landed = outcomes.filter(({ status }) => status === 'success').map(({ index }) => index);
     return { state: landed.length === outcomes.length ? 'done' : 'partial', landed: pick(digests, landed) };
+  }
+}
+
+/** Sends a request, and notes a refusal that says that it was never carried out: asked again, that is still known. */
+async function trying<Value>(entry: Entry, request: string, send: () => Promise<Value>): Promise<Value> {
+  const isNoted = isUntried(entry, request);
+  const isFirst = entry.isNew || entry.hasActed || isNoted;
+  if (isNoted) entry.note(untried(null));
+  try {
+    return await send();
+  } catch (thrown) {
+    // An entry of which nothing was done at all is given up.
+    const isKept = !entry.isNew || entry.hasActed;
+    if (isKept && isFlywheelError(thrown)) {
+      const isRefused = isFirst && saysNothingWasDone(thrown);
+      if (isRefused || saysNothingWasEverDone(entry.kind, thrown)) entry.note(untried(request));
+    }
+    throw thrown;
   }
 }
 

@@ -41,6 +41,9 @@ export const pick = <Item>(items: readonly Item[], indexes: readonly number[]): 
 export const stagesOf = (notes: Notes): readonly StageNote[] =>
   (notes['stages'] as readonly StageNote[] | undefined) ?? [];
 
+/** Under which the answer to a request of a stage is stored. */
+export const nameOf = (stage: number, part: number): string => `${stage}/${part}`;
+
 /** The requests of a stage. */
 export function partsOf(entry: Entry, at: number, { indexes, cut }: StageNote): readonly Part[] {
   const key = at === 0 ? entry.key : derivedUuid(entry.key, 'rest', String(at));
@@ -48,7 +51,7 @@ export function partsOf(entry: Entry, at: number, { indexes, cut }: StageNote): 
   return cut.map((count, part) => {
     const own = Array.from({ length: count }, (_, offset) => indexes?.[start + offset] ?? start + offset);
     start += count;
-    return { name: `${at}/${part}`, key: partKey(key, part), indexes: own };
+    return { name: nameOf(at, part), key: partKey(key, part), indexes: own };
   });
 }
 

@@ -1,8 +1,9 @@
 /** `flywheel demo`: the whole story on the embedded engine, with commands that can be run again. */
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CommandSpec, Session } from '../command.js';
+import { makePrivateDirectory } from '../files/write-file.js';
 
 /** Where the demo works: a folder of its own, or beside the data directory that was given. */
 function places({ settings }: Session): { folder: string; dataDir: string } {
@@ -12,7 +13,7 @@ function places({ settings }: Session): { folder: string; dataDir: string } {
   }
   const dataDir = settings.dataDir.value;
   const folder = `${dataDir}-files`;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makePrivateDirectory(folder);
   return { folder, dataDir };
 }
 

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
+import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import type { PinnedFlywheel } from './settings.js';
 
@@ -108,7 +109,7 @@ export function readProfileKey(configDir: string, profile: string, platform: str
   if (typeof key !== 'string') return null;
   if (platform !== 'win32' && (statSync(file).mode & OTHERS) !== 0) {
     throw new FlywheelError('ERR_CONFIG_INVALID', `${file} holds API keys and others can read it.`, {
-      hint: `Run: chmod 600 ${file}`,
+      hint: `Run: ${shellLine(['chmod', '600', file])}`,
     });
   }
   return new Secret(key);

@@ -6,6 +6,7 @@ import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { fileProblem } from '../files/read-input.js';
 import { callWith } from '../send.js';
+import { shellLine } from '../shell-line.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 
 /** One thing that was looked at. */
@@ -45,7 +46,7 @@ function checkDirectory(path: string, platform: string): string {
     const { mode } = statSync(path);
     if (platform !== 'win32' && (mode & OTHERS) !== 0) {
       throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: others can use this directory.`, {
-        hint: `Run: chmod 700 ${path}`,
+        hint: `Run: ${shellLine(['chmod', '700', path])}`,
       });
     }
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);

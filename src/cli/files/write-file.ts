@@ -6,7 +6,6 @@ import {
   constants,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   renameSync,
   rmSync,
@@ -15,6 +14,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { makeDirectory } from '../../files/make-directory.js';
 import { fileProblem } from './read-input.js';
 
 export interface WriteOptions {
@@ -55,7 +55,7 @@ function writeTemporary(path: string, text: string | Uint8Array, mode: number): 
 /** Makes a directory that only the user can read; one that is there is left as it is. */
 export function makePrivateDirectory(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeDirectory(path);
   } catch (error) {
     throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: cannot be made: ${fileProblem(error)}.`, {
       cause: error,

@@ -97,6 +97,8 @@ export interface Entry extends OperationSummary {
   readonly isNew: boolean;
   /** An answer was stored since it was taken. */
   readonly hasActed: boolean;
+  /** Answers of it are stored, from whenever. */
+  readonly hasAnswers: boolean;
   /** Something of it is known to have landed. */
   readonly hasLanded: boolean;
   /** What it was begun with; `undefined` once it is over. */

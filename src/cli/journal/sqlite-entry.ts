@@ -52,6 +52,10 @@ export class SqliteEntry implements Entry {
     return this.#hasActed;
   }
 
+  get hasAnswers(): boolean {
+    return this.#table.hasAnswers(this.#row.serial);
+  }
+
   get hasLanded(): boolean {
     return this.#table.hasLanded(this.#row.serial);
   }

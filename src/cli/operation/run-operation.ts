@@ -18,7 +18,7 @@ import {
 import { safeLine } from '../output/safe-text.js';
 import { type Narrowing, resolveOverlap } from './overlap.js';
 import { resumeLine } from './resume-line.js';
-import { saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
+import { isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
 
 /** What came of an operation so far. */
 export type Performed<Result> = { readonly result: Result; readonly verdict?: Verdict } | 'void';
@@ -199,20 +199,24 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
     return error;
   }
   const isUnbegun = saysNothingWasEverDone(entry.kind, error) || (entry.isNew && saysNothingWasDone(error));
-  if (isUnbegun && !entry.hasActed) {
+  // With its answers it would be forgotten what has landed.
+  if (isUnbegun && !entry.hasAnswers) {
     entry.remove();
     return error;
   }
   // The holder's name does no harm: this process is about to end.
   attempt(() => entry.release());
   const hint = `This resumes safely: ${resumeLine(session, entry)}`;
-  if (entry.isNew || entry.hasActed || TELLS_ITSELF.has(error.code)) return error.with({ hint });
-  // Somebody did act under this key before, and all that is known now is that asking did not help: with which code and exit
-  // number it failed is told of the asking only.
+  const isKnown = isUnbegun || entry.isNew || entry.hasActed || isUntried(entry);
+  const isTold = isKnown ? !BREAKS_OFF.has(error.code) : TELLS_ITSELF.has(error.code);
+  if (isTold) return error.with({ hint });
+  // Some of it may have been done, now or before, and all that is known is that this try did not help: with which code and exit
+  // number it failed is told of the try only.
+  const last = entry.isNew ? 'it broke off' : 'asking again failed';
   const { exit: _exit, foreignCode: _foreignCode, unsent: _unsent, ...context } = error.options;
   return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `What came of the operation begun ${entry.dateBegun} is not known; asking again failed: ${error.message}`,
+    `What came of the operation begun ${entry.dateBegun} is not known; ${last}: ${error.message}`,
     { ...context, hint, cause: error },
   );
 }
@@ -224,6 +228,9 @@ const TELLS_ITSELF: ReadonlySet<string> = new Set([
   'ERR_TIMEOUT',
   'ERR_DECLINED',
 ]);
+
+/** Codes of what stops in the middle: of a step that had several effects some may be there. */
+const BREAKS_OFF: ReadonlySet<string> = new Set(['ERR_STORE_UNAVAILABLE']);
 
 async function print<Result>(
   session: Session,

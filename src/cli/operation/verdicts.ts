@@ -1,7 +1,7 @@
 /** What an error says about the operation that it came of. */
 import { ERRORS } from '../../errors/codes.js';
 import type { FlywheelError } from '../../errors/flywheel-error.js';
-import type { OperationKind } from '../journal/journal.js';
+import type { Entry, OperationKind } from '../journal/journal.js';
 
 /** Codes that say of a request that an earlier one is still at it. */
 const STILL_RUNNING: ReadonlySet<string> = new Set([
@@ -25,6 +25,20 @@ export function saysNothingWasDone(error: FlywheelError): boolean {
   if (STILL_RUNNING.has(code)) return false;
   if (ERRORS[code].status === null) return REFUSED_HERE.has(code);
   return status !== undefined && status >= 400 && status < 500 && status !== 408;
+}
+
+/** The note of the request that comes next, where it is certain that it was never carried out: what came of the others is stored. */
+const UNTRIED = 'untried';
+
+/** Notes that a request was never carried out, or, with `null`, that it may be from now on. */
+export const untried = (request: string | null): { readonly [UNTRIED]: string | null } => ({
+  [UNTRIED]: request,
+});
+
+/** Is it certain of this request, or of the one that comes next, that it was never carried out? */
+export function isUntried(entry: Entry, request?: string): boolean {
+  const noted = entry.notes[UNTRIED];
+  return typeof noted === 'string' && (request === undefined || noted === request);
 }
 
 /** Codes with which the operation itself says that it has not happened. */

@@ -8,6 +8,7 @@ import { Secret } from '../../values/secret.js';
 import type { Settings } from '../config/settings.js';
 import type { CliContext } from '../context.js';
 import { fileProblem, inputName } from '../files/read-input.js';
+import { shellLine } from '../shell-line.js';
 import { type KeypairSource, typedPath } from './keypair-source.js';
 
 type WalletContext = Pick<CliContext, 'io' | 'cwd' | 'home' | 'platform'>;
@@ -109,7 +110,11 @@ function readPrivateFile(context: WalletContext, location: string): Uint8Array {
   try {
     const { mode, size } = fstatSync(handle);
     if (context.platform !== 'win32' && (mode & OTHERS) !== 0)
-      throw refuse(location, 'others can read this keypair file', `Run: chmod 600 ${location}`);
+      throw refuse(
+        location,
+        'others can read this keypair file',
+        `Run: ${shellLine(['chmod', '600', keypairPath(context, location)])}`,
+      );
     if (size > MAX_KEYPAIR_FILE_BYTES) throw refuse(location, 'it is too large to be a keypair file');
     return readFileSync(handle);
   } catch (error) {

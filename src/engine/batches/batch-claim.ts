@@ -24,17 +24,21 @@ export async function claimBatch(
   batchId: string,
 ): Promise<BatchRecord> {
   const batch = await currentRecord(tx, batchId);
-  if (isWorkedOn(deps, batch)) {
-    throw new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${batch.id} is being worked on.`, {
-      retryAfterSeconds: 1,
-    });
-  }
+  if (isWorkedOn(deps, batch)) throw inProgress(batch.id);
   await tx.batches.claim(batch.id, deps.instances.id, deps.clock.nowMs() + LEASE_MS);
   return batch;
 }
 
-/** Prolongs the claim. */
+/**
+ * Prolongs the claim.
+ * @throws `ERR_BATCH_IN_PROGRESS` when another engine has taken the batch, which may be far ahead by its clock; nothing more
+ * may be written for it then.
+ */
 export const renewClaim =
   (deps: EngineDeps, { id }: BatchRecord) =>
-  (tx: StoreTransaction): Promise<void> =>
-    tx.batches.claim(id, deps.instances.id, deps.clock.nowMs() + LEASE_MS);
+  async (tx: StoreTransaction): Promise<void> => {
+    if (!(await tx.batches.renew(id, deps.instances.id, deps.clock.nowMs() + LEASE_MS))) throw inProgress(id);
+  };
+
+const inProgress = (id: string): FlywheelError =>
+  new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${id} is being worked on.`, { retryAfterSeconds: 1 });

@@ -58,7 +58,7 @@ export async function cancelBatch(
     return { value: { ownerVoteNeeded: false, batch: batchView(current, context) }, meta };
   } finally {
     await deps.store
-      .transaction((tx) => tx.batches.unclaim(batch.id))
+      .transaction((tx) => tx.batches.unclaim(batch.id, deps.instances.id))
       .catch(() => {
         // The store is out of reach; the lease runs out by itself.
       });

@@ -7,14 +7,15 @@ import {
   totalOf,
   usageOf,
 } from '../../actions/registry.js';
+import { MAX_OBJECT_KEYS } from '../../contract/limits.js';
 import { type Action, pipelineSchema } from '../../contract/schemas/batch.js';
 import { checkInput, invalidRequest, listProblems, pathText } from '../../contract/validate.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { TokenRecord } from '../../store/records.js';
-import { isJsonObject } from '../../values/canonical-json.js';
-import type { Sha256 } from '../../values/digest.js';
-import { parseStrictJson } from '../../values/strict-json.js';
+import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
+import type { Pause, Sha256 } from '../../values/digest.js';
+import { StrictJsonReader } from '../../values/json-reader.js';
 import { type Principal, permitsProofType } from '../auth/authenticate.js';
 import { hashProof } from '../burns/prepare-burns.js';
 import type { EngineLimits } from '../deps.js';
@@ -80,15 +81,26 @@ export async function checkPipelines(
   limits: EngineLimits,
 ): Promise<CheckedRequest> {
   const pause = createPause();
-  const checks = new PipelineChecks(principal, token, limits);
+  const checks = new PipelineChecks({ principal, token, limits, pause });
   const pipelines = new Map<number, CheckedPipeline>();
   for (const [index, value] of list.entries()) {
-    const checked = checks.check(value, `pipelines[${index}]`);
+    const checked = await checks.check(value, `pipelines[${index}]`);
     if (checked !== undefined) pipelines.set(index, checked);
     await pause();
   }
   return { pipelines, problems: checks.problems, asked: checks.asked };
 }
+
+/** What pipelines are held against, and how others get a turn meanwhile. */
+interface Checking {
+  readonly principal: Principal;
+  readonly token: TokenRecord;
+  readonly limits: EngineLimits;
+  readonly pause: Pause;
+}
+
+/** Characters of a payload that are read in one step. */
+const STEP_CHARACTERS = 16 * 1_024;
 
 class PipelineChecks {
   readonly problems: Problem[] = [];
@@ -96,22 +108,24 @@ class PipelineChecks {
   readonly #principal: Principal;
   readonly #token: TokenRecord;
   readonly #limits: EngineLimits;
+  readonly #pause: Pause;
 
-  constructor(principal: Principal, token: TokenRecord, limits: EngineLimits) {
+  constructor({ principal, token, limits, pause }: Checking) {
     this.#principal = principal;
     this.#token = token;
     this.#limits = limits;
+    this.#pause = pause;
   }
 
   /** A pipeline of which everything is right, or nothing after its problems were noted. */
-  check(value: unknown, where: string): CheckedPipeline | undefined {
+  async check(value: unknown, where: string): Promise<CheckedPipeline | undefined> {
     const before = this.problems.length;
     const { actions, actionCount, pipeline } = shorten(value);
     const broken = this.#checkShape(pipeline, where);
     const { type, payload } = isJsonObject(pipeline) ? pipeline : {};
     if (typeof type === 'string' && !broken.has('type')) this.#checkType(type, where);
     const proofHash =
-      typeof payload === 'string' && !broken.has('payload') ? this.#hash(payload, where) : undefined;
+      typeof payload === 'string' && !broken.has('payload') ? await this.#hash(payload, where) : undefined;
     const sound = actions.filter((action, at) => {
       const place = `actions[${at}]`;
       return !broken.has(place) && this.#checkAction(action as Action, `${where}.${place}`);
@@ -147,16 +161,22 @@ class PipelineChecks {
     this.#note('ERR_INVALID_PROOF', text);
   }
 
-  #hash(payload: string, where: string): Sha256 | undefined {
+  async #hash(payload: string, where: string): Promise<Sha256 | undefined> {
     try {
-      // Each value takes two bytes at least; with more of them the proof is too large in any case.
-      const maxValues = Math.ceil(this.#limits.maxProofBytes / 2);
-      return hashProof(parseStrictJson(payload, { maxValues }).value, this.#limits);
+      return await hashProof(await this.#parse(payload), this.#limits, this.#pause);
     } catch (error) {
       const reason = (error as Error).message.replace(/^The proof is not valid: /, '').replace(/\.$/, '');
       this.#note('ERR_INVALID_PROOF', `${where}.payload: ${reason}`);
       return undefined;
     }
+  }
+
+  async #parse(payload: string): Promise<JsonValue> {
+    // Each value takes two bytes at least; with more of them the proof is too large in any case.
+    const maxValues = Math.ceil(this.#limits.maxProofBytes / 2);
+    const reader = new StrictJsonReader(payload, { maxValues, maxKeys: MAX_OBJECT_KEYS });
+    while (!reader.read(STEP_CHARACTERS)) await this.#pause();
+    return reader.result();
   }
 
   #checkAction(action: Action, where: string): action is SourceAction {

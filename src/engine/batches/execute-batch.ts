@@ -173,6 +173,7 @@ class Execution {
     const { store, clock } = this.#deps;
     const foreign = batch.pipelines.filter((_, index) => phase.foreign.includes(index));
     await store.transaction(async (tx) => {
+      await renewClaim(this.#deps, batch)(tx);
       await phase.settle(tx);
       // Nothing here says when others ran them; it is known now.
       await countLanded(tx, batch, foreign, clock.nowMs());
@@ -199,8 +200,10 @@ class Execution {
   async #release(): Promise<void> {
     const requestId = this.#requestId;
     await this.#deps.store.transaction(async (tx) => {
-      await tx.batches.unclaim(this.#batch.id);
-      if (requestId !== null) await tx.requests.remove(requestId);
+      const { instances } = this.#deps;
+      await tx.batches.unclaim(this.#batch.id, instances.id);
+      if (requestId !== null && (await tx.requests.renew(requestId, instances.id, 0)))
+        await tx.requests.remove(requestId);
     });
   }
 

@@ -67,7 +67,7 @@ export async function initBatch(
     ),
   );
   const earlier = await findReply<InitBatchResult>(deps, identity, call);
-  if ('value' in earlier) return earlier;
+  if ('value' in earlier) return withCost(deps, earlier);
   const context: BatchContext = { token, flywheel, operator: deps.keyring.get(flywheel.operator) };
   const opened =
     earlier.request === undefined
@@ -75,14 +75,22 @@ export async function initBatch(
       : await carryOn(deps, identity, earlier.request);
   try {
     const value = await setUp({ deps, context, ...opened, signal: call.signal });
-    const batch = await deps.store.read((tx) => tx.batches.get(value.batch.id));
-    return { value, meta: { replayed: false, ...(batch && { cost: batch.cost }) } };
+    return await withCost(deps, { value, meta: { replayed: false } });
   } catch (error) {
     await abandonRequest(deps, opened.request).catch(() => {
       // The store is out of reach; the lease runs out by itself.
     });
     throw error;
   }
+}
+
+/** An answer with what the batch has cost until now, as every answer about a batch has it. */
+async function withCost(
+  { store }: EngineDeps,
+  { value, meta }: Reply<InitBatchResult>,
+): Promise<Reply<InitBatchResult>> {
+  const batch = await store.read((tx) => tx.batches.get(value.batch.id));
+  return { value, meta: { ...meta, ...(batch && { cost: batch.cost }) } };
 }
 
 interface Opened {

@@ -6,7 +6,8 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
-import { type EngineDeps, LEASE_MS } from '../deps.js';
+import type { EngineDeps } from '../deps.js';
+import { renewRequest } from '../requests/requests.js';
 import { type BatchContext, messages } from './batch-context.js';
 import { initBatchView } from './batch-view.js';
 import { nextBatchIndex } from './on-chain.js';
@@ -62,8 +63,7 @@ const common = ({ deps, context, batch, request, signal }: SetUpInput, stored: r
   signer: context.operator,
   stored,
   signal,
-  renewLease: (tx: StoreTransaction) =>
-    tx.requests.claim(request.id, deps.instances.id, deps.clock.nowMs() + LEASE_MS),
+  renewLease: (tx: StoreTransaction) => renewRequest(deps, tx, request.id),
 });
 
 /** Opens batch and proposal under the next free index of the multisig. */
@@ -121,12 +121,13 @@ function initResult(batch: BatchRecord, phases: readonly PhaseResult[], failedTx
 }
 
 async function stop(
-  { deps }: SetUpInput,
+  { deps, request }: SetUpInput,
   batch: BatchRecord,
   phases: readonly PhaseResult[],
   message: string,
 ): Promise<FlywheelError> {
   await deps.store.transaction(async (tx) => {
+    await renewRequest(deps, tx, request.id);
     for (const phase of phases) await phase.settle(tx);
     await tx.batches.setInitResult(batch.id, initResult(batch, phases, message), isoTime(deps.clock.nowMs()));
   });
@@ -147,6 +148,7 @@ async function finalize(
   const value = initBatchView(finalized, context, vote);
   const { id, setupRentLamports: rentPaidLamports } = batch;
   await deps.store.transaction(async (tx) => {
+    await renewRequest(deps, tx, request.id);
     for (const phase of phases) await phase.settle(tx);
     await tx.batches.addCost(id, { feeLamports: 0n, rentPaidLamports, rentReclaimedLamports: 0n });
     await tx.batches.addVote(vote);

@@ -14,12 +14,11 @@ import { invalidRequest, parseInput } from '../../contract/validate.js';
 import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { JsonValue } from '../../values/canonical-json.js';
-import { jsonText } from '../../values/inexact-number.js';
 import { admit } from '../auth/authenticate.js';
 import type { EngineDeps, EngineLimits } from '../deps.js';
 import { beforeRecord } from '../requests/key-unused.js';
 import { findReply, requestIdentity } from '../requests/requests.js';
-import { batchResult, burnResult } from './outcomes.js';
+import { batchResult, burnResult, replayedResult, storedResult } from './outcomes.js';
 import { isRefusal, prepareBurns } from './prepare-burns.js';
 import { type BurnRun, runBurns } from './run-burns.js';
 
@@ -49,6 +48,7 @@ export async function burn(deps: EngineDeps, input: BurnRequest, call: Call): Pr
       const code: ErrorCode = isErrorCode(outcome.type) ? outcome.type : 'ERR_BURN_TOKENOMICS_FAILED';
       throw new FlywheelError(code, outcome.message);
     },
+    replay: (stored) => stored as BurnResult,
   });
 }
 
@@ -73,8 +73,9 @@ export async function burnBatch(
       input as unknown as JsonValue,
       inputs.map(({ type }) => type),
     ),
-    close: (tx, record, outcomes) => tx.requests.complete(record.id, jsonText(batchResult(outcomes))),
+    close: (tx, record, outcomes) => tx.requests.complete(record.id, storedResult(outcomes)),
     answer: batchResult,
+    replay: (stored) => replayedResult(stored, inputs),
   });
 }
 
@@ -89,12 +90,16 @@ function burnShapes(input: unknown, { maxBurnBatchElements: most }: EngineLimits
 type BurnOperation<Value> = Pick<
   BurnRun,
   'principal' | 'call' | 'inputs' | 'identity' | 'onRefused' | 'close'
-> & { readonly answer: (outcomes: readonly ElementOutcome[]) => Value };
+> & {
+  readonly answer: (outcomes: readonly ElementOutcome[]) => Value;
+  /** The same answer once more, from what was stored of it. */
+  readonly replay: (stored: unknown) => Value;
+};
 
 async function once<Value>(deps: EngineDeps, operation: BurnOperation<Value>): Promise<Reply<Value>> {
   const { principal, identity, inputs, call } = operation;
-  const earlier = await findReply<Value>(deps, identity, call);
-  if ('value' in earlier) return earlier;
+  const earlier = await findReply<unknown>(deps, identity, call);
+  if ('value' in earlier) return { ...earlier, value: operation.replay(earlier.value) };
   const elements = await prepareBurns(principal, inputs, deps.limits);
   if (earlier.request === undefined)
     await beforeRecord(deps, identity, () => refuseAtOnce(elements, operation));

@@ -1,7 +1,8 @@
 /** What became of burns, in the words of the API. */
 import type { ElementOutcome } from '../../contract/call.js';
-import type { BurnBatchResult, BurnResult, BurnShape } from '../../contract/schemas/burn.js';
+import type { BurnBatchResult, BurnError, BurnResult, BurnShape } from '../../contract/schemas/burn.js';
 import { isErrorCode } from '../../errors/codes.js';
+import { invariant } from '../../errors/flywheel-error.js';
 import type { BurnRecord } from '../../store/records.js';
 import { burnError } from './prepare-burns.js';
 
@@ -52,4 +53,35 @@ export function batchResult(outcomes: readonly ElementOutcome[]): BurnBatchResul
     }
   }
   return result;
+}
+
+/** An error as it is stored: what it says of its element is in the request, and a repeat brings the same request. */
+type StoredError = Pick<BurnError, 'message' | 'type'> & { readonly index: number };
+
+/** {@link batchResult} as it is stored: without the proofs, so that a store does not grow by what is refused. */
+export function storedResult(outcomes: readonly ElementOutcome[]): string {
+  const { success } = batchResult(outcomes);
+  const errors = outcomes.flatMap((outcome): StoredError[] =>
+    outcome.status === 'error'
+      ? [{ message: outcome.message, type: outcome.type, index: outcome.index }]
+      : [],
+  );
+  return JSON.stringify({ success, errors });
+}
+
+/** The answer that was stored for a request. @param inputs - of the repeat, which are those of the request. */
+export function replayedResult(stored: unknown, inputs: readonly BurnShape[]): BurnBatchResult {
+  const { success, errors } = stored as Pick<BurnBatchResult, 'success'> & {
+    // Stores of an earlier version hold errors as they were answered.
+    readonly errors: readonly (StoredError | BurnError)[];
+  };
+  return {
+    success,
+    errors: errors.map((error) => {
+      if (!('index' in error)) return error;
+      const input = inputs[error.index];
+      invariant(input !== undefined, 'A repeat has the elements of its request.');
+      return { message: error.message, type: error.type, proof: input.proof, proofType: input.type };
+    }),
+  };
 }

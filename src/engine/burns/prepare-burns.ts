@@ -4,8 +4,9 @@ import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { TokenRecord } from '../../store/records.js';
 import { isJsonObject, type JsonObject, type JsonValue, proofText } from '../../values/canonical-json.js';
-import { type Sha256, sha256 } from '../../values/digest.js';
+import { measureProof, type Pause, type Sha256, sha256 } from '../../values/digest.js';
 import { InexactNumber } from '../../values/inexact-number.js';
+import { isHeavy } from '../../values/json-weight.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/schemas.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
 import { type Principal, permitsProofType } from '../auth/authenticate.js';
@@ -37,19 +38,29 @@ export async function prepareBurns(
   const pause = createPause();
   const prepared: (PreparedBurn | Refusal)[] = [];
   for (const request of requests) {
-    prepared.push(prepareBurn(principal, request, limits));
+    prepared.push(await prepareBurn({ principal, limits, pause }, request));
     await pause();
   }
   return prepared;
 }
 
-function prepareBurn(principal: Principal, request: BurnShape, limits: EngineLimits): PreparedBurn | Refusal {
+/** Where burns are prepared. */
+interface Preparing {
+  readonly principal: Principal;
+  readonly limits: EngineLimits;
+  readonly pause: Pause;
+}
+
+async function prepareBurn(
+  { principal, limits, pause }: Preparing,
+  request: BurnShape,
+): Promise<PreparedBurn | Refusal> {
   const token = burnableToken(principal);
   if ('code' in token) return token;
   const { type, persistOnchain } = request;
   try {
     checkProofType(principal, type);
-    const proofHash = hashProof(request.proof, limits);
+    const proofHash = await hashProof(request.proof, limits, pause);
     return { type, persistOnchain, proofHash, amount: baseUnits(request.burnAmount, token) };
   } catch (error) {
     if (isFlywheelError(error)) return { code: error.code, message: error.message };
@@ -86,21 +97,29 @@ function checkProofType(principal: Principal, type: string): void {
   throw new FlywheelError('ERR_INVALID_PROOF', message);
 }
 
+/** A proof with fewer characters is hashed in one go. */
+const LIGHT_CHARACTERS = 8_192;
+
 /**
  * The hash of a proof.
  * @throws `ERR_INVALID_PROOF` when it is not an object, is too large, or holds what has no canonical text.
  */
-export function hashProof(proof: JsonValue, limits: EngineLimits): Sha256 {
-  const text = textOf(proof);
-  const sizeBytes = Buffer.byteLength(text);
-  if (sizeBytes <= limits.maxProofBytes) return sha256(text);
-  throw invalidProof(`it has ${sizeBytes} bytes, more than ${limits.maxProofBytes}.`);
+export async function hashProof(
+  proof: JsonValue,
+  { maxProofBytes }: EngineLimits,
+  pause: Pause,
+): Promise<Sha256> {
+  if (!isJsonObject(proof)) throw invalidProof('expected a JSON object.');
+  const { hash, sizeBytes } = await measured(proof, pause);
+  if (sizeBytes <= maxProofBytes) return hash;
+  throw invalidProof(`it has ${sizeBytes} bytes, more than ${maxProofBytes}.`);
 }
 
-function textOf(proof: JsonValue): string {
-  if (!isJsonObject(proof)) throw invalidProof('expected a JSON object.');
+async function measured(proof: JsonObject, pause: Pause): ReturnType<typeof measureProof> {
   try {
-    return proofText(proof as JsonObject);
+    if (isHeavy(proof, LIGHT_CHARACTERS)) return await measureProof(proof, pause);
+    const text = proofText(proof);
+    return { hash: sha256(text), sizeBytes: Buffer.byteLength(text) };
   } catch (cause) {
     throw invalidProof((cause as Error).message, cause);
   }

@@ -5,9 +5,9 @@ import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel
 import type { BurnRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Principal, requireToken } from '../auth/authenticate.js';
-import { type EngineDeps, LEASE_MS } from '../deps.js';
+import type { EngineDeps } from '../deps.js';
 import { sayIfUnused } from '../requests/key-unused.js';
-import { abandonRequest, openRequest, type RequestIdentity } from '../requests/requests.js';
+import { abandonRequest, openRequest, type RequestIdentity, renewRequest } from '../requests/requests.js';
 import { readBurnWallet } from './allowance.js';
 import {
   type BurnContext,
@@ -209,12 +209,15 @@ class Progress {
     if (request === undefined || tokenId === undefined) return;
     const { deps } = this.#run;
     try {
-      await deps.store.transaction((tx) => writeOutcomes(tx, tokenId, this.#settled));
+      await deps.store.transaction(async (tx) => {
+        await renewRequest(deps, tx, request.id);
+        await writeOutcomes(tx, tokenId, this.#settled);
+      });
       this.#settled = [];
       this.#announce();
       await abandonRequest(deps, request);
     } catch {
-      // The store is out of reach: the intents are in it, and the lease runs out by itself.
+      // Another engine carries the request on, or the store is out of reach: the intents are in it, and the lease runs out.
     }
   }
 
@@ -233,7 +236,7 @@ class Progress {
   async #open(tx: StoreTransaction): Promise<RequestRecord> {
     const { deps, identity } = this.#run;
     if (this.#request !== undefined) {
-      await tx.requests.claim(this.#request.id, deps.instances.id, deps.clock.nowMs() + LEASE_MS);
+      await renewRequest(deps, tx, this.#request.id);
       return this.#request;
     }
     const opening = await openRequest(deps, tx, identity);

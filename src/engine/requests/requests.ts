@@ -158,6 +158,18 @@ export async function openRequest(
   return { kind: 'fresh', request };
 }
 
+/**
+ * Prolongs the hold on a request, in the transaction that writes something for it.
+ * @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` when another engine has taken it, which may be far ahead by its clock; nothing more
+ * may be written then, and its answer is there for the next try.
+ */
+export async function renewRequest(deps: EngineDeps, tx: StoreTransaction, requestId: string): Promise<void> {
+  if (await tx.requests.renew(requestId, deps.instances.id, deps.clock.nowMs() + LEASE_MS)) return;
+  throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'Another engine carries the request on.', {
+    retryAfterSeconds: 1,
+  });
+}
+
 /** Gives up a request that may have moved something, so that the next call with its key carries on at once. */
 export async function abandonRequest(deps: EngineDeps, request: RequestRecord): Promise<void> {
   await deps.store.transaction(async (tx) => {

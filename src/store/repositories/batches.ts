@@ -101,6 +101,22 @@ async function update({ db }: Session, id: string, change: Updateable<BatchTable
   expectAffected(numUpdatedRows, 1, `There is no batch ${id}.`);
 }
 
+/** @returns whether the batch was held by the instance. */
+async function updateHeld(
+  { db }: Session,
+  id: string,
+  instance: string,
+  change: Updateable<BatchTable>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('batches')
+    .set(change)
+    .where('id', '=', id)
+    .where('instance', '=', instance)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
 type Reads = Pick<
   BatchRepository,
   'get' | 'current' | 'list' | 'openRentLamports' | 'unpaidRentLamports' | 'countByStatus'
@@ -228,7 +244,9 @@ const changes = (session: Session): Changes => ({
 
   claim: (id, instance, leaseUntilMs) => update(session, id, { instance, lease_until_ms: leaseUntilMs }),
 
-  unclaim: (id) => update(session, id, { instance: null, lease_until_ms: 0 }),
+  renew: (id, instance, leaseUntilMs) => updateHeld(session, id, instance, { lease_until_ms: leaseUntilMs }),
+
+  unclaim: (id, instance) => updateHeld(session, id, instance, { instance: null, lease_until_ms: 0 }),
 });
 
 const writes = (session: Session): Writes => ({

@@ -27,7 +27,7 @@ const RUNNING = sql.lit('running' as const);
 const DONE = sql.lit('done' as const);
 const PENDING = sql.lit('PENDING' as const);
 
-type Writes = Pick<RequestRepository, 'insert' | 'claim' | 'linkBatch' | 'complete'>;
+type Writes = Pick<RequestRepository, 'insert' | 'claim' | 'renew' | 'linkBatch' | 'complete'>;
 type Reads = Pick<RequestRepository, 'find' | 'get' | 'running'>;
 type Removals = Pick<RequestRepository, 'noteDay' | 'remove' | 'removeDone'>;
 
@@ -72,6 +72,17 @@ const writes = ({ db }: Session): Writes => ({
       .where('status', '=', RUNNING)
       .executeTakeFirst();
     expectAffected(numUpdatedRows, 1, `There is no running request ${id} to claim.`);
+  },
+
+  async renew(id, instance, leaseUntilMs) {
+    const { numUpdatedRows } = await db
+      .updateTable('requests')
+      .set({ lease_until_ms: leaseUntilMs })
+      .where('id', '=', id)
+      .where('instance', '=', instance)
+      .where('status', '=', RUNNING)
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
   },
 
   async linkBatch(id, batchId) {

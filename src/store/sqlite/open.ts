@@ -1,10 +1,11 @@
 /** Opens the store in an SQLite file: its directory, its mode, its settings, its version. */
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { arch, platform } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { makeDirectory } from '../../files/make-directory.js';
 import { watchFile } from '../../files/same-file.js';
 import { createKyselyStore } from '../kysely-store.js';
 import { migrate, refuseOtherStore, STORE_VERSION } from '../migrations/index.js';
@@ -28,7 +29,6 @@ export interface SqliteStoreOptions {
 const DEFAULT_BUSY_TIMEOUT_MS = 5_000;
 const POLL_MS = 5;
 const OWNER_ONLY_FILE = 0o600;
-const OWNER_ONLY_DIRECTORY = 0o700;
 /** A log that outgrew this is folded into the file when the store is closed, because the next to open would read it all. */
 const MAX_LOG_LEFT_BYTES = 512 * 1_024;
 
@@ -106,7 +106,7 @@ function prepareFile({ path, create }: Place): void {
       );
     }
   }
-  mkdirSync(dirname(path), { recursive: true, mode: OWNER_ONLY_DIRECTORY });
+  makeDirectory(dirname(path));
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) closeSync(openSync(path, 'a', OWNER_ONLY_FILE));
   else if ((stats.mode & 0o077) !== 0) chmodSync(path, OWNER_ONLY_FILE);

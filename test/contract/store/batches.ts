@@ -44,7 +44,7 @@ export function batches(store: () => Store): void {
         aVote('vote-2', { kind: 'cancel', lastValidBlockHeight: 300n }),
       ]);
       await store().transaction(async (tx) => {
-        await tx.batches.unclaim('batch-1');
+        await tx.batches.unclaim('batch-1', 'instance-1');
         await tx.batches.transition('batch-1', 'EXECUTED', { executeResult: RESULT }, LATER);
       });
       expect(await store().read((tx) => tx.batches.get('batch-1'))).toStrictEqual({

@@ -40,6 +40,16 @@ export function requests(store: () => Store): void {
       }
     });
 
+    it('is prolonged only while it runs, by whoever has it', async () => {
+      const renew = (instance: string): Promise<boolean> =>
+        store().transaction((tx) => tx.requests.renew('request-1', instance, 7));
+      await store().transaction((tx) => tx.requests.claim('request-1', 'instance-2', 5));
+      expect([await renew('instance-1'), await renew('instance-2')]).toEqual([false, true]);
+      expect((await store().read((tx) => tx.requests.get('request-1')))?.leaseUntilMs).toBe(7);
+      await store().transaction((tx) => tx.requests.complete('request-1', '{}'));
+      expect(await renew('instance-2')).toBe(false);
+    });
+
     it('lists the running ones, oldest first, and forgets a removed one', async () => {
       const older = aRequest({ id: 'request-0', value: 'older', dateCreated: '2026-01-01T00:00:00.000Z' });
       await store().transaction((tx) => tx.requests.insert(older));

@@ -1,6 +1,6 @@
 /** Audits the books of a world: supply, items, caps by landing day, SOL, batches on chain, and what the store says of all that. */
 import type { Goods, Item } from '../goods.js';
-import { burnPattern, type Landed, LedgerBooks } from './ledger-books.js';
+import { batchAddresses, burnPattern, type Landed, LedgerBooks } from './ledger-books.js';
 import { type BookedBatch, StoreBooks, type Usage } from './store-books.js';
 
 /** A promise that was broken. */
@@ -15,6 +15,7 @@ export class Broken extends Error {
 
 /** What is known of the world when it begins. */
 export interface Opening {
+  readonly multisig: string;
   readonly mint: string;
   readonly burnCap: bigint;
   readonly airdropCap: bigint;
@@ -34,28 +35,29 @@ export class Auditor {
   readonly #counts = new Map<Item, number>();
   /** By kind and day. */
   readonly #used = new Map<string, bigint>();
-  /** How many pipelines of a batch have landed, by its index on chain. */
-  readonly #ran = new Map<bigint, number>();
+  /** Transactions that held items, and how many. */
+  readonly #runs: { readonly wire: Buffer; readonly items: number }[] = [];
+  /** Of batches that were seen on chain, by their index there. */
+  readonly #addresses = new Map<bigint, Buffer>();
+  readonly #multisig: string;
   readonly #landings: Landing[] = [];
   readonly #first: { readonly supply: bigint; readonly given: bigint };
   readonly #lamports: bigint;
   readonly #squadsAccounts: number;
   readonly #firstHeight: number;
   #lastId: number;
-  #supply: bigint;
-  #given: bigint;
   #fees = 0n;
 
-  constructor(ledger: string, store: string, goods: Goods, { mint, burnCap, airdropCap }: Opening) {
+  constructor(ledger: string, store: string, goods: Goods, opening: Opening) {
+    const { multisig, mint, burnCap, airdropCap } = opening;
+    this.#multisig = multisig;
     this.#ledger = new LedgerBooks(ledger, mint);
     this.#store = new StoreBooks(store, goods);
     this.#goods = goods;
     this.#caps = { burn: burnCap, airdrop: airdropCap };
     this.#lastId = this.#ledger.lastId();
     this.#firstHeight = this.#ledger.height();
-    this.#supply = this.#ledger.supply();
-    this.#given = this.#ledger.given();
-    this.#first = { supply: this.#supply, given: this.#given };
+    this.#first = { supply: this.#ledger.supply(), given: this.#ledger.given() };
     this.#lamports = this.#ledger.lamports();
     this.#squadsAccounts = this.#ledger.squadsAccounts();
   }
@@ -79,34 +81,49 @@ export class Auditor {
     return this.#store.batches();
   }
 
+  /** Burns whose end the store does not know yet. */
+  pendingBurns(): number {
+    return this.#store.pendingBurns();
+  }
+
+  /** Lets go of the files; the next look opens them again. */
   close(): void {
     this.#ledger.close();
     this.#store.close();
   }
 
-  /** Looks at what has landed since the last look. @throws Broken */
+  /** Looks at what has landed since the last look, all as it is at one time. @throws Broken */
   look(by: string): void {
+    this.#ledger.atOnce(() => this.#look(by));
+  }
+
+  #look(by: string): void {
     const fresh = this.#ledger.after(this.#lastId);
-    const last = fresh.at(-1);
-    if (last === undefined) return;
-    const batches = this.#ledger.batches();
+    if (fresh.length === 0) return;
     for (const landed of fresh) {
       this.#lastId = landed.id;
       this.#fees += landed.fee;
       if (landed.hasFailed) continue;
       const items = this.#count(landed, by).length;
-      const batch = items === 0 ? undefined : batches.find(({ address }) => landed.wire.includes(address));
-      if (batch !== undefined) this.#ran.set(batch.index, (this.#ran.get(batch.index) ?? 0) + items);
+      if (items > 0) this.#runs.push({ wire: landed.wire, items });
     }
-    this.#checkMoney(last.day);
-    for (const { index, executed } of batches) {
-      const ran = this.#ran.get(index) ?? 0;
+    this.#checkMoney();
+    for (const { address, index, executed } of this.#ledger.batches()) {
+      this.#addresses.set(index, address);
+      const ran = this.#ran([address]);
       if (executed !== ran)
         throw new Broken('batch on chain', `batch ${index} says ${executed}, and ${ran} of it have landed`);
     }
   }
 
-  #count({ wire, logs }: Landed, by: string): readonly Item[] {
+  /** How many pipelines of a batch have landed, which has one of these addresses. */
+  #ran(addresses: readonly Buffer[]): number {
+    return this.#runs
+      .filter(({ wire }) => addresses.some((address) => wire.includes(address)))
+      .reduce((sum, { items }) => sum + items, 0);
+  }
+
+  #count({ wire, logs, day }: Landed, by: string): readonly Item[] {
     const found = this.#goods.items.filter((item) =>
       item.kind === 'burn' ? wire.includes(burnPattern(item.burns)) : logs.includes(item.hash),
     );
@@ -116,16 +133,14 @@ export class Auditor {
       this.#counts.set(item, count);
       if (count > item.allowed)
         throw new Broken('once', `${item.name} has landed ${count} times, brought by ${by}`);
+      this.#use('burn', day, item.burns);
+      this.#use('airdrop', day, item.gives);
     }
     return found;
   }
 
-  #checkMoney(day: string): void {
+  #checkMoney(): void {
     const [supply, given] = [this.#ledger.supply(), this.#ledger.given()];
-    this.#use('burn', day, this.#supply - supply);
-    this.#use('airdrop', day, given - this.#given);
-    this.#supply = supply;
-    this.#given = given;
     let [burns, gives] = [0n, 0n];
     for (const [item, count] of this.#counts) {
       burns += item.burns * BigInt(count);
@@ -179,7 +194,9 @@ export class Auditor {
     for (const index of new Set(batches.map((batch) => batch.index))) {
       const own = batches.filter((batch) => batch.index === index);
       const said = own.reduce((sum, { successful }) => sum + successful, 0);
-      const ran = this.#ran.get(index) ?? 0;
+      const seen = this.#addresses.get(index);
+      // One that came and went between two looks was never seen.
+      const ran = this.#ran(seen === undefined ? batchAddresses(this.#multisig, index) : [seen]);
       if (said !== ran)
         throw new Broken('verdict', `of batch ${own[0]?.id} ${ran} landed, and its verdict says ${said}`);
     }

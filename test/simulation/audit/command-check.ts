@@ -1,8 +1,7 @@
 /** What the exit of a command promises about the chain. */
-
 import type { Item } from '../goods.js';
-import type { Ended } from '../machine.js';
 import { DOOR_WORDS } from '../network.js';
+import type { Ended } from '../workplace.js';
 import { type Auditor, Broken } from './auditor.js';
 
 export interface CommandCheck {

@@ -1,4 +1,5 @@
 /** What the ledger holds, read with plain SQL and decoders of its own, which come from the programs' own documentation. */
+import { createHash } from 'node:crypto';
 import bs58 from 'bs58';
 import Database from 'libsql';
 import { DECIMALS, RECIPIENT } from '../goods.js';
@@ -43,13 +44,38 @@ export const burnPattern = (amount: bigint): Buffer => {
   return pattern;
 };
 
+/** Addresses of which one is that of the batch. Which one the curve says; of the others none is in any transaction. */
+export function batchAddresses(multisig: string, index: bigint): readonly Buffer[] {
+  const number = Buffer.alloc(8);
+  number.writeBigUInt64LE(index);
+  const seeds = [Buffer.from('multisig'), base58Bytes(multisig), Buffer.from('transaction'), number];
+  const program = [base58Bytes(SQUADS), Buffer.from('ProgramDerivedAddress')];
+  return Array.from({ length: 256 }, (_, bump) =>
+    createHash('sha256')
+      .update(Buffer.concat([...seeds, Buffer.of(bump), ...program]))
+      .digest(),
+  );
+}
+
 export class LedgerBooks {
-  readonly #ledger: Database.Database;
+  readonly #path: string;
   readonly #mint: string;
+  #ledger: Database.Database | undefined;
 
   constructor(path: string, mint: string) {
-    this.#ledger = new Database(path, { readonly: true });
+    this.#path = path;
     this.#mint = mint;
+  }
+
+  /** Reads all of it as it is at one time, whoever writes meanwhile. */
+  atOnce(read: () => void): void {
+    const ledger = this.#open();
+    ledger.exec('BEGIN');
+    try {
+      read();
+    } finally {
+      ledger.exec('COMMIT');
+    }
   }
 
   lastId(): number {
@@ -116,11 +142,18 @@ export class LedgerBooks {
     );
   }
 
+  /** Lets go of the file; the next look opens it again. */
   close(): void {
-    this.#ledger.close();
+    this.#ledger?.close();
+    this.#ledger = undefined;
+  }
+
+  #open(): Database.Database {
+    this.#ledger ??= new Database(this.#path, { readonly: true });
+    return this.#ledger;
   }
 
   #rows(sql: string, ...parameters: readonly unknown[]): readonly (readonly unknown[])[] {
-    return this.#ledger.prepare(sql).raw().all(parameters) as (readonly unknown[])[];
+    return this.#open().prepare(sql).raw().all(parameters) as (readonly unknown[])[];
   }
 }

@@ -24,11 +24,12 @@ export interface Usage {
 }
 
 export class StoreBooks {
-  readonly #store: Database.Database;
+  readonly #path: string;
   readonly #goods: Goods;
+  #store: Database.Database | undefined;
 
   constructor(path: string, goods: Goods) {
-    this.#store = new Database(path, { readonly: true });
+    this.#path = path;
     this.#goods = goods;
   }
 
@@ -55,6 +56,11 @@ export class StoreBooks {
     }));
   }
 
+  /** Burns whose end it does not know yet. */
+  pendingBurns(): number {
+    return Number(this.#rows("SELECT count(*) FROM burns WHERE status = 'PENDING'")[0]?.[0]);
+  }
+
   /** What nobody knows the outcome of. */
   pending(): readonly string[] {
     return this.#rows(
@@ -67,11 +73,14 @@ export class StoreBooks {
     return Number(this.#rows('SELECT ledger_height FROM progress')[0]?.[0]);
   }
 
+  /** Lets go of the file; the next look opens it again. */
   close(): void {
-    this.#store.close();
+    this.#store?.close();
+    this.#store = undefined;
   }
 
   #rows(sql: string): readonly (readonly unknown[])[] {
+    this.#store ??= new Database(this.#path, { readonly: true });
     return this.#store.prepare(sql).raw().all([]) as (readonly unknown[])[];
   }
 }

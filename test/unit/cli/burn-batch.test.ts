@@ -142,6 +142,66 @@ describe('burn-batch', () => {
     expect(await cli.pending()).toEqual([]);
   });
 
+  it.each([
+    ['a later request', 1_001, []],
+    ['the rest', 2, ['--rest']],
+  ])(
+    'tells a refusal of %s as that, until a try of it may have been carried out',
+    async (_what, count, more) => {
+      const service = answeringService();
+      const burns = Array.from({ length: count }, (_, index) => burn(index));
+      const cli = cliWith('burns.json', JSON.stringify(burns), { service });
+      const inner = service.service.burnBatch;
+      const refusal = new FlywheelError('ERR_DAILY_LIMIT_EXCEEDED', 'The cap would be passed.');
+      const lost = new FlywheelError('ERR_OUTCOME_UNKNOWN', 'No answer came.');
+      let failure: FlywheelError | null = refusal;
+      service.service.burnBatch = (input, call) => {
+        if (input.length === 2) return inner([burn(0), burn(1, { proof: { fail: true } })], call);
+        if (input.length > 2 || failure === null) return inner(input, call);
+        throw failure;
+      };
+      if (more.length > 0) expect((await cli.run('burn-batch', 'burns.json')).exit).toBe(3);
+      const ends = async (next: FlywheelError | null) => {
+        failure = next;
+        const { exit, stderr } = await cli.run('burn-batch', 'burns.json', ...more);
+        return [exit, last(stderr).error, last(stderr).hint];
+      };
+      const resumes = expect.stringMatching(/^This resumes safely: flywheel pending resume [0-9a-f]{8}$/);
+      const refused = [5, 'ERR_DAILY_LIMIT_EXCEEDED', resumes];
+      const unknown = [7, 'ERR_OUTCOME_UNKNOWN', resumes];
+      expect([await ends(refusal), await ends(refusal)]).toEqual([refused, refused]);
+      expect([await ends(lost), await ends(refusal)]).toEqual([unknown, unknown]);
+      expect((await ends(null))[0]).toBe(0);
+      expect(await cli.pending()).toEqual([]);
+    },
+  );
+
+  it('keeps what has landed when the service has never seen the next request', async () => {
+    const service = answeringService();
+    const burns = Array.from({ length: 1_001 }, (_, index) => burn(index));
+    const cli = cliWith('burns.json', JSON.stringify(burns), { service });
+    const inner = service.service.burnBatch;
+    let failure: FlywheelError = new FlywheelError('ERR_OUTCOME_UNKNOWN', 'No answer came.');
+    service.service.burnBatch = (input, call) => {
+      if (input.length > 2) return inner(input, call);
+      throw failure;
+    };
+    expect((await cli.run('burn-batch', 'burns.json')).exit).toBe(7);
+    failure = new FlywheelError('ERR_TOKEN_NOT_FOUND', 'Not this one.', { keyUnused: true });
+    for (let time = 0; time < 2; time += 1) {
+      const { exit, stderr } = await cli.run('burn-batch', 'burns.json');
+      expect([exit, last(stderr).error]).toEqual([5, 'ERR_TOKEN_NOT_FOUND']);
+      expect(last(stderr).hint).toMatch(/^This resumes safely: /);
+    }
+    writeFileSync(join(cli.home, 'changed.json'), JSON.stringify([burn(0), burn(2_000)]));
+    const changed = await cli.run('burn-batch', 'changed.json');
+    expect([changed.exit, last(changed.stderr).message]).toEqual([
+      2,
+      '1 of 2 burns are part of an operation that is not over. Nothing was sent.',
+    ]);
+    expect(service.calls).toHaveLength(1);
+  });
+
   it('burns a file once, and prints the same again', async () => {
     const cli = cliWith('burns.json', JSON.stringify([burn(0), burn(1)]));
     const first = await cli.run('burn-batch', 'burns.json');

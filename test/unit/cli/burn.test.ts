@@ -77,7 +77,6 @@ describe('burn', () => {
     ['ERR_OUTCOME_UNKNOWN', 7, ['burn open']],
     ['ERR_UNAVAILABLE', 6, ['burn open']],
     ['ERR_INTERNAL', 1, ['burn open']],
-    ['ERR_STORE_UNAVAILABLE', 6, ['burn open']],
   ] as const)('exits for %s with %i and leaves pending %j', async (code, exitCode, left) => {
     const service = fakeService();
     service.answer('burn', () => {
@@ -94,6 +93,26 @@ describe('burn', () => {
       idempotencyKey: '00000000-0000-4000-8000-000000000001',
     });
     expect(await cli.pending()).toEqual(left);
+  });
+
+  it('does not say that nothing was done when a file breaks off in the middle', async () => {
+    const service = fakeService();
+    service.answer('burn', () => {
+      throw new FlywheelError('ERR_STORE_UNAVAILABLE', 'The disk is full.');
+    });
+    const cli = testCli({ service });
+    const { exit, stderr } = await cli.run(...WORDS);
+    expect([exit, JSON.parse(stderr)]).toMatchObject([
+      7,
+      {
+        error: 'ERR_OUTCOME_UNKNOWN',
+        message: expect.stringMatching(
+          /^What came of the operation begun .* is not known; it broke off: The disk is full\.$/,
+        ),
+        hint: expect.stringMatching(/^This resumes safely: flywheel pending resume /),
+      },
+    ]);
+    expect(await cli.pending()).toEqual(['burn open']);
   });
 
   it.each([

@@ -55,6 +55,15 @@ describe('loadKeypair', () => {
     expect(error).toMatchObject({ code: 'ERR_KEYPAIR_INVALID', message: `id.json: ${reason}.` });
   });
 
+  it('says what to run where others can read it, as one can paste it anywhere', async () => {
+    const { context, home } = testCli();
+    mkdirSync(join(home, 'my keys'));
+    writeFileSync(join(home, 'my keys/id.json'), JSON_TEXT, { mode: 0o640 });
+    await expect(loadKeypair(context, 'my keys/id.json')).rejects.toMatchObject({
+      options: { hint: `Run: chmod 600 '${home}/my keys/id.json'` },
+    });
+  });
+
   it.each(['usb://ledger', 'prompt://', 'ASK'])('says that %s is not supported', async (location) => {
     await expect(loadKeypair(testCli().context, location)).rejects.toMatchObject({
       code: 'ERR_KEYPAIR_INVALID',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRateCounts } from '../../../src/compose/rate-counts.js';
+import { Random } from '../../fuzz/random.js';
 
 const START_MS = 1_700_000_000_000;
 
@@ -49,6 +50,34 @@ describe('openRateCounts', () => {
         .map(({ key }) => key),
     ).toEqual(['a']);
     database.close();
+  });
+
+  it('counts the requests of one turn as if they had come one by one', async () => {
+    const [together, oneByOne] = [
+      await openRateCounts(path, clock),
+      await openRateCounts(join(directory, 'other.db'), clock),
+    ];
+    const random = new Random(9);
+    for (let turn = 0; turn < 200; turn += 1) {
+      // Now and then the clock goes back.
+      nowMs += random.oneIn(10) ? -random.below(5_000) : random.below(400);
+      const requests = Array.from({ length: random.below(16) }, () => take(random.pick(['a', 'b', 'c'])));
+      expect(together.take(requests)).toEqual(requests.flatMap((request) => oneByOne.take([request])));
+    }
+    together.close();
+    oneByOne.close();
+  });
+
+  it('keeps no key out for longer than its limit after a restart two days back', async () => {
+    const before = await openRateCounts(path, clock);
+    before.take(Array.from({ length: 10 }, () => take('a')));
+    before.close();
+    nowMs -= 2 * 86_400_000;
+    const counts = await openRateCounts(path, clock);
+    expect(counts.take([take('a')])).toEqual([{ allowed: false, wholeAfterUs: 1_000_000 }]);
+    nowMs += 100;
+    expect(counts.take([take('a')])).toEqual([{ allowed: true, wholeAfterUs: 1_000_000 }]);
+    counts.close();
   });
 
   it('is for this user only', async () => {

@@ -8,6 +8,7 @@ import {
   distinctText,
   type JsonValue,
   MAX_JSON_DEPTH,
+  proofPieces,
   proofText,
 } from '../../../src/values/canonical-json.js';
 import { InexactNumber } from '../../../src/values/inexact-number.js';
@@ -147,15 +148,48 @@ describe('proofText', () => {
     const proof = { a: 2 ** 53 - 1, b: -(2 ** 53 - 1), c: 0.1, d: 5e-324 };
     expect(proofText(proof)).toBe(canonicalJson(proof));
   });
+
+  it('is the same in pieces, and refuses the same', () => {
+    const attempt = (write: () => string): string => {
+      try {
+        return write();
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    fc.assert(
+      fc.property(
+        json,
+        (a) => attempt(() => [...proofPieces({ a })].join('')) === attempt(() => proofText({ a })),
+      ),
+    );
+    expect(() => [...proofPieces({ a: { b: [2 ** 53] } })]).toThrow('write it as text');
+    expect(() => [...proofPieces({ a: `${'x'.repeat(9_000)}\ud800` })]).toThrow('half of a surrogate pair');
+  });
 });
 
 describe('distinctText', () => {
-  it('is the same in pieces, one for each element of a list', () => {
+  it('is the same in pieces, none of which is long', () => {
     fc.assert(fc.property(json, (value) => [...distinctPieces(value)].join('') === distinctText(value)));
-    const body = { b: [{ d: 1, c: [2, [3, 4]] }, 5], a: { e: { f: { g: { h: 6 } } } } };
-    expect([...distinctPieces(body)].join('|')).toBe(
-      '{|"a":|{|"e":|{|"f":|{|"g":|{"h":6}|}|}|}|,"b":|[|{|"c":|[|2|,|[3,4]|]|,"d":|1|}|,|5|]|}',
-    );
+    const pairs = '😀'.repeat(10_000);
+    const bodies: JsonValue[] = [
+      { b: [{ d: 1, c: [2, [3, 4]] }, 5], a: { e: { f: { g: { h: [] } } } } },
+      [[[[[Array.from({ length: 10_000 }, (_, at) => ({ at }))]]]]],
+      [
+        pairs,
+        `x${pairs}`,
+        `${pairs}\ud83d`,
+        `\udc00${pairs}`,
+        `${'\ud83d'.repeat(9_000)}\udc00`,
+        '\n'.repeat(20_000),
+      ],
+    ];
+    for (const body of bodies) {
+      const pieces = [...distinctPieces(body)];
+      expect(pieces.join('')).toBe(distinctText(body));
+      expect(pieces.filter((piece) => piece.length > 6 * 8_192)).toEqual([]);
+      expect(pieces.join('')).toBe(pieces.map((piece) => Buffer.from(piece).toString()).join(''));
+    }
     const nest = (depth: number): JsonValue => (depth === 0 ? 1 : [nest(depth - 1)]);
     expect(() => [...distinctPieces(nest(72))]).not.toThrow();
     expect(() => [...distinctPieces(nest(73))]).toThrow('nested deeper');

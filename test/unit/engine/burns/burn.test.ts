@@ -269,6 +269,24 @@ describe('burnBatch', () => {
     expect((await test.engine.status()).burned).toBe('5');
   });
 
+  it('stores no refused proof, and repeats the answer all the same', async () => {
+    test = await openTestEngine();
+    const requests = Array.from({ length: 20 }, (_, index) => ({
+      ...aBurnRequest(1, { proof: { index, note: 'x'.repeat(50_000) } }),
+      ...(index % 2 === 0 ? { type: `UNKNOWN ${'y'.repeat(10_000)}` } : {}),
+    }));
+    const key = randomIds.uuid();
+    const first = await burnBatch(requests, key);
+    expect([first.value.success.length, first.value.errors.length]).toEqual([10, 10]);
+    const stored = await test.store.read(async (tx) => {
+      const [token] = await tx.tokens.list();
+      return tx.requests.find(token?.id ?? '', 'burnBatch', key);
+    });
+    expect(stored?.reply?.length).toBeLessThan(10_000);
+    const repeat = await burnBatch(requests, key);
+    expect([repeat.meta.replayed, jsonText(repeat.value)]).toEqual([true, jsonText(first.value)]);
+  });
+
   it('gives proofs back as they were sent, digit by digit, also when the answer is repeated', async () => {
     test = await openTestEngine();
     const nest = (depth: number): unknown => (depth === 0 ? 1 : [nest(depth - 1)]);

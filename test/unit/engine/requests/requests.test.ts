@@ -132,7 +132,7 @@ describe('a request that is still running', () => {
     expect(meta.replayed).toBe(false);
     // Not so dead after all: what it submits now is the very same transaction, which cannot land twice.
     release();
-    await expect(first).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
+    await expect(first).rejects.toMatchObject({ code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY' });
     expect(await burned()).toBe('1');
     expect((await test.engine.burn(aBurnRequest(1), call('key-1'))).value).toEqual(value);
   });

@@ -1,0 +1,98 @@
+/** A disk that is full in the middle of a command: what may have been done in part is told as that, and goes on when there is room. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Spawned } from '../support/cli.js';
+import { anOperator, ending, makeTemplate, resumeLineOf, type Template } from '../support/operator.js';
+
+const PROGRAM = join(process.cwd(), 'bin/flywheel.js');
+/** In five requests, of which each makes the files some 300 KiB larger. */
+const ELEMENTS = 5_000;
+const ROOM_KIB = 1_000;
+
+let template: Template;
+beforeAll(async () => {
+  template = await makeTemplate();
+});
+
+/** A command in a shell, and how it ends. */
+const inShell = (
+  home: string,
+  line: string,
+): { readonly child: ChildProcess; readonly ended: Promise<Spawned> } => {
+  const child = spawn('bash', ['-c', line], {
+    env: { HOME: home, PATH: process.env['PATH'], TMPDIR: tmpdir() },
+  });
+  return { child, ended: ending(child) };
+};
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe('output that cannot be written', () => {
+  it('is the exit of a command that goes on after printing it', async () => {
+    const { directory } = await anOperator('embedded', template);
+    const port = await freePort();
+    const served = `exec '${process.execPath}' '${PROGRAM}' serve --port ${port} --log-level error > /dev/full`;
+    const { child, ended } = inShell(directory, served);
+    const answers = (): Promise<boolean> =>
+      fetch(`http://127.0.0.1:${port}/healthz`).then(
+        () => true,
+        () => false,
+      );
+    while (!(await answers())) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill('SIGTERM');
+    expect((await ended).exit).toBe(1);
+  });
+
+  it('is the exit of what is known without a command, and no trace of a stack', async () => {
+    const { directory } = await anOperator('embedded', template);
+    for (const word of ['--help', '--version']) {
+      const { ended } = inShell(directory, `exec '${process.execPath}' '${PROGRAM}' ${word} > /dev/full`);
+      expect(await ended).toMatchObject({ exit: 1, stdout: '', stderr: '' });
+    }
+  });
+});
+
+describe('a burn-batch for which there is not enough room', () => {
+  it('ends with 7 and a line that finishes it once there is', async () => {
+    const operator = await anOperator('embedded', template);
+    const burn = { type: 'PRODUCT_BUY', burnAmount: 1, persistOnchain: false };
+    const file = operator.write(
+      'burns.json',
+      Array.from({ length: ELEMENTS }, (_, n) => ({ ...burn, proof: { n } })),
+    );
+    // No file may grow beyond the limit, as on a disk that is full.
+    const limited = `ulimit -f ${ROOM_KIB}; exec '${process.execPath}' '${PROGRAM}' "$@"`;
+    const { status, stdout, stderr } = spawnSync(
+      'bash',
+      ['-c', limited, 'flywheel', 'burn-batch', file, '--json'],
+      {
+        cwd: operator.directory,
+        env: { HOME: operator.directory, PATH: process.env['PATH'], TMPDIR: tmpdir() },
+        encoding: 'utf8',
+      },
+    );
+    const { burned } = await operator.happened();
+    expect([Number(burned) > 0, Number(burned) < ELEMENTS]).toEqual([true, true]);
+    expect([status, stdout, JSON.parse(stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+      7,
+      '',
+      {
+        error: 'ERR_OUTCOME_UNKNOWN',
+        message: expect.stringContaining('store.db cannot be read or written'),
+      },
+    ]);
+    const line = resumeLineOf({ exit: status, signal: null, stdout, stderr });
+    const resumed = await operator.paste(line);
+    expect([resumed.exit, JSON.parse(resumed.stdout).success.length]).toEqual([0, ELEMENTS]);
+    expect([(await operator.happened()).burned, await operator.pending()]).toEqual([String(ELEMENTS), []]);
+  });
+});
