@@ -84,7 +84,7 @@ export interface History {
   pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]>;
 }
 
-export interface Chain extends ChainReader {
+export interface Chain extends ChainReader, History {
   /** How often to look for what was submitted, in ms; `null` where its end is known as soon as submitting returns. */
   readonly pollMs: number | null;
 

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LAMPORTS_PER_SIGNATURE } from '../../src/chain/account.js';
 import { BLOCKHASH_LIFETIME_MS, type Chain } from '../../src/chain/chain.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
+import { memo } from '../../src/chain/memo.js';
 import { transfer } from '../../src/chain/system.js';
 import type { SignedTransaction } from '../../src/chain/transaction/compile.js';
 import type { Signer } from '../../src/chain/transaction/signer.js';
@@ -376,6 +377,33 @@ describe.each(implementations)('Chain: $name', ({ open }) => {
       expect(await chain.getTransaction('not a signature')).toBeNull();
       expect(await chain.submit([])).toEqual([]);
       expect(await chain.submitBundles([])).toEqual([]);
+    });
+
+    it('knows the past of an account: what succeeded and names it, newest first, with its memos', async () => {
+      const first = await pay(alice, SOL);
+      await chain.submit([first.bytes]);
+      clock.timeMs += 5_000;
+      const note = [memo('a', []), memo('é', [])];
+      const toBob = transfer({ from: treasury.address, to: bob.address, lamports: SOL });
+      const alone = await signed(chain, [treasury], [toBob]);
+      const failing = await signed(
+        chain,
+        [alice],
+        [transfer({ from: alice.address, to: bob.address, lamports: 9n * SOL })],
+      );
+      const later = await signed(chain, [alice], [...note]);
+      await chain.submit([alone.bytes, failing.bytes, later.bytes]);
+      const past = await chain.pastOf(alice.address, 0);
+      expect(past.map(({ signature, memo: text }) => [signature, text])).toEqual([
+        [later.signature, '[1] a; [2] é'],
+        [first.signature, null],
+      ]);
+      expect(past.map(({ blockTimeMs }) => blockTimeMs)).toEqual([
+        (await chain.lookUp([later.signature]))[0]?.blockTimeMs,
+        START_MS,
+      ]);
+      expect(await chain.pastOf(alice.address, START_MS + 1)).toHaveLength(1);
+      expect(await chain.pastOf(namedSigner('nobody').address, 0)).toEqual([]);
     });
 
     it('forgets an account that is emptied', async () => {

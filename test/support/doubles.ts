@@ -10,6 +10,7 @@ export const chainOver = (chain: Chain, parts: Partial<Chain>): Chain => ({
   expiredHeight: () => chain.expiredHeight(),
   isBlockhashValid: (blockhash) => chain.isBlockhashValid(blockhash),
   pollMs: chain.pollMs,
+  pastOf: (account, sinceMs) => chain.pastOf(account, sinceMs),
   lookUp: (signatures) => chain.lookUp(signatures),
   getTransaction: (signature) => chain.getTransaction(signature),
   submit: (transactions) => chain.submit(transactions),

@@ -1,5 +1,5 @@
 /** What members of a multisig do to a batch with other tools than this engine. */
-import { proposalCancelV2 } from '../../src/chain/squads/instructions/proposal.js';
+import { proposalApprove, proposalCancelV2 } from '../../src/chain/squads/instructions/proposal.js';
 import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import type { Signer } from '../../src/chain/transaction/signer.js';
@@ -57,6 +57,16 @@ export async function executeOutside(
     landed += 1;
   }
   return landed > 0;
+}
+
+/** Owner and operator approve a batch. */
+export async function approveOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
+  const { batch, context } = await recordOf(test, init);
+  const { multisig } = context.flywheel;
+  for (const member of [test.project.owner, context.operator])
+    await land(test, member, [
+      proposalApprove({ multisig, batchIndex: batch.batchIndex, member: member.address }),
+    ]);
 }
 
 /** Owner and operator cancel an approved batch. */

@@ -1,18 +1,21 @@
 /** The chain on this machine: every transaction runs in the VM and is kept in a durable ledger; no network, no other node. */
 import { invariant } from '../../errors/flywheel-error.js';
-import type { Address } from '../../values/address.js';
-import { base58Decode } from '../../values/base58.js';
+import { type Address, addressBytes } from '../../values/address.js';
+import { base58Decode, base58Encode } from '../../values/base58.js';
 import { giveTurns } from '../../values/turns.js';
 import type { AccountState } from '../account.js';
 import {
   type Chain,
   MAX_BUNDLE_TRANSACTIONS,
+  type PastTransaction,
   type RecentBlockhash,
   type Rejection,
   type Signature,
   type SubmitReceipt,
   type TransactionRecord,
 } from '../chain.js';
+import { memosOf } from '../memo.js';
+import { decodeTransaction } from '../transaction/wire.js';
 import { Admission, type Execution } from './ledger/admission.js';
 import { readEnvelope } from './ledger/envelope.js';
 import { type Ledger, type LedgerOptions, type LedgerProgress, openLedger } from './ledger/ledger.js';
@@ -87,6 +90,19 @@ class LedgerChain implements LocalChain {
 
   async getTransaction(signature: Signature): Promise<Uint8Array | null> {
     return this.#ledger.read(({ transactions }) => transactions.wire(signature));
+  }
+
+  async pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]> {
+    const found = this.#ledger.read(({ transactions }) =>
+      transactions.succeededWith(addressBytes(account), sinceMs),
+    );
+    return found.flatMap(({ wire, blockTimeMs }) => {
+      const { signatures, message } = decodeTransaction(wire);
+      // The bytes of an address may stand in data as well.
+      if (!message.staticKeys.includes(account)) return [];
+      const signature = base58Encode(signatures[0] ?? new Uint8Array());
+      return [{ signature, memo: memosOf(message), blockTimeMs }];
+    });
   }
 
   async submit(transactions: readonly Uint8Array[]): Promise<SubmitReceipt> {

@@ -2,11 +2,11 @@
 import type { ChainReader } from '../../chain/chain.js';
 import { BATCH, decodeAccount, MULTISIG, PROPOSAL } from '../../chain/squads/layouts/accounts.js';
 import { proposalAddress, transactionAddress } from '../../chain/squads/layouts/addresses.js';
+import { countExecutions } from '../../chain/squads/past-executions.js';
 import type { Batch, ExecuteResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
 import type { OpenedService } from '../context.js';
-import { countExecutions } from './past-executions.js';
 
 /** How far a batch is on chain. */
 interface Progress {
@@ -65,7 +65,10 @@ export async function requireChainAgrees(
   if (landed === total) return;
   const closed = `${said}; on chain it is over and closed`;
   if (!isCancelled) throw contradiction(batch.id, `${closed}.`);
-  const executed = await countExecutions(chain, history, trusted.multisig, BigInt(batch.batchIndex));
+  const executed = await countExecutions(chain, history, {
+    multisig: trusted.multisig,
+    batchIndex: BigInt(batch.batchIndex),
+  });
   if (executed === landed) return;
   const known = executed === null ? 'the RPC node does not know how many were' : `${executed} were`;
   throw contradiction(batch.id, `${closed}, and ${known}.`);

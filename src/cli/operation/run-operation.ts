@@ -63,13 +63,21 @@ export async function runOperation<Result>(
     const begun = await take(session, () => journal.begin(now));
     if (!('overlaps' in begun)) {
       if (begun.state === 'void') throw ended();
-      if (await carryOut(session, begun, work)) return true;
+      if (await carryOut(session, begun, work).catch((error: unknown) => explain(now, error))) return true;
       continue;
     }
     invariant(narrowing !== undefined, 'What overlaps has several elements.');
     asked = await resolveOverlap(session, now, begun.overlaps, narrowing);
   }
   return false;
+}
+
+/** A derived key belongs to all of a file: used for anything else, it was used where this journal does not know of. */
+function explain({ origin }: OperationRequest, error: unknown): never {
+  if (!isFlywheelError(error, 'ERR_IDEMPOTENCY_KEY_REUSED') || origin.from !== 'content') throw error;
+  throw error.with({
+    hint: 'This file was asked for before, with other parts of it, by another machine or before it was forgotten here. Look what has come of that, then put what is missing into a file of its own.',
+  });
 }
 
 /** Takes up an operation by its id. @throws `ERR_INPUT_INVALID` when there is none. */

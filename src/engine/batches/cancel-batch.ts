@@ -27,7 +27,7 @@ import { findBatch } from './get-batch.js';
 import { countLanded, releaseHolds } from './holds.js';
 import { countVotes, landOwnerVote } from './land-vote.js';
 import { nextVote } from './next-vote.js';
-import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
+import { type BatchOnChain, countExecuted, readBatchOnChain } from './on-chain.js';
 import { checkSignedVote, issueVote } from './owner-vote.js';
 import { endOf, type PhaseResult } from './phase.js';
 import { runPhase } from './run-phase.js';
@@ -193,7 +193,9 @@ class Cancellation {
     const found = isOnChain ? await this.#read() : null;
     const setUp = await this.#runEarlier('SETUP', stored, true);
     const votes = await this.#runEarlier('CANCEL', stored, true);
-    const execution = await this.#runEarlier('EXECUTE', stored, true, found?.batch?.executedTransactionIndex);
+    const { flywheel } = this.#context;
+    const executed = found === null ? 0 : await countExecuted(this.#deps.chain, flywheel, batch, found);
+    const execution = await this.#runEarlier('EXECUTE', stored, true, executed);
     if (isOnChain) await countVotes(this.#deps, batch);
     // What had been counted when the batch failed is not counted once more.
     const known = batch.executeResult?.totalSuccessful ?? 0;

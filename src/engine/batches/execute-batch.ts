@@ -32,7 +32,7 @@ import { closeAccounts, needsClosing } from './close-accounts.js';
 import { findBatch } from './get-batch.js';
 import { countLanded, releaseHolds } from './holds.js';
 import { countVotes } from './land-vote.js';
-import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
+import { type BatchOnChain, countExecuted, readBatchOnChain } from './on-chain.js';
 import type { PhaseInput, PhaseResult } from './phase.js';
 import { executeTransactions } from './plan-batch.js';
 import { runPhase } from './run-phase.js';
@@ -127,12 +127,11 @@ class Execution {
     const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
     const before = await this.#read(batch);
     if (before.batch === null) {
-      // Whatever is closed can run no more; it was executed if all of it is known to have landed.
+      // Whatever is closed can run no more; what of it was executed, the past of the chain says.
       const phase = await this.#runTransactions(batch, stored, { isOver: true });
-      if (phase.next === batch.pipelines.length) {
-        await countVotes(deps, batch);
-        return this.#conclude(batch, phase, null);
-      }
+      await countVotes(deps, batch);
+      const isExecuted = phase.next === batch.pipelines.length;
+      return this.#conclude(batch, phase, isExecuted ? null : 'Its accounts were closed on chain.');
     }
     const blocked = await approveBatch({ deps, context: this.#context, batch, stored, signedTx });
     const isOver = blocked !== null;
@@ -152,7 +151,8 @@ class Execution {
       signer: this.#context.operator,
       transactions: executeTransactions(place, messages(batch)),
       // Members may run them with other tools.
-      position: async () => (await this.#read(batch)).batch?.executedTransactionIndex ?? 0,
+      position: async () =>
+        countExecuted(this.#deps.chain, this.#context.flywheel, batch, await this.#read(batch)),
       stored: stored.filter((bundle) => bundle.phase === 'EXECUTE'),
       landed: (tx, bundle, blockTimeMs) => {
         const { first, transactions } = bundle;

@@ -1,5 +1,5 @@
 /** A batch as it stands on chain: its multisig, its proposal, its transactions, and what its accounts hold. */
-import type { ChainReader } from '../../chain/chain.js';
+import type { Chain, ChainReader } from '../../chain/chain.js';
 import type {
   Batch,
   Multisig,
@@ -8,6 +8,7 @@ import type {
 } from '../../chain/squads/layouts/accounts.js';
 import { encode } from '../../chain/squads/layouts/codec.js';
 import { argumentMessage } from '../../chain/squads/layouts/message.js';
+import { countExecutions } from '../../chain/squads/past-executions.js';
 import { readBatchAccounts, readMultisig } from '../../chain/squads/read-accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, FlywheelRecord } from '../../store/records.js';
@@ -46,6 +47,29 @@ export async function readBatchOnChain(
     transactions: transactions.map(({ value }) => value),
     lamports: [batch, proposal, ...transactions].reduce((sum, { lamports }) => sum + lamports, 0n),
   };
+}
+
+/** How far the clocks of this machine and of the chain may be apart. */
+const CLOCK_SKEW_MS = 600_000;
+
+/**
+ * How many transactions of a batch that was set up have been executed, by whomever, also when its accounts are closed.
+ * @throws `ERR_UNAVAILABLE` when they are, and the chain does not know its past.
+ */
+export async function countExecuted(
+  chain: Chain,
+  flywheel: FlywheelRecord,
+  planned: BatchRecord,
+  { batch }: Pick<BatchOnChain, 'batch'>,
+): Promise<number> {
+  if (batch !== null) return batch.executedTransactionIndex;
+  const ref = { multisig: flywheel.multisig, batchIndex: planned.batchIndex };
+  const executed = await countExecutions(chain, chain, ref, Date.parse(planned.dateCreated) - CLOCK_SKEW_MS);
+  if (executed !== null) return executed;
+  throw new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `The accounts of batch ${planned.id} are closed, and the chain does not say how much of it was executed.`,
+  );
 }
 
 /**

@@ -317,6 +317,24 @@ describe('burn-batch', () => {
     expect(service.calls.map(({ input }) => input)).toEqual([[burn(0)], [burn(1)]]);
   });
 
+  it('says what to do where the service knows all of a file of which only the new part is sent', async () => {
+    const service = answeringService();
+    const cli = cliWith('a.json', JSON.stringify([burn(0)]), { service });
+    await cli.run('burn-batch', 'a.json');
+    service.service.burnBatch = () => {
+      throw new FlywheelError('ERR_IDEMPOTENCY_KEY_REUSED', 'The key was used with another body.', {
+        status: 422,
+      });
+    };
+    writeFileSync(join(cli.home, 'b.json'), JSON.stringify([burn(0), burn(1)]));
+    const refused = await cli.run('burn-batch', 'b.json', '--only-new');
+    expect([refused.exit, last(refused.stderr).hint]).toEqual([
+      5,
+      expect.stringContaining('a file of its own'),
+    ]);
+    expect(await cli.pending()).toEqual([]);
+  });
+
   it('points out equal elements before anything is sent', async () => {
     const cli = cliWith('burns.json', JSON.stringify([burn(0), burn(1), burn(0), burn(0)]));
     const { stderr } = await cli.run('burn-batch', 'burns.json');

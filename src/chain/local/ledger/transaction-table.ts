@@ -102,6 +102,17 @@ export class TransactionTable {
     return row === undefined ? null : this.#database.decode(() => toRecord(signature, row));
   }
 
+  /** Transactions that succeeded in blocks from a time on and hold these bytes somewhere, newest first. */
+  succeededWith(bytes: ReadonlyBytes, sinceMs: number): readonly LandedWire[] {
+    const rows = this.#database
+      .prepare(
+        'SELECT wire, time_ms FROM transactions JOIN blocks ON height = slot ' +
+          'WHERE error IS NULL AND time_ms >= ? AND instr(wire, ?) > 0 ORDER BY id DESC',
+      )
+      .all([sinceMs, bytes]);
+    return rows.map(([wire, timeMs]) => ({ wire: wire as Uint8Array, blockTimeMs: Number(timeMs) }));
+  }
+
   /** The bytes of all transactions in blocks above a height, in their order. */
   wiresAbove(height: number): readonly Uint8Array[] {
     const rows = this.#database
@@ -117,6 +128,12 @@ export class TransactionTable {
     const row = this.#database.prepare('SELECT wire FROM transactions WHERE signature = ?').get([bytes]);
     return row === undefined ? null : (row[0] as Uint8Array);
   }
+}
+
+/** A landed transaction and the time of its block. */
+export interface LandedWire {
+  readonly wire: Uint8Array;
+  readonly blockTimeMs: number;
 }
 
 function toRecord(signature: Signature, row: readonly SqlValue[]): TransactionRecord {

@@ -11,7 +11,7 @@ import {
   signApproval,
   type TestEngine,
 } from '../../../support/engine.js';
-import { cancelOutside, closeOutside, executeOutside } from '../../../support/other-tools.js';
+import { approveOutside, cancelOutside, closeOutside, executeOutside } from '../../../support/other-tools.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());
@@ -96,6 +96,58 @@ describe('a batch that members have ended with other tools', () => {
     });
     expect(await books()).toEqual(['4', '4']);
     expect((await execute(started)).value.result).toEqual(value.batch?.executeResult);
+  });
+
+  it.each([
+    ['executed', async (started: InitBatchResult) => (await execute(started)).value.result],
+    [
+      'cancelled',
+      async (started: InitBatchResult) => (await cancel(started.batch.id)).value.batch?.executeResult,
+    ],
+  ] as const)(
+    'is executed when others have done all of it and closed it, and it is %s here',
+    async (_name, end) => {
+      test = await openTestEngine({ dailyBurn: '20' });
+      const started = await init(6);
+      await approveOutside(test, started);
+      await executeOutside(test, started, 6);
+      await closeOutside(test, started);
+      expect(await end(started)).toMatchObject({ total: 6, totalSuccessful: 6, totalFailed: 0 });
+      const { value } = await test.engine.getBatch({ batchId: started.batch.id }, call());
+      expect(value.status).toBe('EXECUTED');
+      expect(value).not.toHaveProperty('dateCancelled');
+      expect(await books()).toEqual(['6', '6']);
+    },
+  );
+
+  it('says what others have done of it before they cancelled and closed it', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const started = await init(6);
+    await approveOutside(test, started);
+    await executeOutside(test, started, 2);
+    await cancelOutside(test, started);
+    await closeOutside(test, started);
+    const { value } = await execute(started);
+    expect(value.result).toMatchObject({
+      total: 6,
+      totalSuccessful: 2,
+      totalFailed: 4,
+      failedTxMsg: 'Its accounts were closed on chain.',
+    });
+    expect(await books()).toEqual(['2', '2']);
+  });
+
+  it('has no end here while the chain does not know its past', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const started = await init(2);
+    await approveOutside(test, started);
+    await executeOutside(test, started, 2);
+    await closeOutside(test, started);
+    const chain = chainOver(test.chain, { pastOf: async () => [] });
+    await expect(execute(started, engineBeside(test, { chain }))).rejects.toMatchObject({
+      code: 'ERR_UNAVAILABLE',
+    });
+    expect((await execute(started)).value.result.totalSuccessful).toBe(2);
   });
 
   it('keeps its init key until it is over', async () => {

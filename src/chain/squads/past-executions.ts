@@ -1,21 +1,25 @@
 /** What of a batch was executed before its accounts were closed, from the past of the chain. */
-import type { ChainReader, History } from '../../chain/chain.js';
-import { SQUADS_PROGRAM } from '../../chain/programs.js';
-import { transactionAddress } from '../../chain/squads/layouts/addresses.js';
-import { instructionName } from '../../chain/squads/layouts/instructions.js';
-import { decodeTransaction } from '../../chain/transaction/wire.js';
-import { isFlywheelError } from '../../errors/flywheel-error.js';
-import { address } from '../../values/address.js';
 
-/** How many transactions of a closed batch were executed; `null` when the node has forgotten some of its past. */
+import { isFlywheelError } from '../../errors/flywheel-error.js';
+import type { ChainReader, History } from '../chain.js';
+import { SQUADS_PROGRAM } from '../programs.js';
+import { decodeTransaction } from '../transaction/wire.js';
+import type { BatchRef } from './instructions/batch.js';
+import { transactionAddress } from './layouts/addresses.js';
+import { instructionName } from './layouts/instructions.js';
+
+/**
+ * How many transactions of a closed batch were executed; `null` when the node has forgotten some of its past.
+ * @param sinceMs - a time before the batch was made. @default as far back as the node knows
+ */
 export async function countExecutions(
-  chain: ChainReader,
+  chain: Pick<ChainReader, 'getTransaction'>,
   history: History,
-  multisig: string,
-  batchIndex: bigint,
+  { multisig, batchIndex }: BatchRef,
+  sinceMs = 0,
 ): Promise<number | null> {
-  const batch = transactionAddress(address(multisig), batchIndex).address;
-  const past = await history.pastOf(batch, 0).catch((error: unknown) => {
+  const batch = transactionAddress(multisig, batchIndex).address;
+  const past = await history.pastOf(batch, sinceMs).catch((error: unknown) => {
     // Not every node answers questions about the past.
     if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return [];
     throw error;
