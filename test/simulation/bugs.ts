@@ -1,37 +1,57 @@
 /** Bugs that were found in this program by people and by the simulator, as what the right text was before. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 
-/** One bug: in its file each right text, which stands there once, becomes the wrong one. */
+/** A right text, which stands in its file once, and the wrong one that it becomes. */
+export type Change = readonly [file: string, right: string, wrong: string];
+
+/** One bug. Where another line would hide it, that line is changed as well. */
 export interface KnownBug {
   readonly name: string;
-  readonly file: string;
-  readonly changes: readonly (readonly [right: string, wrong: string])[];
+  readonly changes: readonly Change[];
+}
+
+/** A source with its part of the bug in it. @throws TypeError when it does not hold a right text exactly once */
+export function withBug({ name, changes }: KnownBug, file: string): string {
+  let text = readFileSync(resolve(file), 'utf8');
+  for (const [where, right, wrong] of changes) {
+    if (where !== file) continue;
+    if (text.split(right).length !== 2)
+      throw new TypeError(`${name}: ${file} does not hold exactly once: ${right}`);
+    text = text.replace(right, () => wrong);
+  }
+  return text;
 }
 
 export const KNOWN_BUGS: readonly KnownBug[] = [
   {
     name: 'settled-by-a-refusal-at-the-door',
-    file: 'src/cli/operation/run-operation.ts',
-    changes: [['(entry.isNew && saysNothingWasDone(error))', 'saysNothingWasDone(error)']],
+    changes: [
+      [
+        'src/cli/operation/run-operation.ts',
+        '(entry.isNew && saysNothingWasDone(error))',
+        'saysNothingWasDone(error)',
+      ],
+    ],
   },
   {
     name: 'a-try-under-way-forgotten',
-    file: 'src/client/send.ts',
-    changes: [["if (meaning === 'under-way') story.underWay = true;", '']],
+    changes: [['src/client/send.ts', "if (meaning === 'under-way') story.underWay = true;", '']],
   },
   {
     name: 'lost-answer-taken-for-none',
-    file: 'src/client/send.ts',
-    changes: [["if (meaning === 'maybe-done') story.maybeDone = true;", '']],
+    changes: [['src/client/send.ts', "if (meaning === 'maybe-done') story.maybeDone = true;", '']],
   },
   {
     name: 'execute-key-for-init',
-    file: 'src/cli/batch/batch-stages.ts',
     changes: [
       [
+        'src/cli/batch/batch-stages.ts',
         "return this.at === 0 ? this.#entry.key : derivedUuid(this.#entry.key, 'rest', String(this.at));",
         "return this.note.signedTx === undefined ? this.#entry.key : derivedUuid(this.#entry.key, 'execute', this.note.signedTx);",
       ],
       [
+        'src/cli/batch/batch-stages.ts',
         'return this.#entry.answer(this.initAnswerName) as InitBatchResult | undefined;',
         'return this.note.signedTx === undefined ? (this.#entry.answer(this.initAnswerName) as InitBatchResult | undefined) : undefined;',
       ],
@@ -39,9 +59,9 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
   },
   {
     name: 'key-given-up-before-the-output-is-out',
-    file: 'src/cli/operation/run-operation.ts',
     changes: [
       [
+        'src/cli/operation/run-operation.ts',
         'const failure = await print(session, entry, work, result);',
         'attempt(() => entry.told || entry.tell()); const failure = await print(session, entry, work, result);',
       ],
@@ -49,9 +69,9 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
   },
   {
     name: 'cap-of-the-day-of-init-only',
-    file: 'src/engine/batches/holds.ts',
     changes: [
       [
+        'src/engine/batches/holds.ts',
         'await requireCaps(tx, { token, flywheel, day, asked, exceptBatch: batch.id });',
         'void [token, flywheel, day, asked];',
       ],
@@ -59,16 +79,19 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
   },
   {
     name: 'rolled-back-state-stays',
-    file: 'src/chain/local/squads/run-instruction.ts',
     changes: [
-      ['const data = copyBytes(state.data);', 'const data = state.data as Uint8Array; void copyBytes;'],
+      [
+        'src/chain/local/squads/run-instruction.ts',
+        'const data = copyBytes(state.data);',
+        'const data = state.data as Uint8Array; void copyBytes;',
+      ],
     ],
   },
   {
     name: 'dead-holder-taken-for-done',
-    file: 'src/cli/journal/sqlite-journal.ts',
     changes: [
       [
+        'src/cli/journal/sqlite-journal.ts',
         "AND (state = 'open' OR told = 0) ORDER BY serial`;",
         "AND told = 0 AND state <> 'open' ORDER BY serial`;",
       ],
@@ -76,9 +99,9 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
   },
   {
     name: 'signed-again-before-expiry',
-    file: 'src/engine/settle/expiry.ts',
     changes: [
       [
+        'src/engine/settle/expiry.ts',
         'lastValidBlockHeight <= expiredHeight;',
         'lastValidBlockHeight <= expiredHeight || expiredHeight >= 0n;',
       ],
@@ -86,39 +109,64 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
   },
   {
     name: 'two-work-on-one-batch',
-    file: 'src/engine/batches/batch-claim.ts',
-    changes: [['if (isWorkedOn(deps, batch)) {', "if (isWorkedOn(deps, batch) && batch.id === '') {"]],
+    changes: [
+      [
+        'src/engine/batches/batch-claim.ts',
+        'if (isWorkedOn(deps, batch)) throw',
+        "if (isWorkedOn(deps, batch) && batch.id === '') throw",
+      ],
+      [
+        'src/engine/batches/batch-claim.ts',
+        'if (!(await tx.batches.renew(id, deps.instances.id, deps.clock.nowMs() + LEASE_MS))) throw inProgress(id);',
+        'await tx.batches.claim(id, deps.instances.id, deps.clock.nowMs() + LEASE_MS);',
+      ],
+    ],
   },
   {
     name: 'two-work-on-one-request',
-    file: 'src/engine/requests/requests.ts',
     changes: [
       [
+        'src/engine/requests/requests.ts',
         "if (earlier.status === 'running' && isWorkedOn(deps, earlier)) throw",
         "if (earlier.status === 'running' && isWorkedOn(deps, earlier) && earlier.id === '') throw",
+      ],
+      [
+        'src/engine/requests/requests.ts',
+        'if (await tx.requests.renew(requestId, deps.instances.id, deps.clock.nowMs() + LEASE_MS)) return;',
+        "if (requestId !== '') return;",
       ],
     ],
   },
   {
     name: 'rest-of-two-files',
-    file: 'src/cli/journal/sqlite-entry.ts',
     changes: [
-      ['if (this.#table.overlaps(elements, row.serial).length > 0) return false;', ''],
-      ['return this.#table.overlaps(elements, this.#row.serial);', 'return elements.length < 0 ? [] : [];'],
+      [
+        'src/cli/journal/sqlite-entry.ts',
+        'if (this.#table.overlaps(elements, row.serial).length > 0) return false;',
+        '',
+      ],
+      [
+        'src/cli/journal/sqlite-entry.ts',
+        'return this.#table.overlaps(elements, this.#row.serial);',
+        'return elements.length < 0 ? [] : [];',
+      ],
     ],
   },
   {
     name: 'overlapping-files',
-    file: 'src/cli/journal/sqlite-journal.ts',
     changes: [
-      [".filter(({ operation }) => !again || operation.state === 'open');", '.filter(() => false && again);'],
+      [
+        'src/cli/journal/sqlite-journal.ts',
+        ".filter(({ operation }) => !again || operation.state === 'open');",
+        '.filter(() => false && again);',
+      ],
     ],
   },
   {
     name: 'rent-of-an-executed-batch',
-    file: 'src/engine/batches/cancel-batch.ts',
     changes: [
       [
+        'src/engine/batches/cancel-batch.ts',
         "if (batch.status === 'EXECUTED' && !needsClosing(batch)) {",
         "if (batch.status === 'EXECUTED' && needsClosing !== undefined) {",
       ],
@@ -126,11 +174,69 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
   },
   {
     name: 'cancel-that-never-ends',
-    file: 'src/cli/batch/cancel-work.ts',
     changes: [
       [
+        'src/cli/batch/cancel-work.ts',
         "status === 'EXECUTED' ? error.with({ keyUnused: true }) : error",
         "status === 'EXECUTED' ? error.with({}) : error",
+      ],
+    ],
+  },
+  {
+    name: 'files-of-different-moments',
+    changes: [
+      [
+        'src/compose/two-files.ts',
+        'if (store.ledgerHeight > ledger.height) {',
+        "if (store.ledgerHeight > ledger.height && expected === '') {",
+      ],
+      [
+        'src/compose/two-files.ts',
+        'if (ledger.storeRevision > store.revision) {',
+        "if (ledger.storeRevision > store.revision && expected === '') {",
+      ],
+    ],
+  },
+  {
+    name: 'journal-of-a-path',
+    changes: [['src/compose/embedded-service.ts', "home.genesis ?? ''", 'dataDir']],
+  },
+  {
+    name: 'pending-dropped-by-the-clock',
+    changes: [
+      [
+        'src/cli/journal/operations-table.ts',
+        "this.#run('INSERT INTO days (day) VALUES (?)', [day]);",
+        [
+          "this.#run('INSERT INTO days (day) VALUES (?)', [day]);",
+          "const old = 'operation IN (SELECT serial FROM operations WHERE date_changed < ?)';",
+          'const since = [isoTime(this.#clock.nowMs() - 30 * 86_400_000)];',
+          "this.#run('DELETE FROM elements WHERE ' + old, since);",
+          "this.#run('DELETE FROM answers WHERE ' + old, since);",
+          "this.#run('DELETE FROM operations WHERE date_changed < ?', since);",
+        ].join(' '),
+      ],
+    ],
+  },
+  {
+    name: 'key-in-capitals-is-another',
+    changes: [
+      ['src/cli/options/idempotency-key.ts', 'return isUuid(key) ? key.toLowerCase() : key;', 'return key;'],
+      ['src/contract/headers.ts', 'return isUuid(key) ? key.toLowerCase() : key;', 'return key;'],
+    ],
+  },
+  {
+    name: 'done-again-by-typing-again',
+    changes: [
+      [
+        'src/cli/options/once.ts',
+        "key === undefined ? { from: 'content' }",
+        "key === undefined ? { from: 'chance' }",
+      ],
+      [
+        'src/cli/journal/sqlite-journal.ts',
+        ".filter(({ operation }) => !again || operation.state === 'open');",
+        '.filter(() => false && again);',
       ],
     ],
   },

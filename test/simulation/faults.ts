@@ -1,20 +1,41 @@
 /** What goes wrong and when: decided by the seed at every step, each time under a number, so that it can be left out again. */
 import type { Random } from '../fuzz/random.js';
 
-/** What can befall a step. */
-export type Fault = 'kill' | 'interrupt' | 'refuse' | 'lose' | 'late' | 'door' | 'twice' | 'full' | 'jump';
+/**
+ * What can befall a step: its process dies or is interrupted; what it asks for is refused, its answer is lost on the line or not
+ * told by the chain, it arrives late, is turned away at the door, arrives twice; the disk is full; the clock is set; a chain's
+ * worth of blocks passes; the owner moves tokens out of the vault or into it.
+ */
+export const FAULTS = [
+  'kill',
+  'interrupt',
+  'refuse',
+  'lose',
+  'mute',
+  'late',
+  'door',
+  'twice',
+  'full',
+  'jump',
+  'blocks',
+  'move',
+] as const;
+export type Fault = (typeof FAULTS)[number];
 
-/** Once in so many steps each fault strikes, at 1; a seed scales each of them. */
+/** Once in so many steps each fault strikes, at 1; a world scales each of them. */
 const ONE_IN: Readonly<Record<Fault, number>> = {
   kill: 45,
   interrupt: 150,
   refuse: 70,
   lose: 12,
+  mute: 12,
   late: 20,
   door: 10,
   twice: 16,
   full: 25,
   jump: 150,
+  blocks: 400,
+  move: 60,
 };
 
 export class Faults {
@@ -25,14 +46,21 @@ export class Faults {
   #count = 0;
   #on = true;
 
-  /** @param left - numbers of faults that are left out. */
-  constructor(random: Random, left: ReadonlySet<number>, say: (line: string) => void) {
+  /**
+   * @param left - numbers of faults that are left out.
+   * @param scales - how many times as often as usual each strikes.
+   */
+  constructor(
+    random: Random,
+    left: ReadonlySet<number>,
+    scales: Readonly<Record<Fault, number>>,
+    say: (line: string) => void,
+  ) {
     this.#random = random;
     this.#left = left;
     this.#say = say;
-    for (const fault of Object.keys(ONE_IN) as Fault[]) {
-      // Some seeds know a fault not at all, some suffer from it all the time.
-      const scale = random.pick([0, 0.5, 1, 1, 2, 4]);
+    for (const fault of FAULTS) {
+      const scale = scales[fault];
       this.#rates.set(fault, scale === 0 ? 0 : Math.ceil(ONE_IN[fault] / scale));
     }
   }
@@ -60,3 +88,8 @@ export class Faults {
     return struck;
   }
 }
+
+/** Nothing goes wrong. */
+export const NO_FAULTS = Object.fromEntries(FAULTS.map((fault) => [fault, 0])) as Readonly<
+  Record<Fault, number>
+>;

@@ -1,24 +1,28 @@
 /** The flywheel that a world is about: how it is set up, what is known of it then, and who trusts it. */
-import type { Opening } from './auditor.js';
+import type { Opening } from './audit/auditor.js';
 import { DECIMALS } from './goods.js';
+import type { World } from './kinds.js';
+
+/** What of a world its flywheel is set up with. */
+export type Setting = Pick<World, 'vaultTokens' | 'burnCap'>;
 
 /** What `local init` says of it. */
-export type Made = Readonly<Record<'mintAddress' | 'multisig' | 'operator', string>> & {
+export type Made = Readonly<
+  Record<'mintAddress' | 'multisig' | 'operator' | 'vaultAddress' | 'burnWallet', string>
+> & {
   readonly owner: { readonly address: string };
   readonly apiKey: { readonly key: string };
 };
 
-const BURN_CAP = 600;
+/** Whole tokens that may be given away a day. */
 const AIRDROP_CAP = 60;
+const BURN_WALLET_TOKENS = '4000';
 const UNITS = 10n ** BigInt(DECIMALS);
 
-/** A poor vault does not hold all that its batches want, so that some fail halfway. */
-export const vaultTokens = (isPoor: boolean): string => (isPoor ? '120' : '4000');
-
-export const initWords = (tokens: string): readonly string[] => [
+export const initWords = ({ vaultTokens, burnCap }: Setting): readonly string[] => [
   ...['local', 'init', '--decimals', String(DECIMALS)],
-  ...['--daily-burn', String(BURN_CAP), '--daily-airdrop', String(AIRDROP_CAP)],
-  ...['--vault-tokens', tokens, '--burn-wallet-tokens', '4000'],
+  ...['--daily-burn', String(burnCap), '--daily-airdrop', String(AIRDROP_CAP)],
+  ...['--vault-tokens', String(vaultTokens), '--burn-wallet-tokens', BURN_WALLET_TOKENS],
 ];
 
 /** Pins all of it; the API key is read from standard input. */
@@ -28,8 +32,9 @@ export const profileWords = (made: Made, apiUrl: string): readonly string[] => [
   ...['--operator', made.operator, '--mint', made.mintAddress],
 ];
 
-export const openingOf = ({ mintAddress }: Made): Opening => ({
+export const openingOf = ({ multisig, mintAddress }: Made, { burnCap }: Setting): Opening => ({
+  multisig,
   mint: mintAddress,
-  burnCap: BigInt(BURN_CAP) * UNITS,
+  burnCap: BigInt(burnCap) * UNITS,
   airdropCap: BigInt(AIRDROP_CAP) * UNITS,
 });

@@ -40,16 +40,17 @@ export class Goods {
   readonly #random: Random;
   readonly #directory: string;
 
-  constructor(random: Random, directory: string) {
+  /** @param most - files of each sort. */
+  constructor(random: Random, directory: string, most: number) {
     this.#random = random;
     this.#directory = directory;
-    const burns = this.#some(1, 3, () =>
+    const burns = this.#some(1, most, () =>
       this.#paper(
         'burns',
         this.#some(1, 4, () => this.item('burn')),
       ),
     );
-    const pipes = this.#some(1, 3, () =>
+    const pipes = this.#some(1, most, () =>
       this.#paper(
         'pipelines',
         this.#some(1, 5, () => this.item('pipeline')),

@@ -4,34 +4,22 @@
  * changes.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { KNOWN_BUGS, type KnownBug } from './bugs.js';
+import { KNOWN_BUGS, type KnownBug, withBug } from './bugs.js';
 
 /** Worlds after which a bug counts as not found; each seed is two, embedded and remote. */
 const MAX_SEEDS = 200;
-const ROOT = process.cwd();
 const CACHE = resolve('node_modules/.cache/flywheel');
-
-/** The source with the bug in it. */
-function withBug({ name, file, changes }: KnownBug): string {
-  let text = readFileSync(join(ROOT, file), 'utf8');
-  for (const [right, wrong] of changes) {
-    if (text.split(right).length !== 2)
-      throw new TypeError(`${name}: ${file} does not hold exactly once: ${right}`);
-    text = text.replace(right, () => wrong);
-  }
-  return text;
-}
 
 const plugin = (bug: KnownBug): Plugin => ({
   name: 'known-bug',
   setup(builder) {
-    builder.onLoad({ filter: new RegExp(`${bug.file.replaceAll(/[.]/g, '\\.')}$`) }, () => ({
-      contents: withBug(bug),
-      loader: 'ts',
-    }));
+    for (const file of new Set(bug.changes.map(([where]) => where))) {
+      const filter = new RegExp(`${file.replaceAll('.', '\\.')}$`);
+      builder.onLoad({ filter }, () => ({ contents: withBug(bug, file), loader: 'ts' }));
+    }
   },
 });
 
@@ -74,10 +62,11 @@ for (const bug of KNOWN_BUGS.filter(({ name }) => names.length === 0 || names.in
   const program = await buildWith(bug);
   const output = await hunt(program, seeds);
   rmSync(program);
-  const found = /^seed (\d+) \((\w+)\) breaks after \d+ steps: Error: (.*)$/m.exec(output);
+  const found = /^seed (\d+) \((\w+)\) breaks after \d+ steps in a world of (.*): Error: (.*)$/m.exec(output);
   const worlds = /^(\d+) worlds .* in ([\d.]+) s/m.exec(output);
   if (found === null) missed += 1;
-  const how = found === null ? 'NOT FOUND' : `seed ${found[1]} (${found[2]}): ${found[3]?.slice(0, 110)}`;
+  const how =
+    found === null ? 'NOT FOUND' : `seed ${found[1]} (${found[2]}): ${found[3]}, ${found[4]?.slice(0, 90)}`;
   process.stdout.write(`${bug.name}: ${worlds?.[1]} worlds, ${worlds?.[2]} s; ${how}\n`);
 }
 process.exitCode = missed === 0 ? 0 : 1;

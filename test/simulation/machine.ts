@@ -126,7 +126,7 @@ export class Machine implements Workplace {
 
   #context(
     process: SimProcess,
-    { words, isTerminal, stdin = '', env = {} }: Typed,
+    { words, isTerminal, stdin = '', isAlias = false }: Typed,
     streams: { readonly stdout: Output; readonly stderr: Output },
   ): CliContext {
     const { scheduler } = this.around;
@@ -134,6 +134,8 @@ export class Machine implements Workplace {
     const stdout = streams.stdout.stream(isTerminal);
     const stderr = streams.stderr.stream(isTerminal);
     const { home, dataDir } = this.places;
+    // Who types may name the directory in another way.
+    const named = isAlias ? join(home, 'alias') : dataDir;
     const context: CliContext = {
       io: {
         stdin: { isTTY: isTerminal, read: async () => Buffer.from(stdin) },
@@ -146,9 +148,8 @@ export class Machine implements Workplace {
         },
       },
       env: {
-        FLYWHEEL_DATA_DIR: dataDir,
+        FLYWHEEL_DATA_DIR: named,
         FLYWHEEL_CONFIG_DIR: join(home, this.isRemote ? 'config' : 'no-config'),
-        ...env,
       },
       clock,
       sleep: (ms) => this.#sleep(process, ms),

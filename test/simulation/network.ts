@@ -43,12 +43,15 @@ const DOORS: readonly (readonly [number, string])[] = [
   [503, 'ERR_UNAVAILABLE'],
 ];
 
+/** Said by what stands before a service. */
+export const DOOR_WORDS = 'The door says no.';
+
 function turnedAway(random: Random): HttpAnswer {
   const [status, error] = random.pick(DOORS);
   const asPage = error.includes(' ') || random.oneIn(2);
   const answer = { kind: 'answer', status } as const;
   if (asPage) return { ...answer, headers: { 'content-type': 'text/html' }, text: `<html>${status}</html>` };
-  const text = JSON.stringify({ error, message: 'The door says no.' });
+  const text = JSON.stringify({ error, message: DOOR_WORDS });
   return { ...answer, headers: { 'content-type': 'application/json; charset=utf-8' }, text };
 }
 
@@ -68,7 +71,10 @@ export function simTransport(client: SimProcess, net: Net): Transport {
     request: HttpRequest,
     times: number,
   ): Promise<HttpAnswer | undefined> => {
-    const tries = Array.from({ length: times }, () => service.serve(client, request));
+    // What was repeated need not reach the same server.
+    const tries = Array.from({ length: times }, (_, at) =>
+      (at === 0 ? service : (net.service() ?? service)).serve(client, request),
+    );
     const answers = await Promise.all(tries);
     return net.random.pick(answers.map((answer) => answer ?? null)) ?? undefined;
   };

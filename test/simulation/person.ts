@@ -1,8 +1,10 @@
 /** A person, or a script, at a terminal: types commands, reads what they answer, and reacts as people do. */
 import type { Random } from '../fuzz/random.js';
-import type { Auditor } from './auditor.js';
-import { type CommandCheck, checkEnded } from './command-check.js';
-import { burnWords, type Goods, type Item, type Paper } from './goods.js';
+import type { Auditor } from './audit/auditor.js';
+import { type CommandCheck, checkEnded } from './audit/command-check.js';
+import { type Command, idea, joinIn, PENDING, rest, someBatch } from './commands.js';
+import { burnWords, type Goods, type Item } from './goods.js';
+import type { Habit } from './kinds.js';
 import type { Ended, Workplace } from './workplace.js';
 
 /** What all persons of a world know and share. */
@@ -11,6 +13,7 @@ export interface Office {
   readonly random: Random;
   readonly goods: Goods;
   readonly auditor: Auditor;
+  readonly habits: readonly (readonly [Habit, number])[];
   readonly say: (line: string) => void;
   /** Actions that are left out. */
   readonly left: ReadonlySet<number>;
@@ -23,17 +26,9 @@ export interface Office {
   actions: number;
 }
 
-/** Something that can be typed. */
-interface Command {
-  readonly words: readonly string[];
-  readonly items?: readonly Item[];
-  /** The same as it was printed. */
-  readonly line?: string;
-}
-
-const KEYPAIR = ['--keypair', 'owner.json', '--yes'] as const;
 const RESUME = /flywheel (pending resume [0-9a-f]{8}[^"`\n;.]*?)(?= To end it|["`\n]|\.?$)/m;
-const BURN_TRIES = 4;
+const BURN_TRIES = 6;
+const DAY_MS = 86_400_000;
 
 /** Exits after which one does not know, or could not do, what one wanted. */
 const UNSURE: ReadonlySet<number | null> = new Set([null, 1, 6, 7, 8, 130]);
@@ -48,23 +43,20 @@ export class Person {
     this.#office = office;
   }
 
-  /** Types so many commands. */
-  async work(commands: number): Promise<void> {
+  /** Does so many things. */
+  async work(count: number): Promise<void> {
     const { machine, random } = this.#office;
-    for (let count = 0; count < commands; count += 1) {
+    for (let done = 0; done < count; done += 1) {
       await machine.turn(this, 'thinks');
       if (!this.#goesOn()) continue;
-      if (random.oneIn(8)) {
-        await this.#burnOnce();
-        // What is meant once is not typed again as an afterthought.
-        this.#last = undefined;
-      } else await this.type(this.#next());
+      const reaction = random.oneIn(2) ? this.#reaction() : undefined;
+      await (reaction === undefined ? this.#follow(this.#habit()) : this.type(reaction));
     }
   }
 
   /** Types a command and waits for it. */
   async type(command: Command, isTerminal = this.#office.random.oneIn(3)): Promise<Ended> {
-    const { machine, running, narrowed, say } = this.#office;
+    const { machine, running, narrowed, auditor, random, say } = this.#office;
     const { words, line } = command;
     const again = words.includes('--again');
     if (again) for (const item of command.items ?? []) item.allowed += 1;
@@ -74,16 +66,25 @@ export class Person {
     const file = words.find((word) => word.endsWith('.json')) ?? '';
     if (words.includes('--only-new')) narrowed.add(file);
     const isWhole = !narrowed.has(file);
-    const check: CommandCheck = { process: process.name, words, items: command.items ?? [], isWhole };
-    const mark = this.#office.auditor.landings.length;
-    const ended = await process.run({ words, isTerminal, ...(line === undefined ? {} : { line }) });
+    const items = command.items ?? [];
+    const unseen = this.#unseen(command);
+    const check: CommandCheck = { process: process.name, words, items, unseen, isWhole };
+    const mark = auditor.landings.length;
+    const pasted = line === undefined ? {} : { line };
+    const ended = await process.run({ words, isTerminal, isAlias: random.oneIn(4), ...pasted });
     running.delete(words);
     say(`  ${process.name} ends: ${ended.exit ?? 'killed'} ${firstLine(ended.stderr)}`);
     this.#read(ended.stdout);
     if (again && ended.exit === 2) for (const item of command.items ?? []) item.allowed -= 1;
-    checkEnded(this.#office.auditor, check, ended, mark);
+    checkEnded(auditor, check, ended, mark);
     this.#last = { command, ended };
     return ended;
+  }
+
+  /** What it alone speaks for, and whose outcome nobody has seen. */
+  #unseen({ words, items = [] }: Command): readonly Item[] {
+    const isItself = words[0] === 'burn' && !words.includes('--once');
+    return isItself ? items.filter(({ hash }) => !this.#office.seen.has(hash)) : [];
   }
 
   /** Counts the action. */
@@ -96,26 +97,85 @@ export class Person {
     for (const { hash } of this.#office.goods.items) if (stdout.includes(hash)) this.#office.seen.add(hash);
   }
 
-  /** One burn, meant once: typed again until its outcome was seen. */
-  async #burnOnce(): Promise<void> {
-    const { goods, machine, running, seen } = this.#office;
-    const item = goods.item('burn');
-    for (let tries = 0; tries < BURN_TRIES && !seen.has(item.hash); tries += 1) {
-      if (tries > 0) {
-        await machine.turn(this, 'tries again');
-        if (!this.#goesOn()) continue;
-        if (seen.has(item.hash)) return;
-        // Somebody who resumes all that is pending may be done with it just before it is typed: then it is a new one.
-        if ([...running].some(([word]) => word === 'pending')) item.allowed += 1;
-      }
-      const { exit } = await this.type({ words: burnWords(item), items: [item] });
-      if (!UNSURE.has(exit)) return;
-    }
+  #habit(): Habit {
+    const { random, habits } = this.#office;
+    const tickets = habits.flatMap(([habit, weight]) => Array.from({ length: weight }, () => habit));
+    return tickets.length === 0 ? 'look' : random.pick(tickets);
   }
 
-  #next(): Command {
-    const { random } = this.#office;
-    return (random.oneIn(2) ? this.#reaction() : undefined) ?? this.#idea();
+  async #follow(habit: Habit): Promise<void> {
+    const { machine, goods, random } = this.#office;
+    if (habit === 'burn once') await this.#burnOnce();
+    else if (habit === 'burn under a key') await this.#burnUnderKey();
+    else if (habit === 'forget') await this.#forget();
+    else if (habit === 'change a file') goods.change(random.pick(goods.papers));
+    else if (habit === 'wait a day') await machine.pass(DAY_MS);
+    else if (habit === 'join in') await this.type(joinIn(this.#office));
+    else await this.type(idea(this.#office, habit));
+  }
+
+  /** One burn, meant once: typed again until its outcome was seen. */
+  async #burnOnce(): Promise<void> {
+    const item = this.#office.goods.item('burn');
+    let isUnsure = false;
+    for (let tries = 0; tries < BURN_TRIES && !this.#office.seen.has(item.hash); tries += 1) {
+      if (tries > 0 && !(await this.#triesAgain(item))) continue;
+      const { exit } = await this.type({ words: burnWords(item), items: [item] });
+      isUnsure ||= UNSURE.has(exit);
+      // Who did not know once is not content with a refusal of what was asked later.
+      if (!isUnsure || exit === 0) break;
+    }
+    // What is meant once is not typed again as an afterthought.
+    this.#last = undefined;
+  }
+
+  async #triesAgain(item: Item): Promise<boolean> {
+    const { machine, running, seen } = this.#office;
+    await machine.turn(this, 'tries again');
+    if (!this.#goesOn() || seen.has(item.hash)) return false;
+    // Somebody who resumes all that is pending may be done with it just before it is typed: then it is a new one.
+    if ([...running].some(([word]) => word === 'pending')) item.allowed += 1;
+    return true;
+  }
+
+  /** A script that gives its own key, in whichever case, and runs as often as somebody starts it. */
+  async #burnUnderKey(): Promise<void> {
+    const { goods, machine, random } = this.#office;
+    const item = goods.item('burn');
+    const hex = Buffer.from(random.bytes(16)).toString('hex');
+    const key = [
+      hex.slice(0, 8),
+      hex.slice(8, 12),
+      `4${hex.slice(13, 16)}`,
+      `8${hex.slice(17, 20)}`,
+      hex.slice(20),
+    ].join('-');
+    for (let runs = 2 + random.below(2); runs > 0; runs -= 1) {
+      const written = random.oneIn(2) ? key : key.toUpperCase();
+      await this.type({ words: [...burnWords(item), '--idempotency-key', written], items: [item] });
+      await machine.turn(this, 'starts the script again');
+      if (!this.#goesOn()) break;
+    }
+    this.#last = undefined;
+  }
+
+  /** Gives up on something that is pending: from then on nobody can say whether it has happened. */
+  async #forget(): Promise<void> {
+    const { goods, auditor } = this.#office;
+    const { exit, stdout } = await this.type({ words: ['pending', '--json'] }, false);
+    const [first] = exit === 0 ? (JSON.parse(stdout) as { id: string; command: string }[]) : [];
+    if (first === undefined) return;
+    const { id, command } = first;
+    const named = [
+      ...goods.items.filter(({ name }) => command.includes(`"${name}"`)),
+      ...goods.papers.filter(({ name }) => command.includes(name)).flatMap(({ items }) => items),
+      ...auditor
+        .batches()
+        .filter((batch) => command.includes(batch.id))
+        .flatMap(({ items }) => items),
+    ];
+    for (const item of new Set(named)) item.allowed += 1;
+    await this.type({ words: ['pending', 'forget', id, '--yes'] }, false);
   }
 
   /** What the last answer makes one do. */
@@ -127,72 +187,9 @@ export class Person {
     if (!UNSURE.has(ended.exit)) return random.oneIn(4) ? command : undefined;
     const line = RESUME.exec(ended.stderr)?.[1]?.trim();
     const resume = line === undefined ? undefined : { words: line.split(' '), line: `flywheel ${line}` };
-    return random.pick([command, command, resume ?? command, resume ?? PENDING, PENDING]);
+    const other = someBatch(this.#office, 'execute');
+    return random.pick([command, command, resume ?? command, resume ?? PENDING, PENDING, other ?? command]);
   }
-
-  #idea(): Command {
-    const { random, goods } = this.#office;
-    const paper = random.pick(goods.papers);
-    if (random.oneIn(12)) return PENDING;
-    if (random.oneIn(15)) return { words: ['pending'] };
-    if (random.oneIn(12)) return this.#withBatch(paper);
-    if (random.oneIn(30)) goods.change(paper);
-    return paper.kind === 'burns' ? this.#burnPaper(paper) : this.#batchPaper(paper);
-  }
-
-  #burnPaper(paper: Paper): Command {
-    const { random } = this.#office;
-    const { name, items } = paper;
-    const [only] = items;
-    if (random.oneIn(6) && only !== undefined && items.length === 1)
-      return { words: [...burnWords(only), '--once'], items };
-    const words = ['burn-batch', name, ...this.#howOften()];
-    if (random.oneIn(5)) words.push('--failed-out', `failed-${name}`);
-    if (random.oneIn(6)) words.push('--output', 'ndjson');
-    return { words, items };
-  }
-
-  #batchPaper(paper: Paper): Command {
-    const { random } = this.#office;
-    const { name, items } = paper;
-    if (random.oneIn(3)) return this.#withBatch(paper);
-    if (random.oneIn(4)) return { words: ['batch', 'init', name, ...this.#howOften()], items };
-    return { words: ['batch', 'run', name, ...KEYPAIR, ...this.#howOften()], items };
-  }
-
-  /** Something about a batch that is there. */
-  #withBatch({ name }: Paper): Command {
-    const { random, auditor } = this.#office;
-    const batches = auditor.batches();
-    if (batches.length === 0) return { words: ['batch', 'list'] };
-    const { id } = random.pick(batches);
-    return random.pick<Command>([
-      { words: ['batch', 'status', id] },
-      { words: ['batch', 'list'] },
-      { words: ['batch', 'execute', id, ...KEYPAIR, '--expect', name] },
-      { words: ['batch', 'execute', id, ...KEYPAIR, '--expect', name] },
-      { words: ['batch', 'approve', id, ...KEYPAIR, '--expect', name, '--out', `${id}.signed`] },
-      { words: ['batch', 'execute', id, '--signed-tx', `@${id}.signed`] },
-      { words: ['batch', 'cancel', id, ...KEYPAIR] },
-    ]);
-  }
-
-  #howOften(): string[] {
-    const { random } = this.#office;
-    if (random.oneIn(8)) return ['--again'];
-    if (random.oneIn(6)) return ['--rest'];
-    if (random.oneIn(5)) return ['--only-new'];
-    return [];
-  }
-}
-
-const PENDING: Command = { words: ['pending', 'resume'] };
-
-function rest({ words, items = [] }: Command): Command | undefined {
-  const isFile = words[0] === 'burn-batch' || words[1] === 'run';
-  if (!isFile) return undefined;
-  const kept = words.filter((word) => !['--again', '--only-new', '--rest'].includes(word));
-  return { words: [...kept, '--rest'], items };
 }
 
 const firstLine = (text: string): string =>

@@ -24,7 +24,7 @@ export interface ChainWatch {
 }
 
 const READ: readonly Fault[] = ['refuse'];
-const SEND: readonly Fault[] = ['refuse', 'lose', 'late'];
+const SEND: readonly Fault[] = ['refuse', 'mute', 'late'];
 
 function simStore(process: SimProcess, store: Store): Store {
   /** A transaction is one effect; a process that dies within it has done nothing. */

@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Fault, Faults } from './faults.js';
+import type { Others } from './others.js';
 import type { Scheduler, Walker } from './scheduler.js';
 
 /** Thrown where a step cannot simply never return; what its process does with it has no effect any more. */
@@ -14,6 +15,7 @@ const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined);
 export interface Surroundings {
   readonly scheduler: Scheduler;
   readonly faults: Faults;
+  readonly others: Pick<Others, 'passBlocks' | 'moveTokens'>;
 }
 
 const unwritten = (what: string): FlywheelError =>
@@ -29,7 +31,7 @@ export interface Effect<Value> {
   readonly later?: () => void;
 }
 
-const ENDS: readonly Fault[] = ['kill', 'interrupt', 'jump'];
+const ENDS: readonly Fault[] = ['kill', 'interrupt', 'jump', 'blocks', 'move'];
 const DAY_MS = 86_400_000;
 
 export class SimProcess implements Walker {
@@ -124,7 +126,7 @@ export class SimProcess implements Walker {
     await this.reach(`… ${label}`);
     await this.suffer([]);
     if ('error' in result) throw result.error;
-    if (fault === 'lose') throw refusal();
+    if (fault === 'mute') throw refusal();
     return result.value;
   }
 
@@ -157,6 +159,8 @@ export class SimProcess implements Walker {
     const fault = this.#around.faults.draw(faults);
     if (fault === 'interrupt') this.interrupt();
     if (fault === 'jump') this.#jump();
+    if (fault === 'blocks') this.#around.others.passBlocks();
+    if (fault === 'move') this.#around.others.moveTokens();
     return fault;
   }
 

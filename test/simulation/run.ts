@@ -1,5 +1,6 @@
-/** Runs seeds of the simulator: `npm run simulate -- [--seed S] [--count N | --minutes M] [--mode embedded|remote] [--verbose]`. */
+/** Runs seeds of the simulator: `npm run simulate -- [--seed S] [--count N | --minutes M] [--mode embedded|remote] [--kind NAME] [--verbose]`. */
 import { parseArgs } from 'node:util';
+import { kindOf } from './kinds.js';
 import { takePlatform } from './platform.js';
 import { shrink } from './shrink.js';
 import { type RunOptions, type RunResult, runWorld } from './world.js';
@@ -10,6 +11,7 @@ const { values } = parseArgs({
     count: { type: 'string' },
     minutes: { type: 'string' },
     mode: { type: 'string' },
+    kind: { type: 'string' },
     verbose: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
@@ -43,15 +45,23 @@ async function runOne(options: RunOptions): Promise<boolean> {
   return values['keep-going'];
 }
 
-async function report(options: RunOptions, { broken, steps, faults, actions }: RunResult): Promise<void> {
-  say(`seed ${options.seed} (${options.mode}) breaks after ${steps} steps: ${broken?.stack ?? ''}`);
+async function report(
+  options: RunOptions,
+  { kind, broken, steps, faults, actions }: RunResult,
+): Promise<void> {
+  say(
+    `seed ${options.seed} (${options.mode}) breaks after ${steps} steps in a world of "${kind}": ${broken?.stack ?? ''}`,
+  );
   say(`again: npm run simulate -- --seed ${options.seed} --mode ${options.mode} --verbose`);
   if (values.shrink && broken !== null) await shrink(options, broken, { faults, actions }, say);
 }
 
 async function main(): Promise<void> {
   for (let at = 0; at < count && !isOver(); at += 1) {
-    for (const mode of modes) if (!(await runOne({ seed: first + at, mode }))) return;
+    for (const mode of modes) {
+      if (values.kind !== undefined && kindOf(first + at, mode).name !== values.kind) continue;
+      if (!(await runOne({ seed: first + at, mode }))) return;
+    }
   }
 }
 

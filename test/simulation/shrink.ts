@@ -1,5 +1,5 @@
 /** Makes a failing run smaller: leaves out faults and actions as long as the same promise is broken. */
-import { Broken } from './auditor.js';
+import { Broken } from './audit/auditor.js';
 import { type RunOptions, runWorld } from './world.js';
 
 const promiseOf = (error: Error): string => (error instanceof Broken ? error.promise : error.message);

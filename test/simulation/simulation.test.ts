@@ -1,9 +1,10 @@
-/** Fixed seeds of the simulator, in both modes; a seed that breaks prints how to see it again. */
+/** Fixed seeds of the simulator, in both modes; a seed that breaks prints how to see it again. And what is known to break it still does fit. */
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { KNOWN_BUGS, withBug } from './bugs.js';
 
 /** Worlds a list; more are for `npm run simulate -- --minutes M`. */
 const COUNT = 14;
@@ -54,5 +55,12 @@ describe('a simulated world', () => {
   it.each(LISTS)('keeps what was promised: %s from seed %i', async (mode, seed) => {
     const { exit, output } = await simulate(mode, seed);
     expect({ exit, output }).toEqual({ exit: 0, output: expect.stringContaining(`${COUNT} worlds`) });
+  });
+});
+
+describe('a bug that is put back', () => {
+  it.each(KNOWN_BUGS)('changes the sources that there are: $name', (bug) => {
+    const files = [...new Set(bug.changes.map(([file]) => file))];
+    expect(files.map((file) => withBug(bug, file)).join('')).not.toBe('');
   });
 });

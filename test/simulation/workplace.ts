@@ -17,6 +17,8 @@ export interface Typed {
   readonly env?: Readonly<Record<string, string>>;
   /** The same as it was printed, to be pasted into a shell. */
   readonly line?: string;
+  /** The data directory is given by its other name, where it has one. */
+  readonly isAlias?: boolean;
 }
 
 /** A command that is about to run, under a name of its own. */
@@ -31,6 +33,8 @@ export interface Workplace {
   start(name: string): Started;
   /** Something that is done to the flywheel itself, where it is. @throws when it fails */
   setUp(words: readonly string[]): Promise<void>;
+  /** Starts a service, which settles what nobody brings again. */
+  serve(): Promise<void>;
   /** From now on nothing goes wrong. */
   calm(): void;
   /** Lets time go by. */

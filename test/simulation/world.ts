@@ -1,25 +1,28 @@
 /** One world of a seed: set up, lived in, brought to rest, audited all along. */
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { type LocalChain, openLocalChain } from '../../src/chain/local/local-chain.js';
+import type { LocalChain } from '../../src/chain/local/local-chain.js';
+import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { Random } from '../fuzz/random.js';
-import { Auditor, Broken, type Opening } from './auditor.js';
+import { Auditor, Broken } from './audit/auditor.js';
 import { Faults } from './faults.js';
-import { initWords, type Made, openingOf, profileWords, vaultTokens } from './flywheel.js';
 import { Goods } from './goods.js';
+import { type World as Drawn, drawWorld, type Mode } from './kinds.js';
 import { Machine } from './machine.js';
+import { mixMoments } from './other-moments.js';
+import { Others } from './others.js';
 import { type Office, Person } from './person.js';
 import { running, seedPlatform } from './platform.js';
 import type { ChainWatch } from './ports.js';
 import type { SimProcess } from './process.js';
 import { bringToRest } from './rest.js';
 import { Scheduler, type Walker } from './scheduler.js';
+import { BASE, START_MS, type Template, templateOf } from './template.js';
 
 /** What makes a run repeatable, and smaller. */
 export interface RunOptions {
   readonly seed: number;
-  readonly mode: 'embedded' | 'remote';
+  readonly mode: Mode;
   /** Numbers of faults and actions that are left out. */
   readonly withoutFaults?: ReadonlySet<number>;
   readonly withoutActions?: ReadonlySet<number>;
@@ -28,23 +31,18 @@ export interface RunOptions {
 
 /** How a run ended. */
 export interface RunResult {
+  readonly kind: string;
   readonly broken: Error | null;
   readonly steps: number;
   readonly faults: number;
   readonly actions: number;
 }
 
-const START_MS = Date.parse('2026-01-31T22:30:00.000Z');
 const MAX_STEPS = 60_000;
-const BASE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-
-interface Template {
-  readonly home: string;
-  readonly opening: Opening;
-}
-
-/** By the tokens of the vault. */
-const templates = new Map<string, Template>();
+/** Milliseconds that bytes on their way may take: none, a few steps, as long as a command or several. */
+const DELAYS_MS = [0, 100, 500, 2_000] as const;
+/** Worlds of one machine in which files of other moments are put in place. */
+const MIXED_ONE_IN = 4;
 
 const stream = (seed: number, use: number): Random => {
   const random = new Random(seed * 16 + use);
@@ -52,59 +50,16 @@ const stream = (seed: number, use: number): Random => {
   return random;
 };
 
-const nowhere: ChainWatch = { landed: () => undefined, onTheWay: () => undefined };
-
-/** Runs one command without faults, outside of any world's time. */
-async function setUp(home: string, commands: readonly (readonly string[])[], stdin = ''): Promise<string[]> {
-  const scheduler = new Scheduler(new Random(1), START_MS, () => undefined);
-  const faults = new Faults(new Random(1), new Set(), () => undefined);
-  faults.stop();
-  const places = { home, dataDir: join(home, 'data') };
-  const machine = new Machine(
-    places,
-    { scheduler, faults },
-    {
-      // `profile add` writes for those who will be remote.
-      isRemote: stdin !== '',
-      random: new Random(1),
-      watch: nowhere,
-    },
-  );
-  const outputs: string[] = [];
-  const work = async (): Promise<void> => {
-    for (const words of commands) {
-      const typed = { words: [...words, '--json'], isTerminal: false, stdin };
-      const { exit, stdout, stderr } = await machine.run(machine.spawn('set-up', true), typed);
-      if (exit !== 0) throw new Error(`${words.join(' ')} ended ${exit}: ${stderr}`);
-      outputs.push(stdout);
-    }
-  };
-  const [worked] = await Promise.allSettled([work(), scheduler.run(() => undefined, MAX_STEPS)]);
-  if (worked.status === 'rejected') throw worked.reason;
-  return outputs;
-}
-
-/** A home with a flywheel and a profile, made once and copied for each world. */
-async function makeTemplate(tokens: string): Promise<Template> {
-  seedPlatform(new Random(7), () => START_MS);
-  const home = mkdtempSync(join(BASE, 'flywheel-sim-'));
-  process.once('exit', () => rmSync(home, { recursive: true, force: true }));
-  const [text = ''] = await setUp(home, [initWords(tokens)]);
-  const made = JSON.parse(text) as Made;
-  cpSync(join(home, 'data', 'owner.json'), join(home, 'owner.json'));
-  await setUp(home, [profileWords(made, 'http://127.0.0.1:8080')], made.apiKey.key);
-  return { home, opening: openingOf(made) };
-}
-
 /** Lives through a seed. */
 export async function runWorld(options: RunOptions): Promise<RunResult> {
-  const tokens = vaultTokens(stream(options.seed, 7).oneIn(3));
-  const template = templates.get(tokens) ?? (await makeTemplate(tokens));
-  templates.set(tokens, template);
+  const drawn = drawWorld(options.seed, options.mode, stream(options.seed, 7));
+  const template = await templateOf(drawn);
   const home = mkdtempSync(join(BASE, 'flywheel-sim-'));
   try {
     cpSync(template.home, home, { recursive: true });
-    return await new World(home, template.opening, options).live();
+    // The same directory under another name.
+    symlinkSync(join(home, 'data'), join(home, 'alias'));
+    return await new World(home, template, drawn, options).live();
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
@@ -112,44 +67,52 @@ export async function runWorld(options: RunOptions): Promise<RunResult> {
 
 class World implements ChainWatch, Walker {
   readonly name = 'world';
+  readonly #drawn: Drawn;
+  readonly #template: Template;
   readonly #random: Random;
   readonly #scheduler: Scheduler;
   readonly #faults: Faults;
   readonly #machine: Machine;
   readonly #auditor: Auditor;
   readonly #office: Office;
+  readonly #others: Others;
   readonly #isRemote: boolean;
   #broken: Error | null = null;
   #isOver = false;
   /** Of nobody's process: what brings bytes that are on their way. */
   #chain: LocalChain | undefined;
 
-  constructor(home: string, opening: Opening, options: RunOptions) {
+  constructor(home: string, template: Template, drawn: Drawn, options: RunOptions) {
     const { seed, mode, say = () => undefined } = options;
     const none: ReadonlySet<number> = new Set();
+    say(`a world of the kind "${drawn.kind}": ${JSON.stringify(drawn)}`);
+    this.#drawn = drawn;
+    this.#template = template;
     this.#random = stream(seed, 1);
     this.#scheduler = new Scheduler(stream(seed, 2), START_MS, say);
     seedPlatform(stream(seed, 0), () => this.#scheduler.nowMs);
-    this.#faults = new Faults(stream(seed, 3), options.withoutFaults ?? none, say);
+    this.#faults = new Faults(stream(seed, 3), options.withoutFaults ?? none, drawn.faults, say);
     this.#isRemote = mode === 'remote';
     const places = { home, dataDir: join(home, 'data') };
+    const file = (name: string): string => join(places.dataDir, name);
+    this.#others = new Others(file('ledger.db'), this.#scheduler, stream(seed, 8), template.wallets);
     this.#machine = new Machine(
       places,
-      { scheduler: this.#scheduler, faults: this.#faults },
       {
-        isRemote: this.#isRemote,
-        random: stream(seed, 4),
-        watch: this,
+        scheduler: this.#scheduler,
+        faults: this.#faults,
+        others: this.#others,
       },
+      { isRemote: this.#isRemote, random: stream(seed, 4), watch: this },
     );
-    const goods = new Goods(stream(seed, 5), home);
-    const file = (name: string): string => join(places.dataDir, name);
-    this.#auditor = new Auditor(file('ledger.db'), file('store.db'), goods, opening);
+    const goods = new Goods(stream(seed, 5), home, drawn.papers);
+    this.#auditor = new Auditor(file('ledger.db'), file('store.db'), goods, template.opening);
     this.#office = {
       machine: this.#machine,
       random: stream(seed, 6),
       goods,
       auditor: this.#auditor,
+      habits: drawn.habits,
       say,
       left: options.withoutActions ?? none,
       running: new Set(),
@@ -167,7 +130,8 @@ class World implements ChainWatch, Walker {
   onTheWay(process: SimProcess, deliver: (chain: LocalChain) => Promise<unknown>): void {
     const { name } = running.getStore() ?? process;
     const arrive = async (): Promise<void> => {
-      await this.#scheduler.reach(this, `bytes of ${name} arrive`);
+      const dueMs = this.#scheduler.timeMs + this.#random.pick(DELAYS_MS);
+      await this.#scheduler.reach(this, `bytes of ${name} arrive`, dueMs);
       const path = join(this.#machine.places.dataDir, 'ledger.db');
       const clock = { nowMs: () => this.#scheduler.nowMs };
       this.#chain ??= await openLocalChain({ path, clock, create: false, genesis: { accounts: [] } });
@@ -188,9 +152,10 @@ class World implements ChainWatch, Walker {
 
   async live(): Promise<RunResult> {
     const persons = Array.from(
-      { length: 1 + this.#random.below(3) },
+      { length: this.#drawn.persons },
       (_, index) => new Person(`person${index}`, this.#office),
     );
+    await this.#others.open();
     this.#watch(this.#story(persons));
     try {
       await this.#scheduler.run(() => this.#afterStep(), MAX_STEPS);
@@ -199,9 +164,11 @@ class World implements ChainWatch, Walker {
       this.#broken ??= error as Error;
     }
     this.#auditor.close();
+    this.#others.close();
     await this.#chain?.close();
     this.#machine.stop();
     return {
+      kind: this.#drawn.kind,
       broken: this.#broken,
       steps: this.#scheduler.steps,
       faults: this.#faults.count,
@@ -211,17 +178,22 @@ class World implements ChainWatch, Walker {
 
   async #story(persons: readonly Person[]): Promise<void> {
     if (this.#isRemote) this.#watch(this.#keepServers());
-    await Promise.all(persons.map((person) => person.work(4 + this.#random.below(10))));
+    const [least, most] = this.#drawn.actions;
+    const count = (): number => least + this.#random.below(most - least + 1);
+    await Promise.all(persons.map((person) => person.work(count())));
     this.#faults.stop();
+    if (!this.#isRemote && this.#random.oneIn(MIXED_ONE_IN)) {
+      const moments = { today: this.#machine.places.dataDir, beginning: join(this.#template.home, 'data') };
+      await mixMoments(this.#office, moments, this.#random);
+    }
     await bringToRest(this.#office);
     this.#isOver = true;
   }
 
   /** One server or two, started again when they are gone. */
   async #keepServers(): Promise<void> {
-    const wanted = this.#random.oneIn(3) ? 2 : 1;
     while (!this.#isOver) {
-      if (this.#machine.servers.length < wanted) await this.#machine.serve();
+      if (this.#machine.servers.length < this.#drawn.servers) await this.#machine.serve();
       await this.#scheduler.reach(this, 'looks after the servers', this.#scheduler.timeMs + 1_000);
     }
   }

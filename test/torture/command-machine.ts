@@ -6,8 +6,9 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Broken } from '../simulation/auditor.js';
+import { Broken } from '../simulation/audit/auditor.js';
 import type { Ended, Started, Typed, Workplace } from '../simulation/workplace.js';
+import { serve } from '../support/http-serve.js';
 import type { CommandFault, CommandFaults } from './command-faults.js';
 import type { CommandService } from './command-service.js';
 
@@ -95,6 +96,15 @@ export class CommandMachine implements Workplace {
     const env = { FLYWHEEL_DATA_DIR: this.#site.dataDir };
     const { exit, stderr } = await this.#spawn(typed, { kind: 'none' }, env);
     if (exit !== 0) throw new Error(`${words.join(' ')} ended ${exit}: ${stderr}`);
+  }
+
+  async serve(): Promise<void> {
+    const { home, dataDir, service, clock } = this.#site;
+    if (service === null) {
+      const server = await serve({ home, dataDir, env: clockEnvironment(clock.aheadMs) });
+      await server.end('SIGTERM');
+    } else await service.restart();
+    this.#site.look('a service');
   }
 
   start(name: string): Started {

@@ -10,9 +10,10 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Random } from '../fuzz/random.js';
-import { Auditor, Broken } from '../simulation/auditor.js';
-import { initWords, type Made, openingOf, profileWords, vaultTokens } from '../simulation/flywheel.js';
+import { Auditor, Broken } from '../simulation/audit/auditor.js';
+import { initWords, type Made, openingOf, profileWords, type Setting } from '../simulation/flywheel.js';
 import { Goods } from '../simulation/goods.js';
+import { drawWorld, type Habit, type Mode } from '../simulation/kinds.js';
 import { type Office, Person } from '../simulation/person.js';
 import { bringToRest } from '../simulation/rest.js';
 import { flywheel } from '../support/cli.js';
@@ -25,7 +26,7 @@ import type { OpenTorture, TorturePart } from './part.js';
 /** One world. */
 export interface CommandRun {
   readonly seed: number;
-  readonly mode: 'embedded' | 'remote';
+  readonly mode: Mode;
   /** Commands of each person before everything is brought to rest. */
   readonly commands: number;
   readonly say?: (line: string) => void;
@@ -45,25 +46,28 @@ interface Template {
 }
 
 const MAX_PERSONS = 2;
+/** What persons do where time is their own. */
+const OF_SIMULATED_TIME: ReadonlySet<Habit> = new Set(['wait a day']);
 const LIST_ALL = ['batch', 'list', '--limit', '1000', '--json'] as const;
 
 const templates = new Map<string, Promise<Template>>();
 
 /** A data directory with a flywheel, made once and copied for each world. */
-function templateOf(tokens: string): Promise<Template> {
-  const known = templates.get(tokens);
+function templateOf(setting: Setting): Promise<Template> {
+  const name = `${setting.vaultTokens} ${setting.burnCap}`;
+  const known = templates.get(name);
   if (known !== undefined) return known;
-  const made = makeTemplate(tokens);
-  templates.set(tokens, made);
+  const made = makeTemplate(setting);
+  templates.set(name, made);
   return made;
 }
 
-async function makeTemplate(tokens: string): Promise<Template> {
+async function makeTemplate(setting: Setting): Promise<Template> {
   const directory = mkdtempSync(join(tmpdir(), 'flywheel-commands-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const { stdout, stderr } = await flywheel(
     { home: directory, env: { FLYWHEEL_DATA_DIR: join(directory, 'data') } },
-    ...initWords(tokens),
+    ...initWords(setting),
     '--json',
   );
   if (stdout === '') throw new Error(`local init failed: ${stderr}`);
@@ -123,7 +127,9 @@ class CommandWorld {
   static async open(directory: string, run: CommandRun, say: (line: string) => void): Promise<CommandWorld> {
     const { seed, mode, commands } = run;
     const random = stream(seed, 1);
-    const { directory: source, made } = await templateOf(vaultTokens(random.oneIn(3)));
+    const drawn = drawWorld(seed, mode, stream(seed, 7));
+    say(`a world of the kind "${drawn.kind}"`);
+    const { directory: source, made } = await templateOf(drawn);
     const isRemote = mode === 'remote';
     const home = join(directory, 'home');
     installFlywheel(home);
@@ -148,12 +154,12 @@ class CommandWorld {
         })
       : null;
     if (service !== null) await addProfile(home, made, service);
-    const goods = new Goods(stream(seed, 5), home);
+    const goods = new Goods(stream(seed, 5), home, drawn.papers);
     const auditor = new Auditor(
       join(dataDir, 'ledger.db'),
       join(dataDir, 'store.db'),
       goods,
-      openingOf(made),
+      openingOf(made, drawn),
     );
     const machine = new CommandMachine({
       home,
@@ -175,6 +181,7 @@ class CommandWorld {
       random: stream(seed, 6),
       goods,
       auditor,
+      habits: drawn.habits.filter(([habit]) => !OF_SIMULATED_TIME.has(habit)),
       say: () => undefined,
       left: new Set(),
       running: new Set(),
@@ -183,7 +190,7 @@ class CommandWorld {
       actions: 0,
     };
     const journal = join(isRemote ? join(home, '.config/flywheel') : dataDir, 'journal.db');
-    const persons = 1 + random.below(MAX_PERSONS);
+    const persons = Math.min(drawn.persons, MAX_PERSONS);
     return new CommandWorld({ office, machine, service, faults, journal, persons, commands });
   }
 

@@ -1,0 +1,204 @@
+/** Audits the books of a world: supply, items, caps by landing day, SOL, batches on chain, and what the store says of all that. */
+import type { Goods, Item } from '../goods.js';
+import { batchAddresses, burnPattern, type Landed, LedgerBooks } from './ledger-books.js';
+import { type BookedBatch, StoreBooks, type Usage } from './store-books.js';
+
+/** A promise that was broken. */
+export class Broken extends Error {
+  readonly promise: string;
+
+  constructor(promise: string, detail: string) {
+    super(`${promise}: ${detail}`);
+    this.promise = promise;
+  }
+}
+
+/** What is known of the world when it begins. */
+export interface Opening {
+  readonly multisig: string;
+  readonly mint: string;
+  readonly burnCap: bigint;
+  readonly airdropCap: bigint;
+}
+
+/** Something of the goods that landed, and who brought it. */
+export interface Landing {
+  readonly by: string;
+  readonly item: Item;
+}
+
+export class Auditor {
+  readonly #ledger: LedgerBooks;
+  readonly #store: StoreBooks;
+  readonly #goods: Goods;
+  readonly #caps: Readonly<Record<Usage['kind'], bigint>>;
+  readonly #counts = new Map<Item, number>();
+  /** By kind and day. */
+  readonly #used = new Map<string, bigint>();
+  /** Transactions that held items, and how many. */
+  readonly #runs: { readonly wire: Buffer; readonly items: number }[] = [];
+  /** Of batches that were seen on chain, by their index there. */
+  readonly #addresses = new Map<bigint, Buffer>();
+  readonly #multisig: string;
+  readonly #landings: Landing[] = [];
+  readonly #first: { readonly supply: bigint; readonly given: bigint };
+  readonly #lamports: bigint;
+  readonly #squadsAccounts: number;
+  readonly #firstHeight: number;
+  #lastId: number;
+  #fees = 0n;
+
+  constructor(ledger: string, store: string, goods: Goods, opening: Opening) {
+    const { multisig, mint, burnCap, airdropCap } = opening;
+    this.#multisig = multisig;
+    this.#ledger = new LedgerBooks(ledger, mint);
+    this.#store = new StoreBooks(store, goods);
+    this.#goods = goods;
+    this.#caps = { burn: burnCap, airdrop: airdropCap };
+    this.#lastId = this.#ledger.lastId();
+    this.#firstHeight = this.#ledger.height();
+    this.#first = { supply: this.#ledger.supply(), given: this.#ledger.given() };
+    this.#lamports = this.#ledger.lamports();
+    this.#squadsAccounts = this.#ledger.squadsAccounts();
+  }
+
+  /** All that has landed, in order. */
+  get landings(): readonly Landing[] {
+    return this.#landings;
+  }
+
+  /** Does each of the two files know that the other has moved on since the beginning? */
+  get haveMovedOn(): boolean {
+    return this.#landings.length > 0 && this.#store.knownHeight() > this.#firstHeight;
+  }
+
+  count(item: Item): number {
+    return this.#counts.get(item) ?? 0;
+  }
+
+  /** Batches as the store has them. */
+  batches(): readonly BookedBatch[] {
+    return this.#store.batches();
+  }
+
+  /** Burns whose end the store does not know yet. */
+  pendingBurns(): number {
+    return this.#store.pendingBurns();
+  }
+
+  /** Lets go of the files; the next look opens them again. */
+  close(): void {
+    this.#ledger.close();
+    this.#store.close();
+  }
+
+  /** Looks at what has landed since the last look, all as it is at one time. @throws Broken */
+  look(by: string): void {
+    this.#ledger.atOnce(() => this.#look(by));
+  }
+
+  #look(by: string): void {
+    const fresh = this.#ledger.after(this.#lastId);
+    if (fresh.length === 0) return;
+    for (const landed of fresh) {
+      this.#lastId = landed.id;
+      this.#fees += landed.fee;
+      if (landed.hasFailed) continue;
+      const items = this.#count(landed, by).length;
+      if (items > 0) this.#runs.push({ wire: landed.wire, items });
+    }
+    this.#checkMoney();
+    for (const { address, index, executed } of this.#ledger.batches()) {
+      this.#addresses.set(index, address);
+      const ran = this.#ran([address]);
+      if (executed !== ran)
+        throw new Broken('batch on chain', `batch ${index} says ${executed}, and ${ran} of it have landed`);
+    }
+  }
+
+  /** How many pipelines of a batch have landed, which has one of these addresses. */
+  #ran(addresses: readonly Buffer[]): number {
+    return this.#runs
+      .filter(({ wire }) => addresses.some((address) => wire.includes(address)))
+      .reduce((sum, { items }) => sum + items, 0);
+  }
+
+  #count({ wire, logs, day }: Landed, by: string): readonly Item[] {
+    const found = this.#goods.items.filter((item) =>
+      item.kind === 'burn' ? wire.includes(burnPattern(item.burns)) : logs.includes(item.hash),
+    );
+    for (const item of found) {
+      this.#landings.push({ by, item });
+      const count = this.count(item) + 1;
+      this.#counts.set(item, count);
+      if (count > item.allowed)
+        throw new Broken('once', `${item.name} has landed ${count} times, brought by ${by}`);
+      this.#use('burn', day, item.burns);
+      this.#use('airdrop', day, item.gives);
+    }
+    return found;
+  }
+
+  #checkMoney(): void {
+    const [supply, given] = [this.#ledger.supply(), this.#ledger.given()];
+    let [burns, gives] = [0n, 0n];
+    for (const [item, count] of this.#counts) {
+      burns += item.burns * BigInt(count);
+      gives += item.gives * BigInt(count);
+    }
+    const [burned, gave] = [this.#first.supply - supply, given - this.#first.given];
+    if (burned !== burns) throw new Broken('supply', `${burned} burned, and ${burns} by items that landed`);
+    if (gave !== gives) throw new Broken('airdrops', `${gave} given, and ${gives} by items that landed`);
+    const lamports = this.#ledger.lamports() + this.#fees;
+    if (lamports !== this.#lamports)
+      throw new Broken('SOL', `${this.#lamports} lamports have become ${lamports}, fees included`);
+  }
+
+  #use(kind: Usage['kind'], day: string, amount: bigint): void {
+    const total = (this.#used.get(`${kind} ${day}`) ?? 0n) + amount;
+    this.#used.set(`${kind} ${day}`, total);
+    if (total > this.#caps[kind])
+      throw new Broken('cap', `${total} of ${kind} landed on ${day}, over the cap of ${this.#caps[kind]}`);
+  }
+
+  /** No item stands in more batches that have run or can run than it may land. @throws Broken */
+  checkBatches(): void {
+    const batches = this.batches().filter(
+      ({ isCancelled, isOver, isExecuted }) => !isCancelled && (!isOver || isExecuted),
+    );
+    for (const item of this.#goods.items) {
+      const holders = batches.filter(({ items }) => items.includes(item));
+      if (holders.length > item.allowed) {
+        const ids = holders.map(({ id }) => id).join(', ');
+        throw new Broken('one batch', `${item.name} stands in batches that all can run or have run: ${ids}`);
+      }
+    }
+  }
+
+  /** Nothing is left behind when all is over, and the store tells the truth about it. @throws Broken */
+  checkClean(): void {
+    const left = this.#ledger.squadsAccounts() - this.#squadsAccounts;
+    if (left !== 0) throw new Broken('rent', `${left} accounts of batches are left on chain`);
+    const pending = this.#store.pending();
+    if (pending.length > 0) throw new Broken('settled', `pending: ${pending.join('; ')}`);
+    for (const { day, kind, amount } of this.#store.usage()) {
+      const landed = this.#used.get(`${kind} ${day}`) ?? 0n;
+      if (landed !== amount)
+        throw new Broken('usage', `${amount} of ${kind} count as used on ${day}, and ${landed} landed`);
+    }
+    this.#checkVerdicts();
+  }
+
+  #checkVerdicts(): void {
+    const batches = this.batches();
+    for (const index of new Set(batches.map((batch) => batch.index))) {
+      const own = batches.filter((batch) => batch.index === index);
+      const said = own.reduce((sum, { successful }) => sum + successful, 0);
+      const seen = this.#addresses.get(index);
+      // One that came and went between two looks was never seen.
+      const ran = this.#ran(seen === undefined ? batchAddresses(this.#multisig, index) : [seen]);
+      if (said !== ran)
+        throw new Broken('verdict', `of batch ${own[0]?.id} ${ran} landed, and its verdict says ${said}`);
+    }
+  }
+}

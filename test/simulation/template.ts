@@ -1,0 +1,71 @@
+/** Homes with a flywheel and a profile in them, each sort made once and copied for every world. */
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Random } from '../fuzz/random.js';
+import type { Opening } from './audit/auditor.js';
+import { Faults, NO_FAULTS } from './faults.js';
+import { initWords, type Made, openingOf, profileWords, type Setting } from './flywheel.js';
+import { Machine } from './machine.js';
+import type { Wallets } from './others.js';
+import { seedPlatform } from './platform.js';
+import type { ChainWatch } from './ports.js';
+import { Scheduler } from './scheduler.js';
+
+export interface Template {
+  readonly home: string;
+  readonly opening: Opening;
+  readonly wallets: Wallets;
+}
+
+export const START_MS = Date.parse('2026-01-31T22:30:00.000Z');
+export const BASE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+const MAX_STEPS = 60_000;
+
+const NOBODY = { passBlocks: () => undefined, moveTokens: () => undefined };
+const nowhere: ChainWatch = { landed: () => undefined, onTheWay: () => undefined };
+const templates = new Map<string, Promise<Template>>();
+
+/** The template of a world. */
+export function templateOf(setting: Setting): Promise<Template> {
+  const name = `${setting.vaultTokens} ${setting.burnCap}`;
+  const made = templates.get(name) ?? make(setting);
+  templates.set(name, made);
+  return made;
+}
+
+/** Runs commands without faults, outside of any world's time. */
+async function setUp(home: string, commands: readonly (readonly string[])[], stdin = ''): Promise<string[]> {
+  const scheduler = new Scheduler(new Random(1), START_MS, () => undefined);
+  const faults = new Faults(new Random(1), new Set(), NO_FAULTS, () => undefined);
+  const machine = new Machine(
+    { home, dataDir: join(home, 'data') },
+    { scheduler, faults, others: NOBODY },
+    // `profile add` writes for those who will be remote.
+    { isRemote: stdin !== '', random: new Random(1), watch: nowhere },
+  );
+  const outputs: string[] = [];
+  const work = async (): Promise<void> => {
+    for (const words of commands) {
+      const typed = { words: [...words, '--json'], isTerminal: false, stdin };
+      const { exit, stdout, stderr } = await machine.run(machine.spawn('set-up', true), typed);
+      if (exit !== 0) throw new Error(`${words.join(' ')} ended ${exit}: ${stderr}`);
+      outputs.push(stdout);
+    }
+  };
+  const [worked] = await Promise.allSettled([work(), scheduler.run(() => undefined, MAX_STEPS)]);
+  if (worked.status === 'rejected') throw worked.reason;
+  return outputs;
+}
+
+async function make(setting: Setting): Promise<Template> {
+  seedPlatform(new Random(7), () => START_MS);
+  const home = mkdtempSync(join(BASE, 'flywheel-sim-'));
+  process.once('exit', () => rmSync(home, { recursive: true, force: true }));
+  const [text = ''] = await setUp(home, [initWords(setting)]);
+  const made = JSON.parse(text) as Made;
+  cpSync(join(home, 'data', 'owner.json'), join(home, 'owner.json'));
+  await setUp(home, [profileWords(made, 'http://127.0.0.1:8080')], made.apiKey.key);
+  const wallets = { vault: made.vaultAddress, burnWallet: made.burnWallet };
+  return { home, opening: openingOf(made, setting), wallets };
+}
