@@ -203,8 +203,10 @@ function noteEarlier({ output }: Session, entry: Entry, rest: boolean): void {
 function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
   const error = asFlywheelError(thrown, session.context.signal).with({ idempotencyKey: entry.key });
   if (entry.state !== 'open') {
-    if (!isOver(entry.state)) attempt(() => entry.tell());
-    return error;
+    if (isOver(entry.state)) return error;
+    attempt(() => entry.tell());
+    if (error.code !== 'ERR_OUTCOME_UNKNOWN') return error;
+    return error.with({ hint: `This resumes safely: ${resumeLine(session, entry)}` });
   }
   const isUnbegun = saysNothingWasEverDone(entry.kind, error) || (entry.isNew && saysNothingWasDone(error));
   // With its answers it would be forgotten what has landed.

@@ -62,6 +62,24 @@ describe('pending resume', () => {
 
 const FILE = JSON.stringify([{ type: 'T', payload: { a: 1 }, actions: [{ action: 'BURN', amount: '1' }] }]);
 
+describe('a batch that waits', () => {
+  it('is resumed as printed when no answer says whether a fresh approval was issued', async () => {
+    const cli = cliWith('FINALIZED');
+    writeFileSync(join(cli.home, 'p.json'), FILE);
+    expect((await cli.run('batch', 'init', 'p.json')).exit).toBe(0);
+    cli.service.answer('issueApproval', () => {
+      throw new FlywheelError('ERR_OUTCOME_UNKNOWN', 'No answer came.');
+    });
+    const lost = await cli.run('batch', 'init', 'p.json');
+    expect(lost.exit).toBe(7);
+    const { hint } = JSON.parse(lost.stderr.trim().split('\n').at(-1) ?? '');
+    const [, words = ''] = /^This resumes safely: flywheel (.*)$/.exec(hint) ?? [];
+    cli.service.answer('issueApproval', () => exampleReply('issueApproval'));
+    expect(await cli.run(...words.split(' '))).toMatchObject({ exit: 0 });
+    expect(cli.service.calls.filter(({ operation }) => operation === 'initBatch')).toHaveLength(1);
+  });
+});
+
 /** A journal that fails at the write after the first one that follows the answer of init. */
 function failing(journal: Journal, hasAnswered: () => boolean): Journal {
   let writes = 0;
