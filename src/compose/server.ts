@@ -11,7 +11,7 @@ import { createHttpServer, type HttpServer } from '../http/server.js';
 import type { Store } from '../store/store.js';
 import { type DataWatch, watchData } from './data-watch.js';
 import { createDiskCheck } from './disk-check.js';
-import { type OpenEngineOptions, openEngine } from './engine.js';
+import { type OpenEngineOptions, openEngine, SHARED_LIMITS } from './engine.js';
 import { homeFiles, requireHome } from './home.js';
 import { openRateCounts } from './rate-counts.js';
 import { openStoreVersion } from './store-version.js';
@@ -90,7 +90,7 @@ async function createServer(
   const { clock } = ambient;
   const dataDir = settings.dataDir.value;
   const files = homeFiles(dataDir);
-  const engineOptions = between === undefined ? { clock } : { clock, between };
+  const engineOptions = { clock, limits: SHARED_LIMITS, ...(between === undefined ? {} : { between }) };
   const { engine, store: keys } = opened.keep(await openEngine(dataDir, requireHome(dataDir), engineOptions));
   await requireKeys(keys, Object.keys(options.keyRates));
   const data = opened.keep(

@@ -26,6 +26,11 @@ export interface Instances {
 
 export interface EngineLimits {
   readonly maxBurnBatchElements: number;
+  /**
+   * Burns that share an intent, a ledger commit and an outcome, at most 128. Each lands in a block of its own, so all of them
+   * must land within the 150 blocks that their blockhash lives. While a commit is made nobody else in the process has a turn.
+   */
+  readonly burnsPerCommit: number;
   readonly maxPipelines: number;
   readonly maxProofBytes: number;
   /** Days on which the store was in use, not days of the clock. */

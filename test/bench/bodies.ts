@@ -1,6 +1,7 @@
 /** Large bodies: how long others wait while one is checked, how much memory it takes, and what the engine adds to that. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { SHARED_LIMITS } from '../../src/compose/engine.js';
 import { homeFiles } from '../../src/compose/home.js';
 import { openStoreVersion } from '../../src/compose/store-version.js';
 import { rememberReads } from '../../src/http/remembered-reads.js';
@@ -121,7 +122,7 @@ function dearRequests(): Readonly<Record<string, DearRequest>> {
 
 /** The same with the engine behind it, put together as `serve` does: the worst of all that are dear to it. */
 export async function benchDearEngine(): Promise<BenchRatio[]> {
-  const opened = await openTestEngine();
+  const opened = await openTestEngine({}, { limits: SHARED_LIMITS });
   const store = await openStoreVersion(homeFiles(opened.dataDir).store);
   const server = await startServer(
     {

@@ -21,12 +21,6 @@ import {
 import { outcomeOf, type Settled } from './outcomes.js';
 import { burnError, isRefusal, type PreparedBurn, type Refusal } from './prepare-burns.js';
 
-/**
- * Elements that share an intent, a ledger commit and an outcome. Each lands in a block of its own, so all of them must
- * land within the 150 blocks that their blockhash lives.
- */
-const CHUNK_ELEMENTS = 128;
-
 export interface BurnRun {
   readonly deps: EngineDeps;
   readonly principal: Principal;
@@ -58,9 +52,10 @@ export async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]>
   try {
     if (run.earlier !== undefined || !run.elements.every(isRefusal)) {
       const context = { ...run, token: requireToken(run.principal) };
-      for (let from = 0; from < run.elements.length; from += CHUNK_ELEMENTS) {
+      const { burnsPerCommit } = run.deps.limits;
+      for (let from = 0; from < run.elements.length; from += burnsPerCommit) {
         run.call.signal?.throwIfAborted();
-        await progress.runChunk(context, from, Math.min(from + CHUNK_ELEMENTS, run.elements.length));
+        await progress.runChunk(context, from, Math.min(from + burnsPerCommit, run.elements.length));
       }
     }
     return await progress.finish();
