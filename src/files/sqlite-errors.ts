@@ -1,4 +1,6 @@
 /** What a failure of SQLite means to the reader; which statement failed is of no use to anyone. */
+import { accessSync, constants } from 'node:fs';
+import { dirname } from 'node:path';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 
 /** What messages call a file. */
@@ -14,9 +16,10 @@ interface Reason {
   readonly hint: string;
 }
 
-const DAMAGED_HINT = 'Restore its directory from a copy, or start anew with another one.';
+const DAMAGED_HINT =
+  'Stop all flywheel processes, keep a copy, and restore its directory from a backup, or begin with another one.';
 
-/** Primary result codes of SQLite that a file or its surroundings can bring about. */
+/** Primary result codes of SQLite that a file or its surroundings can bring about, and what the schema refuses. */
 const CODE = {
   permission: 3,
   busy: 5,
@@ -26,78 +29,67 @@ const CODE = {
   corrupt: 11,
   full: 13,
   cannotOpen: 14,
+  constraint: 19,
   noDatabase: 26,
 } as const;
 
 const LOCKED: Reason = {
   what: 'is locked by another process',
-  hint: 'Wait until the other command is done, then run this one again.',
+  hint: 'Wait until the other command is done, or stop it, then run this one again.',
+};
+const READ_ONLY: Reason = {
+  what: 'is read-only for this user',
+  hint: 'Give the user of this process write access to the file and its directory, or give another directory.',
+};
+const FULL: Reason = {
+  what: 'cannot grow: the disk or the quota is full',
+  hint: 'Free some space, then run the command again; what was written before is intact.',
+};
+const CANNOT_OPEN: Reason = {
+  what: 'cannot be opened',
+  hint: 'Check that its directory exists, that the path is a file, and that this user may read and write it.',
+};
+const NOT_A_DIRECTORY: Reason = {
+  what: 'cannot be opened: a part of its path is not a directory',
+  hint: 'Give another directory.',
 };
 
 /** By primary result code (https://sqlite.org/rescode.html). */
-const REASONS: ReadonlyMap<number, Reason> = new Map<number, Reason>([
-  [CODE.busy, LOCKED],
-  [CODE.locked, LOCKED],
-  [
-    CODE.readOnly,
-    { what: 'is read-only', hint: 'Make the file and its directory writable, or give another directory.' },
-  ],
-  [
-    CODE.permission,
-    {
-      what: 'may not be opened by this user',
-      hint: 'Check the owner and the permissions of the file and its directory.',
-    },
-  ],
-  [
-    CODE.cannotOpen,
-    {
-      what: 'cannot be opened',
-      hint: 'Check that its directory exists and that this user may read and write it.',
-    },
-  ],
-  [
-    CODE.full,
-    {
-      what: 'cannot grow: the disk or the quota is full',
-      hint: 'Free some space, then run the command again.',
-    },
-  ],
-  [
-    CODE.inputOutput,
-    {
-      what: 'could not be read or written by the operating system',
-      hint: 'Check the disk and its free space, then run the command again.',
-    },
-  ],
+const REASONS: Readonly<Record<number, Reason>> = {
+  [CODE.busy]: LOCKED,
+  [CODE.locked]: LOCKED,
+  [CODE.readOnly]: READ_ONLY,
+  [CODE.permission]: READ_ONLY,
+  [CODE.cannotOpen]: CANNOT_OPEN,
+  [CODE.full]: FULL,
+  [CODE.inputOutput]: {
+    what: 'could not be read or written by the operating system',
+    hint: 'Check the disk and its free space, then run the command again.',
+  },
   // SQLite tells a page that is wrong and one that the disk failed to read (EIO) by the same code.
-  [
-    CODE.corrupt,
-    {
-      what: 'is damaged, or the disk failed to read it',
-      hint: 'Run the command again. If it says the same, check the disk, then restore its directory from a copy.',
-    },
-  ],
-  [
-    CODE.noDatabase,
-    {
-      what: 'is damaged or is not a database',
-      hint: 'Restore its directory from a copy, or give another one.',
-    },
-  ],
-]);
+  [CODE.corrupt]: {
+    what: 'is damaged, or the disk failed to read it',
+    hint: `Run the command again. If it says the same, check the disk. ${DAMAGED_HINT}`,
+  },
+  [CODE.noDatabase]: {
+    what: 'is not a database, or is damaged',
+    hint: `Check that --data-dir is right. ${DAMAGED_HINT}`,
+  },
+};
 
 /** What the operating system says when the file cannot even be made. */
-const SYSTEM_CODES: Readonly<Record<string, number>> = {
-  EACCES: CODE.permission,
-  EPERM: CODE.permission,
-  EROFS: CODE.readOnly,
-  ENOSPC: CODE.full,
-  EDQUOT: CODE.full,
-  ENOENT: CODE.cannotOpen,
-  ENOTDIR: CODE.cannotOpen,
-  ELOOP: CODE.cannotOpen,
-  EMFILE: CODE.cannotOpen,
+const SYSTEM_REASONS: Readonly<Record<string, Reason>> = {
+  EACCES: READ_ONLY,
+  EPERM: READ_ONLY,
+  EROFS: READ_ONLY,
+  ENOSPC: FULL,
+  EDQUOT: FULL,
+  ENOTDIR: NOT_A_DIRECTORY,
+  EEXIST: NOT_A_DIRECTORY,
+  EISDIR: { what: 'cannot be opened: it is a directory', hint: 'Give another directory.' },
+  ENOENT: CANNOT_OPEN,
+  ELOOP: CANNOT_OPEN,
+  EMFILE: CANNOT_OPEN,
 };
 
 /** The low byte of an extended result code is the primary one. */
@@ -105,13 +97,40 @@ const PRIMARY_MASK = 0xff;
 /** The driver states only in its text which code it got when it opened the file, or a code that it has no name for. */
 const CODE_IN_TEXT = /^(?:UNKNOWN_SQLITE_ERROR_|ConnectionFailed\(.*: )(\d+)/s;
 
-function primaryCode(error: unknown): number | undefined {
+/** SQLite's primary result code, or `undefined` for what is no failure of SQLite. */
+function resultOf(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, rawCode } = error as Error & { code?: unknown; rawCode?: unknown };
   if (typeof rawCode === 'number') return rawCode & PRIMARY_MASK;
   const named = typeof code === 'string' ? code : '';
   const number = CODE_IN_TEXT.exec(named)?.[1] ?? CODE_IN_TEXT.exec(error.message)?.[1];
-  return number === undefined ? SYSTEM_CODES[named] : Number(number) & PRIMARY_MASK;
+  return number === undefined ? undefined : Number(number) & PRIMARY_MASK;
+}
+
+/** Is the lock held by someone else at this time? */
+export const isBusy = (error: unknown): boolean => resultOf(error) === CODE.busy;
+
+export const isReadOnly = (error: unknown): boolean => resultOf(error) === CODE.readOnly;
+
+/** Did the schema refuse a row? */
+export const isRefusedRow = (error: unknown): boolean => resultOf(error) === CODE.constraint;
+
+function reasonOf(error: unknown, path: string): Reason | undefined {
+  const result = resultOf(error);
+  if (result === CODE.cannotOpen && isClosedToUs(path)) return READ_ONLY;
+  if (result !== undefined) return REASONS[result];
+  return error instanceof Error && 'code' in error ? SYSTEM_REASONS[String(error.code)] : undefined;
+}
+
+/** SQLite also writes beside the file, and does not say what it could not open. */
+function isClosedToUs(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    accessSync(dirname(path), constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+  }
 }
 
 /** Builds the error for a file that cannot be used, saying which and why. */
@@ -121,14 +140,20 @@ export const fileUnavailable = (
   options: { hint: string; cause?: unknown },
 ): FlywheelError => new FlywheelError('ERR_STORE_UNAVAILABLE', `The ${noun} ${path} ${what}.`, options);
 
-/** Builds the error for a row that holds what this house never writes. */
+/** Somebody has removed the file, or put another in its place, while it was open. */
+export const fileReplaced = (name: FileName): FlywheelError =>
+  fileUnavailable(name, 'has been removed or replaced while it was in use; nothing more is written', {
+    hint: 'Stop all flywheel processes before a data directory is wiped or restored.',
+  });
+
+/** Builds the error for a row that holds what this program never writes. */
 export const fileDamaged = (name: FileName, cause: unknown): FlywheelError =>
   fileUnavailable(name, 'is damaged', { hint: DAMAGED_HINT, cause });
 
 /** A failure of the file as `ERR_STORE_UNAVAILABLE`; any other error, a wrong statement among them, as it came. */
 export function translateSqliteError(name: FileName, error: unknown): unknown {
   if (isFlywheelError(error)) return error;
-  const reason = REASONS.get(primaryCode(error) ?? -1);
+  const reason = reasonOf(error, name.path);
   if (reason === undefined) return error;
   return fileUnavailable(name, reason.what, { hint: reason.hint, cause: error });
 }

@@ -5,7 +5,13 @@ import type Libsql from 'libsql';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
 import { watchFile } from './same-file.js';
-import { type FileName, fileDamaged, fileUnavailable, translateSqliteError } from './sqlite-errors.js';
+import {
+  type FileName,
+  fileDamaged,
+  fileReplaced,
+  fileUnavailable,
+  translateSqliteError,
+} from './sqlite-errors.js';
 
 /** Values that a file stores; amounts beyond 2^53 go as text. */
 export type SqlValue = string | number | ReadonlyBytes | null;
@@ -102,13 +108,7 @@ export class SqliteFile {
 
   #transaction<Result>(begin: string, work: () => Result): Result {
     return this.#guard(() => {
-      if (!this.#isSameFile()) {
-        throw fileUnavailable(
-          this,
-          'has been removed or replaced while it was in use; nothing more is written',
-          { hint: 'Stop all flywheel processes before a data directory is wiped or restored.' },
-        );
-      }
+      if (!this.#isSameFile()) throw fileReplaced(this);
       this.#connection.exec(begin);
       try {
         const result = work();

@@ -15,8 +15,9 @@ import {
   type TransactionSettings,
 } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { isBusy, isReadOnly } from '../../files/sqlite-errors.js';
 import type { Tables } from '../tables.js';
-import { isBusy, isReadOnly, lockedTooLong, storeClosed, toStoreError } from './errors.js';
+import { lockedTooLong, storeClosed, toStoreError } from './errors.js';
 import { createTurns, type Turns } from './turns.js';
 
 /** What is needed of a prepared statement. */

@@ -7,12 +7,13 @@ import type { Kysely } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { watchFile } from '../../files/same-file.js';
+import { isBusy } from '../../files/sqlite-errors.js';
 import { createKyselyStore } from '../kysely-store.js';
 import { migrate, refuseOtherStore, STORE_VERSION } from '../migrations/index.js';
 import type { Store } from '../store.js';
 import type { Tables } from '../tables.js';
 import { kyselyOver, type SqliteDatabase, SqliteDriver } from './driver.js';
-import { isBusy, lockedTooLong, storeClosed, storeReplaced, toStoreError } from './errors.js';
+import { lockedTooLong, storeClosed, storeReplaced, toStoreError } from './errors.js';
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.js';
 
 export interface SqliteStoreOptions {

@@ -6,11 +6,11 @@ const failure = (message: string, fields: object): Error => Object.assign(new Er
 
 describe('translateSqliteError', () => {
   it.each([
-    ['a file system that is read-only', failure('', { code: 'EROFS' }), 'is read-only'],
+    ['a file system that is read-only', failure('', { code: 'EROFS' }), 'is read-only for this user'],
     [
       'a directory that is closed to this user',
       failure('', { code: 'EACCES' }),
-      'may not be opened by this user',
+      'is read-only for this user',
     ],
     [
       'a full disk',
@@ -35,7 +35,7 @@ describe('translateSqliteError', () => {
     [
       'a directory without write permission, which the driver has no name for',
       failure('attempt to write a readonly database', { code: 'UNKNOWN_SQLITE_ERROR_1544' }),
-      'is read-only',
+      'is read-only for this user',
     ],
     [
       'a connection that could not be made',

@@ -48,8 +48,8 @@ describe('SqliteDriver', () => {
       });
     await expect(work()).rejects.toMatchObject({
       code: 'ERR_STORE_UNAVAILABLE',
-      message: `The store ${path} cannot grow: the disk is full.`,
-      hint: expect.stringContaining('Free space'),
+      message: `The store ${path} cannot grow: the disk or the quota is full.`,
+      hint: expect.stringContaining('Free some space'),
     });
     expect(await store.read((tx) => tx.requests.get('many'))).toBeUndefined();
     free();

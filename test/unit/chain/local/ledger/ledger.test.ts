@@ -160,8 +160,8 @@ describe('openLedger', () => {
   });
 
   it.each([
-    ['text', 'hello, I am not a database. '.repeat(100), 'is damaged or is not a database'],
-    ['half a page', 'SQLite format 3\0', 'is damaged or is not a database'],
+    ['text', 'hello, I am not a database. '.repeat(100), 'is not a database, or is damaged'],
+    ['half a page', 'SQLite format 3\0', 'is not a database, or is damaged'],
   ])('refuses a file of %s and leaves it as it is', async (_, content, reason) => {
     writeFileSync(options.path, content);
     const { message } = await unavailable(() => openLedger(options));
@@ -222,7 +222,7 @@ describe('a ledger opened to read only', () => {
     const reader = await openLedger(readOnly);
     expect(lamportsOf(reader)).toBe(1n);
     const { message } = await unavailable(() => reader.write((draft) => draft.append([landing('two', 2n)])));
-    expect(message).toBe(`The ledger ${options.path} is read-only.`);
+    expect(message).toBe(`The ledger ${options.path} is read-only for this user.`);
     writer.write((draft) => draft.append([landing('two', 2n)]));
     expect(lamportsOf(reader)).toBe(2n);
     expect(heightOf(reader)).toBe(2);
