@@ -8,7 +8,7 @@ const MAX_BACKOFF_MS = 8_000;
 
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
-/** Every POST of this client carries an idempotency key, so that `with-key` always holds. */
+/** Every POST of this client that acts carries an idempotency key, and the others do nothing twice, so that `with-key` always holds. */
 export function isRetryable(error: FlywheelError, trusted: boolean): boolean {
   if (trusted && error.options.foreignCode === undefined) {
     return ERRORS[error.code as ErrorCode].retry !== 'never';
