@@ -152,3 +152,32 @@ describe('over HTTP', () => {
     await operator.leave();
   });
 });
+
+describe('the file of a cancelled batch', () => {
+  it('makes a new one, and says so, when nothing of the first has landed', async () => {
+    const operator = await anOperator('embedded', template);
+    const id = await initiated(operator, 'waits');
+    expect((await operator.run(...cancelWords(operator, id))).exit).toBe(0);
+    const again = await operator.run(...runWords(operator, 'waits.json'));
+    expect(again.exit).toBe(0);
+    expect(again.stderr).toContain('was cancelled before anything of it landed; it is begun once more.');
+    expect(JSON.parse(again.stdout).batch.id).not.toBe(id);
+  });
+
+  it('makes none, whichever command it is given to, when it had failed before', async () => {
+    const operator = await anOperator('embedded', template);
+    const whole = [{ type: 'WATCH_AD', payload: { n: 1 }, actions: [{ action: 'BURN', amount: 9 }] }];
+    const init = await operator.run('batch', 'init', operator.write('whole.json', whole), '--json');
+    const { id } = JSON.parse(init.stdout).batch;
+    const drain = operator.write('drain.json', pipelinesOf('drain'));
+    expect((await operator.run(...runWords(operator, drain))).exit).toBe(0);
+    expect((await operator.run(...runWords(operator, 'whole.json'))).exit).toBe(10);
+    expect((await operator.run(...cancelWords(operator, id))).exit).toBe(0);
+    const list = async () => JSON.parse((await operator.run('batch', 'list', '--json')).stdout).length;
+    const before = await list();
+    expect((await operator.run(...runWords(operator, 'whole.json'))).exit).toBe(10);
+    const printed = await operator.run('batch', 'init', 'whole.json', '--json');
+    expect([printed.exit, JSON.parse(printed.stdout).batch.id]).toEqual([0, id]);
+    expect(await list()).toBe(before);
+  });
+});

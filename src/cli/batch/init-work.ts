@@ -2,7 +2,7 @@
 import type { InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import type { Entry } from '../journal/journal.js';
+import { type Entry, isOver } from '../journal/journal.js';
 import { placeFlags } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import { shellLine } from '../shell-line.js';
@@ -36,7 +36,9 @@ export class InitWork implements Work<InitBatchResult> {
     const session = this.#session;
     if (this.rest) await beginRest(session, entry, this.#request, refuseOpenRest);
     const initiated = await initiate(session, entry, this.#request);
-    if (!initiated.isNew && (await isVoid(session, entry, initiated.batch))) return 'void';
+    // What has its verdict stays what it is: only --rest or --again does more of it.
+    if (!isOver(entry.state) && !initiated.isNew && (await isVoid(session, entry, initiated.batch)))
+      return 'void';
     const { batch } = initiated;
     if (batch.status !== 'FINALIZED')
       session.output.tell(`Batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}.`);

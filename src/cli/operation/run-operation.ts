@@ -60,6 +60,7 @@ export async function runOperation<Result>(
   const journal = await (await session.service()).journal();
   for (let asked: OperationRequest | null = request; asked !== null; ) {
     const now: OperationRequest = asked;
+    noteCancelled(session, journal, now);
     const begun = await take(session, () => journal.begin(now));
     if (!('overlaps' in begun)) {
       if (begun.state === 'void') throw ended();
@@ -70,6 +71,19 @@ export async function runOperation<Result>(
     asked = await resolveOverlap(session, now, begun.overlaps, narrowing);
   }
   return false;
+}
+
+/** Whoever brings a file again may not know that its batch was cancelled. */
+function noteCancelled(
+  { output }: Session,
+  journal: Journal,
+  { kind, content, origin }: OperationRequest,
+): void {
+  const known = origin.from === 'content' ? journal.known(kind, content) : undefined;
+  if (known?.state !== 'void') return;
+  output.tell(
+    `What was begun with this ${known.dateBegun} was cancelled before anything of it landed; it is begun once more.`,
+  );
 }
 
 /** A derived key belongs to all of a file: used for anything else, it was used where this journal does not know of. */
@@ -165,7 +179,7 @@ async function take(session: Session, begin: () => Begun): Promise<Entry | Overl
         hint: 'Run the command again to wait on; it does nothing twice.',
       });
     }
-    if (!isSaid) session.output.notice(`Process ${who} is doing this very operation; waiting for it.`);
+    if (!isSaid) session.output.tell(`Process ${who} is doing this very operation; waiting for it.`);
     isSaid = true;
     await session.context.sleep(POLL_MS);
   }
