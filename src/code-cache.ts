@@ -4,6 +4,7 @@
  */
 import {
   closeSync,
+  constants,
   fstatSync,
   lstatSync,
   openSync,
@@ -16,7 +17,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { makeDirectory } from './files/make-directory.js';
 
 /** Set by the build: what the program's text hashes to. */
@@ -30,6 +32,7 @@ const MAX_WORDS = 2;
 const WORD = /^[a-z][a-z-]{0,30}$/;
 const OWNER_ONLY_FILE = 0o600;
 const WRITABLE_BY_OTHERS = 0o022;
+const MAX_FILE_BYTES = 16 * 1_024 * 1_024;
 
 export interface CodeCachePlace {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -80,7 +83,7 @@ export function openCodeCache(
   const build = `${__PROGRAM_HASH__}-${process.versions.v8}-${process.arch}-${size.toString(36)}${Math.floor(mtimeMs).toString(36)}`;
   const file = join(directory, `${build}.${command.join('-')}.bin`);
   return {
-    read: () => quietly(() => readOurs(file)),
+    read: () => quietly(() => readOurs(directory, file)),
     write: (kept) => void quietly(() => write(directory, build, file, kept)),
   };
 }
@@ -93,36 +96,60 @@ function quietly<Value>(work: () => Value): Value | undefined {
   }
 }
 
-function readOurs(file: string): KeptCode | undefined {
+/** A directory of this user that nobody else may write to, and that is where it seems to be. */
+function isPrivate(directory: string, own: number): boolean {
+  const stats = lstatSync(directory);
+  return stats.isDirectory() && isOurs(stats, own);
+}
+
+function readOurs(directory: string, file: string): KeptCode | undefined {
   const own = userInfo().uid;
-  const descriptor = openSync(file, 'r');
+  if (!isPrivate(dirname(directory), own) || !isPrivate(directory, own)) return undefined;
+  // Neither a link to somewhere else nor a pipe that never answers.
+  const descriptor = openSync(
+    file,
+    constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
+  );
   try {
-    if (!isOurs(fstatSync(descriptor), own)) return undefined;
-    const bytes = readFileSync(descriptor);
-    const end = bytes.indexOf('\n');
-    return { parts: bytes.toString('utf8', 0, end).split(' '), code: bytes.subarray(end + 1) };
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile() || stats.nlink !== 1 || stats.size > MAX_FILE_BYTES || !isOurs(stats, own))
+      return undefined;
+    return decode(readFileSync(descriptor));
   } finally {
     closeSync(descriptor);
   }
 }
 
+/** First line: checksum and parts. V8 runs damaged code without a look at it, so what does not add up is no code. */
+function decode(bytes: Buffer): KeptCode | undefined {
+  const end = bytes.indexOf('\n');
+  const [sum, ...parts] = bytes.toString('utf8', 0, end).split(' ');
+  const code = bytes.subarray(end + 1);
+  return end > 0 && sum === checksum(code) ? { parts, code } : undefined;
+}
+
+const checksum = (code: Buffer): string => crc32(code).toString(16);
+
 function write(directory: string, build: string, file: string, { parts, code }: KeptCode): void {
   makeDirectory(directory);
-  const stats = lstatSync(directory);
-  if (!stats.isDirectory() || !isOurs(stats, userInfo().uid)) return;
+  const own = userInfo().uid;
+  if (!isPrivate(dirname(directory), own) || !isPrivate(directory, own)) return;
   // Two that write at once write the same; each has a file of its own until it is whole.
   const draft = `${file}.${Math.random().toString(36).slice(2)}`;
-  writeFileSync(draft, Buffer.concat([Buffer.from(`${parts.join(' ')}\n`), code]), {
-    mode: OWNER_ONLY_FILE,
-    flag: 'wx',
-  });
-  renameSync(draft, file);
+  try {
+    const head = `${[checksum(code), ...parts].join(' ')}\n`;
+    writeFileSync(draft, Buffer.concat([Buffer.from(head), code]), { mode: OWNER_ONLY_FILE, flag: 'wx' });
+    renameSync(draft, file);
+  } catch (error) {
+    quietly(() => unlinkSync(draft));
+    throw error;
+  }
   tidy(directory, build);
 }
 
 /** Takes away what other builds have left, and the oldest where there are too many. */
 function tidy(directory: string, build: string): void {
-  const files = readdirSync(directory).filter((name) => name.endsWith('.bin'));
+  const files = readdirSync(directory).filter((name) => /\.bin(\.\w+)?$/.test(name));
   const current = files.filter((name) => name.startsWith(`${build}.`));
   const age = (name: string): number => statSync(join(directory, name)).mtimeMs;
   const oldest = current.sort((a, b) => age(b) - age(a)).slice(MAX_FILES);

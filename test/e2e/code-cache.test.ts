@@ -1,5 +1,17 @@
 /** The compiled code that the program keeps for its next start: private, harmless when it is wrong, and never needed. */
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { emptyDirectory, flywheel } from '../support/cli.js';
@@ -60,6 +72,26 @@ describe('the compiled code', () => {
     open();
     expect(await version()).toEqual(first);
     expect(readFileSync(only(), 'utf8') === 'x\nnot code').toBe(what === 'its directory');
+  });
+
+  it('is not read through a link or a pipe, nor when a bit of it has changed', async () => {
+    const first = await version();
+    const kept = only();
+    const good = readFileSync(kept);
+    renameSync(kept, join(home, 'elsewhere'));
+    symlinkSync(join(home, 'elsewhere'), kept);
+    expect(await version()).toEqual(first);
+    expect(lstatSync(kept).isFile()).toBe(true);
+    rmSync(kept);
+    execFileSync('mkfifo', [kept]);
+    expect(await version()).toEqual(first);
+    expect(lstatSync(kept).isFile()).toBe(true);
+    for (const at of [200, 5_000, 60_000]) {
+      const bad = Buffer.from(good);
+      bad.fill(0, at, at + 3_000);
+      writeFileSync(kept, bad);
+      expect(await version()).toEqual(first);
+    }
   });
 
   it('leaves nothing of other builds', async () => {

@@ -1,5 +1,8 @@
 /** What members of a multisig do to a batch with other tools than this engine. */
+
 import { proposalApprove, proposalCancelV2 } from '../../src/chain/squads/instructions/proposal.js';
+import { transactionAddress } from '../../src/chain/squads/layouts/addresses.js';
+import { transfer } from '../../src/chain/system.js';
 import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import type { Signer } from '../../src/chain/transaction/signer.js';
@@ -43,6 +46,7 @@ export async function executeOutside(
   test: TestEngine,
   init: InitBatchResult,
   count: number,
+  beside: readonly Instruction[] = [],
 ): Promise<boolean> {
   const { batch, context } = await recordOf(test, init);
   const found = await readBatchOnChain(test.chain, context.flywheel, batch);
@@ -53,11 +57,19 @@ export async function executeOutside(
   );
   let landed = 0;
   for (const instructions of all.slice(from, from + count)) {
-    if (!(await submit(test, context.operator, instructions))) break;
+    if (!(await submit(test, context.operator, [...instructions, ...beside]))) break;
     landed += 1;
   }
   return landed > 0;
 }
+
+/** An instruction that names the account of a batch and does nothing to it. */
+export const naming = ({ project }: TestEngine, { batch }: InitBatchResult): Instruction =>
+  transfer({
+    from: project.registration.operator as Address,
+    to: transactionAddress(batch.multisig as Address, BigInt(batch.batchIndex)).address,
+    lamports: 0n,
+  });
 
 /** Owner and operator approve a batch. */
 export async function approveOutside(test: TestEngine, init: InitBatchResult): Promise<void> {

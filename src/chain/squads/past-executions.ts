@@ -1,6 +1,7 @@
 /** What of a batch was executed before its accounts were closed, from the past of the chain. */
 
 import { isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
 import type { ChainReader, History } from '../chain.js';
 import { SQUADS_PROGRAM } from '../programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
@@ -8,12 +9,18 @@ import type { BatchRef } from './instructions/batch.js';
 import { transactionAddress } from './layouts/addresses.js';
 import { instructionName } from './layouts/instructions.js';
 
+/** A call of the multisig program from within another program, as the logs of a transaction tell it. */
+const INNER_CALL = new RegExp(`^Program ${SQUADS_PROGRAM} invoke \\[([2-9]|[1-9]\\d)\\]$`);
+
 /**
- * How many transactions of a closed batch were executed; `null` when the node has forgotten some of its past.
+ * How many transactions of a closed batch were executed; `null` when the node has forgotten some of its past, or some of it
+ * cannot be told. Anybody may name a batch in a transaction: only instructions that act on this very batch count, and each of
+ * its transactions once.
+ *
  * @param sinceMs - a time before the batch was made. @default as far back as the node knows
  */
 export async function countExecutions(
-  chain: Pick<ChainReader, 'getTransaction'>,
+  chain: Pick<ChainReader, 'getTransaction' | 'lookUp'>,
   history: History,
   { multisig, batchIndex }: BatchRef,
   sinceMs = 0,
@@ -24,22 +31,41 @@ export async function countExecutions(
     if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return [];
     throw error;
   });
-  let [isMade, executed] = [false, 0];
+  const records = await chain.lookUp(past.map(({ signature }) => signature));
+  // What another program has called is not in the transaction itself.
+  if (records.some((record) => record?.logs.some((line) => INNER_CALL.test(line)) === true)) return null;
+  let isMade = false;
+  const executed = new Set<Address>();
   for (const { signature } of past) {
     const wire = await chain.getTransaction(signature);
     if (wire === null) return null;
-    for (const name of squadsInstructions(wire)) {
-      if (name === 'batchCreate') isMade = true;
-      if (name === 'batchExecuteTransaction') executed += 1;
+    for (const { name, accounts } of squadsInstructions(wire)) {
+      if (name === 'batchCreate' && accounts[CREATED] === batch) isMade = true;
+      const transaction = accounts[EXECUTED];
+      if (name !== 'batchExecuteTransaction' || accounts[EXECUTED_BATCH] !== batch) continue;
+      if (transaction === undefined) return null;
+      executed.add(transaction);
     }
   }
   // Without its beginning there is no telling what else is missing.
-  return isMade ? executed : null;
+  return isMade ? executed.size : null;
 }
 
-function squadsInstructions(wire: Uint8Array): readonly (string | undefined)[] {
+/** Places among the accounts: the batch that batchCreate makes, and of batchExecuteTransaction the batch and its transaction. */
+const [CREATED, EXECUTED_BATCH, EXECUTED] = [1, 3, 4];
+
+interface SquadsInstruction {
+  readonly name: string | undefined;
+  /** An account that is only in a lookup table is `undefined`. */
+  readonly accounts: readonly (Address | undefined)[];
+}
+
+function squadsInstructions(wire: Uint8Array): readonly SquadsInstruction[] {
   const { staticKeys, instructions } = decodeTransaction(wire).message;
   return instructions
     .filter(({ programIndex }) => staticKeys[programIndex] === SQUADS_PROGRAM)
-    .map(({ data }) => instructionName(data));
+    .map(({ data, accountIndexes }) => ({
+      name: instructionName(data),
+      accounts: Array.from(accountIndexes, (index) => staticKeys[index]),
+    }));
 }

@@ -72,7 +72,7 @@ class Phase {
         this.#unsaved.push({ bundle, status: 'EXPIRED' });
       else if (this.#isMine(bundle)) this.#pending.set(bundle.first, bundle);
     }
-    if (this.#pending.size === 0) await this.#passForeign();
+    await this.#passForeign();
   }
 
   async runRest(): Promise<void> {
@@ -96,14 +96,27 @@ class Phase {
 
   /** Goes on from where the chain stands, when others have gone on meanwhile; what failed for that reason has not failed. */
   async #passForeign(): Promise<boolean> {
-    const position = (await this.#input.position?.()) ?? this.#next;
+    const position = Math.min((await this.#input.position?.()) ?? this.#next, this.#end);
     if (position <= this.#next) return false;
+    await this.#settlePassed(position);
     for (let index = this.#next; index < Math.min(position, this.#end); index += 1) {
-      if (!this.#ours.has(index)) this.#foreign.push(index);
+      if (!this.#ours.has(index) && !this.#foreign.includes(index)) this.#foreign.push(index);
     }
     this.#next = position;
     this.#failure = null;
     return true;
+  }
+
+  /** Of bundles that the chain has gone past, some have landed meanwhile; the others never will. */
+  async #settlePassed(position: number): Promise<void> {
+    const passed = [...this.#pending.values()].filter(({ first }) => first < position);
+    const fates = await findFates(this.#deps.chain, passed);
+    for (const [index, bundle] of passed.entries()) {
+      const fate = fates[index];
+      this.#pending.delete(bundle.first);
+      if (fate?.kind === 'landed' || fate?.kind === 'failed') this.#takeEnd(bundle, fate);
+      else this.#unsaved.push({ bundle, status: 'EXPIRED' });
+    }
   }
 
   async #runWindow(): Promise<void> {

@@ -3,6 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { ChainReader, History, Signature } from '../../../src/chain/chain.js';
 import { SQUADS_PROGRAM } from '../../../src/chain/programs.js';
 import { batchCreate } from '../../../src/chain/squads/instructions/batch.js';
+import {
+  batchTransactionAddress,
+  proposalAddress,
+  transactionAddress,
+} from '../../../src/chain/squads/layouts/addresses.js';
 import { encodeInstruction } from '../../../src/chain/squads/layouts/instructions.js';
 import { compileLegacyMessage, signTransaction } from '../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../src/chain/transaction/instruction.js';
@@ -17,11 +22,18 @@ const create = batchCreate({
   ...{ multisig, batchIndex, vaultIndex: 0 },
   ...{ creator: signer.address, rentPayer: signer.address },
 });
-const execute: Instruction = {
+const executing = (number: number, index = batchIndex): Instruction => ({
   program: SQUADS_PROGRAM,
-  accounts: [{ address: signer.address, signer: true, writable: true }],
+  accounts: [
+    multisig,
+    signer.address,
+    proposalAddress(multisig, index).address,
+    transactionAddress(multisig, index).address,
+    batchTransactionAddress(multisig, index, number).address,
+  ].map((address) => ({ address, signer: address === signer.address, writable: true })),
   data: encodeInstruction('batchExecuteTransaction', {}),
-};
+});
+const execute = executing(1);
 
 function wireOf(instructions: readonly Instruction[], nonce: number): Uint8Array {
   const blockhash = base58Encode(Uint8Array.from({ length: 32 }, () => nonce + 1));
@@ -29,14 +41,23 @@ function wireOf(instructions: readonly Instruction[], nonce: number): Uint8Array
   return signTransaction(message, [signer]).bytes;
 }
 
+type Past = readonly Instruction[] | 'called from within' | null;
+
 /** A chain on which the batch is closed, after these transactions; `null` for one that the node has forgotten. */
-function chainWith(transactions: readonly (readonly Instruction[] | null)[]) {
+function chainWith(transactions: readonly Past[]) {
   const wires = new Map(
-    transactions.map((instructions, at) => [`s${at}`, instructions && wireOf(instructions, at)]),
+    transactions.map((instructions, at) => [
+      `s${at}`,
+      typeof instructions === 'string' ? wireOf([], at) : instructions && wireOf(instructions, at),
+    ]),
   );
   const chain = {
     getAccounts: async (addresses: readonly string[]) => addresses.map(() => null),
     getTransaction: async (signature: string) => wires.get(signature) ?? null,
+    lookUp: async (signatures: readonly string[]) =>
+      signatures.map((_, at) => ({
+        logs: transactions[at] === 'called from within' ? [`Program ${SQUADS_PROGRAM} invoke [2]`] : [],
+      })),
   } as unknown as ChainReader;
   const history: History = {
     pastOf: async () =>
@@ -61,15 +82,19 @@ describe('a batch that is closed on chain', () => {
   it('was cancelled when as much of it was executed as the service says', async () => {
     await requireChainAgrees(chainWith([[create]]), cancelled, said(0));
     await requireChainAgrees(chainWith([[execute], [create]]), cancelled, said(1));
+    // Others execute their own batch and name this one, or say the same twice.
+    const strange = [executing(2, batchIndex + 1n), execute, execute];
+    await requireChainAgrees(chainWith([strange, [create]]), cancelled, said(1));
   });
 
   it.each([
-    ['all of it was executed', [[execute, execute], [create]], /and 2 were\.$/],
+    ['all of it was executed', [[execute, executing(2)], [create]], /and 2 were\.$/],
     ['the node has forgotten a transaction', [null, [create]], /does not know/],
     ['the node has forgotten its beginning', [[execute]], /does not know/],
+    ['another program has called it', [[create, execute], 'called from within'], /does not know/],
     ['the node knows nothing of it', [], /does not know/],
   ])('is not believed to be cancelled with nothing done when %s', async (_what, past, reason) => {
-    await expect(requireChainAgrees(chainWith(past), cancelled, said(0))).rejects.toMatchObject({
+    await expect(requireChainAgrees(chainWith(past as readonly Past[]), cancelled, said(0))).rejects.toMatchObject({
       code: 'ERR_OUTCOME_UNKNOWN',
       message: expect.stringMatching(reason),
     });

@@ -8,10 +8,17 @@ import {
   burnAction,
   engineBeside,
   openTestEngine,
+  passBlocks,
   signApproval,
   type TestEngine,
 } from '../../../support/engine.js';
-import { approveOutside, cancelOutside, closeOutside, executeOutside } from '../../../support/other-tools.js';
+import {
+  approveOutside,
+  cancelOutside,
+  closeOutside,
+  executeOutside,
+  naming,
+} from '../../../support/other-tools.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());
@@ -32,9 +39,9 @@ const books = async () => {
   return [burned, usedToday.burn];
 };
 /** Executes with an engine that dies after so many bundles were sent, before it can write that they landed. */
-async function executeAndDie(started: InitBatchResult, sent: number): Promise<void> {
+async function executeAndDie(started: InitBatchResult, sent: number, approvals = 0): Promise<void> {
   const instances = createInstances();
-  let lists = 0;
+  let lists = approvals;
   const chain = chainOver(test.chain, {
     submitBundles: async (bundles) => {
       lists += 1;
@@ -135,6 +142,33 @@ describe('a batch that members have ended with other tools', () => {
       failedTxMsg: 'Its accounts were closed on chain.',
     });
     expect(await books()).toEqual(['2', '2']);
+  });
+
+  it('does not take for its own what others execute in transactions that name it', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const started = await init(3);
+    const other = await init(5);
+    await approveOutside(test, started);
+    await cancelOutside(test, started);
+    await closeOutside(test, started);
+    await approveOutside(test, other);
+    await executeOutside(test, other, 5, [naming(test, started)]);
+    const { value } = await execute(started);
+    expect(value.result).toMatchObject({ total: 3, totalSuccessful: 0, totalFailed: 3 });
+    expect((await execute(other)).value.result).toMatchObject({ totalSuccessful: 5, totalFailed: 0 });
+    expect(await books()).toEqual(['5', '5']);
+  });
+
+  it('is carried to its end when members and dead engines have each done parts of it', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const started = await init(12);
+    await executeAndDie(started, 0);
+    await executeOutside(test, started, 4);
+    await executeAndDie(started, 1, 1);
+    await passBlocks(test, 2);
+    const { value } = await execute(started);
+    expect(value.result).toMatchObject({ total: 12, totalSuccessful: 12, totalFailed: 0 });
+    expect(await books()).toEqual(['12', '12']);
   });
 
   it('has no end here while the chain does not know its past', async () => {
