@@ -99,6 +99,8 @@ export interface Entry extends OperationSummary {
   readonly hasActed: boolean;
   /** Answers of it are stored, from whenever. */
   readonly hasAnswers: boolean;
+  /** Which of these have not landed, by it or by any other operation. */
+  lacking(elements: readonly Sha256[]): readonly Sha256[];
   /** Something of it is known to have landed. */
   readonly hasLanded: boolean;
   /** What it was begun with; `undefined` once it is over. */

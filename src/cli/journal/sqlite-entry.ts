@@ -96,6 +96,12 @@ export class SqliteEntry implements Entry {
     );
   }
 
+  lacking(elements: readonly Sha256[]): readonly Sha256[] {
+    const known = this.#table.overlaps(elements, null);
+    const landed = new Set(known.filter(({ hasLanded }) => hasLanded).map(({ digest }) => digest));
+    return elements.filter((digest) => !landed.has(digest));
+  }
+
   elsewhere(elements: readonly Sha256[]): readonly Overlap[] {
     return this.#table.overlaps(elements, this.#row.serial);
   }

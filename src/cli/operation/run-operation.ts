@@ -64,7 +64,12 @@ export async function runOperation<Result>(
     const begun = await take(session, () => journal.begin(now));
     if (!('overlaps' in begun)) {
       if (begun.state === 'void') throw ended();
-      if (await carryOut(session, begun, work).catch((error: unknown) => explain(now, error))) return true;
+      const wasDone = begun.state === 'done';
+      const isCarriedOut = await carryOut(session, begun, work).catch((error: unknown) =>
+        explain(now, error),
+      );
+      if (wasDone) requireAllLanded(begun, now);
+      if (isCarriedOut) return true;
       continue;
     }
     invariant(narrowing !== undefined, 'What overlaps has several elements.');
@@ -92,6 +97,28 @@ function explain({ origin }: OperationRequest, error: unknown): never {
   throw error.with({
     hint: 'This file was asked for before, with other parts of it, by another machine or before it was forgotten here. Look what has come of that, then put what is missing into a file of its own.',
   });
+}
+
+/** Indexes that one message names. */
+const MAX_INDEXES = 20;
+
+/**
+ * An operation that was begun with only what was new is done when that has landed; what it left to others may not have.
+ * @throws `ERR_PARTIAL` naming what of the file has not landed by any operation.
+ */
+function requireAllLanded(entry: Entry, { elements }: OperationRequest): void {
+  const lacking = new Set(entry.lacking(elements));
+  if (lacking.size === 0) return;
+  const indexes = elements.flatMap((digest, index) => (lacking.has(digest) ? [`[${index}]`] : []));
+  const more = indexes.length > MAX_INDEXES ? ` and ${indexes.length - MAX_INDEXES} more` : '';
+  throw new FlywheelError(
+    'ERR_PARTIAL',
+    `${indexes.length} of ${elements.length} elements of this file have not landed: ${indexes.slice(0, MAX_INDEXES).join(', ')}${more}. They were left to another operation, which has not done them.`,
+    {
+      idempotencyKey: entry.key,
+      hint: 'Look what has come of that: `flywheel pending`, `flywheel batch list`. Then put them into a file of their own.',
+    },
+  );
 }
 
 /** Takes up an operation by its id. @throws `ERR_INPUT_INVALID` when there is none. */

@@ -335,6 +335,29 @@ describe('burn-batch', () => {
     expect(await cli.pending()).toEqual([]);
   });
 
+  it('says of a file what was left to another operation that has ended without it', async () => {
+    const service = answeringService();
+    const cli = cliWith('a.json', JSON.stringify([burn(0, { proof: { fail: true } })]), { service });
+    const inner = service.service.burnBatch;
+    service.service.burnBatch = () => {
+      throw new FlywheelError('ERR_OUTCOME_UNKNOWN', 'No answer came.');
+    };
+    expect((await cli.run('burn-batch', 'a.json')).exit).toBe(7);
+    service.service.burnBatch = inner;
+    writeFileSync(join(cli.home, 'b.json'), JSON.stringify([burn(0, { proof: { fail: true } }), burn(1)]));
+    expect((await cli.run('burn-batch', 'b.json', '--only-new')).exit).toBe(0);
+    expect((await cli.run('pending', 'resume')).exit).toBe(3);
+    const sent = service.calls.length;
+    for (const how of [[], ['--rest'], ['--only-new']]) {
+      const { exit, stderr } = await cli.run('burn-batch', 'b.json', ...how);
+      expect([exit, last(stderr).message]).toEqual([
+        3,
+        '1 of 2 elements of this file have not landed: [0]. They were left to another operation, which has not done them.',
+      ]);
+    }
+    expect(service.calls).toHaveLength(sent);
+  });
+
   it('points out equal elements before anything is sent', async () => {
     const cli = cliWith('burns.json', JSON.stringify([burn(0), burn(1), burn(0), burn(0)]));
     const { stderr } = await cli.run('burn-batch', 'burns.json');

@@ -94,7 +94,9 @@ describe('a batch that is closed on chain', () => {
     ['another program has called it', [[create, execute], 'called from within'], /does not know/],
     ['the node knows nothing of it', [], /does not know/],
   ])('is not believed to be cancelled with nothing done when %s', async (_what, past, reason) => {
-    await expect(requireChainAgrees(chainWith(past as readonly Past[]), cancelled, said(0))).rejects.toMatchObject({
+    await expect(
+      requireChainAgrees(chainWith(past as readonly Past[]), cancelled, said(0)),
+    ).rejects.toMatchObject({
       code: 'ERR_OUTCOME_UNKNOWN',
       message: expect.stringMatching(reason),
     });
