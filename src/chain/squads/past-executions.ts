@@ -34,21 +34,18 @@ export async function countExecutions(
   const records = await chain.lookUp(past.map(({ signature }) => signature));
   // What another program has called is not in the transaction itself.
   if (records.some((record) => record?.logs.some((line) => INNER_CALL.test(line)) === true)) return null;
-  let isMade = false;
-  const executed = new Set<Address>();
+  const acts: SquadsInstruction[] = [];
   for (const { signature } of past) {
     const wire = await chain.getTransaction(signature);
     if (wire === null) return null;
-    for (const { name, accounts } of squadsInstructions(wire)) {
-      if (name === 'batchCreate' && accounts[CREATED] === batch) isMade = true;
-      const transaction = accounts[EXECUTED];
-      if (name !== 'batchExecuteTransaction' || accounts[EXECUTED_BATCH] !== batch) continue;
-      if (transaction === undefined) return null;
-      executed.add(transaction);
-    }
+    acts.push(...squadsInstructions(wire));
   }
+  const isMade = acts.some(({ name, accounts }) => name === 'batchCreate' && accounts[CREATED] === batch);
+  const executed = acts
+    .filter(({ name, accounts }) => name === 'batchExecuteTransaction' && accounts[EXECUTED_BATCH] === batch)
+    .map(({ accounts }) => accounts[EXECUTED]);
   // Without its beginning there is no telling what else is missing.
-  return isMade ? executed.size : null;
+  return isMade && !executed.includes(undefined) ? new Set(executed).size : null;
 }
 
 /** Places among the accounts: the batch that batchCreate makes, and of batchExecuteTransaction the batch and its transaction. */
