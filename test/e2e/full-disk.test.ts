@@ -87,7 +87,7 @@ describe('a burn-batch for which there is not enough room', () => {
       '',
       {
         error: 'ERR_OUTCOME_UNKNOWN',
-        message: expect.stringContaining('store.db cannot be read or written'),
+        message: expect.stringContaining('store.db could not be read or written'),
       },
     ]);
     const line = resumeLineOf({ exit: status, signal: null, stdout, stderr });
