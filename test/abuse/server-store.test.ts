@@ -33,14 +33,14 @@ const DAMAGES: readonly (readonly [string, (path: string) => void, RegExp])[] = 
       }
       truncateSync(`${path}-wal`, 0);
     },
-    /store\.db (?:is damaged|cannot be read or written)/,
+    /store\.db (?:is damaged|could not be read or written)/,
   ],
   [
     'has been emptied',
     (path) => {
       for (const file of both(path)) truncateSync(file, 0);
     },
-    /store\.db (?:is damaged|cannot be read or written|is not a database)/,
+    /store\.db (?:is damaged|could not be read or written|is not a database)/,
   ],
 ];
 
