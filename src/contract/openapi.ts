@@ -6,6 +6,7 @@ import { IDEMPOTENCY_KEY_HEADER, REQUEST_ID_HEADER } from './headers.js';
 import {
   MAX_BODY_BYTES,
   MAX_IDEMPOTENCY_KEY_LENGTH,
+  MAX_JSON_OBJECTS,
   MAX_JSON_VALUES,
   MAX_OBJECT_KEYS,
   MAX_PATH_PARAMETER_LENGTH,
@@ -121,7 +122,7 @@ function describe({ scopes, rateLimit, idempotencyKey }: Operation, rate: Rate |
 function requestBody(operation: Operation, schema: unknown, maxBodyBytes: number): Json {
   return {
     required: !needsNoBody(operation),
-    description: `JSON of at most ${maxBodyBytes} bytes and ${MAX_JSON_VALUES} values, those inside others included; an object has at most ${MAX_OBJECT_KEYS} keys.`,
+    description: `JSON of at most ${maxBodyBytes} bytes and ${MAX_JSON_VALUES} values, those inside others included, ${MAX_JSON_OBJECTS} of them objects; an object has at most ${MAX_OBJECT_KEYS} keys.`,
     content: { 'application/json': { schema, example: EXAMPLES[operation.id].request } },
   };
 }

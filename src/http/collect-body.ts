@@ -24,12 +24,12 @@ const cutOff = (cause?: unknown): FlywheelError =>
   new FlywheelError('ERR_INVALID_REQUEST', 'The body was cut off.', { cause });
 
 /**
- * All bytes of the body, in pieces.
+ * All bytes of the body, in pieces; the list is the caller's, and nobody else holds them.
  * @throws `ERR_PAYLOAD_TOO_LARGE` at once when content-length says so, else with the first byte too many;
  * `ERR_INVALID_REQUEST` when it is cut off, or is hardly more than the framing of its chunks; `ERR_UNAVAILABLE` when too many
  * large ones are held.
  */
-export function collectBody(life: RequestLife, limits: BodyLimits): Promise<readonly Buffer[]> {
+export function collectBody(life: RequestLife, limits: BodyLimits): Promise<Buffer[]> {
   return new Promise((resolve, reject) => {
     const { request } = life;
     const body = new ArrivingBody(life, limits);
@@ -87,7 +87,7 @@ class ArrivingBody {
     return this.#sizeBytes <= SMALL_BODY_BYTES;
   }
 
-  pieces(): readonly Buffer[] {
+  pieces(): Buffer[] {
     this.#closeBlock();
     return this.#pieces;
   }

@@ -1,6 +1,6 @@
 /** Body bytes → JSON value: media type, encoding, duplicate keys, depth and count are judged here, shapes and amounts are not. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { MAX_OBJECT_KEYS } from '../contract/limits.js';
+import { MAX_JSON_OBJECTS, MAX_OBJECT_KEYS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { JsonValue } from '../values/canonical-json.js';
 import { type StrictJsonOptions, StrictJsonReader } from '../values/json-reader.js';
@@ -38,24 +38,23 @@ export interface BodyReading {
 /**
  * The JSON value of a request body; numbers that a double cannot carry stay as they were written. A large one is read a
  * little in each turn of the event loop.
+ * @param pieces - its bytes; each is taken out as it is read, so that no body is held as bytes and as text.
  * @throws `ERR_INVALID_REQUEST` saying where the text stops being JSON; `ERR_PAYLOAD_TOO_LARGE` for too many values or keys.
  */
 export async function readJsonBody(
-  pieces: readonly Buffer[],
+  pieces: Buffer[],
   { maxJsonValues, slices }: BodyReading,
 ): Promise<JsonValue> {
-  const steps = readingSteps(pieces, { maxValues: maxJsonValues, maxKeys: MAX_OBJECT_KEYS });
+  const limits = { maxValues: maxJsonValues, maxObjects: MAX_JSON_OBJECTS, maxKeys: MAX_OBJECT_KEYS };
+  const steps = readingSteps(pieces, limits);
   const isSmall = pieces.reduce((bytes, piece) => bytes + piece.length, 0) <= SMALL_BODY_BYTES;
   return isSmall ? atOnce(steps) : slices.run(steps);
 }
 
-function* readingSteps(
-  pieces: readonly Buffer[],
-  limits: StrictJsonOptions,
-): Generator<undefined, JsonValue> {
+function* readingSteps(pieces: Buffer[], limits: StrictJsonOptions): Generator<undefined, JsonValue> {
   const decoder = new Utf8Decoder();
   const texts: string[] = [];
-  for (const piece of pieces) {
+  for (const piece of piecesOut(pieces)) {
     texts.push(decoder.decode(piece));
     yield;
   }
@@ -65,6 +64,12 @@ function* readingSteps(
   const reader = new StrictJsonReader(text, limits);
   while (!reader.read(STEP_CHARACTERS)) yield;
   return reader.result();
+}
+
+/** All pieces in their order, none of them kept by the list. */
+function* piecesOut(pieces: Buffer[]): Generator<Buffer> {
+  pieces.reverse();
+  for (let piece = pieces.pop(); piece !== undefined; piece = pieces.pop()) yield piece;
 }
 
 function atOnce<Value>(steps: Iterator<unknown, Value>): Value {

@@ -12,6 +12,8 @@ import { LongString, readEscapes } from './long-string.js';
 export interface StrictJsonOptions {
   /** Values that the text may hold, those inside others included; keys do not count. @default no limit */
   readonly maxValues?: number;
+  /** Objects among them; one may take twenty times the memory that its text does. @default no limit */
+  readonly maxObjects?: number;
   /** Keys that one object may have; what is done with all of them at once, such as sorting them, takes long. @default no limit */
   readonly maxKeys?: number;
   /** Levels of objects and arrays around a value. @default {@link MAX_JSON_DEPTH} */
@@ -59,6 +61,12 @@ const SHORT_ARRAY = 12;
 /** Characters of a key that an error quotes. */
 const MAX_QUOTED = 40;
 
+const tooMany = (most: number, what: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_PAYLOAD_TOO_LARGE',
+    `The JSON holds more than ${most.toLocaleString('en')} ${what}.`,
+  );
+
 const fail = (message: string): never => {
   throw new FlywheelError('ERR_INVALID_REQUEST', message);
 };
@@ -67,19 +75,22 @@ const fail = (message: string): never => {
 export class StrictJsonReader {
   readonly #text: string;
   readonly #maxValues: number;
+  readonly #maxObjects: number;
   readonly #maxKeys: number;
   readonly #maxDepth: number;
   readonly #open: Open[] = [];
   #at = 0;
   #values = 0;
+  #objects = 0;
   #expected: Expected = 'value';
   #root: JsonValue = null;
   /** A string that is not read to its end, and whether it is a key. */
   #long: { readonly string: LongString; readonly isKey: boolean } | undefined;
 
-  constructor(text: string, { maxValues, maxKeys, maxDepth }: StrictJsonOptions = {}) {
+  constructor(text: string, { maxValues, maxObjects, maxKeys, maxDepth }: StrictJsonOptions = {}) {
     this.#text = text;
     this.#maxValues = maxValues ?? Number.POSITIVE_INFINITY;
+    this.#maxObjects = maxObjects ?? Number.POSITIVE_INFINITY;
     this.#maxKeys = maxKeys ?? Number.POSITIVE_INFINITY;
     this.#maxDepth = maxDepth ?? MAX_JSON_DEPTH;
   }
@@ -87,7 +98,8 @@ export class StrictJsonReader {
   /**
    * Reads on for about as many characters.
    * @returns whether all is read.
-   * @throws `ERR_INVALID_REQUEST` naming line and column; `ERR_PAYLOAD_TOO_LARGE` for more values, or keys of an object, than allowed.
+   * @throws `ERR_INVALID_REQUEST` naming line and column; `ERR_PAYLOAD_TOO_LARGE` for more values, objects, or keys
+   * of an object, than allowed.
    */
   read(characters: number): boolean {
     const stopAt = this.#at + characters;
@@ -119,7 +131,7 @@ export class StrictJsonReader {
     this.#count();
     const code = this.#text.charCodeAt(this.#at);
     if (code === CODE.quote) this.#string(false);
-    else if (code === CODE.openBrace) this.#enter({ fields: {}, key: '', keys: 0 });
+    else if (code === CODE.openBrace) this.#enterObject();
     else if (code === CODE.openBracket) this.#enter({ items: [] });
     else if (code === CODE.minus || (code >= CODE.zero && code <= CODE.nine)) this.#take(this.#number());
     else this.#take(this.#word());
@@ -127,11 +139,13 @@ export class StrictJsonReader {
 
   #count(): void {
     this.#values += 1;
-    if (this.#values <= this.#maxValues) return;
-    throw new FlywheelError(
-      'ERR_PAYLOAD_TOO_LARGE',
-      `The JSON holds more than ${this.#maxValues.toLocaleString('en')} values.`,
-    );
+    if (this.#values > this.#maxValues) throw tooMany(this.#maxValues, 'values');
+  }
+
+  #enterObject(): void {
+    this.#objects += 1;
+    if (this.#objects > this.#maxObjects) throw tooMany(this.#maxObjects, 'objects');
+    this.#enter({ fields: {}, key: '', keys: 0 });
   }
 
   #enter(open: Open): void {

@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../src/contract/examples.js';
-import { MAX_JSON_VALUES, MAX_OBJECT_KEYS } from '../../src/contract/limits.js';
+import { MAX_JSON_OBJECTS, MAX_JSON_VALUES, MAX_OBJECT_KEYS } from '../../src/contract/limits.js';
+import { readJsonBody } from '../../src/http/read-body.js';
+import { Slices } from '../../src/http/slices.js';
 import { InexactNumber, jsonText } from '../../src/values/inexact-number.js';
 import { dearBodies, plainBody } from '../support/dear-bodies.js';
 import { exampleReply, type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
@@ -45,12 +47,20 @@ describe('a body that is dear to check', () => {
   it('has at most 200,000 values, however small they are', async () => {
     const tooMany = [413, 'ERR_PAYLOAD_TOO_LARGE', 'The JSON holds more than 200,000 values.'];
     expect(await problem(await post(`[${'1,'.repeat(MAX_JSON_VALUES)}1]`))).toEqual(tooMany);
-    expect(await problem(await post(`[${'{},'.repeat(1_000_000)}{}]`))).toEqual(tooMany);
-    expect(await problem(await post('['.repeat(60) + '{"a":[]},'.repeat(150_000)))).toEqual(tooMany);
+    expect(await problem(await post(`[${'[],'.repeat(1_000_000)}[]]`))).toEqual(tooMany);
+    expect(await problem(await post('['.repeat(60) + '[[],1],'.repeat(150_000)))).toEqual(tooMany);
     expect(fake.calls).toEqual([]);
     const most = await post(`[${'1,'.repeat(MAX_JSON_VALUES - 2)}1]`);
     expect(most.status).toBe(200);
     expect(fake.calls[0]?.input).toHaveLength(MAX_JSON_VALUES - 1);
+  });
+
+  it('has at most 50,000 objects among them, wherever they are', async () => {
+    const tooMany = [413, 'ERR_PAYLOAD_TOO_LARGE', 'The JSON holds more than 50,000 objects.'];
+    expect(await problem(await post(`[${'{},'.repeat(1_000_000)}{}]`))).toEqual(tooMany);
+    expect(await problem(await post('['.repeat(60) + '{"a":{}},'.repeat(150_000)))).toEqual(tooMany);
+    expect(fake.calls).toEqual([]);
+    expect((await post(`[${'{},'.repeat(MAX_JSON_OBJECTS - 1)}{}]`)).status).toBe(200);
   });
 
   it('has at most 10,000 keys in one object', async () => {
@@ -60,6 +70,14 @@ describe('a body that is dear to check', () => {
     expect(await problem(await post(`[{"proof":${object(MAX_OBJECT_KEYS + 1)}}]`))).toEqual(tooMany);
     expect(fake.calls).toEqual([]);
     expect((await post(`[${object(MAX_OBJECT_KEYS)},${object(MAX_OBJECT_KEYS)}]`)).status).toBe(200);
+  });
+
+  it('is not held as bytes once it is read', async () => {
+    for (const text of ['[1]', `["${'x'.repeat(MIB)}"]`]) {
+      const pieces = [Buffer.from(text.slice(0, 2)), Buffer.from(text.slice(2))];
+      const read = await readJsonBody(pieces, { maxJsonValues: MAX_JSON_VALUES, slices: new Slices() });
+      expect([read, pieces]).toEqual([JSON.parse(text), []]);
+    }
   });
 
   it('is read as it is, whether it comes in one piece or in many, small or large', async () => {

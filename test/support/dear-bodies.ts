@@ -55,19 +55,26 @@ export const dearBodies = (sizeBytes = 10 * MIB): Readonly<Record<string, string
       ),
     20,
   ),
-  'keys that are numbers, far apart': arrayOf(sizeBytes, () => fields(9_900, farApart, () => '{}'), 20),
+  'keys that are numbers, far apart': arrayOf(sizeBytes, () => fields(9_900, farApart, () => '[]'), 19),
   'objects that are all different': arrayOf(
     sizeBytes,
     (index) => `{"${index.toString(36)}":{"${index}":1}}`,
-    66_000,
+    24_900,
   ),
-  'nothing but empty objects': arrayOf(sizeBytes, () => '{}', 199_000),
+  'objects of six keys that no other has': arrayOf(
+    sizeBytes,
+    (index) =>
+      `{${['a', 'b', 'c', 'd', 'e'].map((letter) => `"${letter}${index.toString(36)}":1`).join()},"${index}":1}`,
+    28_000,
+  ),
+  'nothing but empty objects': arrayOf(sizeBytes, () => '{}', 49_900),
+  'nothing but empty lists': arrayOf(sizeBytes, () => '[]', 199_000),
   'the deepest nesting, again and again': arrayOf(
     sizeBytes,
     () => `${'['.repeat(62)}1${']'.repeat(62)}`,
     3_100,
   ),
-  'numbers that no double carries': arrayOf(sizeBytes, (index) => `{"burnAmount":1.${index}e-300}`, 66_000),
+  'numbers that no double carries': arrayOf(sizeBytes, (index) => `{"burnAmount":1.${index}e-300}`, 49_900),
   'one number of ten million digits': `[0.${'1'.repeat(sizeBytes)}]`,
   'one string of escapes': `["${'\\u4e2d'.repeat(sizeBytes / 6)}"]`,
   'one proof of objects with far keys under keys that are no Latin text': `[${burnOf(
