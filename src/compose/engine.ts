@@ -46,6 +46,7 @@ export interface OpenEngineOptions {
 export const DEFAULT_LIMITS: EngineLimits = {
   maxBurnBatchElements: MAX_BURN_BATCH_ELEMENTS,
   burnsPerCommit: 128,
+  bundlesPerCommit: 32,
   maxPipelines: MAX_PIPELINES,
   maxProofBytes: MAX_PROOF_BYTES,
   idempotencyRetentionDays: IDEMPOTENCY_RETENTION_DAYS,
@@ -54,7 +55,10 @@ export const DEFAULT_LIMITS: EngineLimits = {
 };
 
 /** For engines that serve many at once: smaller commits cost some burns a second, and nobody waits long for one. */
-export const SHARED_LIMITS = { burnsPerCommit: 32 } as const satisfies Partial<EngineLimits>;
+export const SHARED_LIMITS = {
+  burnsPerCommit: 32,
+  bundlesPerCommit: 4,
+} as const satisfies Partial<EngineLimits>;
 
 /** SHA-256 of the Squads v4 program as it runs on mainnet. */
 export const SQUADS_PROGRAM_SHA256 = 'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6dd2bba4a47e0b29a01d34c';

@@ -31,6 +31,8 @@ export interface EngineLimits {
    * must land within the 150 blocks that their blockhash lives. While a commit is made nobody else in the process has a turn.
    */
   readonly burnsPerCommit: number;
+  /** Bundles of a batch that share an intent, a ledger commit and an outcome; as with burns, nobody else has a turn meanwhile. */
+  readonly bundlesPerCommit: number;
   readonly maxPipelines: number;
   readonly maxProofBytes: number;
   /** Days on which the store was in use, not days of the clock. */

@@ -12,7 +12,7 @@ import { formatTokenAmount } from '../values/token-amount.js';
 import { solText } from './amount-text.js';
 import { admit, requireFlywheel, requireToken } from './auth/authenticate.js';
 import { pipelineList } from './batches/check-pipelines.js';
-import { requireRoomForRent, setupRentLamports, totalAirdrop, totalBurn } from './batches/funds.js';
+import { requireRoomForRent, totalAirdrop, totalBurn } from './batches/funds.js';
 import { checkAndPlan } from './batches/init-batch.js';
 import { BurnAllowance, readBurnWallet } from './burns/allowance.js';
 import { isRefusal, prepareBurns, type Refusal } from './burns/prepare-burns.js';
@@ -62,8 +62,7 @@ export async function foreseeBatch(
   const token = requireToken(principal);
   const flywheel = requireFlywheel(principal);
   const context = { token, flywheel, operator: deps.keyring.get(flywheel.operator) };
-  const pipelines = await checkAndPlan(deps, principal, context, list);
-  const rent = setupRentLamports(pipelines);
+  const { pipelines, rentLamports: rent } = await checkAndPlan(deps, principal, context, list);
   await deps.store.read((tx) => requireRoomForRent(deps, tx, context, rent));
   const [{ supply, vault }, used] = await Promise.all([
     readTokens(deps, token, flywheel.vaultTokenAccount),

@@ -2,12 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SHARED_LIMITS } from '../../src/compose/engine.js';
 import { EXAMPLES } from '../../src/contract/examples.js';
 import { MAX_JSON_OBJECTS, MAX_JSON_VALUES, MAX_OBJECT_KEYS } from '../../src/contract/limits.js';
+import type { InitBatchRequest } from '../../src/contract/schemas/batch.js';
 import { readJsonBody } from '../../src/http/read-body.js';
 import { Slices } from '../../src/http/slices.js';
 import { InexactNumber, jsonText } from '../../src/values/inexact-number.js';
 import { dearBodies, plainBody } from '../support/dear-bodies.js';
+import { openTestEngine } from '../support/engine.js';
 import { exampleReply, type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
 import { sendRaw } from '../support/http-raw.js';
@@ -261,5 +264,39 @@ describe('while a body is checked that is dear to check', () => {
     expect(
       report.filter(({ othersWaitShare, timesPlain }) => othersWaitShare > 0.75 || timesPlain > 10),
     ).toEqual([]);
+  });
+});
+
+describe('while a batch of many pipelines is set up', () => {
+  const pipelines = Array.from({ length: 250 }, (_, index) => ({
+    type: 'WATCH_AD',
+    payload: JSON.stringify({ index }),
+    actions: [{ action: 'BURN', amount: 0.000001 }],
+  }));
+
+  /** The longest time for which nobody else has a turn, as a share of the time that the batch takes. */
+  async function longestShare(): Promise<number> {
+    const { engine, project, destroy } = await openTestEngine({}, { limits: SHARED_LIMITS });
+    const startedMs = performance.now();
+    let [turnMs, longestMs] = [startedMs, 0];
+    const turn = (): void => {
+      const nowMs = performance.now();
+      longestMs = Math.max(longestMs, nowMs - turnMs);
+      turnMs = nowMs;
+      next = setImmediate(turn);
+    };
+    let next = setImmediate(turn);
+    const { value } = await engine.initBatch({ pipelines } as InitBatchRequest, project.call());
+    clearImmediate(next);
+    await destroy();
+    expect(value.batch.pipelines).toHaveLength(pipelines.length);
+    return longestMs / (turnMs - startedMs);
+  }
+
+  it('others have their turns in between', async () => {
+    const shares: number[] = [];
+    for (let round = 0; round <= ROUNDS; round += 1) shares.push(await longestShare());
+    // The round in which the rest of the machine disturbed least.
+    expect(Math.min(...shares)).toBeLessThan(1 / 10);
   });
 });

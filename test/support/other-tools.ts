@@ -51,10 +51,9 @@ export async function executeOutside(
   const { batch, context } = await recordOf(test, init);
   const found = await readBatchOnChain(test.chain, context.flywheel, batch);
   const from = found.batch?.executedTransactionIndex ?? 0;
-  const all = executeTransactions(
-    { flywheel: context.flywheel, batchIndex: batch.batchIndex },
-    messages(batch),
-  );
+  const all = [
+    ...executeTransactions({ flywheel: context.flywheel, batchIndex: batch.batchIndex }, messages(batch)),
+  ];
   let landed = 0;
   for (const instructions of all.slice(from, from + count)) {
     if (!(await submit(test, context.operator, [...instructions, ...beside]))) break;

@@ -16,6 +16,7 @@ import type {
 } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import type { Uuid } from '../../values/ids.js';
+import { inTurns } from '../pause.js';
 
 type Owner = { readonly token: TokenRecord; readonly flywheel: FlywheelRecord };
 
@@ -42,10 +43,21 @@ export function batchView(record: BatchRecord, { token, flywheel }: Owner): Batc
 }
 
 /** The answer of init: the batch with its compiled pipelines, and the approval to sign. */
-export function initBatchView(record: BatchRecord, owner: Owner, vote: IssuedVote): InitBatchResult {
-  const pipelines = record.pipelines.map((pipeline) => compiledPipeline(pipeline, owner.flywheel.vault));
+export async function initBatchView(
+  record: BatchRecord,
+  owner: Owner,
+  vote: IssuedVote,
+): Promise<InitBatchResult> {
+  const pipelines = [...(await inTurns(compiledPipelines(record.pipelines, owner.flywheel.vault)))];
   const proposalApproveTx = Buffer.from(vote.transaction).toString('base64');
   return { proposalApproveTx, batch: { ...batchView(record, owner), pipelines } };
+}
+
+function* compiledPipelines(
+  pipelines: readonly PlannedPipeline[],
+  vault: Address,
+): Generator<CompiledPipeline, void> {
+  for (const pipeline of pipelines) yield compiledPipeline(pipeline, vault);
 }
 
 function compiledPipeline(pipeline: PlannedPipeline, vault: Address): CompiledPipeline {

@@ -16,6 +16,7 @@ import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
 import { admit, type Principal, requireFlywheel, requireToken } from '../auth/authenticate.js';
 import type { EngineDeps } from '../deps.js';
+import { inTurns } from '../pause.js';
 import {
   findEarlier,
   isWorkedOn,
@@ -138,7 +139,7 @@ class Execution {
     return this.#conclude(batch, await this.#runTransactions(batch, stored, { isOver, signal }), blocked);
   }
 
-  #runTransactions(
+  async #runTransactions(
     batch: BatchRecord,
     stored: readonly BundleRecord[],
     how: Pick<PhaseInput, 'isOver' | 'signal'>,
@@ -149,7 +150,7 @@ class Execution {
       batchId: batch.id,
       phase: 'EXECUTE',
       signer: this.#context.operator,
-      transactions: executeTransactions(place, messages(batch)),
+      transactions: await inTurns(executeTransactions(place, messages(batch))),
       // Members may run them with other tools.
       position: async () =>
         countExecuted(this.#deps.chain, this.#context.flywheel, batch, await this.#read(batch)),

@@ -15,6 +15,7 @@ import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
 import type { EngineDeps } from '../deps.js';
+import { inTurns } from '../pause.js';
 import type { BatchContext } from './batch-context.js';
 
 /** Owner and operator. */
@@ -28,15 +29,17 @@ export const totalAirdrop = (pipelines: readonly PlannedPipeline[]): bigint =>
   pipelines.reduce((sum, { airdrop }) => sum + airdrop, 0n);
 
 /** Rent of batch, proposal and transactions, which comes back when the executed batch is closed. */
-export function setupRentLamports(pipelines: readonly PlannedPipeline[]): bigint {
-  const transactions = pipelines.reduce((sum, pipeline) => {
+export async function setupRentLamports(pipelines: readonly PlannedPipeline[]): Promise<bigint> {
+  const fixed = rentExemptLamports(ACCOUNT_SIZE.batch) + rentExemptLamports(ACCOUNT_SIZE.proposal(MEMBERS));
+  return (await inTurns(transactionRents(pipelines))).reduce((sum, rent) => sum + rent, fixed);
+}
+
+function* transactionRents(pipelines: readonly PlannedPipeline[]): Generator<bigint, void> {
+  for (const pipeline of pipelines) {
     const message = decodeVaultMessage(Buffer.from(pipeline.message, 'base64'));
     invariant(message !== undefined, 'A planned message is well formed.');
-    return sum + rentExemptLamports(ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(message)));
-  }, 0n);
-  return (
-    transactions + rentExemptLamports(ACCOUNT_SIZE.batch) + rentExemptLamports(ACCOUNT_SIZE.proposal(MEMBERS))
-  );
+    yield rentExemptLamports(ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(message)));
+  }
 }
 
 /** Set-up, operator's and owner's approval, execution; closing pays for itself. */
@@ -53,12 +56,17 @@ function recipients(token: TokenRecord, pipelines: readonly PlannedPipeline[]): 
   return [...wallets].map((wallet) => associatedTokenAddress(wallet, token.mintAddress, program));
 }
 
+/** A batch that is laid out. */
+export interface PlannedBatch {
+  readonly pipelines: readonly PlannedPipeline[];
+  /** Of setting it up; see {@link setupRentLamports}. */
+  readonly rentLamports: bigint;
+}
+
 /** What a batch asks for. */
-export interface FundsNeeded {
+export interface FundsNeeded extends PlannedBatch {
   /** Base units that leave the vault. */
   readonly tokens: bigint;
-  /** As far as they could be laid out. */
-  readonly pipelines: readonly PlannedPipeline[];
   /** What has to be left to the operator, in lamports. */
   readonly leaveOperator: bigint;
 }
@@ -97,7 +105,7 @@ export async function missingFunds(
       `the vault ${flywheel.vault} holds ${solText(vaultHeld)}, ${solText(vaultNeeds)} are needed to open ${missing} token accounts`,
     );
   }
-  const costs = costLamports(pipelines);
+  const costs = needed.rentLamports + feeLamports(pipelines.length);
   const operatorNeeds = costs + leftLamports(needed.leaveOperator);
   const operatorHeld = payer?.lamports ?? 0n;
   if (operatorHeld < operatorNeeds) {
@@ -107,9 +115,6 @@ export async function missingFunds(
   }
   return problems;
 }
-
-const costLamports = (pipelines: readonly PlannedPipeline[]): bigint =>
-  setupRentLamports(pipelines) + feeLamports(pipelines.length);
 
 /** What the operator is left with: the minimum, and never less than lets its account exist. */
 const leftLamports = (minimum: bigint): bigint =>
@@ -139,10 +144,10 @@ export async function requireOperatorFunds(
   tx: StoreTransaction,
   { flywheel, operator }: BatchContext,
   held: OperatorFunds,
-  pipelines: readonly PlannedPipeline[],
+  { pipelines, rentLamports }: PlannedBatch,
 ): Promise<void> {
   const unpaid = await tx.batches.unpaidRentLamports(flywheel.id, held.asOf);
-  const costs = costLamports(pipelines);
+  const costs = rentLamports + feeLamports(pipelines.length);
   const needed = unpaid + costs + leftLamports(limits.minOperatorLamports);
   if (unpaid === 0n || held.lamports >= needed) return;
   throw new FlywheelError(

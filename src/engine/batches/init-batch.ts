@@ -31,6 +31,7 @@ import {
 } from './check-pipelines.js';
 import {
   missingFunds,
+  type PlannedBatch,
   readOperatorFunds,
   requireOperatorFunds,
   requireRoomForRent,
@@ -106,7 +107,8 @@ async function begin(
   list: readonly unknown[],
 ): Promise<Opened> {
   const held = await readOperatorFunds(deps, context);
-  const pipelines = await checkAndPlan(deps, principal, context, list);
+  const planned = await checkAndPlan(deps, principal, context, list);
+  const { pipelines, rentLamports } = planned;
   const batchIndex = await nextBatchIndex(deps.chain, context.flywheel);
   return deps.store.transaction(async (tx) => {
     const opening = await openRequest(deps, tx, identity);
@@ -115,8 +117,8 @@ async function begin(
     const day = await dayOfNow(tx, context.token.id, nowMs);
     const asked = { burn: totalBurn(pipelines), airdrop: totalAirdrop(pipelines) };
     await requireCaps(tx, { ...context, day, asked });
-    await requireRoomForRent(deps, tx, context, setupRentLamports(pipelines));
-    await requireOperatorFunds(deps, tx, context, held, pipelines);
+    await requireRoomForRent(deps, tx, context, rentLamports);
+    await requireOperatorFunds(deps, tx, context, held, planned);
     const batch: BatchRecord = {
       id: deps.ids.uuid(),
       flywheelId: context.flywheel.id,
@@ -129,7 +131,7 @@ async function begin(
       day,
       initResult: null,
       executeResult: null,
-      setupRentLamports: setupRentLamports(pipelines),
+      setupRentLamports: rentLamports,
       instance: null,
       leaseUntilMs: 0,
       cost: { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports: 0n },
@@ -175,11 +177,12 @@ export async function checkAndPlan(
   principal: Principal,
   context: BatchContext,
   list: readonly unknown[],
-): Promise<readonly PlannedPipeline[]> {
+): Promise<PlannedBatch> {
   const { pipelines, problems, asked } = await checkPipelines(principal, context.token, list, deps.limits);
   const { planned, tooLarge } = await layOut(context, pipelines);
   const leaveOperator = deps.limits.minOperatorLamports;
-  const needed = { tokens: asked.burn + asked.airdrop, pipelines: planned, leaveOperator };
+  const batch = { pipelines: planned, rentLamports: await setupRentLamports(planned) };
+  const needed = { ...batch, tokens: asked.burn + asked.airdrop, leaveOperator };
   const all = [
     ...problems,
     ...tooLarge,
@@ -189,7 +192,7 @@ export async function checkAndPlan(
     ),
   ];
   if (all.length > 0) throw batchRefused(all);
-  return planned;
+  return batch;
 }
 
 async function layOut(

@@ -44,7 +44,10 @@ export async function issueApproval(
     await tx.batches.addVote(vote);
     return currentRecord(tx, batch.id);
   });
-  return { value: initBatchView(current, context, vote), meta: { replayed: false, cost: current.cost } };
+  return {
+    value: await initBatchView(current, context, vote),
+    meta: { replayed: false, cost: current.cost },
+  };
 }
 
 const nothingToApprove = (reason: string): FlywheelError =>

@@ -203,21 +203,22 @@ export function executeInstructions({
 }
 
 /** Instructions of each set-up transaction in order: create with its draft proposal, one add a pipeline, activate. */
-export function setupTransactions(
+export function* setupTransactions(
   place: BatchPlace,
   messages: readonly Uint8Array[],
-): readonly (readonly Instruction[])[] {
+): Generator<readonly Instruction[], void> {
   const { flywheel, batchIndex } = place;
-  return [
-    createInstructions(place),
-    ...messages.map((message, index) => addInstructions({ ...place, number: index + 1, message })),
-    [proposalActivate({ multisig: flywheel.multisig, batchIndex, member: flywheel.operator })],
-  ];
+  yield createInstructions(place);
+  for (const [index, message] of messages.entries())
+    yield addInstructions({ ...place, number: index + 1, message });
+  yield [proposalActivate({ multisig: flywheel.multisig, batchIndex, member: flywheel.operator })];
 }
 
 /** Instructions of each execute transaction, one a pipeline, in order. */
-export const executeTransactions = (
+export function* executeTransactions(
   place: BatchPlace,
   messages: readonly Uint8Array[],
-): readonly (readonly Instruction[])[] =>
-  messages.map((message, index) => executeInstructions({ ...place, number: index + 1, message }));
+): Generator<readonly Instruction[], void> {
+  for (const [index, message] of messages.entries())
+    yield executeInstructions({ ...place, number: index + 1, message });
+}

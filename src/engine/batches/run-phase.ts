@@ -8,12 +8,10 @@ import type { BundleExecution } from '../../contract/schemas/batch.js';
 import type { BundleRecord, BundleStatus } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps } from '../deps.js';
+import { createPause } from '../pause.js';
 import { type Failed, findFates, type Landed } from '../settle/fate.js';
 import { settle } from '../settle/settle.js';
 import { bundleId, type PhaseFailure, type PhaseInput, type PhaseResult } from './phase.js';
-
-/** Bundles whose intents share one store transaction; each lands in a block, well within a blockhash's 150. */
-const WINDOW_BUNDLES = 32;
 
 /**
  * Runs the transactions that have not run yet and stops at the first bundle that is refused.
@@ -124,13 +122,15 @@ class Phase {
     const recent = await chain.latestBlockhash();
     const window: BundleRecord[] = [];
     const fresh: BundleRecord[] = [];
-    for (let index = this.#next; index < this.#end && window.length < WINDOW_BUNDLES; ) {
+    const pause = createPause();
+    for (let index = this.#next; index < this.#end && window.length < this.#deps.limits.bundlesPerCommit; ) {
       const known = this.#pending.get(index) ?? this.#twin(index, recent);
       const bundle = known ?? this.#sign(index, recent);
       if (this.#repeatsRefusal(bundle, window.length === 0)) break;
       if (known === undefined) fresh.push(bundle);
       window.push(bundle);
       index += bundle.transactions.length;
+      await pause();
     }
     if (window.length === 0) return;
     await store.transaction(async (tx) => {

@@ -7,6 +7,7 @@ import type { BatchRecord, BundleRecord, RequestRecord } from '../../store/recor
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
+import { inTurns } from '../pause.js';
 import { renewRequest } from '../requests/requests.js';
 import { type BatchContext, messages } from './batch-context.js';
 import { initBatchView } from './batch-view.js';
@@ -46,7 +47,7 @@ export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
   ];
   const { batch, phase: created } = await create(input, opening);
   const place = { flywheel: context.flywheel, batchIndex: batch.batchIndex };
-  const [, ...rest] = setupTransactions(place, messages(batch));
+  const [, ...rest] = await inTurns(setupTransactions(place, messages(batch)));
   const filled = await runPhase(deps, {
     ...common(input, filling),
     transactions: rest,
@@ -145,7 +146,7 @@ async function finalize(
   const result = initResult(batch, phases);
   const dateUpdated = isoTime(deps.clock.nowMs());
   const finalized: BatchRecord = { ...batch, status: 'FINALIZED', initResult: result, dateUpdated };
-  const value = initBatchView(finalized, context, vote);
+  const value = await initBatchView(finalized, context, vote);
   const { id, setupRentLamports: rentPaidLamports } = batch;
   await deps.store.transaction(async (tx) => {
     await renewRequest(deps, tx, request.id);

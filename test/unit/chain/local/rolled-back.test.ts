@@ -204,8 +204,8 @@ describe('a bundle that is rolled back in the middle', () => {
   const approve = (member: Signer) => [
     proposalApprove({ multisig, batchIndex: BATCH_INDEX, member: member.address }),
   ];
-  const setUp = () => intoBundles(setupTransactions(place, messages));
-  const execute = (from = 0) => intoBundles(executeTransactions(place, messages).slice(from));
+  const setUp = () => intoBundles([...setupTransactions(place, messages)]);
+  const execute = (from = 0) => intoBundles([...executeTransactions(place, messages)].slice(from));
   const approvedBatch = async (): Promise<void> => {
     await land(treasury, give(SOL));
     expect(await submit(operator, setUp())).toEqual([null, null, null]);

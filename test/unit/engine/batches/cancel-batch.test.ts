@@ -79,7 +79,7 @@ async function executeOutside(batchId: string, from: number, count: number): Pro
   const record = await test.store.read((tx) => tx.batches.get(batchId));
   const flywheel = await test.store.read((tx) => tx.flywheels.ofToken(record?.tokenId ?? ''));
   if (record === undefined || flywheel === undefined) throw new Error('There is no such batch.');
-  const all = executeTransactions({ flywheel, batchIndex: record.batchIndex }, messages(record));
+  const all = [...executeTransactions({ flywheel, batchIndex: record.batchIndex }, messages(record))];
   await land(all.slice(from, from + count));
 }
 
