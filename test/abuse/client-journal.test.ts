@@ -1,0 +1,90 @@
+/** A journal that cannot be written once its operation has landed: the outcome is told, and nothing is done twice. */
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { afterEach, describe, expect, it } from 'vitest';
+import { JOURNAL_FILE } from '../../src/cli/journal/sqlite-journal.js';
+import { EXAMPLES } from '../../src/contract/examples.js';
+import { emptyDirectory, flywheel, type Spawned } from '../support/cli.js';
+import { exampleReply, fakeService, GOOD_KEY } from '../support/fake-service.js';
+import { type RunningServer, startServer } from '../support/http.js';
+
+const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"A-1"}', '--amount', '12.5', '--json'];
+
+/** Where the command keeps its journal below its home. */
+function journalIn(home: string): string {
+  const found = readdirSync(home, { recursive: true, encoding: 'utf8' }).find((path) =>
+    path.endsWith(JOURNAL_FILE),
+  );
+  if (found === undefined) throw new Error('There is no journal.');
+  return join(home, found);
+}
+
+/** Lets nobody else write to it. @returns what ends that */
+function hold(journal: string): () => void {
+  const other = new Database(journal);
+  other.exec('BEGIN IMMEDIATE');
+  return () => {
+    other.exec('ROLLBACK');
+    other.close();
+  };
+}
+
+describe('an operation whose journal cannot be written once it has landed', () => {
+  let server: RunningServer;
+  afterEach(async () => {
+    await server.closeGracefully(1_000);
+  });
+
+  const told = ({ stderr }: Spawned) =>
+    JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as Record<string, string>;
+
+  /** Runs a command whose journal is held from when the service has done it, and then the same once more. */
+  async function twice(operation: 'burn' | 'burnBatch', words: (home: string) => readonly string[]) {
+    const home = emptyDirectory();
+    let release: (() => void) | undefined;
+    const fake = fakeService();
+    fake.answer(operation, () => {
+      release ??= hold(journalIn(home));
+      return exampleReply(operation);
+    });
+    server = await startServer({ service: fake.service });
+    const env = { FLYWHEEL_API_URL: server.url, FLYWHEEL_API_KEY: GOOD_KEY };
+    const broken = await flywheel({ home, env }, ...words(home));
+    release?.();
+    const again = await flywheel({ home, env }, ...words(home));
+    expect(new Set(fake.calls.map(({ call }) => call.idempotencyKey)).size).toBe(1);
+    const pending = await flywheel({ home, env }, 'pending', '--json');
+    expect([pending.exit, pending.stdout]).toEqual([0, '[]\n']);
+    return { broken, again };
+  }
+
+  it('is printed, with a sentence on what was not noted, and the same command burns no second time', async () => {
+    const { broken, again } = await twice('burn', () => BURN);
+    const outcome = `${JSON.stringify(EXAMPLES.burn.response)}\n`;
+    expect([broken.exit, broken.stdout]).toEqual([1, outcome]);
+    expect(told(broken)).toMatchObject({
+      error: 'ERR_OUTPUT_FAILED',
+      message: expect.stringMatching(
+        /^The outcome is as printed, but could not be noted: .*journal.* is locked by another process\.$/,
+      ),
+      hint: 'The same command prints it again and does nothing.',
+    });
+    expect([again.exit, again.stdout]).toEqual([0, outcome]);
+  });
+
+  it('is unknown where it could not be kept before it was printed, with a line that tells it', async () => {
+    const { broken, again } = await twice('burnBatch', (home) => {
+      const file = join(home, 'burns.json');
+      writeFileSync(file, JSON.stringify(EXAMPLES.burnBatch.request));
+      return ['burn-batch', file, '--json'];
+    });
+    expect([broken.exit, broken.stdout]).toEqual([7, '']);
+    expect(told(broken)).toMatchObject({
+      error: 'ERR_OUTCOME_UNKNOWN',
+      message: expect.stringMatching(/journal.* is locked by another process\.$/),
+      hint: expect.stringContaining('This resumes safely: flywheel pending resume'),
+    });
+    expect(again.stdout).toBe(`${JSON.stringify(EXAMPLES.burnBatch.response)}\n`);
+  });
+});
