@@ -2,6 +2,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Spawned } from '../support/cli.js';
 import { pipelinesOf } from '../support/deeds.js';
+import { passBlocks } from '../support/engine.js';
+import type { Fate } from '../support/gate.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
 import { onTerminal } from '../support/terminal.js';
 
@@ -148,6 +150,28 @@ describe('a batch that waits', () => {
     const ran = await run(operator, 'three.json');
     expect([ran.exit, JSON.parse(ran.stdout).batch.id === id]).toEqual([0, false]);
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['CANCELLED', 'EXECUTED'] });
+  });
+});
+
+describe('an approval that runs out on its way', () => {
+  it('is renewed by the very `batch run` that has signed it, and the batch is executed once', async () => {
+    const operator = await anOperator('remote', template);
+    const { gate, dataDir } = operator;
+    if (gate === null) throw new TypeError('There is nothing between this operator and the service.');
+    let executes = 0;
+    gate.fate = async ({ path }): Promise<Fate> => {
+      if (path.endsWith('/batch/execute')) {
+        executes += 1;
+        if (executes === 1) await passBlocks({ dataDir }, 150);
+      }
+      return 'pass';
+    };
+    const ran = await run(operator, operator.write('three.json', THREE));
+    expect([ran.exit, ran.exit === 0 ? '' : ran.stderr]).toEqual([0, '']);
+    expect([executes, JSON.parse(ran.stdout).result.totalSuccessful]).toEqual([2, 3]);
+    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
+    expect(await operator.pending()).toEqual([]);
+    await operator.leave();
   });
 });
 
