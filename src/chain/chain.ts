@@ -20,7 +20,13 @@ export interface RecentBlockhash {
   readonly lastValidBlockHeight: bigint;
 }
 
-/** Why a transaction failed, in the terms of the cluster. */
+/**
+ * The one error that no cluster has: the embedded Squads program is asked for an instruction that only the real one has, which
+ * the last log lines name.
+ */
+export const UNSUPPORTED_INSTRUCTION = 'UnsupportedInstruction';
+
+/** Why a transaction failed, in the terms of the cluster; {@link UNSUPPORTED_INSTRUCTION} apart. */
 export type TransactionError =
   | { readonly kind: 'instruction'; readonly index: number; readonly custom: number }
   | { readonly kind: 'instruction'; readonly index: number; readonly error: string }

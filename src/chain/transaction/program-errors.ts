@@ -1,5 +1,5 @@
 /** A failed transaction in a sentence for people: known numbers of the programs that this project calls, by name. */
-import type { TransactionError } from '../chain.js';
+import { type TransactionError, UNSUPPORTED_INSTRUCTION } from '../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.js';
 
 // https://github.com/solana-program/token/blob/main/interface/src/error.rs
@@ -49,6 +49,17 @@ function failedProgram(logs: readonly string[]): string | undefined {
   return undefined;
 }
 
+/** How the embedded Squads program logs that only the real one has an instruction. */
+export const unsupportedInstruction = (logName: string): string =>
+  `The embedded Squads program does not support ${logName}`;
+
+const UNSUPPORTED_LINE = new RegExp(`^Program log: ${unsupportedInstruction('(\\w+)')};`);
+
+function describeUnsupported(logs: readonly string[]): string {
+  const name = logs.flatMap((line) => UNSUPPORTED_LINE.exec(line)?.[1] ?? []).at(0);
+  return `the embedded Squads program does not support ${name ?? 'an instruction'}`;
+}
+
 /**
  * Why a transaction failed, without a full stop: `instruction 2: SPL Token error 1 (insufficient funds)`.
  * @param logs - of the transaction; they name the program whose number it is.
@@ -56,7 +67,10 @@ function failedProgram(logs: readonly string[]): string | undefined {
 export function describeTransactionError(error: TransactionError, logs: readonly string[]): string {
   if (error.kind === 'transaction') return error.error;
   const program = NAMES[failedProgram(logs) ?? ''];
-  if (!('custom' in error)) return `instruction ${error.index}: ${error.error}`;
+  if (!('custom' in error)) {
+    const reason = error.error === UNSUPPORTED_INSTRUCTION ? describeUnsupported(logs) : error.error;
+    return `instruction ${error.index}: ${reason}`;
+  }
   const reason = program?.errors[error.custom];
   return `instruction ${error.index}: ${program?.name ?? 'program'} error ${error.custom}${reason === undefined ? '' : ` (${reason})`}`;
 }

@@ -34,8 +34,8 @@ export const missingCases = (): readonly Case[] =>
       const scene = sceneOf('proposal-activate/ok-batch');
       scene.instruction = { ...scene.instruction, data: Buffer.from(`${identifier}00`, 'hex') };
       const { end, logs } = scene.run();
-      const said = logs.some((line) => line.includes('does not have this instruction'));
+      const said = logs.some((line) => line.includes(`does not support ${name};`));
       const named = logs.includes(`Program log: Instruction: ${name}`);
-      return end === 'InvalidInstructionData' && said && named ? null : `${end}\n${logs.join('\n')}`;
+      return end === 'UnsupportedInstruction' && said && named ? null : `${end}\n${logs.join('\n')}`;
     },
   }));

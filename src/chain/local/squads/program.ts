@@ -1,4 +1,5 @@
 /** The Squads v4 program, native: finds the instruction and runs it (squads-v4.md, section 4, steps 1 and 2). */
+import { UNSUPPORTED_INSTRUCTION } from '../../chain.js';
 import {
   decodeArguments,
   IDENTIFIER_BYTES,
@@ -6,6 +7,7 @@ import {
   type InstructionName,
   instructionName,
 } from '../../squads/layouts/instructions.js';
+import { unsupportedInstruction } from '../../transaction/program-errors.js';
 import { InstructionFailure } from '../runtime/failure.js';
 import type { Invocation } from '../runtime/invocation.js';
 import { batchAddTransaction } from './batch-add-transaction.js';
@@ -43,15 +45,15 @@ const DEFINITIONS: Readonly<Record<InstructionName, AnyDefinition>> = {
   vaultTransactionAccountsClose,
 };
 
-/** Ends an instruction that is none of these: a slip of the caller, or one that only the real program has. */
+/** Ends an instruction that is none of these: a slip of the caller, or one that only the real program has (section 7.14). */
 function refuse(invocation: Invocation): never {
   const missing = missingInstruction(invocation.data);
   if (missing === undefined) fail(invocation, 'InstructionFallbackNotFound');
   invocation.log(`Instruction: ${missing}`);
   invocation.log(
-    "This build's native Squads program does not have this instruction; --squads-program FILE runs the program itself.",
+    `${unsupportedInstruction(missing)}; flywheel local init --squads-program FILE runs the program itself.`,
   );
-  throw new InstructionFailure({ error: 'InvalidInstructionData' });
+  throw new InstructionFailure({ error: UNSUPPORTED_INSTRUCTION });
 }
 
 /** Runs one instruction of the program. @throws InstructionFailure */

@@ -1,11 +1,22 @@
 /** Which instructions the native program takes, and what it says to those that it does not have. */
+import { readFileSync } from 'node:fs';
 import { generated } from '@sqds/multisig';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { UNSUPPORTED_INSTRUCTION } from '../../../../../src/chain/chain.js';
+import { openLocalChain } from '../../../../../src/chain/local/local-chain.js';
 import { createRuntime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM } from '../../../../../src/chain/programs.js';
 import { INSTRUCTIONS, instructionName } from '../../../../../src/chain/squads/layouts/instructions.js';
 import { compileLegacyMessage, signTransaction } from '../../../../../src/chain/transaction/compile.js';
-import { namedSigner } from '../../../../support/chain.js';
+import { describeTransactionError } from '../../../../../src/chain/transaction/program-errors.js';
+import {
+  chainOptions,
+  namedSigner,
+  removeDirectories,
+  signed,
+  temporaryDirectory,
+  treasury,
+} from '../../../../support/chain.js';
 import { CLOCK, NO_BLOCKHASH, wallet } from '../runtime/stage.js';
 
 const SUFFIX = 'InstructionDiscriminator';
@@ -31,6 +42,8 @@ function call(data: Uint8Array) {
   return runtime.execute(signTransaction(message, [payer]).bytes, source, CLOCK);
 }
 
+afterAll(removeDirectories);
+
 describe('the native Squads program', () => {
   it('has 16 of the 36 instructions, and knows the rest by name', () => {
     expect([present.length, missing.length]).toEqual([16, 20]);
@@ -45,13 +58,40 @@ describe('the native Squads program', () => {
 
   it.each(missing)('says that it does not have %s', (name, identifier) => {
     const { error, logs } = call(identifier);
-    expect(error).toEqual({ kind: 'instruction', index: 0, error: 'InvalidInstructionData' });
+    expect(error).toEqual({ kind: 'instruction', index: 0, error: 'UnsupportedInstruction' });
+    const logName = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
     expect(logs).toEqual([
       `Program ${SQUADS_PROGRAM} invoke [1]`,
-      `Program log: Instruction: ${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-      "Program log: This build's native Squads program does not have this instruction; --squads-program FILE runs the program itself.",
-      `Program ${SQUADS_PROGRAM} failed: invalid instruction data`,
+      `Program log: Instruction: ${logName}`,
+      `Program log: The embedded Squads program does not support ${logName}; flywheel local init --squads-program FILE runs the program itself.`,
+      `Program ${SQUADS_PROGRAM} failed: instruction not supported by the embedded program`,
     ]);
+    expect(error && describeTransactionError(error, logs)).toBe(
+      `instruction 0: the embedded Squads program does not support ${logName}`,
+    );
+  });
+
+  it.each(['README.md', 'docs/squads-v4.md'])(
+    'has those that it does not have listed in %s, and no other',
+    (page) => {
+      const [, list = ''] = /Not native: ([^.]+)\./.exec(readFileSync(page, 'utf8')) ?? [];
+      const listed = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+      expect(listed.sort()).toEqual(missing.map(([name]) => name).sort());
+    },
+  );
+
+  it('says so where the transaction is looked up, and of a bundle at once', async () => {
+    const chain = await openLocalChain(chainOptions(temporaryDirectory()));
+    const [[name, data] = expect.unreachable()] = missing;
+    const instructions = [{ program: SQUADS_PROGRAM, accounts: [], data }];
+    const { bytes, signature } = await signed(chain, [treasury], instructions);
+    const error = { kind: 'instruction', index: 0, error: UNSUPPORTED_INSTRUCTION };
+    expect(await chain.submitBundles([[bytes]])).toMatchObject([{ index: 0, error }]);
+    expect(await chain.submit([bytes])).toEqual([null]);
+    const [record] = await chain.lookUp([signature]);
+    expect(record?.error).toEqual(error);
+    expect(record?.logs.join('\n').toLowerCase()).toContain(`does not support ${name.toLowerCase()};`);
+    await chain.close();
   });
 
   it('knows nothing of any other identifier', () => {
