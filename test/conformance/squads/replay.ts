@@ -14,7 +14,14 @@ import { toResult, toState, type Vector, type VectorResult } from './vector.js';
 
 /** A line that counts compute units, which only the real program's metering gives. */
 const METERED_LINE = /^Program \S+ consumed \d+ of \d+ compute units$/;
+/** A line by which a program begins or ends; a failure's other lines are the program's own words. */
+const CALL_LINE = /^Program \S+ (?:invoke \[|success$|failed: )/;
 const SHOWN_BYTES = 16;
+
+/** What a log says whoever meters it. */
+export const unmetered = (logs: readonly string[]): readonly string[] =>
+  logs.filter((line) => !METERED_LINE.test(line));
+const calls = (logs: readonly string[]): readonly string[] => logs.filter((line) => CALL_LINE.test(line));
 
 const withoutName = (result: VectorResult): string =>
   JSON.stringify(result, (field, value) => (field === 'name' ? undefined : value));
@@ -98,9 +105,9 @@ export function differences(runtime: Runtime, vector: Vector, metered: boolean):
     found.push(...differing.map((difference) => `account ${key}: ${difference}`));
   }
   if (metered) found.push(...logDifferences(vector.logs, logs));
-  else if (vector.result === 'ok') {
-    const counted = (line: string) => !METERED_LINE.test(line);
-    found.push(...logDifferences(vector.logs.filter(counted), logs.filter(counted)));
+  else {
+    const counted = vector.result === 'ok' ? unmetered : calls;
+    found.push(...logDifferences(counted(vector.logs), counted(logs)));
   }
   return found;
 }

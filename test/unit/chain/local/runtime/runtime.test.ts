@@ -319,6 +319,20 @@ describe('calls of a native program', () => {
     expect(calls(63)).toMatchObject({ index: 1, error: 'MaxInstructionTraceLengthExceeded' });
   });
 
+  it('that fail are logged in the same words at every level', () => {
+    const short = {
+      ...transfer({ from: stage.payer.address, to: stage.payer.address, lamports: 1n }),
+      accounts: [],
+    };
+    stage.program = ({ invoke }) => invoke([short], []);
+    const { error, logs } = stage.execute(stage.sign([callNative()]));
+    expect(error).toEqual({ kind: 'instruction', index: 0, error: 'MissingAccount' });
+    expect(logs.slice(-2)).toEqual([
+      `Program ${SYSTEM_PROGRAM} failed: An account required by the instruction is missing`,
+      `Program ${SQUADS_PROGRAM} failed: An account required by the instruction is missing`,
+    ]);
+  });
+
   it('that leave an account low do not fail there', () => {
     const vault = stage.signer(RENT_OF_WALLET).address;
     const accounts = [
