@@ -1,27 +1,41 @@
-/** What the native program is known to do otherwise than the real one: met, counted and let pass. The runner's README lists them. */
+/**
+ * What the native program is known to do otherwise than the real one: met, counted and let pass. The runner's README lists
+ * them. A transaction meets one only if both logs are the same up to the very line by which the real program's differs.
+ */
 import type { ExecutionResult } from '../../src/chain/local/runtime/runtime.js';
+import { INSTRUCTION_ERROR_SENTENCES } from '../../src/chain/local/vm/errors.js';
+import { SQUADS_PROGRAM } from '../../src/chain/programs.js';
+import { unmetered } from '../conformance/squads/replay.js';
 
 interface KnownDifference {
   readonly name: string;
-  /** Is this the end that only the real program comes to? */
-  readonly shows: (real: ExecutionResult) => boolean;
+  /** The first line of the real program's log that is not in the native one's. */
+  readonly line: RegExp;
 }
-
-const says = ({ logs }: ExecutionResult, words: string): boolean => logs.some((line) => line.includes(words));
 
 const KNOWN: readonly KnownDifference[] = [
   // The machine runs an inner call as if it stood in the transaction itself, where Token-2022 has nothing against it.
-  { name: 'CPI guard', shows: (real) => says(real, 'CPI Guard is enabled, and a program attempted') },
+  { name: 'CPI guard', line: /^Program log: CPI Guard is enabled, and a program attempted/ },
   // As above; LiteSVM runs what a cluster lets only a transaction call.
-  { name: 'inner precompile', shows: (real) => says(real, 'not supported by inner instructions') },
+  { name: 'inner precompile', line: /not supported by inner instructions$/ },
   // A program compiled for the cluster does not see what a call did to an executable account, and gives its lamports back
   // as they were; a native program sees everything. Squads itself debits no account but its own, so nothing else ends so.
   {
     name: 'lamports sent to a program',
-    shows: ({ error }) => error !== null && 'error' in error && error.error === 'ExternalAccountLamportSpend',
+    line: new RegExp(
+      `^Program ${SQUADS_PROGRAM} failed: ${INSTRUCTION_ERROR_SENTENCES['ExternalAccountLamportSpend']}$`,
+    ),
+  },
+  // The native program uses no compute units and no heap.
+  {
+    name: 'metering',
+    line: /^Program log: Error: memory allocation failed|^Program \S+ failed: (?:exceeded CUs meter|Computational budget exceeded|Program failed to complete|Access violation .* \(in heap region\)$)/,
   },
 ];
 
-/** The known difference that a transaction meets when it ends on the real program as it did, or `undefined`. */
-export const knownDifference = (real: ExecutionResult): string | undefined =>
-  KNOWN.find(({ shows }) => shows(real))?.name;
+/** The known difference that a transaction meets, or `undefined`. */
+export function knownDifference(native: ExecutionResult, real: ExecutionResult): string | undefined {
+  const [ours, theirs] = [unmetered(native.logs), unmetered(real.logs)];
+  const line = theirs.find((told, at) => told !== ours[at]);
+  return line === undefined ? undefined : KNOWN.find((known) => known.line.test(line))?.name;
+}

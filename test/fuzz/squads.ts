@@ -25,8 +25,6 @@ import { VoteBook } from './vote-book.js';
 import { World } from './world.js';
 
 const STEPS_AN_EPISODE = 150;
-/** Ends that come from the real program's metering, which the native one does not have. */
-const METERED = /ComputationalBudgetExceeded|ProgramFailedToComplete|MaxInstructionTraceLengthExceeded/;
 
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 60);
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
@@ -71,16 +69,19 @@ interface Verdict {
   readonly known?: string | undefined;
 }
 
-/** Where the native program differs from the real one; nothing for ends that metering brought about. */
-function besideReal(world: World, bytes: Uint8Array): Pick<Verdict, 'problems' | 'known'> {
+/** Where the native program differs from the real one, if that is not a difference that is known. */
+function besideReal(
+  world: World,
+  bytes: Uint8Array,
+  result: ExecutionResult,
+): Pick<Verdict, 'problems' | 'known'> {
   if (real === null) return { problems: [] };
   const expected = run(real, world, bytes);
   const spoiled = world.accounts.changedInPlace();
   if (spoiled.length > 0) return { problems: spoiled };
-  const known = knownDifference(expected);
-  if (known !== undefined) return { problems: [], known };
-  if (METERED.test(JSON.stringify(expected.error))) return { problems: [] };
-  return { problems: differences(native, asVector(world, bytes, expected, ''), false) };
+  const problems = differences(native, asVector(world, bytes, expected, ''), false);
+  const known = problems.length === 0 ? undefined : knownDifference(result, expected);
+  return known === undefined ? { problems } : { problems: [], known };
 }
 
 /** `undefined` for a plan that cannot be signed. */
@@ -91,7 +92,7 @@ function judge(world: World, plan: Plan): Verdict | undefined {
   const spoiled = [...world.accounts.changedInPlace(), ...misremembered(result.changes)];
   const broken = problemOf(world, result);
   const own = broken === null ? spoiled : [broken, ...spoiled];
-  return { bytes, result, ...(own.length > 0 ? { problems: own } : besideReal(world, bytes)) };
+  return { bytes, result, ...(own.length > 0 ? { problems: own } : besideReal(world, bytes, result)) };
 }
 
 function report(world: World, plan: Plan, found: readonly string[], step: string): never {
