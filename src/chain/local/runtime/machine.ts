@@ -15,7 +15,6 @@ import { InstructionFailure, type InstructionFault } from './failure.js';
 import type { Invocation, NativeProgram } from './invocation.js';
 import { invokeDepth, LogCollector, nestLine, tellsOfCall } from './log-collector.js';
 import { EMPTY_ACCOUNT, type Overlay } from './overlay.js';
-import { describeFault, isCallable } from './program-rules.js';
 
 /** Pays for runs inside the machine; belongs to nobody and appears in no transaction. */
 export const RUN_PAYER: Address = addressFromBytes(Buffer.from('flywheel pays for runs inside it'));
@@ -91,7 +90,7 @@ export class Machine {
 
   #isCallable(program: Address): boolean {
     this.#parts.vm.load([program], this.#parts.overlay);
-    return isCallable(this.#parts.vm.peek(program));
+    return this.#parts.vm.peek(program)?.executable === true;
   }
 
   /** Counts a call against the limit on all calls of a transaction. */
@@ -103,12 +102,12 @@ export class Machine {
   #runHere(call: Instruction, depth: number): Stop | null {
     if (!this.#count(1)) return { position: 0, fault: { error: 'MaxInstructionTraceLengthExceeded' } };
     this.logs.begin(call.program, depth);
-    const fault = this.#faultOf(call, depth);
-    this.logs.end(call.program, fault === null ? null : describeFault(fault));
-    return fault === null ? null : { position: 0, fault };
+    const failure = this.#failureOf(call, depth);
+    this.logs.end(call.program, failure?.sentence ?? null);
+    return failure === null ? null : { position: 0, fault: failure.fault };
   }
 
-  #faultOf(call: Instruction, depth: number): InstructionFault | null {
+  #failureOf(call: Instruction, depth: number): InstructionFailure | null {
     const program = this.#parts.programs.get(call.program);
     if (program === undefined) {
       this.#units += BUILTIN_CALL_UNITS;
@@ -118,7 +117,7 @@ export class Machine {
       program(this.#invocation(call, depth));
       return null;
     } catch (error) {
-      if (error instanceof InstructionFailure) return error.fault;
+      if (error instanceof InstructionFailure) return error;
       throw error;
     }
   }

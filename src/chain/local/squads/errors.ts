@@ -68,5 +68,5 @@ export function fail(invocation: Invocation, error: SquadsError, account?: strin
 
 /** Ends the instruction where the real program stops on the spot: a broken promise of its own. */
 export function panic(): never {
-  throw new InstructionFailure({ error: 'ProgramFailedToComplete' });
+  throw new InstructionFailure({ error: 'ProgramFailedToComplete' }, 'SBF program panicked');
 }
