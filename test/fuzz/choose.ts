@@ -1,12 +1,16 @@
 /** Which instruction comes next, most likely one that moves a proposal on; and what is changed beside all instructions. */
+import { SQUADS_PROGRAM, SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import {
   ephemeralSignerAddress,
+  programConfigAddress,
   proposalAddress,
   transactionAddress,
   vaultAddress,
 } from '../../src/chain/squads/layouts/addresses.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { Address } from '../../src/values/address.js';
 import { copyBytes } from '../../src/values/bytes.js';
+import { reconfigure } from './configuration.js';
 import {
   activate,
   batchAdd,
@@ -44,8 +48,10 @@ function nextOperation(target: Target): Operation {
   const { world, address, index, state } = target;
   const { random } = world;
   const begin = random.oneIn(2) ? batchCreate : vaultTransactionCreate;
-  if (state.transactionIndex === 0n || world.get(transactionAddress(address, index).address) === null)
-    return begin;
+  if (state.transactionIndex === 0n) return begin;
+  // What was closed can be proposed once more, though there is nothing left to run.
+  const isGone = world.get(transactionAddress(address, index).address) === null;
+  if (isGone && !random.oneIn(4)) return begin;
   switch (proposalOf(target)?.status.kind) {
     case undefined:
       return random.oneIn(8) ? close : proposalCreate;
@@ -105,6 +111,7 @@ export function meddle(world: World): void {
   const target = pickTarget(world);
   if (target === undefined) return;
   const { random } = world;
+  if (world.isSpoiled) spoil(world);
   const { address, index } = target;
   const funded = random.pick([
     vaultAddress(address, random.below(VAULTS)).address,
@@ -119,15 +126,36 @@ export function meddle(world: World): void {
     world.giveTokens(vault);
     if (random.oneIn(2)) world.giveOtherTokens(vault, random.oneIn(4));
   }
-  const account = world.get(address);
-  if (account !== null && random.oneIn(6)) {
-    // The stale index, at its fixed place; see squads-v4.md, section 2.
-    const data = Buffer.from(copyBytes(account.data).buffer);
-    data.writeBigUInt64LE(
-      target.state.transactionIndex -
-        BigInt(random.below(2)) * (target.state.transactionIndex > 0n ? 1n : 0n),
-      86,
-    );
-    world.accounts.set(address, { ...account, data });
+  if (random.oneIn(5)) reconfigure(world, address, target.state);
+  if (random.oneIn(10)) {
+    const lamports = random.oneIn(3) ? random.below(4_000_000) : 10_000_000_000;
+    world.fund(world.wallet().address, BigInt(lamports));
   }
+  if (random.oneIn(30)) occupy(world, funded);
+}
+
+/** Changes a few bytes of an account of the program, or its length. */
+function spoil(world: World): void {
+  const { random } = world;
+  const config = programConfigAddress().address;
+  const own = world.accounts
+    .addresses()
+    .filter((address) => address !== config && world.get(address)?.owner === SQUADS_PROGRAM);
+  if (own.length === 0) return;
+  const address = random.pick(own);
+  const account = world.get(address);
+  if (account === null || account.data.length === 0) return;
+  const data = copyBytes(account.data);
+  for (let times = 1 + random.below(3); times > 0; times -= 1) {
+    data[random.below(data.length)] = random.oneIn(3) ? random.below(256) : random.below(8);
+  }
+  const length = random.oneIn(6) ? random.below(data.length) : data.length;
+  world.put(address, data.slice(0, length), SQUADS_PROGRAM, account.lamports);
+}
+
+/** Something of somebody else lies where an account is to be made. */
+function occupy(world: World, address: Address): void {
+  if (world.get(address) !== null) return;
+  const owner = world.random.pick([SYSTEM_PROGRAM, TOKEN_PROGRAM, SQUADS_PROGRAM]);
+  world.put(address, world.random.bytes(world.random.below(40)), owner);
 }

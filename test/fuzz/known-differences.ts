@@ -33,9 +33,18 @@ const KNOWN: readonly KnownDifference[] = [
   },
 ];
 
+/** Without what only the real program's failures say: their place in its source, both keys, what a call before returned. */
+function comparable({ logs }: ExecutionResult): readonly string[] {
+  let explains = false;
+  return unmetered(logs).filter((line) => {
+    explains = line.startsWith('Program log: ') && (explains || line.startsWith('Program log: AnchorError'));
+    return !explains && !line.startsWith('Program return: ');
+  });
+}
+
 /** The known difference that a transaction meets, or `undefined`. */
 export function knownDifference(native: ExecutionResult, real: ExecutionResult): string | undefined {
-  const [ours, theirs] = [unmetered(native.logs), unmetered(real.logs)];
+  const [ours, theirs] = [comparable(native), comparable(real)];
   const line = theirs.find((told, at) => told !== ours[at]);
   return line === undefined ? undefined : KNOWN.find((known) => known.line.test(line))?.name;
 }

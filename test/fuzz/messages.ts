@@ -1,8 +1,14 @@
 /** Random inner messages: burns, transfers, memos, votes in other multisigs, rights that are too few, keys that repeat. */
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { rentExemptLamports } from '../../src/chain/account.js';
+import {
+  SQUADS_PROGRAM,
+  SYSTEM_PROGRAM,
+  TOKEN_2022_PROGRAM,
+  TOKEN_PROGRAM,
+} from '../../src/chain/programs.js';
 import { associatedTokenAddress, ephemeralSignerAddress } from '../../src/chain/squads/layouts/addresses.js';
 import type { InnerLookup, InnerMessage } from '../../src/chain/squads/layouts/message.js';
-import { transfer } from '../../src/chain/system.js';
+import { createAccount, transfer } from '../../src/chain/system.js';
 import {
   burnChecked,
   createAssociatedTokenAccountIdempotent,
@@ -11,8 +17,12 @@ import {
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import { orderMessageKeys } from '../../src/chain/transaction/message-keys.js';
 import type { Address } from '../../src/values/address.js';
-import { memo } from './pieces.js';
+import { viewOf } from '../../src/values/bytes.js';
+import { memo, s, w } from './pieces.js';
 import type { World } from './world.js';
+
+/** The instruction's number (spl-token-interface, `TokenInstruction`). */
+const CLOSE_TOKEN_ACCOUNT = 9;
 
 /** For whom a message is made. */
 export interface MessageContext {
@@ -49,6 +59,44 @@ function lamportCall(world: World, { vault, parent }: MessageContext): Instructi
   });
 }
 
+/** Opens an account at an address that only the program signs for; closed and opened again, it is another. */
+function opening(world: World, { vault, parent }: MessageContext): Instruction {
+  const sizeBytes = world.random.below(200);
+  return createAccount({
+    from: vault,
+    account: ephemeralSignerAddress(parent, world.random.below(3)).address,
+    lamports: world.random.oneIn(5) ? 0n : rentExemptLamports(sizeBytes),
+    sizeBytes,
+    owner: world.random.pick([SYSTEM_PROGRAM, TOKEN_PROGRAM, SQUADS_PROGRAM]),
+  });
+}
+
+/** Empties the token account of the vault and closes it into itself or a wallet; most often it is opened again at once. */
+function reopening(world: World, vault: Address): readonly Instruction[] {
+  const { random, mint } = world;
+  const account = associatedTokenAddress(vault, mint, TOKEN_PROGRAM);
+  const amount = tokensIn(world, account);
+  const common = { mint, amount, decimals: 6, tokenProgram: TOKEN_PROGRAM };
+  const to = random.oneIn(3) ? random.pick([vault, account]) : world.wallet().address;
+  const close: Instruction = {
+    program: TOKEN_PROGRAM,
+    accounts: [w(account), w(to), s(vault)],
+    data: Uint8Array.of(CLOSE_TOKEN_ACCOUNT),
+  };
+  const open = createAssociatedTokenAccountIdempotent({
+    payer: vault,
+    owner: vault,
+    mint,
+    tokenProgram: TOKEN_PROGRAM,
+  });
+  return [burnChecked({ ...common, account, owner: vault }), close, ...(random.oneIn(4) ? [] : [open])];
+}
+
+function tokensIn(world: World, account: Address): bigint {
+  const data = world.get(account)?.data;
+  return data !== undefined && data.length >= 72 ? viewOf(data).getBigUint64(64, true) : 0n;
+}
+
 /** Programs that only a transaction itself can call. */
 const PRECOMPILES = [
   'Ed25519SigVerify111111111111111111111111111',
@@ -63,7 +111,7 @@ function anyCall(world: World, context: MessageContext): Instruction {
   const { random } = world;
   const { vault } = context;
   if (random.oneIn(60)) return precompile(random.pick(PRECOMPILES));
-  switch (random.below(6)) {
+  switch (random.below(7)) {
     case 0:
       return lamportCall(world, context);
     case 1:
@@ -80,6 +128,8 @@ function anyCall(world: World, context: MessageContext): Instruction {
       const call = memo('x', []);
       return { ...call, accounts: [{ address: touched, signer: false, writable: random.oneIn(2) }] };
     }
+    case 4:
+      return opening(world, context);
     default:
       return tokenCall(world, vault);
   }
@@ -156,17 +206,21 @@ function damaged(world: World, message: InnerMessage): InnerMessage {
   }
 }
 
-/** A message for a vault; most of them run. */
+/**
+ * A message for a vault; most of them run.
+ * @param nested - an instruction of the program itself that the vault could sign, another each time.
+ */
 export function randomMessage(
   world: World,
   context: MessageContext,
-  votes: readonly Instruction[],
+  nested: () => Instruction | undefined,
 ): InnerMessage {
   const { random } = world;
-  const count = random.below(4);
-  const calls = Array.from({ length: count }, () =>
-    votes.length > 0 && random.oneIn(4) ? random.pick(votes) : anyCall(world, context),
-  );
+  const calls = Array.from({ length: random.below(4) }, () => {
+    if (random.oneIn(12)) return reopening(world, context.vault);
+    const own = random.oneIn(4) ? nested() : undefined;
+    return [own ?? anyCall(world, context)];
+  }).flat();
   const message = random.oneIn(4) ? withTable(world, context.vault, calls) : layOut(context.vault, calls);
   return random.oneIn(10) ? damaged(world, message) : message;
 }

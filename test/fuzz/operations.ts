@@ -82,7 +82,7 @@ export function pickTarget(world: World): Target | undefined {
   const { random } = world;
   const known = world.multisigs.filter(({ address }) => world.get(address) !== null);
   if (known.length === 0) return undefined;
-  const { address } = random.pick(known);
+  const { address } = known.find((one) => one === world.stay) ?? random.pick(known);
   const state = decodeAccount(MULTISIG, world.get(address)?.data ?? new Uint8Array(0));
   if (state === undefined) return undefined;
   const last = Number(state.transactionIndex);
@@ -113,13 +113,11 @@ export function batchCreate({ world, address, state, member }: Target): Instruct
 
 function messageFor(target: Target, vaultIndex: number, index: bigint): InnerMessage {
   const { world, address } = target;
-  const votes = world.multisigs.flatMap((other) =>
-    nestedVotes(world, other.address, vaultAddress(address, vaultIndex).address),
-  );
+  const vault = vaultAddress(address, vaultIndex).address;
   return randomMessage(
     world,
     {
-      vault: vaultAddress(address, vaultIndex).address,
+      vault,
       parent: transactionAddress(address, index).address,
       protectedAccounts: [
         proposalAddress(address, index).address,
@@ -127,17 +125,31 @@ function messageFor(target: Target, vaultIndex: number, index: bigint): InnerMes
         address,
       ],
     },
-    votes,
+    () => nestedCall(world, vault),
   );
 }
 
-/** Votes that a vault could cast as a member of another multisig. */
-function nestedVotes(world: World, multisig: Address, member: Address): Instruction[] {
-  const state = decodeAccount(MULTISIG, world.get(multisig)?.data ?? new Uint8Array(0));
-  if (state === undefined || state.transactionIndex === 0n) return [];
-  const proposal = proposalAddress(multisig, state.transactionIndex).address;
-  const name = world.random.pick(['proposalApprove', 'proposalReject', 'proposalCancel'] as const);
-  return [call(name, { memo: null }, [r(multisig), ws(member), w(proposal)])];
+/** What a vault could do as a member of a multisig, most often of one that it is in: vote, propose, run, close. */
+function nestedCall(world: World, vault: Address): Instruction | undefined {
+  const { random } = world;
+  const states = world.multisigs.flatMap(({ address }) => {
+    const state = decodeAccount(MULTISIG, world.get(address)?.data ?? new Uint8Array(0));
+    return state === undefined || state.transactionIndex === 0n ? [] : [{ address, state }];
+  });
+  const own = states.filter(({ state }) => state.members.some(({ key }) => key === vault));
+  const candidates = own.length > 0 && !random.oneIn(6) ? own : states;
+  if (candidates.length === 0) return undefined;
+  const picked = random.pick(candidates);
+  const target: Target = { ...picked, world, index: picked.state.transactionIndex, member: vault };
+  const operation = random.pick([vote, vote, execute, activate, proposalCreate, batchCreate, close]);
+  const instruction = operation(target);
+  if (instruction === undefined) return undefined;
+  const wallets = new Set(world.wallets.map(({ address }) => address));
+  // The vault takes the place of every wallet that would have to sign.
+  const accounts = instruction.accounts.map((account) =>
+    account.signer && wallets.has(account.address) ? { ...account, address: vault } : account,
+  );
+  return { ...instruction, accounts };
 }
 
 export function vaultTransactionCreate(target: Target): Instruction {

@@ -26,6 +26,14 @@ export function unitLimit(units: number): Instruction {
   return { program: COMPUTE_BUDGET_PROGRAM, accounts: [], data };
 }
 
+/** Asks for heap; granted in whole KiB from 32 to 256. */
+export function heapFrame(bytes: number): Instruction {
+  const data = Buffer.alloc(5);
+  data[0] = 1;
+  data.writeUInt32LE(bytes, 1);
+  return { program: COMPUTE_BUDGET_PROGRAM, accounts: [], data };
+}
+
 /** Offers a price for each compute unit. */
 export function unitPrice(microLamports: bigint): Instruction {
   const data = Buffer.alloc(9);

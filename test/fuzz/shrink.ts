@@ -3,7 +3,8 @@ import { partOf } from '../../src/values/bytes.js';
 import type { Plan } from './transaction.js';
 
 function* smaller(plan: Plan): Generator<Plan> {
-  if (plan.versioned) yield { ...plan, versioned: false };
+  if (plan.table !== null) yield { ...plan, table: null };
+  if (plan.versioned) yield { ...plan, versioned: false, table: null };
   const { instructions } = plan;
   for (let at = 0; at < instructions.length; at += 1) {
     if (instructions.length > 1)

@@ -39,7 +39,11 @@ const ends = new Map<string, number>();
 /** A plan on a world as a vector, with the end that a runtime gives it. */
 function asVector(world: World, bytes: Uint8Array, result: ExecutionResult, name: string): Vector {
   const { message } = decodeTransaction(bytes);
-  const named = [...resolveAccounts(message, world).map(({ address }) => address), ...result.changes.keys()];
+  const named = [
+    ...resolveAccounts(message, world).map(({ address }) => address),
+    ...message.lookups.map(({ table }) => table),
+    ...result.changes.keys(),
+  ];
   return {
     name,
     clock: {
@@ -115,7 +119,7 @@ function vaultProblem(
   bytes: Uint8Array,
   result: ExecutionResult,
 ): string | null {
-  if (result.error !== null) return null;
+  if (result.error !== null || world.isSpoiled) return null;
   const { message } = decodeTransaction(bytes);
   const instructions = resolveInstructions(message, resolveAccounts(message, world)) ?? [];
   const told = instructions.map(({ program: called, accounts, data }) => ({
@@ -149,7 +153,7 @@ function episode(random: Random, number: number, deadline: number): number {
   let count = 0;
   for (let step = 0; step < STEPS_AN_EPISODE && Date.now() < deadline; step += 1) {
     if (random.oneIn(5)) meddle(world);
-    const plan = randomPlan(world);
+    const plan = randomPlan(world, (bytes) => run(native, world, bytes));
     const verdict = judge(world, plan);
     if (verdict === undefined) continue;
     const { bytes, result, known } = verdict;

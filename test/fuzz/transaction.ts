@@ -1,12 +1,21 @@
-/** Random transactions: a few instructions, a fee payer, sometimes a budget, a lookup table, a wrong signature. */
+/** Random transactions: instructions that may build on each other, a fee payer, sometimes a budget, a lookup table, a wrong signature. */
+import type { AccountState } from '../../src/chain/account.js';
+import { tableEntry } from '../../src/chain/local/runtime/resolve.js';
+import type { ExecutionResult } from '../../src/chain/local/runtime/runtime.js';
 
 import { transfer } from '../../src/chain/system.js';
 import { compileLegacyMessage, compileV0Message } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
-import { decodeMessage, encodeTransaction, type WireMessage } from '../../src/chain/transaction/wire.js';
+import { orderMessageKeys } from '../../src/chain/transaction/message-keys.js';
+import {
+  decodeMessage,
+  encodeMessage,
+  encodeTransaction,
+  type WireMessage,
+} from '../../src/chain/transaction/wire.js';
 import type { Address } from '../../src/values/address.js';
 import { randomInstruction } from './choose.js';
-import { memo, unitLimit, unitPrice } from './pieces.js';
+import { heapFrame, memo, unitLimit, unitPrice } from './pieces.js';
 import type { World } from './world.js';
 
 const NO_BLOCKHASH = '11111111111111111111111111111111';
@@ -17,6 +26,8 @@ export interface Plan {
   readonly payer: Address;
   readonly instructions: readonly Instruction[];
   readonly versioned: boolean;
+  /** Of a versioned one: the lookup table from which it takes what it can, or `null`. */
+  readonly table: Address | null;
   /** Signature to spoil, or `null`. */
   readonly spoiled: number | null;
 }
@@ -26,6 +37,9 @@ function extras(world: World): Instruction[] {
   const list: Instruction[] = [];
   if (random.oneIn(6)) list.push(unitLimit(1_000_000));
   if (random.oneIn(8)) list.push(unitPrice(BigInt(random.below(100_000))));
+  if (random.oneIn(25))
+    list.push(heapFrame(1_024 * (random.oneIn(8) ? random.below(300) : 32 + random.below(225))));
+  if (random.oneIn(60)) list.push(unitLimit(random.below(60_000)));
   if (random.oneIn(10)) list.push(memo('beside', []));
   if (random.oneIn(10)) {
     const from = world.wallet().address;
@@ -34,28 +48,122 @@ function extras(world: World): Instruction[] {
   return list;
 }
 
-/** One to three Squads instructions on the world as it stands, and whatever stands beside them. */
-export function randomPlan(world: World): Plan {
+/** Tries bytes on the world as it stands and keeps nothing. */
+export type Rehearse = (bytes: Uint8Array) => ExecutionResult;
+
+/** Instructions each of which is made for what those before it leave; ends with the first that fails. The world stays as it was. */
+function chained(world: World, count: number, rehearse: Rehearse): Instruction[] {
+  const made: Instruction[] = [];
+  const undo: (readonly [Address, AccountState | null])[] = [];
+  const payer = world.wallet().address;
+  for (let left = count; left > 0; left -= 1) {
+    const instruction = randomInstruction(world);
+    made.push(instruction);
+    const bytes = sign(world, {
+      payer,
+      instructions: [instruction],
+      versioned: false,
+      table: null,
+      spoiled: null,
+    });
+    const result = bytes === undefined ? undefined : rehearse(bytes);
+    if (result === undefined || result.error !== null) break;
+    undo.unshift(...[...result.changes.keys()].map((address) => [address, world.get(address)] as const));
+    world.accounts.adopt(result.changes);
+  }
+  world.accounts.adopt(undo);
+  return made;
+}
+
+/** Lamports that nobody has: what stands before it is undone. */
+const impossible = (world: World): Instruction =>
+  transfer({ from: world.wallet().address, to: world.wallet().address, lamports: 1n << 60n });
+
+function squadsInstructions(world: World, rehearse: Rehearse): Instruction[] {
   const { random } = world;
-  const count = random.oneIn(4) ? 1 + random.below(3) : 1;
-  const squads = Array.from({ length: count }, () => randomInstruction(world));
+  if (!random.oneIn(3)) return [randomInstruction(world)];
+  const { multisigs } = world;
+  if (multisigs.length > 0 && !random.oneIn(4)) world.stay = random.pick(multisigs);
+  const made = chained(world, 2 + random.below(4), rehearse);
+  world.stay = undefined;
+  return random.oneIn(5) ? [...made, impossible(world)] : made;
+}
+
+/** Some Squads instructions on the world as it stands, and whatever stands beside them. */
+export function randomPlan(world: World, rehearse: Rehearse): Plan {
+  const { random } = world;
+  const squads = squadsInstructions(world, rehearse);
+  const instructions = random.oneIn(3)
+    ? random.shuffled([...extras(world), ...squads])
+    : [...extras(world), ...squads];
+  const versioned = random.oneIn(3);
+  const payer = world.wallet().address;
   return {
-    payer: world.wallet().address,
-    instructions: random.oneIn(3)
-      ? random.shuffled([...extras(world), ...squads])
-      : [...extras(world), ...squads],
-    versioned: random.oneIn(3),
+    payer,
+    instructions,
+    versioned,
+    table: versioned && random.oneIn(2) ? tableFor(world, payer, instructions) : null,
     spoiled: random.oneIn(300) ? 0 : null,
   };
+}
+
+/** A table of about half of what need not stand in the message itself. */
+function tableFor(world: World, payer: Address, instructions: readonly Instruction[]): Address | null {
+  const { keys, signers } = orderMessageKeys(payer, instructions);
+  const programs = new Set(instructions.map(({ program }) => program));
+  const entries = keys.slice(signers).filter((key) => !programs.has(key) && world.random.oneIn(2));
+  return entries.length === 0
+    ? null
+    : world.addTable(world.random.shuffled([...entries, world.anyAddress()]));
+}
+
+/** The message with what its table has taken out of its own keys. */
+function withTable(world: World, plan: Plan, table: Address): Uint8Array {
+  const { keys, signers, writableSigners, writableNonSigners } = orderMessageKeys(
+    plan.payer,
+    plan.instructions,
+  );
+  const data = world.get(table)?.data ?? new Uint8Array(0);
+  const entries = Array.from({ length: (data.length - 56) / 32 }, (_, at) => tableEntry(data, at));
+  const programs = new Set(plan.instructions.map(({ program }) => program));
+  const isTaken = (key: Address, at: number): boolean =>
+    at >= signers && !programs.has(key) && entries.includes(key);
+  const taken = keys.filter(isTaken);
+  const staticKeys = keys.filter((key, at) => !isTaken(key, at));
+  const isWritable = (key: Address): boolean => keys.indexOf(key) < signers + writableNonSigners;
+  const [writable, readonly] = [taken.filter(isWritable), taken.filter((key) => !isWritable(key))];
+  const order = [...staticKeys, ...writable, ...readonly];
+  const indexesOf = (some: readonly Address[]) => Uint8Array.from(some, (key) => entries.indexOf(key));
+  return encodeMessage({
+    version: 0,
+    requiredSignatures: signers,
+    readonlySigned: signers - writableSigners,
+    readonlyUnsigned: staticKeys.filter((key, at) => at >= signers && !isWritable(key)).length,
+    staticKeys,
+    blockhash: new Uint8Array(32),
+    instructions: plan.instructions.map(({ program, accounts, data: bytes }) => ({
+      programIndex: order.indexOf(program),
+      accountIndexes: Uint8Array.from(accounts, ({ address }) => order.indexOf(address)),
+      data: bytes,
+    })),
+    lookups:
+      taken.length === 0
+        ? []
+        : [{ table, writableIndexes: indexesOf(writable), readonlyIndexes: indexesOf(readonly) }],
+  });
 }
 
 /** Signs with the wallets of the world; `undefined` when one is asked for whose key nobody has, or it is too large. */
 export function sign(world: World, plan: Plan): Uint8Array | undefined {
   const compile = plan.versioned ? compileV0Message : compileLegacyMessage;
   const input = { payer: plan.payer, instructions: plan.instructions, blockhash: NO_BLOCKHASH };
-  const bytes = compile(input);
+  const bytes = plan.versioned && plan.table !== null ? withTable(world, plan, plan.table) : compile(input);
   const message: WireMessage = decodeMessage(bytes);
-  if (message.staticKeys.length > MAX_KEYS) return undefined;
+  const lookedUp = message.lookups.flatMap((lookup) => [
+    ...lookup.writableIndexes,
+    ...lookup.readonlyIndexes,
+  ]);
+  if (message.staticKeys.length + lookedUp.length > MAX_KEYS) return undefined;
   const signatures: Uint8Array[] = [];
   for (const key of message.staticKeys.slice(0, message.requiredSignatures)) {
     const signer = world.signers.find(({ address }) => address === key);

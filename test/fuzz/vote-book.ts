@@ -69,12 +69,20 @@ export class VoteBook {
 
   #vote(name: string, multisig: Address, member: Address, proposal: Address, read: Read): void {
     const ballot = this.#ballots.get(proposal);
-    const threshold = decodeAccount(MULTISIG, read(multisig)?.data ?? new Uint8Array(0))?.threshold;
-    if (ballot === undefined || threshold === undefined) return;
-    if (name === 'proposalApprove') ballot.approvals.add(member);
-    if (name === 'proposalReject') ballot.approvals.delete(member);
-    if (name.startsWith('proposalCancel')) ballot.cancellations.add(member);
-    ballot.passed = ballot.approvals.size >= threshold && ballot.cancellations.size < threshold;
+    const state = decodeAccount(MULTISIG, read(multisig)?.data ?? new Uint8Array(0));
+    if (ballot === undefined || state === undefined) return;
+    const { approvals, cancellations } = ballot;
+    if (name === 'proposalReject') approvals.delete(member);
+    if (name === 'proposalApprove') {
+      approvals.add(member);
+      ballot.passed = approvals.size >= state.threshold;
+    }
+    if (!name.startsWith('proposalCancel')) return;
+    // Those who have left approve on, but do not cancel.
+    for (const key of cancellations)
+      if (state.members.every((one) => one.key !== key)) cancellations.delete(key);
+    cancellations.add(member);
+    if (cancellations.size >= state.threshold) ballot.passed = false;
   }
 
   #execute(

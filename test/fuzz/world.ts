@@ -57,6 +57,10 @@ export class World {
   readonly otherMint: Address;
   readonly multisigs: KnownMultisig[] = [];
   readonly tables: Address[] = [];
+  /** Does the program find data that it cannot have written? Then nothing but the real program knows what is right. */
+  readonly isSpoiled: boolean;
+  /** The multisig that all instructions are about for as long as it is set. */
+  stay: KnownMultisig | undefined;
   clock: RuntimeClock;
 
   /** @param slot - later than all of worlds before: a LiteSVM does not run programs that it met in a later slot. */
@@ -64,6 +68,7 @@ export class World {
     readonly random: Random,
     slot: bigint,
   ) {
+    this.isSpoiled = random.oneIn(8);
     this.clock = { slot, epoch: 0n, unixTimestamp: 1_700_000_000n };
     this.wallets = Array.from({ length: WALLETS }, () => walletFrom(random.bytes(32)));
     this.signers = [...this.wallets];

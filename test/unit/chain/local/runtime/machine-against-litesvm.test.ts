@@ -70,7 +70,7 @@ describe('running piece by piece', () => {
       ];
       const at = random.below(instructions.length + 1);
       const payer = world.wallet().address;
-      const plan = { payer, versioned: random.oneIn(2), spoiled: null };
+      const plan = { payer, versioned: random.oneIn(2), table: null, spoiled: null };
       const plain = sign(world, { ...plan, instructions });
       const mixed = sign(world, { ...plan, instructions: instructions.toSpliced(at, 0, callNative()) });
       if (plain === undefined || mixed === undefined) continue;
