@@ -1,13 +1,13 @@
 /** All commands by the words one types, each with its summary and the module that has the rest; nothing is loaded here. */
-import type { CatalogueEntry, CommandEntry, GroupEntry } from './command.js';
+import type { CatalogueEntry } from './command.js';
 
-const command = (name: string, summary: string, load: CommandEntry['load']): CommandEntry => ({
-  name,
-  summary,
-  load,
-});
+const command = (
+  name: string,
+  summary: string,
+  load: NonNullable<CatalogueEntry['load']>,
+): CatalogueEntry => ({ name, summary, load });
 
-const group = (name: string, summary: string, entries: readonly CatalogueEntry[]): GroupEntry => ({
+const group = (name: string, summary: string, entries: readonly CatalogueEntry[]): CatalogueEntry => ({
   name,
   summary,
   entries,

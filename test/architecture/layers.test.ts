@@ -46,11 +46,11 @@ const TOP = 'top';
 
 /** Where each package may be imported; what node brings along may be used anywhere but as {@link NODE_MODULES} says. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  '@commander-js/extra-typings': ['cli'],
   '@solana/web3.js': ['chain/rpc'],
   'prom-client': ['http'],
   bs58: ['values'],
   chalk: ['cli'],
-  commander: ['cli'],
   conf: ['cli'],
   fastify: ['http'],
   kysely: ['store', 'store/sqlite'],

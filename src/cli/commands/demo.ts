@@ -2,7 +2,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CommandSpec, Session } from '../command.js';
+import { defineCommand, type Session } from '../command.js';
 import { makePrivateDirectory } from '../files/write-file.js';
 
 /** Where the demo works: a folder of its own, or beside the data directory that was given. */
@@ -55,7 +55,9 @@ async function run(session: Session): Promise<undefined> {
   return undefined;
 }
 
-export const command: CommandSpec = {
+export const command = defineCommand({
+  configure: (command) => command,
+  run,
   details: [
     'It works in a temporary directory, or in --data-dir DIR with its files in DIR-files, and leaves everything there.',
   ],
@@ -64,5 +66,4 @@ export const command: CommandSpec = {
   ],
   errors: ['ERR_LOCAL_ALREADY_EXISTS', 'ERR_STORE_UNAVAILABLE', 'ERR_INTERNAL'],
   examples: ['flywheel demo', 'flywheel demo --data-dir ./demo --json'],
-  run,
-};
+});

@@ -1,6 +1,5 @@
-/** Every command with the words that lead to it, for completion and for the pages of help. */
-import { type CatalogueEntry, isGroup, type OptionSpec } from '../command.js';
-import { GLOBAL_OPTIONS } from '../config/global-options.js';
+/** What completion has to know of each command: what may follow the words that lead to it. */
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 
 /** One node: what may follow these words. */
 export interface TreeNode {
@@ -12,37 +11,21 @@ export interface TreeNode {
   readonly flags: readonly string[];
 }
 
-const longFlag = ({ flags }: OptionSpec): string => /--[a-z-]+/.exec(flags)?.[0] ?? flags;
+const longFlags = ({ options }: CommandUnknownOpts): string[] =>
+  options.flatMap(({ long }) => (long === undefined || long === '--version' ? [] : [long]));
 
-const GLOBAL_FLAGS = [...GLOBAL_OPTIONS.map(longFlag), '--help'];
+const pathOf = (command: CommandUnknownOpts): string[] =>
+  command.parent === null ? [] : [...pathOf(command.parent), command.name()];
 
-/** The paths of all commands, groups included, in the order of help. */
-export function commandPaths(entries: readonly CatalogueEntry[], prefix: readonly string[] = []): string[][] {
-  return entries.flatMap((entry) => {
-    const path = [...prefix, entry.name];
-    return isGroup(entry) ? [path, ...commandPaths(entry.entries, path)] : [path];
-  });
+/** The nodes of commands, of which the first is the top. */
+export function completionNodes(commands: readonly CommandUnknownOpts[]): readonly TreeNode[] {
+  const globals = [...commands.slice(0, 1).flatMap(longFlags), '--help'];
+  return commands.map((command) => ({
+    path: pathOf(command).join(' '),
+    words: [
+      ...command.commands.map((below) => below.name()),
+      ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
+    ],
+    flags: command.parent === null ? globals : [...longFlags(command), ...globals],
+  }));
 }
-
-async function nodes(entries: readonly CatalogueEntry[], path: readonly string[]): Promise<TreeNode[]> {
-  const here: TreeNode = {
-    path: path.join(' '),
-    words: entries.map(({ name }) => name),
-    flags: GLOBAL_FLAGS,
-  };
-  const below = await Promise.all(
-    entries.map(async (entry): Promise<TreeNode[]> => {
-      const at = [...path, entry.name];
-      if (isGroup(entry)) return nodes(entry.entries, at);
-      const { command } = await entry.load();
-      const own = (command.options ?? []).map(longFlag);
-      const words = command.arguments?.flatMap((argument) => argument.choices ?? []) ?? [];
-      return [{ path: at.join(' '), words, flags: [...own, ...GLOBAL_FLAGS] }];
-    }),
-  );
-  return [here, ...below.flat()];
-}
-
-/** The whole tree, the top first. */
-export const commandTree = (catalogue: readonly CatalogueEntry[]): Promise<TreeNode[]> =>
-  nodes(catalogue, []);

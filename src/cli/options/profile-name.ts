@@ -1,10 +1,8 @@
 /** The argument that names a profile. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { Invocation } from '../command.js';
 
-/** The name at a place of the command line. @throws `ERR_INPUT_INVALID` */
-export function profileName(invocation: Invocation, at: number): string {
-  const name = invocation.requiredArgument(at);
+/** @throws `ERR_INPUT_INVALID` */
+export function parseProfileName(name: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && name !== '__proto__') return name;
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
