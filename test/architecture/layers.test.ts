@@ -48,6 +48,7 @@ const TOP = 'top';
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@commander-js/extra-typings': ['cli'],
   '@solana/web3.js': ['chain/rpc'],
+  ora: ['cli'],
   'prom-client': ['http'],
   bs58: ['values'],
   chalk: ['cli'],

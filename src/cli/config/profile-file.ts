@@ -99,13 +99,23 @@ export function readProfiles(configDir: string): ProfileFile {
 const OTHERS = 0o077;
 
 /**
+ * The API keys by profile; none when the file is missing.
+ * @throws `ERR_CONFIG_INVALID` naming the file and what is wrong with it.
+ */
+const readKeys = (configDir: string): Readonly<Record<string, unknown>> =>
+  readObject(join(configDir, API_KEYS_FILE)) ?? {};
+
+/** @throws `ERR_CONFIG_INVALID` when the file of the API keys could not be changed. */
+export const checkKeys = (configDir: string): void => void readKeys(configDir);
+
+/**
  * The API key of a profile, or `null`.
  * @throws `ERR_CONFIG_INVALID` when others can read the file.
  */
 export function readProfileKey(configDir: string, profile: string, platform: string): Secret | null {
   const file = join(configDir, API_KEYS_FILE);
-  const keys = readObject(file);
-  const key = keys !== undefined && Object.hasOwn(keys, profile) ? keys[profile] : undefined;
+  const keys = readKeys(configDir);
+  const key = Object.hasOwn(keys, profile) ? keys[profile] : undefined;
   if (typeof key !== 'string') return null;
   if (platform !== 'win32' && (statSync(file).mode & OTHERS) !== 0) {
     throw new FlywheelError('ERR_CONFIG_INVALID', `${file} holds API keys and others can read it.`, {
