@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import packageJson from '../package.json' with { type: 'json' };
 import type { CliContext, InputStream, OutputStream } from './cli/context.js';
-import { isRunning, processIdentity } from './cli/journal/process-identity.js';
+import { isRunning, processIdentity } from './files/process-identity.js';
 import { loadApp } from './load-app.js';
 
 /** Columns where the terminal does not say. */

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { localGenesis } from '../chain/local/ledger/genesis.js';
 import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
-import { fileProblem } from '../cli/files/read-input.js';
 import {
   IDEMPOTENCY_RETENTION_DAYS,
   MAX_OPEN_RENT_LAMPORTS,
@@ -14,6 +13,7 @@ import { MAX_BURN_BATCH_ELEMENTS } from '../contract/schemas/burn.js';
 import type { EngineLimits } from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { fileProblem } from '../files/file-problem.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store } from '../store/store.js';
 import { sha256 } from '../values/digest.js';

@@ -2,15 +2,16 @@
 import { isAbsolute, resolve } from 'node:path';
 import { generateKeypair } from '../chain/transaction/signer.js';
 import type { LocalDesk, LocalInitInput, LocalInitResult } from '../cli/context.js';
-import { makePrivateDirectory, writeFileAtomic } from '../cli/files/write-file.js';
 import type { ApiKeyCreated, Registration } from '../contract/admin.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import { keypairText } from '../files/keypair-file.js';
+import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
 import type { Address } from '../values/address.js';
 import type { Clock } from '../values/time.js';
 import { chosenFunds } from './batch-funds.js';
 import { ownDataDirectory } from './data-lock.js';
 import { type OpenedEngine, openEngine, openFiles, readSquadsProgram } from './engine.js';
-import { createFileKeyring, keypairText } from './file-keyring.js';
+import { createFileKeyring } from './file-keyring.js';
 import {
   exists,
   type HomeConfig,
@@ -174,7 +175,7 @@ function initResult(registration: Registration, apiKey: ApiKeyCreated, keypair: 
 
 function makeDataDirectory(dataDir: string): void {
   try {
-    makePrivateDirectory(dataDir);
+    makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
   } catch (cause) {
     throw new FlywheelError('ERR_STORE_UNAVAILABLE', (cause as Error).message, { cause });
   }
@@ -185,7 +186,10 @@ const absolute = (cwd: string, path: string): string => (isAbsolute(path) ? path
 function exportOwner({ dataDir, cwd }: DeskPlace, outFile: string): { address: Address; keypair: string } {
   const { bytes, address } = readOwnerKeypair(requireHome(dataDir).ownerKeypair);
   const keypair = absolute(cwd, outFile);
-  writeFileAtomic(keypair, keypairText(bytes), { mode: PRIVATE_FILE_MODE, exclusive: true });
+  writeFileAtomic(keypair, keypairText(bytes), 'ERR_INPUT_INVALID', {
+    mode: PRIVATE_FILE_MODE,
+    exclusive: true,
+  });
   bytes.fill(0);
   return { address, keypair };
 }

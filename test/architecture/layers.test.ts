@@ -144,3 +144,21 @@ describe('a package', () => {
     expect(wrong.map(text)).toEqual([]);
   });
 });
+
+/** The files that a file imports, itself or by way of others, types too. */
+function reached(from: string, found = new Set<string>()): ReadonlySet<string> {
+  const source = sources.find(({ path }) => path === from);
+  if (source === undefined || found.has(from)) return found;
+  found.add(from);
+  for (const specifier of specifiers(source.tree).filter((one) => one.startsWith('.')))
+    reached(join(dirname(from), specifier.replace(/\.js$/, '.ts')), found);
+  return found;
+}
+
+describe('a program that imports this one', () => {
+  it.each(['src/index.ts', 'src/contract/index.ts'])('gets no command line with %s', (entry) => {
+    const files = [...reached(entry)];
+    expect(files.length).toBeGreaterThan(5);
+    expect(files.filter((file) => file.startsWith('src/cli/'))).toEqual([]);
+  });
+});

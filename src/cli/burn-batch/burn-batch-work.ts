@@ -6,10 +6,10 @@ import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnError, BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { writeFileAtomic } from '../../files/write-file.js';
 import { fingerprint } from '../../values/digest.js';
 import { requireNotOnChain } from '../burn/chain-contradicts.js';
 import type { Session } from '../command.js';
-import { writeFileAtomic } from '../files/write-file.js';
 import type { Entry, Verdict } from '../journal/journal.js';
 import { confirmRemote } from '../operation/confirm-remote.js';
 import { burnDigests, equalElements } from '../operation/elements.js';
@@ -273,9 +273,14 @@ function withoutIndex<Outcome extends ElementOutcome>(outcome: Outcome): Omit<Ou
 function writeFailed(file: string, burns: readonly BurnRequest[]): void {
   const lines = burns.map((burn) => JSON.stringify(burn));
   const isLines = /\.(ndjson|jsonl)$/i.test(file);
-  writeFileAtomic(file, isLines ? lines.map((line) => `${line}\n`).join('') : `[${lines.join(',\n')}]\n`, {
-    mode: 0o600,
-  });
+  writeFileAtomic(
+    file,
+    isLines ? lines.map((line) => `${line}\n`).join('') : `[${lines.join(',\n')}]\n`,
+    'ERR_INPUT_INVALID',
+    {
+      mode: 0o600,
+    },
+  );
 }
 
 function partial(failed: number, total: number, failedOut: string | null): FlywheelError {

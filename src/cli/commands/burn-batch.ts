@@ -2,9 +2,9 @@
 
 import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
+import { checkWritable } from '../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
-import { readInputText } from '../files/read-input.js';
-import { checkWritable } from '../files/write-file.js';
+import { readInputText } from '../input/read-input.js';
 import { knownDecimals } from '../known-decimals.js';
 import { IDEMPOTENCY_UUID_OPTION } from '../options/idempotency-key.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../options/once.js';
@@ -30,7 +30,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const { dryRun = false } = options;
   const { readBurnsFile } = await import('../input/burns-file.js');
   const { burns } = readBurnsFile(text, await knownDecimals(session, dryRun));
-  if (failedFile !== null) checkWritable(failedFile);
+  if (failedFile !== null) checkWritable(failedFile, 'ERR_INPUT_INVALID');
   if (dryRun) {
     const { showBurnBatchPlan } = await import('../burn-batch/plan.js');
     return showBurnBatchPlan(session, burns);

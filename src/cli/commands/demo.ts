@@ -2,8 +2,8 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makePrivateDirectory } from '../../files/write-file.js';
 import { defineCommand, type Session } from '../command.js';
-import { makePrivateDirectory } from '../files/write-file.js';
 
 /** Where the demo works: a folder of its own, or beside the data directory that was given. */
 function places({ settings }: Session): { folder: string; dataDir: string } {
@@ -13,7 +13,7 @@ function places({ settings }: Session): { folder: string; dataDir: string } {
   }
   const dataDir = settings.dataDir.value;
   const folder = `${dataDir}-files`;
-  makePrivateDirectory(folder);
+  makePrivateDirectory(folder, 'ERR_CONFIG_INVALID');
   return { folder, dataDir };
 }
 

@@ -1,7 +1,8 @@
 /** Reads the profiles and their API keys; writing is for the `profile` commands. */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { readIfThere } from '../../files/read-file.js';
 import { Secret } from '../../values/secret.js';
 import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
@@ -39,14 +40,14 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 /** The JSON object in a file, or `undefined` when there is no such file. */
 function readObject(file: string): Record<string, unknown> | undefined {
-  let text: string;
+  let text: string | undefined;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readIfThere(file);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    return refuse(file, `cannot be read (${code ?? 'unknown error'})`, error);
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    return refuse(file, `cannot be read (${code})`, error);
   }
+  if (text === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : refuse(file, 'expected a JSON object');

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import Conf from 'conf';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
+import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Secret } from '../../values/secret.js';
-import { makePrivateDirectory } from '../files/write-file.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import { checkKeys, type Profile, type ProfileFile, readProfiles } from './profile-file.js';
 
@@ -18,7 +18,7 @@ const MODE = 0o600;
 const LOCK_FILE = 'profiles.lock';
 
 async function alone<Result>(configDir: string, change: () => Result): Promise<Result> {
-  makePrivateDirectory(configDir);
+  makePrivateDirectory(configDir, 'ERR_CONFIG_INVALID');
   const lock = await openSqliteFile({
     path: join(configDir, LOCK_FILE),
     noun: 'lock of the profiles',
@@ -34,7 +34,7 @@ async function alone<Result>(configDir: string, change: () => Result): Promise<R
 }
 
 function open<Content extends Record<string, unknown>>(configDir: string, file: string): Conf<Content> {
-  makePrivateDirectory(configDir);
+  makePrivateDirectory(configDir, 'ERR_CONFIG_INVALID');
   return new Conf<Content>({
     cwd: configDir,
     configName: file.replace(/\.json$/, ''),

@@ -1,11 +1,12 @@
 /** The journal in an SQLite file: every step of an operation is one write transaction, durable before the next begins. */
 import { join } from 'node:path';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { JOURNAL_FILE } from '../../files/directory-names.js';
 import { openSqliteFile, type SqliteFile } from '../../files/sqlite-file.js';
+import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid, type Ids } from '../../values/ids.js';
 import type { Clock } from '../../values/time.js';
-import { makePrivateDirectory } from '../files/write-file.js';
 import {
   type Begun,
   type Entry,
@@ -30,12 +31,9 @@ export interface JournalOptions {
   readonly ids: Pick<Ids, 'uuid'>;
 }
 
-/** The file in its directory. */
-export const JOURNAL_FILE = 'journal.db';
-
 /** Opens the journal of a target. @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used. */
 export async function openSqliteJournal(options: JournalOptions): Promise<Journal> {
-  makePrivateDirectory(options.directory);
+  makePrivateDirectory(options.directory, 'ERR_CONFIG_INVALID');
   const file = await openSqliteFile({
     path: join(options.directory, JOURNAL_FILE),
     noun: 'journal',

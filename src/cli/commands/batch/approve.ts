@@ -2,8 +2,8 @@
 
 import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
+import { checkWritable, writeFileAtomic } from '../../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { checkWritable, writeFileAtomic } from '../../files/write-file.js';
 import { ALLOW_UNVERIFIED_OPTION, EXPECT_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
 
 const configure = (command: Command) =>
@@ -20,7 +20,7 @@ async function run(session: Session, [source]: [string], options: Options): Prom
   const { context, settings } = session;
   const { out } = options;
   const outFile = out === undefined ? undefined : resolve(context.cwd, out);
-  if (outFile !== undefined) checkWritable(outFile);
+  if (outFile !== undefined) checkWritable(outFile, 'ERR_INPUT_INVALID');
   const [{ keypairLocation, loadKeypair }, { readApproval }, { readExpectation }, { approveBatch }] =
     await Promise.all([
       import('../../wallet/load-keypair.js'),
@@ -39,7 +39,7 @@ async function run(session: Session, [source]: [string], options: Options): Prom
     allowUnverified: options.allowUnverified === true,
     mayBeApproved: false,
   });
-  if (outFile !== undefined) writeFileAtomic(outFile, `${JSON.stringify(signed)}\n`);
+  if (outFile !== undefined) writeFileAtomic(outFile, `${JSON.stringify(signed)}\n`, 'ERR_INPUT_INVALID');
   session.output.result(signed, (style) => [
     style.good(`Signed the approval of batch ${signed.batchId}.`),
     signed.signedTx,

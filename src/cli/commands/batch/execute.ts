@@ -6,7 +6,7 @@ import { isUuid, type Uuid } from '../../../values/ids.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
 import { type ExecuteOptions, noteOf } from '../../batch/execute-work.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { inInput, inputError, readOptionText } from '../../files/read-input.js';
+import { inInput, inputError, readOptionText } from '../../input/read-input.js';
 import type { OperationRequest } from '../../journal/journal.js';
 import { parseBatchId } from '../../options/batch-id.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';

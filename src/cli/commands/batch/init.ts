@@ -2,9 +2,9 @@
 
 import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
+import { checkWritable } from '../../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { readInputText } from '../../files/read-input.js';
-import { checkWritable } from '../../files/write-file.js';
+import { readInputText } from '../../input/read-input.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
 
@@ -31,7 +31,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
   const { dryRun = false } = options;
   const request = await checkedPipelines(session, text, dryRun);
-  if (outFile !== null) checkWritable(outFile);
+  if (outFile !== null) checkWritable(outFile, 'ERR_INPUT_INVALID');
   if (dryRun) {
     const { showPipelinesPlan } = await import('../../batch/dry-run.js');
     return showPipelinesPlan(session, request);

@@ -3,10 +3,10 @@
 import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { checkWritable } from '../../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { canAsk } from '../../consent.js';
-import { readInputText } from '../../files/read-input.js';
-import { checkWritable } from '../../files/write-file.js';
+import { readInputText } from '../../input/read-input.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { ALLOW_UNVERIFIED_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
@@ -36,7 +36,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const text = await readInputText(context, file);
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
   const request = await checkedPipelines(session, text, dryRun);
-  if (failedFile !== null) checkWritable(failedFile);
+  if (failedFile !== null) checkWritable(failedFile, 'ERR_INPUT_INVALID');
   if (dryRun) {
     const { showPipelinesPlan } = await import('../../batch/dry-run.js');
     return showPipelinesPlan(session, request);

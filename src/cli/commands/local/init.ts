@@ -6,7 +6,7 @@ import { FlywheelError, isFlywheelError } from '../../../errors/flywheel-error.j
 import { parseTokenAmount } from '../../../values/token-amount.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import type { LocalInitInput } from '../../context.js';
-import { readInputBytes } from '../../files/read-input.js';
+import { readInputBytes } from '../../input/read-input.js';
 import { collect, decimalOption, integerOption, proofTypes } from '../../options/amounts.js';
 import { SCOPE_OPTION, scopesOrAll } from '../../options/scopes.js';
 import { viewLocalInit } from '../../views/local.js';

@@ -1,8 +1,8 @@
 /** `flywheel proof hash`: the SHA-256 that a burn or a pipeline with this proof carries. */
 import { proofHash } from '../../../values/digest.js';
 import { defineCommand } from '../../command.js';
-import { readInputText } from '../../files/read-input.js';
 import { readProof } from '../../input/proof.js';
+import { readInputText } from '../../input/read-input.js';
 
 export const command = defineCommand({
   configure: (command) => command.argument('<file>', 'the proof, a JSON object; - for standard input'),

@@ -4,8 +4,8 @@ import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { proofHash } from '../../../values/digest.js';
 import { isoTime } from '../../../values/time.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { readInputText } from '../../files/read-input.js';
 import { readProof } from '../../input/proof.js';
+import { readInputText } from '../../input/read-input.js';
 import { fieldLines } from '../../output/table.js';
 
 const configure = (command: Command) =>
