@@ -39,7 +39,7 @@ function outputStream(stream: NodeJS.WriteStream): OutputStream {
       });
     },
     flush: async () => {
-      // Its callback comes after those of all writes before it; a failed one has been told of by then.
+      // Its callback comes after those of all writes before it; a failed one has been reported by then.
       if (!closed) await new Promise<void>((resolve) => void stream.write('', () => setImmediate(resolve)));
       return problem;
     },

@@ -108,6 +108,6 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     () => import('./commands/doctor.js'),
   ),
   command('completion', 'Print the completion script of a shell.', () => import('./commands/completion.js')),
-  command('demo', 'Tell the whole story on the embedded engine.', () => import('./commands/demo.js')),
+  command('demo', 'Show everything at work on the embedded engine.', () => import('./commands/demo.js')),
   command('help', 'Show help for a command or a topic.', () => import('./commands/help.js')),
 ];

@@ -3,7 +3,7 @@ import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/ex
 import type { ErrorCode } from '../errors/codes.js';
 import type { ExitCode } from '../errors/exit-codes.js';
 import type { Settings } from './config/settings.js';
-import type { CliContext, LocalDesk, OpenedService } from './context.js';
+import type { CliContext, LocalAdmin, OpenedService } from './context.js';
 import type { Output } from './output/output.js';
 
 /** What commander does not write of a command's help. */
@@ -91,6 +91,6 @@ export interface Session {
   readonly cli: CommandLine;
   /** The one service of this run, opened at the first call. */
   service(): Promise<OpenedService>;
-  /** The one desk of this run, opened at the first call. */
-  desk(): Promise<LocalDesk>;
+  /** The flywheel of the data directory, opened at the first call. */
+  local(): Promise<LocalAdmin>;
 }

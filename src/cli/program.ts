@@ -14,7 +14,7 @@ const DESCRIPTION =
   'Burn and airdrop Solana tokens on proof of what users did, through a Squads v4 multisig, locally or against the API.';
 
 const ROOT_NOTES = `
-Run \`flywheel demo\` to see the whole story on this machine.
+Run \`flywheel demo\` to see everything at work on this machine.
 Topics: flywheel help environment | exit-codes | files`;
 
 /** What a parsed command line asks for. */

@@ -8,7 +8,7 @@ import { fileProblem } from '../files/file-problem.js';
 import { keypairText, parseKeypairText } from '../files/keypair-file.js';
 import { makePrivateDirectory } from '../files/write-file.js';
 import type { Address } from '../values/address.js';
-import { writePrivate } from './home.js';
+import { writePrivate } from './local-config.js';
 
 /** Keys in `directory`, each in a file named by its address; read when first needed. */
 export function createFileKeyring(directory: string): Keyring {

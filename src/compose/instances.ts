@@ -1,4 +1,4 @@
-/** Engines that share a data directory, told apart by their process and a number within it. */
+/** Engines that share a data directory, distinguished by their process and a number within it. */
 import { hostname } from 'node:os';
 import { kill, pid } from 'node:process';
 import type { Instances } from '../engine/deps.js';

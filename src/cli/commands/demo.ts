@@ -1,4 +1,4 @@
-/** `flywheel demo`: the whole story on the embedded engine, with commands that can be run again. */
+/** `flywheel demo`: everything at work on the embedded engine, with commands that can be run again. */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,8 +18,8 @@ function places({ settings }: Session): { folder: string; dataDir: string } {
 }
 
 async function run(session: Session): Promise<undefined> {
-  const [{ tellStory }, { writeDemoFiles }] = await Promise.all([
-    import('../demo/tell-story.js'),
+  const [{ runDemo }, { writeDemoFiles }] = await Promise.all([
+    import('../demo/run-demo.js'),
     import('../demo/files.js'),
   ]);
   const { output } = session;
@@ -32,7 +32,7 @@ async function run(session: Session): Promise<undefined> {
   const { folder, dataDir } = places(session);
   let step = 0;
   tell(`Everything happens on this machine, in ${folder}. No network, no account.`);
-  const report = await tellStory({
+  const report = await runDemo({
     session,
     folder,
     dataDir,
@@ -62,7 +62,7 @@ export const command = defineCommand({
     'It works in a temporary directory, or in --data-dir DIR with its files in DIR-files, and leaves everything there.',
   ],
   output: [
-    '{ "folder", "dataDir", "commands", "before", "after", "batch", "result" }; the story is on stderr then',
+    '{ "folder", "dataDir", "commands", "before", "after", "batch", "result" }; what happens is on stderr then',
   ],
   errors: ['ERR_LOCAL_ALREADY_EXISTS', 'ERR_STORE_UNAVAILABLE', 'ERR_INTERNAL'],
   examples: ['flywheel demo', 'flywheel demo --data-dir ./demo --json'],

@@ -1,4 +1,4 @@
-/** `flywheel pending`: operations whose outcome is not known, or has not been told. */
+/** `flywheel pending`: operations whose outcome is not known, or has not been printed. */
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
@@ -14,7 +14,7 @@ const configure = (command: Command) =>
     .argument('[id]', 'which operation; resume takes all without it')
     .addOption(KEYPAIR_OPTION);
 
-/** What is told of one; its key is what a support request would need. */
+/** What the list says of one; its key is what a support request would need. */
 function describe(operation: OperationSummary, resume: string): PendingRow {
   const { id, kind, key, state, dateBegun, dateChanged, busy, command } = operation;
   return {
@@ -87,12 +87,12 @@ async function forget(session: Session, journal: Journal, id: string): Promise<u
   const line = shellLine(['flywheel', ...found.command]);
   await requireConsent(
     session,
-    `Forget \`${line}\`, begun ${found.dateBegun}? It may have happened: asking for it anew may do it twice.`,
+    `Forget \`${line}\`, begun ${found.dateBegun}? It may have happened: asking for it again may do it twice.`,
     { declined: 'Declined; nothing was forgotten.' },
   );
   const { takeOperation } = await import('../operation/run-operation.js');
   const entry: Entry = await takeOperation(session, journal, id);
-  if (isOver(entry.state)) entry.tell();
+  if (isOver(entry.state)) entry.markPrinted();
   else if (entry.hasLanded) throw await keptFor(session, entry);
   else entry.remove();
   session.output.result({ id, forgotten: true }, (style) => [style.good(`Forgot ${id}.`)]);

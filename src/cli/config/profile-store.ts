@@ -14,7 +14,7 @@ import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import { checkKeys, type Profile, type ProfileFile, readProfiles } from './profile-file.js';
 
 const MODE = 0o600;
-/** An empty database whose write lock whoever changes the profiles holds; the system lets go of it however a process ends. */
+/** An empty database whose write lock is held while the profiles are changed; the system lets go of it however a process ends. */
 const LOCK_FILE = 'profiles.lock';
 
 async function alone<Result>(configDir: string, change: () => Result): Promise<Result> {

@@ -133,5 +133,5 @@ const checkKeypair = (session: Session, location: KeypairSource): Promise<Findin
 export async function repairFiles(session: Session): Promise<Finding> {
   if (session.settings.apiUrl.value !== null)
     throw new FlywheelError('ERR_USAGE', '--repair is for the embedded engine.');
-  return check('repair', async () => (await session.desk()).repair());
+  return check('repair', async () => (await session.local()).repair());
 }

@@ -103,7 +103,7 @@ class SqliteJournal implements Journal {
 
   /** The operation that a request is, if there is one. */
   #find({ kind, content, origin }: OperationRequest): Row | undefined {
-    if (origin.from === 'chance') return this.#untold(kind, content);
+    if (origin.from === 'chance') return this.#unprinted(kind, content);
     if (origin.from === 'user') return this.#ofKey(kind, origin.key, content);
     return this.#latest(kind, content) ?? this.#ofKey(kind, this.#derivedKey(kind, content, 0), content);
   }
@@ -127,9 +127,9 @@ class SqliteJournal implements Journal {
    * One that was left in the middle, or whose outcome nobody has seen.
    * @throws `ERR_INPUT_INVALID` while somebody else goes on with such a one: who types it again may mean that or one more.
    */
-  #untold(kind: OperationKind, content: Sha256): Row | undefined {
-    const untold = `kind = ? AND content = ? AND origin = 'chance' AND (state = 'open' OR told = 0) ORDER BY serial`;
-    const rows = this.#table.rows(untold, [kind, digestBytes(content)]);
+  #unprinted(kind: OperationKind, content: Sha256): Row | undefined {
+    const unprinted = `kind = ? AND content = ? AND origin = 'chance' AND (state = 'open' OR told = 0) ORDER BY serial`;
+    const rows = this.#table.rows(unprinted, [kind, digestBytes(content)]);
     const free = rows.find(({ busy }) => !busy);
     const resumed = rows.find((row) => row.resumed);
     if (free === undefined && resumed !== undefined) throw beingResumed(resumed);

@@ -7,7 +7,7 @@ export const command = defineCommand({
   configure: (command) =>
     command.argument('<file>', 'file to write (0600); one that is there is not replaced'),
   run: async (session, [file]) => {
-    const owner = await (await session.desk()).exportOwner(resolve(session.context.cwd, file));
+    const owner = await (await session.local()).exportOwner(resolve(session.context.cwd, file));
     const { address, keypair } = owner;
     session.output.result(owner, (style) => [style.good(`Wrote the keypair of ${address} to ${keypair}.`)]);
     return undefined;

@@ -35,7 +35,7 @@ export const command = defineCommand({
   configure,
   run: async (session, _args, options) => {
     const input = parse(options);
-    const funded = await (await session.desk()).fund(input);
+    const funded = await (await session.local()).fund(input);
     session.output.result(funded, (style) => viewFund(funded, style));
     return undefined;
   },

@@ -14,7 +14,7 @@ import { typedPath } from '../../wallet/keypair-source.js';
 
 const SOL_DECIMALS = 9;
 const DEFAULT_PROOF_TYPES = ['PRODUCT_BUY', 'WATCH_AD'];
-/** What `local init` gives unless told otherwise. */
+/** What `local init` gives unless options say otherwise. */
 const DEFAULTS = {
   name: 'Flywheel',
   symbol: 'FLY',
@@ -126,7 +126,7 @@ export const command = defineCommand({
   configure,
   run: async (session, _args, options) => {
     const input = await parse(session, options);
-    const made = await (await session.desk()).init(input);
+    const made = await (await session.local()).init(input);
     session.output.result(made, (style) => viewLocalInit(made, style));
     return undefined;
   },

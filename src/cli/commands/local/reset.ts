@@ -7,7 +7,7 @@ export const command = defineCommand({
   run: async (session) => {
     const dataDir = session.settings.dataDir.value;
     await requireConsent(session, `Wipe everything in ${dataDir}?`);
-    await (await session.desk()).reset();
+    await (await session.local()).reset();
     session.output.result({ dataDir, reset: true }, (style) => [style.good(`Wiped ${dataDir}.`)]);
     return undefined;
   },

@@ -5,7 +5,7 @@ import { viewLocalStatus } from '../../views/local.js';
 export const command = defineCommand({
   configure: (command) => command,
   run: async (session) => {
-    const status = await (await session.desk()).status();
+    const status = await (await session.local()).status();
     session.output.result(status, (style) => viewLocalStatus(status, style));
     return undefined;
   },

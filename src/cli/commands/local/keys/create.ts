@@ -11,7 +11,7 @@ export const command = defineCommand({
       .option('--proof-type <type>', 'a proof type that the key may use; repeat (default: all)', collect),
   run: async (session, _args, options) => {
     const types = proofTypes(options.proofType);
-    const key = await (await session.desk()).createKey({
+    const key = await (await session.local()).createKey({
       scopes: scopesOrAll(options.scope),
       proofTypes: types.length === 0 ? null : types,
     });

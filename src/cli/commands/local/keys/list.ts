@@ -5,7 +5,7 @@ import { viewKeys } from '../../../views/local.js';
 export const command = defineCommand({
   configure: (command) => command,
   run: async (session) => {
-    const keys = await (await session.desk()).listKeys();
+    const keys = await (await session.local()).listKeys();
     session.output.result(keys, (style) => viewKeys(keys, style));
     return undefined;
   },

@@ -4,7 +4,7 @@ import { defineCommand } from '../../../command.js';
 export const command = defineCommand({
   configure: (command) => command.argument('<id>', 'id of the key, as `flywheel local keys list` shows it'),
   run: async (session, [id]) => {
-    const key = await (await session.desk()).revokeKey(id);
+    const key = await (await session.local()).revokeKey(id);
     session.output.result(key, (style) => [style.good(`Revoked ${key.id} (${key.dateRevoked ?? 'now'}).`)]);
     return undefined;
   },
