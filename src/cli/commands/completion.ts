@@ -2,15 +2,11 @@
 
 import { Argument } from '@commander-js/extra-typings';
 import { defineCommand } from '../command.js';
-import { SHELLS } from '../help/completion-scripts.js';
+import { completionNodes, completionScript, SHELLS } from '../help/completion.js';
 
 export const command = defineCommand({
   configure: (command) => command.addArgument(new Argument('<shell>', 'the shell').choices(SHELLS)),
   run: async (session, [shell]) => {
-    const [{ completionScript }, { completionNodes }] = await Promise.all([
-      import('../help/completion-scripts.js'),
-      import('../help/command-tree.js'),
-    ]);
     session.output.text(completionScript(shell, completionNodes(await session.cli.commands())));
     return undefined;
   },

@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CatalogueEntry, defineCommand } from '../../../src/cli/command.js';
 import { executeRequest } from '../../../src/cli/execute-request.js';
-import { completionNodes } from '../../../src/cli/help/command-tree.js';
-import { completionScript, SHELLS } from '../../../src/cli/help/completion-scripts.js';
+import { completionNodes, completionScript, SHELLS } from '../../../src/cli/help/completion.js';
 import { allCommands, helpPage, helpPages } from '../../../src/cli/help/pages.js';
 import { runProgram } from '../../../src/cli/program.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';

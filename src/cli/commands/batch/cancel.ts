@@ -3,8 +3,8 @@ import type { Command } from '@commander-js/extra-typings';
 import { fingerprint } from '../../../values/digest.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import type { OperationRequest } from '../../journal/journal.js';
-import { parseBatchId } from '../../options/batch-id.js';
 import { ALLOW_UNVERIFIED_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
+import { parseBatchId } from '../../options/names.js';
 
 const configure = (command: Command) =>
   command

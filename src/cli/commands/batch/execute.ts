@@ -8,9 +8,9 @@ import { type ExecuteOptions, noteOf } from '../../batch/execute-work.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { inInput, inputError, readOptionText } from '../../input/read-input.js';
 import type { OperationRequest } from '../../journal/journal.js';
-import { parseBatchId } from '../../options/batch-id.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { ALLOW_UNVERIFIED_OPTION, EXPECT_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
+import { parseBatchId } from '../../options/names.js';
 import { howOften } from '../../options/once.js';
 
 const configure = (command: Command) =>

@@ -2,7 +2,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { MAX_PAGE_ITEMS, type PipelineState } from '../../../contract/schemas/batch.js';
 import { defineCommand, type Session } from '../../command.js';
-import { parseBatchId } from '../../options/batch-id.js';
+import { parseBatchId } from '../../options/names.js';
 import { callWith } from '../../send.js';
 import { viewBatch, viewPipelines } from '../../views/batch.js';
 

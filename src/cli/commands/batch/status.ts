@@ -4,7 +4,7 @@ import type { Batch } from '../../../contract/schemas/batch.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { batchFailure } from '../../batch/batch-failure.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { parseBatchId } from '../../options/batch-id.js';
+import { parseBatchId } from '../../options/names.js';
 import { callWith, noteReply } from '../../send.js';
 import { viewBatch } from '../../views/batch.js';
 

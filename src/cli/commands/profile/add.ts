@@ -7,7 +7,7 @@ import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import type { Profile } from '../../config/profile-file.js';
 import type { PinnedFlywheel } from '../../config/settings.js';
 import { integerOption } from '../../options/amounts.js';
-import { parseProfileName } from '../../options/profile-name.js';
+import { parseProfileName } from '../../options/names.js';
 import { viewProfile } from '../../views/profile.js';
 import { typedPath } from '../../wallet/keypair-source.js';
 

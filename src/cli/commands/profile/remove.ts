@@ -1,7 +1,7 @@
 /** `flywheel profile remove`: the profile and its key are gone. */
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { defineCommand } from '../../command.js';
-import { parseProfileName } from '../../options/profile-name.js';
+import { parseProfileName } from '../../options/names.js';
 import { shellLine } from '../../shell-line.js';
 
 export const command = defineCommand({

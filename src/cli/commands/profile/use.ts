@@ -1,6 +1,6 @@
 /** `flywheel profile use`: the profile for commands that name none. */
 import { defineCommand } from '../../command.js';
-import { parseProfileName } from '../../options/profile-name.js';
+import { parseProfileName } from '../../options/names.js';
 
 export const command = defineCommand({
   configure: (command) => command.argument('<name>', 'name of the profile'),
