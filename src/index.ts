@@ -3,7 +3,7 @@ export type { Chain, ChainReader } from './chain/chain.js';
 export { createKeypairSigner, type Signer } from './chain/transaction/signer.js';
 export { createRemoteService, type RemoteServiceDeps } from './client/remote-service.js';
 export { type OpenedEngine, openEngine, SQUADS_PROGRAM_SHA256 } from './compose/engine.js';
-export { type HomeConfig, readHome } from './compose/home.js';
+export { type LocalConfig, readLocalConfig } from './compose/local-config.js';
 export type * from './contract/admin.js';
 export type { BatchCost, Call, ElementOutcome, Reply, ReplyMeta } from './contract/call.js';
 export type * from './contract/schemas/batch.js';

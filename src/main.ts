@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import packageJson from '../package.json' with { type: 'json' };
 import type { CliContext, InputStream, OutputStream } from './cli/context.js';
-import { isRunning, processIdentity } from './cli/journal/process-identity.js';
+import { isRunning, processIdentity } from './files/process-identity.js';
 import { loadApp } from './load-app.js';
 
 /** Columns where the terminal does not say. */
@@ -39,7 +39,7 @@ function outputStream(stream: NodeJS.WriteStream): OutputStream {
       });
     },
     flush: async () => {
-      // Its callback comes after those of all writes before it; a failed one has been told of by then.
+      // Its callback comes after those of all writes before it; a failed one has been reported by then.
       if (!closed) await new Promise<void>((resolve) => void stream.write('', () => setImmediate(resolve)));
       return problem;
     },

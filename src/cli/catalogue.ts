@@ -1,13 +1,13 @@
 /** All commands by the words one types, each with its summary and the module that has the rest; nothing is loaded here. */
-import type { CatalogueEntry, CommandEntry, GroupEntry } from './command.js';
+import type { CatalogueEntry } from './command.js';
 
-const command = (name: string, summary: string, load: CommandEntry['load']): CommandEntry => ({
-  name,
-  summary,
-  load,
-});
+const command = (
+  name: string,
+  summary: string,
+  load: NonNullable<CatalogueEntry['load']>,
+): CatalogueEntry => ({ name, summary, load });
 
-const group = (name: string, summary: string, entries: readonly CatalogueEntry[]): GroupEntry => ({
+const group = (name: string, summary: string, entries: readonly CatalogueEntry[]): CatalogueEntry => ({
   name,
   summary,
   entries,
@@ -108,6 +108,6 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     () => import('./commands/doctor.js'),
   ),
   command('completion', 'Print the completion script of a shell.', () => import('./commands/completion.js')),
-  command('demo', 'Tell the whole story on the embedded engine.', () => import('./commands/demo.js')),
+  command('demo', 'Show everything at work on the embedded engine.', () => import('./commands/demo.js')),
   command('help', 'Show help for a command or a topic.', () => import('./commands/help.js')),
 ];

@@ -117,7 +117,7 @@ export interface LocalStatusResult extends Omit<LocalInitResult, 'apiKey'> {
 }
 
 /** What can be done with the flywheel of a data directory beside calling its service. */
-export interface LocalDesk {
+export interface LocalAdmin {
   init(input: LocalInitInput): Promise<LocalInitResult>;
   status(): Promise<LocalStatusResult>;
   fund(input: FundInput): Promise<FundResult>;
@@ -145,7 +145,7 @@ export interface ServeOptions {
   readonly port: number;
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   readonly maxBodyBytes: number;
-  /** Guards `/metrics`; `null`: loopback only. */
+  /** Opens `/metrics`; `null`: loopback only. */
   readonly metricsToken: Secret | null;
   /** For how long running requests may go on after a stop was asked for. */
   readonly shutdownGraceMs: number;
@@ -184,7 +184,7 @@ export interface CliContext {
   /** Waits. @throws when the signal is aborted. */
   sleep(ms: number): Promise<void>;
   openService(settings: Settings): Promise<OpenedService>;
-  openLocal(settings: Settings): Promise<LocalDesk>;
+  openLocal(settings: Settings): Promise<LocalAdmin>;
   startServer(settings: Settings, options: ServeOptions): Promise<RunningServer>;
 }
 
@@ -194,6 +194,6 @@ export type Ambient = Omit<CliContext, 'openService' | 'openLocal' | 'startServe
 /** How services are opened for a process; `compose` has the one implementation. */
 export interface Openers {
   openService(ambient: Ambient, settings: Settings): Promise<OpenedService>;
-  openLocal(ambient: Ambient, settings: Settings): Promise<LocalDesk>;
+  openLocal(ambient: Ambient, settings: Settings): Promise<LocalAdmin>;
   startServer(ambient: Ambient, settings: Settings, options: ServeOptions): Promise<RunningServer>;
 }

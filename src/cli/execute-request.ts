@@ -1,7 +1,6 @@
 /** Runs the command that was typed, with settings and a session of its own, and closes what it opened. */
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { CATALOGUE } from './catalogue.js';
 import type { CommandLine } from './command.js';
 import { resolveSettings } from './config/resolve.js';
 import type { CliContext } from './context.js';
@@ -10,8 +9,11 @@ import { createSession } from './session.js';
 
 /** What commands about the command line get to know of it. */
 const commandLine = (context: CliContext, run: CommandLine['run']): CommandLine => ({
-  catalogue: CATALOGUE,
   run,
+  commands: async () => {
+    const { allCommands } = await import('./help/pages.js');
+    return allCommands(context.version);
+  },
   help: async (words, width) => {
     const { helpPage } = await import('./help/pages.js');
     return helpPage(words, context.version, width);
@@ -24,7 +26,7 @@ const commandLine = (context: CliContext, run: CommandLine['run']): CommandLine 
  */
 export async function executeRequest(
   context: CliContext,
-  { spec, invocation, globals }: Request,
+  { run: runCommand, globals }: Request,
   words: readonly string[],
   run: CommandLine['run'],
 ): Promise<ExitCode> {
@@ -37,7 +39,7 @@ export async function executeRequest(
     noColor: globals.color === false,
   });
   try {
-    return (await spec.run(session, invocation)) ?? EXIT.done;
+    return (await runCommand(session)) ?? EXIT.done;
   } finally {
     session.output.progress.clear();
     await session.close();

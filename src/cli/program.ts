@@ -2,19 +2,11 @@
  * Builds the tree of words that one can type. Only names and summaries are known at first; a command's module is loaded
  * when it is the one that was typed.
  */
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { CATALOGUE } from './catalogue.js';
-import {
-  type CatalogueEntry,
-  type CommandEntry,
-  type CommandSpec,
-  Invocation,
-  isGroup,
-  type OptionSpec,
-} from './command.js';
-import { GLOBAL_OPTIONS } from './config/global-options.js';
-import type { GlobalFlags } from './config/resolve.js';
+import type { CatalogueEntry, CommandSpec, Run } from './command.js';
+import { addGlobalOptions, type GlobalFlags } from './config/global-options.js';
 import { helpSections } from './help/sections.js';
 
 /** Words at the top of `flywheel --help`. */
@@ -22,13 +14,12 @@ const DESCRIPTION =
   'Burn and airdrop Solana tokens on proof of what users did, through a Squads v4 multisig, locally or against the API.';
 
 const ROOT_NOTES = `
-Run \`flywheel demo\` to see the whole story on this machine.
+Run \`flywheel demo\` to see everything at work on this machine.
 Topics: flywheel help environment | exit-codes | files`;
 
 /** What a parsed command line asks for. */
 export interface Request {
-  readonly spec: CommandSpec;
-  readonly invocation: Invocation;
+  readonly run: Run;
   readonly globals: GlobalFlags;
 }
 
@@ -36,54 +27,100 @@ export interface ProgramOptions {
   readonly version: string;
   /** Columns for help. */
   readonly width: number;
+  /** The words there are; those of `flywheel` unless given. */
+  readonly catalogue?: readonly CatalogueEntry[];
   write(text: string): void;
   /** Runs what was asked for. */
   execute(request: Request): Promise<void>;
-  /** Told of each word that leads on. */
-  reached?(command: Command): void;
 }
 
-const collect = (value: string, previous: readonly string[] | undefined): readonly string[] => [
-  ...(previous ?? []),
-  value,
-];
-
-/** An option of ours as commander's. */
-function toOption(spec: OptionSpec): Option {
-  const option = new Option(spec.flags, spec.description);
-  if (spec.choices !== undefined) option.choices([...spec.choices]);
-  if (spec.default !== undefined) option.default(spec.default);
-  if (spec.required === true) option.makeOptionMandatory();
-  if (spec.repeats === true) option.argParser(collect);
-  return option;
+/** The tree, of which a part is loaded when it is needed. */
+export interface CommandTree {
+  readonly root: Command;
+  /** Gives a command of the tree its own words, and names those that may follow. */
+  load(command: CommandUnknownOpts): Promise<void>;
+  /** The command that the words led to so far. */
+  reached(): CommandUnknownOpts;
 }
 
-/** Gives a command its arguments, options and help texts. */
-export function configureCommand(command: Command, spec: CommandSpec): Command {
-  for (const argument of spec.arguments ?? []) {
-    const added = command.createArgument(argument.syntax, argument.description);
-    command.addArgument(argument.choices === undefined ? added : added.choices([...argument.choices]));
-  }
-  for (const option of spec.options ?? []) command.addOption(toOption(option));
-  if (spec.details !== undefined)
-    command.description(`${command.description()}\n\n${spec.details.join(' ')}`);
-  return command.addHelpText('after', `\n${helpSections(spec)}`);
-}
-
-/** The whole tree; nothing beyond names and summaries is loaded until a command is typed. */
-export function buildProgram(options: ProgramOptions): Command {
-  const program = new Command('flywheel')
+/** The tree of words; nothing beyond names and summaries is loaded until a command is typed. */
+export function buildTree(options: ProgramOptions): CommandTree {
+  const root: Command = new Command('flywheel')
     .description(DESCRIPTION)
     .version(options.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand(false)
-    .configureHelp({ showGlobalOptions: true, helpWidth: options.width })
+    .configureHelp({
+      showGlobalOptions: true,
+      helpWidth: options.width,
+      subcommandTerm: (command) => command.name(),
+      // Those of the top only: a command between has options of its own, which are not for what follows it.
+      visibleGlobalOptions: (command) => (command.parent === null ? [] : [...root.options]),
+    })
     .configureOutput({ writeOut: options.write, writeErr: () => undefined, outputError: () => undefined })
     .exitOverride()
     .addHelpText('after', ROOT_NOTES);
-  for (const option of GLOBAL_OPTIONS) program.addOption(toOption(option));
-  addEntries(program, CATALOGUE, options);
-  return program;
+  const globals = addGlobalOptions(root);
+  const execute = (run: Run): Promise<void> => options.execute({ run, globals: globals.opts() });
+  /** The entries of commands of which no more than name and summary is in the tree. */
+  const unloaded = new Map<CommandUnknownOpts, readonly [Command, CatalogueEntry]>();
+  let reached: CommandUnknownOpts = root;
+
+  function addEntries(parent: Command, entries: readonly CatalogueEntry[]): void {
+    for (const entry of entries) {
+      const command: Command = parent.command(entry.name).helpCommand(false);
+      command.summary(entry.summary).description(entry.summary);
+      unloaded.set(command, [command, entry]);
+    }
+    parent.hook('preSubcommand', async (_parent, command) => {
+      reached = command;
+      await load(command, parent.args[1]);
+    });
+  }
+
+  /** @param next - the word that follows, while words are parsed. */
+  async function load(loading: CommandUnknownOpts, next?: string): Promise<void> {
+    const found = unloaded.get(loading);
+    if (found === undefined) return;
+    unloaded.delete(loading);
+    const [command, { load: loadSpec, entries = [] }] = found;
+    const isOnTheWay = entries.some(({ name }) => name === next);
+    // Commander would take the options of a command, and ask for them, on the way to one below it.
+    if (loadSpec !== undefined && !isOnTheWay) {
+      addSpec(command, (await loadSpec()).command, execute);
+      command.hook('preSubcommand', (_command, below) => refuseDetour(below));
+    }
+    addEntries(command, entries);
+  }
+
+  addEntries(root, options.catalogue ?? CATALOGUE);
+  return { root, load: (command) => load(command), reached: () => reached };
+}
+
+/** Gives a command its words and its help texts. */
+function addSpec(command: Command, spec: CommandSpec, execute: (run: Run) => Promise<void>): void {
+  const { details } = spec.help;
+  spec.mount(command, execute);
+  if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);
+  command.addHelpText('after', `\n${helpSections(spec.help)}`);
+}
+
+function refuseDetour(command: CommandUnknownOpts): never {
+  const { parent } = command;
+  const before = parent === null ? '' : commandPath(parent);
+  throw new FlywheelError('ERR_USAGE', `\`${command.name()}\` has to follow \`${before}\` directly.`, {
+    hint: `Options go behind: ${commandPath(command)} [options]`,
+  });
+}
+
+/** Every command of the tree with its words, in the order of help. */
+export async function loadAll(
+  tree: CommandTree,
+  from: CommandUnknownOpts = tree.root,
+): Promise<readonly CommandUnknownOpts[]> {
+  await tree.load(from);
+  const below = await Promise.all(from.commands.map((command) => loadAll(tree, command)));
+  return [from, ...below.flat()];
 }
 
 /**
@@ -91,41 +128,20 @@ export function buildProgram(options: ProgramOptions): Command {
  * @throws `ERR_USAGE` for words that make no command, and whatever the command throws.
  */
 export async function runProgram(options: ProgramOptions, words: readonly string[]): Promise<void> {
-  let reached: Command | undefined;
-  const program = buildProgram({
-    ...options,
-    reached: (command) => {
-      reached = command;
-    },
-  });
+  const tree = buildTree(options);
   try {
-    await program.parseAsync([...words], { from: 'user' });
+    await tree.root.parseAsync([...words], { from: 'user' });
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
-    if (thrown.code === 'commander.help') return missingWord(reached ?? program, options);
+    if (thrown.code === 'commander.help') return missingWord(tree.reached());
     if (thrown.exitCode !== 0) throw usageError(thrown);
   }
 }
 
-function addEntries(parent: Command, entries: readonly CatalogueEntry[], options: ProgramOptions): void {
-  const loaders = new Map<string, () => Promise<void>>();
-  for (const entry of entries) {
-    const command = parent.command(entry.name).description(entry.summary).helpCommand(false);
-    loaders.set(entry.name, async () => {
-      if (isGroup(entry)) addEntries(command, entry.entries, options);
-      else await prepare(command, entry, options);
-    });
-  }
-  parent.hook('preSubcommand', async (_parent, command) => {
-    options.reached?.(command);
-    await loaders.get(command.name())?.();
-  });
-}
-
 /** No command was named: help at the top, an error after a word that leads to others. */
-function missingWord(command: Command, options: ProgramOptions): void {
+function missingWord(command: CommandUnknownOpts): void {
   if (command.parent === null) {
-    options.write(`${command.helpInformation()}${ROOT_NOTES}\n`);
+    command.outputHelp();
     return;
   }
   const words = command.commands.map((each) => each.name()).join(', ');
@@ -145,20 +161,8 @@ function usageError(error: CommanderError): FlywheelError {
   });
 }
 
-async function prepare(command: Command, entry: CommandEntry, options: ProgramOptions): Promise<void> {
-  const { command: spec } = await entry.load();
-  configureCommand(command, spec).action(async (...received: unknown[]) => {
-    const argumentCount = spec.arguments?.length ?? 0;
-    await options.execute({
-      spec,
-      invocation: new Invocation(received.slice(0, argumentCount), command.opts()),
-      globals: command.optsWithGlobals(),
-    });
-  });
-}
-
 /** The words that lead to a command: `flywheel local keys list`. */
-export function commandPath(command: Command): string {
+export function commandPath(command: CommandUnknownOpts): string {
   const parent = command.parent;
   return parent === null ? command.name() : `${commandPath(parent)} ${command.name()}`;
 }

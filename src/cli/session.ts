@@ -1,7 +1,7 @@
 /** What a running command works with, made from the context and the settings; services are opened at their first use. */
 import type { CommandLine, Session } from './command.js';
 import type { Settings } from './config/settings.js';
-import type { CliContext, LocalDesk, OpenedService } from './context.js';
+import type { CliContext, LocalAdmin, OpenedService } from './context.js';
 import { colorLevel, createStyle } from './output/color.js';
 import { createOutput } from './output/output.js';
 
@@ -25,7 +25,7 @@ export async function createSession(
     noticeStyle: await createStyle(colorLevel(env, io.stderr.isTTY, words.noColor), io.stderr.columns),
   });
   let service: Promise<OpenedService> | undefined;
-  let desk: Promise<LocalDesk> | undefined;
+  let local: Promise<LocalAdmin> | undefined;
   return {
     context,
     settings,
@@ -36,13 +36,13 @@ export async function createSession(
       service ??= context.openService(settings);
       return service;
     },
-    desk: () => {
-      desk ??= context.openLocal(settings);
-      return desk;
+    local: () => {
+      local ??= context.openLocal(settings);
+      return local;
     },
     close: async () => {
       // One that failed to open has nothing to close; its error went to the command already.
-      for (const opened of [service, desk]) await (await opened?.catch(() => undefined))?.close();
+      for (const opened of [service, local]) await (await opened?.catch(() => undefined))?.close();
     },
   };
 }

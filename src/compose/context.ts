@@ -11,8 +11,8 @@ export const openService: Openers['openService'] = async (ambient, settings): Pr
 };
 
 export const openLocal: Openers['openLocal'] = async (ambient, settings) => {
-  const { createLocalDesk } = await import('./local-desk.js');
-  return createLocalDesk({ dataDir: settings.dataDir.value, cwd: ambient.cwd, clock: ambient.clock });
+  const { createLocalAdmin } = await import('./local-admin.js');
+  return createLocalAdmin({ dataDir: settings.dataDir.value, cwd: ambient.cwd, clock: ambient.clock });
 };
 
 export const startServer: Openers['startServer'] = async (ambient, settings, options) => {

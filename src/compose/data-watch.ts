@@ -45,7 +45,7 @@ export function watchData(files: readonly FileName[]): DataWatch {
     try {
       look();
     } catch {
-      // The file system did not say; those who ask are told, and it is looked again.
+      // The file system did not say; the callers get the error, and it is looked again.
     }
   }, LOOK_INTERVAL_MS).unref();
   return {

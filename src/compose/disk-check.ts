@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { translateSqliteError } from '../files/sqlite-errors.js';
 import type { Clock } from '../values/time.js';
-import { PRIVATE_FILE_MODE } from './home.js';
+import { PRIVATE_FILE_MODE } from './local-config.js';
 
 /** With less than this, store and ledger may be refused in the middle of a request. */
 export const MIN_FREE_BYTES = 16 * 1_024 * 1_024;

@@ -5,8 +5,8 @@ import type { Ambient, OpenedService } from '../cli/context.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';
 import type { Store } from '../store/store.js';
 import { type OpenEngineOptions, openEngine } from './engine.js';
-import { readApiKey, requireHome } from './home.js';
 import { journalPlace } from './journal-place.js';
+import { readApiKey, requireLocalConfig } from './local-config.js';
 
 /** @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
 export async function openEmbeddedService(
@@ -15,12 +15,15 @@ export async function openEmbeddedService(
   options: Omit<OpenEngineOptions, 'clock'> = {},
 ): Promise<OpenedService> {
   const dataDir = settings.dataDir.value;
-  const home = requireHome(dataDir);
-  const { engine, chain, store, close } = await openEngine(dataDir, home, {
+  const config = requireLocalConfig(dataDir);
+  const { engine, chain, store, close } = await openEngine(dataDir, config, {
     ...options,
     clock: ambient.clock,
   });
-  const operations = journalPlace(ambient, dataDir, { place: `embedded:${home.genesis ?? ''}`, profile: '' });
+  const operations = journalPlace(ambient, dataDir, {
+    place: `embedded:${config.genesis ?? ''}`,
+    profile: '',
+  });
   return {
     kind: 'embedded',
     service: engine,
@@ -37,7 +40,7 @@ export async function openEmbeddedService(
   };
 }
 
-/** The flywheel of the data directory: whoever holds the directory holds its keys, so there is none to doubt. */
+/** The flywheel of the data directory: who holds the directory holds its keys, so there is none to doubt. */
 async function readTrusted(store: Store): Promise<Flywheel | null> {
   return store.read(async (tx) => {
     const [token] = await tx.tokens.list();

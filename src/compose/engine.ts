@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { localGenesis } from '../chain/local/ledger/genesis.js';
 import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
-import { fileProblem } from '../cli/files/read-input.js';
 import {
   IDEMPOTENCY_RETENTION_DAYS,
   MAX_OPEN_RENT_LAMPORTS,
@@ -14,6 +13,7 @@ import { MAX_BURN_BATCH_ELEMENTS } from '../contract/schemas/burn.js';
 import type { EngineLimits } from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { fileProblem } from '../files/file-problem.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store } from '../store/store.js';
 import { sha256 } from '../values/digest.js';
@@ -22,8 +22,8 @@ import type { Clock } from '../values/time.js';
 import { fundsLimits } from './batch-funds.js';
 import { shareDataDirectory } from './data-lock.js';
 import { createFileKeyring } from './file-keyring.js';
-import { type HomeConfig, homeFiles } from './home.js';
 import { createInstances } from './instances.js';
+import { dataFiles, type LocalConfig } from './local-config.js';
 import { requireTogether } from './two-files.js';
 
 export interface OpenedEngine {
@@ -69,14 +69,14 @@ export const SQUADS_PROGRAM_SHA256 = 'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6
  */
 export async function openEngine(
   dataDir: string,
-  home: HomeConfig,
+  config: LocalConfig,
   { clock, limits, between = (opened) => opened }: OpenEngineOptions,
 ): Promise<OpenedEngine> {
-  const files = homeFiles(dataDir);
-  const { close: closeFiles, ...opened } = await openFiles(dataDir, home, clock);
+  const files = dataFiles(dataDir);
+  const { close: closeFiles, ...opened } = await openFiles(dataDir, config, clock);
   const { store, chain } = between(opened);
   try {
-    await requireTogether(store, chain, home.genesis);
+    await requireTogether(store, chain, config.genesis);
   } catch (error) {
     await closeFiles();
     throw error;
@@ -86,11 +86,11 @@ export async function openEngine(
     store,
     chain,
     keyring: createFileKeyring(files.keys),
-    treasury: home.treasury,
+    treasury: config.treasury,
     clock,
     ids: randomIds,
     instances,
-    limits: { ...DEFAULT_LIMITS, ...fundsLimits(home), ...limits },
+    limits: { ...DEFAULT_LIMITS, ...fundsLimits(config), ...limits },
   });
   const close = async (): Promise<void> => {
     instances.release();
@@ -102,12 +102,12 @@ export async function openEngine(
 /** Store and ledger of a data directory, with the lock that keeps others from wiping it; whether they belong together is not looked at. */
 export async function openFiles(
   dataDir: string,
-  home: HomeConfig,
+  config: LocalConfig,
   clock: Clock,
 ): Promise<Omit<OpenedEngine, 'engine'>> {
-  const files = homeFiles(dataDir);
-  const squadsProgram = home.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
-  const create = home.genesis === null;
+  const files = dataFiles(dataDir);
+  const squadsProgram = config.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
+  const create = config.genesis === null;
   const closers: (() => unknown)[] = [];
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).reverse()) await closer();
@@ -123,7 +123,7 @@ export async function openFiles(
       path: files.ledger,
       clock,
       create,
-      genesis: { accounts: localGenesis(home.treasury) },
+      genesis: { accounts: localGenesis(config.treasury) },
       storeRevision: () => store.revision,
       ...squadsProgram,
     });

@@ -2,15 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createKeypairSigner, generateKeypair, type Signer } from '../chain/transaction/signer.js';
-import { fileProblem } from '../cli/files/read-input.js';
-import { makePrivateDirectory } from '../cli/files/write-file.js';
 import type { Keyring } from '../engine/deps.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { fileProblem } from '../files/file-problem.js';
+import { keypairText, parseKeypairText } from '../files/keypair-file.js';
+import { makePrivateDirectory } from '../files/write-file.js';
 import type { Address } from '../values/address.js';
-import { writePrivate } from './home.js';
-
-/** A keypair as the Solana CLI writes it: a JSON array of 64 numbers. */
-export const keypairText = (keypair: Uint8Array): string => `${JSON.stringify([...keypair])}\n`;
+import { writePrivate } from './local-config.js';
 
 /** Keys in `directory`, each in a file named by its address; read when first needed. */
 export function createFileKeyring(directory: string): Keyring {
@@ -24,7 +22,7 @@ export function createFileKeyring(directory: string): Keyring {
       return signer;
     },
     create() {
-      makePrivateDirectory(directory);
+      makePrivateDirectory(directory, 'ERR_CONFIG_INVALID');
       const keypair = generateKeypair();
       const signer = createKeypairSigner(keypair);
       writePrivate(join(directory, `${signer.address}.json`), keypairText(keypair));
@@ -41,11 +39,15 @@ function readSigner(path: string, address: Address): Signer {
 }
 
 function readKeypair(path: string): Uint8Array {
+  const refuse = (reason: string): FlywheelError =>
+    new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: the key cannot be read: ${reason}.`);
+  let text: string;
   try {
-    return Uint8Array.from(JSON.parse(readFileSync(path, 'utf8')) as number[]);
-  } catch (cause) {
-    const reason = cause instanceof SyntaxError ? 'it is damaged' : fileProblem(cause);
-    // A parser quotes what it reads, so its error is not kept: it could hold the key.
-    throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: the key cannot be read: ${reason}.`);
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw refuse(fileProblem(error));
   }
+  const parsed = parseKeypairText(text);
+  if ('problem' in parsed) throw refuse('it is damaged');
+  return parsed.bytes;
 }

@@ -1,8 +1,8 @@
-/** Engines that share a data directory, told apart by their process and a number within it. */
+/** Engines that share a data directory, distinguished by their process and a number within it. */
 import { hostname } from 'node:os';
 import { kill, pid } from 'node:process';
-import { isRunning, processIdentity } from '../cli/journal/process-identity.js';
 import type { Instances } from '../engine/deps.js';
+import { isRunning, processIdentity } from '../files/process-identity.js';
 
 const SEPARATOR = '/';
 /** Stands in an identity for a start time that the system does not tell. */

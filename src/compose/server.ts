@@ -12,7 +12,7 @@ import type { Store } from '../store/store.js';
 import { type DataWatch, watchData } from './data-watch.js';
 import { createDiskCheck } from './disk-check.js';
 import { type OpenEngineOptions, openEngine, SHARED_LIMITS } from './engine.js';
-import { homeFiles, requireHome } from './home.js';
+import { dataFiles, requireLocalConfig } from './local-config.js';
 import { openRateCounts } from './rate-counts.js';
 import { openStoreVersion } from './store-version.js';
 
@@ -89,9 +89,9 @@ async function createServer(
 ): Promise<Omit<OpenServer, 'close'>> {
   const { clock } = ambient;
   const dataDir = settings.dataDir.value;
-  const files = homeFiles(dataDir);
-  const engineOptions = { clock, limits: SHARED_LIMITS, ...(between === undefined ? {} : { between }) };
-  const { engine, store: keys } = opened.keep(await openEngine(dataDir, requireHome(dataDir), engineOptions));
+  const files = dataFiles(dataDir);
+  const shared = { clock, limits: SHARED_LIMITS, ...(between === undefined ? {} : { between }) };
+  const { engine, store: keys } = opened.keep(await openEngine(dataDir, requireLocalConfig(dataDir), shared));
   await requireKeys(keys, Object.keys(options.keyRates));
   const data = opened.keep(
     watchData([

@@ -1,6 +1,6 @@
 /**
  * Store and ledger of one data directory belong together: both carry the hash of the ledger's first block, and each keeps how
- * far it has seen the other. Files of different flywheels or of different moments are refused before anything is written.
+ * far it has seen the other. Files of different flywheels or of different times are refused before anything is written.
  */
 import type { LedgerProgress } from '../chain/local/ledger/ledger.js';
 import type { LocalChain } from '../chain/local/local-chain.js';

@@ -66,11 +66,11 @@ export class SqliteFile {
   }
 
   exec(sql: string): void {
-    this.#guard(() => this.#connection.exec(sql));
+    this.#explained(() => this.#connection.exec(sql));
   }
 
   prepare(sql: string): Statement {
-    const statement = this.#guard(() => this.#connection.prepare<SqlValue[]>(sql));
+    const statement = this.#explained(() => this.#connection.prepare<SqlValue[]>(sql));
     if (statement.reader) statement.raw();
     // The driver takes one list for all parameters, which its types do not say.
     return statement as unknown as Statement;
@@ -78,7 +78,7 @@ export class SqliteFile {
 
   /** Runs SQL that answers with one number. */
   number(sql: string): number {
-    return this.#guard(() => Number(this.prepare(sql).get([])?.[0] ?? 0));
+    return this.#explained(() => Number(this.prepare(sql).get([])?.[0] ?? 0));
   }
 
   /** Runs `parse` on what a row holds; failing means that someone else has written it. */
@@ -95,7 +95,7 @@ export class SqliteFile {
     return this.#transaction('BEGIN IMMEDIATE', work);
   }
 
-  /** Runs `work` on one moment of the file, without a lock that others would wait for. */
+  /** Runs `work` on one state of the file, without a lock that others would wait for. */
   read<Result>(work: () => Result): Result {
     return this.#transaction('BEGIN', work);
   }
@@ -107,7 +107,7 @@ export class SqliteFile {
   }
 
   #transaction<Result>(begin: string, work: () => Result): Result {
-    return this.#guard(() => {
+    return this.#explained(() => {
       if (!this.#isSameFile()) throw fileReplaced(this);
       this.#connection.exec(begin);
       try {
@@ -131,7 +131,7 @@ export class SqliteFile {
     }
   }
 
-  #guard<Result>(work: () => Result): Result {
+  #explained<Result>(work: () => Result): Result {
     if (!this.#open) throw new FlywheelError('ERR_INTERNAL', `The ${this.noun} ${this.path} is closed.`);
     try {
       return work();

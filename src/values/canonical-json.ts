@@ -1,4 +1,11 @@
-/** JSON values, and their one canonical text (RFC 8785) from which proofs and requests are hashed. */
+/**
+ * JSON values, and their one canonical text (RFC 8785) from which proofs and requests are hashed.
+ *
+ * The package `canonicalize` is what the tests hold this to, and cannot stand in its place: of `{"n":9007199254740993}` it
+ * would write the nearest double, which is the text of another proof, or, of the number kept as it was written, a marker that
+ * is another one in each process; half a surrogate pair, `"\ud800"`, it writes where RFC 8785 has an error; and it writes a body
+ * of any size and depth in one go, while others wait.
+ */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { InexactNumber } from './inexact-number.js';
 

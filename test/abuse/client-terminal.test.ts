@@ -29,8 +29,8 @@ const EVIL = [
 
 /** What may be in no output but as a line break of ours. */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]/u;
-/** Our own progress line takes itself away so. */
-const ERASE_LINE = '\r\u001b[K';
+/** Our own spinner draws itself, and takes itself away, with these. */
+const SPINNER = ['\u001b[?2026h', '\u001b[?2026l', '\u001b[1G', '\u001b[0K'];
 
 const UUID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
 const batch: Batch = {
@@ -150,7 +150,7 @@ describe.each(Object.entries(CASES))('%s', (_name, given) => {
     async (more) => {
       const cli = await commandLine(given, true);
       const { stdout, stderr } = await cli.run(...given.words, '--max-wait', '0', '--yes', more);
-      const printed = `${stdout}${stderr}`.replaceAll(ERASE_LINE, '');
+      const printed = SPINNER.reduce((text, drawn) => text.replaceAll(drawn, ''), `${stdout}${stderr}`);
       for (const line of printed.split('\n')) {
         expect(line).not.toMatch(HIDDEN);
         expect(line).not.toMatch(/^FORGED/);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, openSync, statSync, symlinkSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { processIdentity } from '../../src/cli/journal/process-identity.js';
+import { processIdentity } from '../../src/files/process-identity.js';
 import { ask, initHome, type ServeProcess, serve } from '../support/http-serve.js';
 
 const BURN = { type: 'PRODUCT_BUY', proof: { order: 'A-1' }, burnAmount: 1, persistOnchain: false };

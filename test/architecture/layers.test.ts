@@ -46,11 +46,12 @@ const TOP = 'top';
 
 /** Where each package may be imported; what node brings along may be used anywhere but as {@link NODE_MODULES} says. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  '@commander-js/extra-typings': ['cli'],
   '@solana/web3.js': ['chain/rpc'],
+  ora: ['cli'],
   'prom-client': ['http'],
   bs58: ['values'],
   chalk: ['cli'],
-  commander: ['cli'],
   conf: ['cli'],
   fastify: ['http'],
   kysely: ['store', 'store/sqlite'],
@@ -141,5 +142,23 @@ describe('a package', () => {
       return allowed !== undefined && !allowed.includes(from);
     });
     expect(wrong.map(text)).toEqual([]);
+  });
+});
+
+/** The files that a file imports, itself or by way of others, types too. */
+function reached(from: string, found = new Set<string>()): ReadonlySet<string> {
+  const source = sources.find(({ path }) => path === from);
+  if (source === undefined || found.has(from)) return found;
+  found.add(from);
+  for (const specifier of specifiers(source.tree).filter((one) => one.startsWith('.')))
+    reached(join(dirname(from), specifier.replace(/\.js$/, '.ts')), found);
+  return found;
+}
+
+describe('a program that imports this one', () => {
+  it.each(['src/index.ts', 'src/contract/index.ts'])('gets no command line with %s', (entry) => {
+    const files = [...reached(entry)];
+    expect(files.length).toBeGreaterThan(5);
+    expect(files.filter((file) => file.startsWith('src/cli/'))).toEqual([]);
   });
 });

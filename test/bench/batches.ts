@@ -7,7 +7,7 @@ import { compileLegacyMessage, signTransaction } from '../../src/chain/transacti
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
-import { homeFiles } from '../../src/compose/home.js';
+import { dataFiles } from '../../src/compose/local-config.js';
 import type { InitBatchRequest } from '../../src/contract/schemas/batch.js';
 import { executeTransactions, setupTransactions } from '../../src/engine/batches/plan-batch.js';
 import type { Address } from '../../src/values/address.js';
@@ -73,7 +73,7 @@ function sign(approval: string, { project }: TestEngine): string {
 async function bareBatchMs(opened: TestEngine): Promise<number> {
   const { chain, store, project, dataDir } = opened;
   const { messages, flywheel } = await planned(opened);
-  const operator = createFileKeyring(homeFiles(dataDir).keys).get(flywheel.operator);
+  const operator = createFileKeyring(dataFiles(dataDir).keys).get(flywheel.operator);
   const { blockhash } = await chain.latestBlockhash();
   const place = { flywheel, batchIndex: 1n };
   const approve = (member: Address) => [

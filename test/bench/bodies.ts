@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { SHARED_LIMITS } from '../../src/compose/engine.js';
-import { homeFiles } from '../../src/compose/home.js';
+import { dataFiles } from '../../src/compose/local-config.js';
 import { openStoreVersion } from '../../src/compose/store-version.js';
 import { rememberReads } from '../../src/http/remembered-reads.js';
 import { dearBodies, plainBody } from '../support/dear-bodies.js';
@@ -145,7 +145,7 @@ async function besideEngine<Result>(
   measure: (server: RunningServer, key: string) => Promise<Result>,
 ): Promise<Result> {
   const opened = await openTestEngine({}, { limits: SHARED_LIMITS });
-  const store = await openStoreVersion(homeFiles(opened.dataDir).store);
+  const store = await openStoreVersion(dataFiles(opened.dataDir).store);
   const server = await startServer(
     {
       ...rememberReads({

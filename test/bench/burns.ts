@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { AccountState } from '../../src/chain/account.js';
 import { loadNative } from '../../src/chain/local/vm/native.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
-import { homeFiles, writePrivate } from '../../src/compose/home.js';
+import { dataFiles, writePrivate } from '../../src/compose/local-config.js';
 import { signBurn } from '../../src/engine/burns/burn-transaction.js';
 import type { Address } from '../../src/values/address.js';
 import { addressBytes } from '../../src/values/address.js';
@@ -22,7 +22,7 @@ const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"A-1"}', '--
 /** A data directory that the command line can use. */
 async function openCommandLineEngine(): Promise<TestEngine> {
   const opened = await openTestEngine();
-  writePrivate(homeFiles(opened.dataDir).apiKey, opened.project.key.reveal());
+  writePrivate(dataFiles(opened.dataDir).apiKey, opened.project.key.reveal());
   return opened;
 }
 
@@ -122,7 +122,7 @@ async function openBareMachine({ chain, store, dataDir }: TestEngine): Promise<{
     const account = new Account(lamports, data, addressBytes(owner), executable, rentEpoch);
     svm.setAccount(addressBytes(addresses[index] as Address), account);
   }
-  const wallet = createFileKeyring(homeFiles(dataDir).keys).get(token.burnWallet);
+  const wallet = createFileKeyring(dataFiles(dataDir).keys).get(token.burnWallet);
   const recent = await chain.latestBlockhash();
   const proofHash = sha256('bare');
   return {
@@ -171,7 +171,7 @@ async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): P
     path: string,
   ) => { exec(sql: string): void; close(): void };
   const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${EARLIER_BURNS})`;
-  const ledger = new Database(homeFiles(dataDir).ledger);
+  const ledger = new Database(dataFiles(dataDir).ledger);
   ledger.exec(`
     pragma synchronous = off;
     begin;
@@ -182,7 +182,7 @@ async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): P
       select randomblob(64), tip.height + i, 0, one.wire, null, one.logs, one.fee_lamports, one.compute_units from n, tip, one;
     commit;`);
   ledger.close();
-  const store = new Database(homeFiles(dataDir).store);
+  const store = new Database(dataFiles(dataDir).store);
   store.exec(`
     pragma synchronous = off;
     begin;

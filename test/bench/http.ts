@@ -1,7 +1,7 @@
 /** The service over a socket of loopback beside the same framework with an empty handler, and beside the engine itself. */
 import { createRequire } from 'node:module';
 import fastify from 'fastify';
-import { homeFiles } from '../../src/compose/home.js';
+import { dataFiles } from '../../src/compose/local-config.js';
 import { openRateCounts } from '../../src/compose/rate-counts.js';
 import { openStoreVersion } from '../../src/compose/store-version.js';
 import { createRateLimiter } from '../../src/http/rate-limiter.js';
@@ -115,8 +115,8 @@ async function memoryRatio(opened: TestEngine, server: RunningServer): Promise<n
 /** Status and burns over HTTP, with the rate limits counting but too wide to refuse. */
 export async function benchHttp(): Promise<BenchRatio[]> {
   const opened = await openTestEngine();
-  const counts = await openRateCounts(homeFiles(opened.dataDir).rateCounts, systemClock);
-  const store = await openStoreVersion(homeFiles(opened.dataDir).store);
+  const counts = await openRateCounts(dataFiles(opened.dataDir).rateCounts, systemClock);
+  const store = await openStoreVersion(dataFiles(opened.dataDir).store);
   const server = await startServer({
     ...rememberReads({
       service: opened.engine,

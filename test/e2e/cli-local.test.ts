@@ -1,4 +1,4 @@
-/** The story of a user on one machine, through the built program in an empty home. */
+/** What a user does on one machine, through the built program in an empty home. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import Database from 'libsql';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { homeFiles } from '../../src/compose/home.js';
+import { dataFiles } from '../../src/compose/local-config.js';
 import { emptyDirectory, flywheel } from '../support/cli.js';
 
 type Name = 'store' | 'ledger';
@@ -23,7 +23,7 @@ async function makeFlywheel(place: string): Promise<void> {
   await at(place, 'local', 'init');
   for (const moment of MOMENTS) {
     mkdirSync(join(place, moment));
-    for (const name of NAMES) copyFileSync(homeFiles(place)[name], join(place, moment, `${name}.db`));
+    for (const name of NAMES) copyFileSync(dataFiles(place)[name], join(place, moment, `${name}.db`));
     await at(place, 'burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1');
   }
 }
@@ -37,8 +37,8 @@ beforeEach(() => {
   cpSync(template, dataDir, { recursive: true });
 });
 
-const put = (name: Name, from: string): void => copyFileSync(from, homeFiles(dataDir)[name]);
-const bytes = (): readonly Buffer[] => NAMES.map((name) => readFileSync(homeFiles(dataDir)[name]));
+const put = (name: Name, from: string): void => copyFileSync(from, dataFiles(dataDir)[name]);
+const bytes = (): readonly Buffer[] => NAMES.map((name) => readFileSync(dataFiles(dataDir)[name]));
 
 /** Why the directory is refused; `null` when it is not. What lies there stays as it is. */
 async function refusal(isWhole = true): Promise<string | null> {
@@ -62,7 +62,7 @@ describe('store and ledger', () => {
   });
 
   it.each(NAMES)('are refused when the %s is missing, empty, cut off or of another program', async (name) => {
-    const path = homeFiles(dataDir)[name];
+    const path = dataFiles(dataDir)[name];
     const whole = readFileSync(path);
     rmSync(path);
     expect(await refusal(false)).toContain('is missing');
@@ -80,7 +80,7 @@ describe('store and ledger', () => {
   });
 
   it.each(NAMES)('are refused when the %s is that of another flywheel', async (name) => {
-    put(name, homeFiles(other)[name]);
+    put(name, dataFiles(other)[name]);
     expect(await refusal()).toMatch(/of different flywheels|of another flywheel/);
   });
 });

@@ -63,7 +63,7 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
       [
         'src/cli/operation/run-operation.ts',
         'const failure = await print(session, entry, work, result);',
-        'attempt(() => entry.told || entry.tell()); const failure = await print(session, entry, work, result);',
+        'attempt(() => entry.printed || entry.markPrinted()); const failure = await print(session, entry, work, result);',
       ],
     ],
   },
@@ -199,7 +199,7 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
   },
   {
     name: 'journal-of-a-path',
-    changes: [['src/compose/embedded-service.ts', "home.genesis ?? ''", 'dataDir']],
+    changes: [['src/compose/embedded-service.ts', "config.genesis ?? ''", 'dataDir']],
   },
   {
     name: 'pending-dropped-by-the-clock',

@@ -5,8 +5,8 @@ import type { Settings } from '../../src/cli/config/settings.js';
 import type { Ambient, CliContext, OpenedService } from '../../src/cli/context.js';
 import { runCli } from '../../src/cli/run.js';
 import { openEmbeddedService } from '../../src/compose/embedded-service.js';
-import { homeFiles } from '../../src/compose/home.js';
-import { createLocalDesk } from '../../src/compose/local-desk.js';
+import { createLocalAdmin } from '../../src/compose/local-admin.js';
+import { dataFiles } from '../../src/compose/local-config.js';
 import { openRemoteService } from '../../src/compose/remote-service.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Random } from '../fuzz/random.js';
@@ -160,7 +160,7 @@ export class Machine implements Workplace {
       processes: { self: () => process.name, isRunning: (name) => this.#living.has(name) },
       signal: process.signal,
       openService: (settings) => this.#openService(process, context, settings),
-      openLocal: async (settings) => createLocalDesk({ dataDir: settings.dataDir.value, cwd: home, clock }),
+      openLocal: async (settings) => createLocalAdmin({ dataDir: settings.dataDir.value, cwd: home, clock }),
       startServer: async () => {
         throw new FlywheelError('ERR_INTERNAL', `Nobody types ${words.join(' ')}.`);
       },
@@ -182,7 +182,7 @@ export class Machine implements Workplace {
 
   async #openRemote(process: SimProcess, context: Ambient, settings: Settings): Promise<OpenedService> {
     const { scheduler } = this.around;
-    const path = homeFiles(this.places.dataDir).ledger;
+    const path = dataFiles(this.places.dataDir).ledger;
     const genesis = { accounts: [] };
     const ledger = await openLocalChain({ path, clock: context.clock, create: false, genesis });
     process.onEnd(() => ledger.close());

@@ -132,7 +132,7 @@ function simEntry(process: SimProcess, entry: Entry): Entry {
     keep: (name, answer) => write(() => entry.keep(name, answer)),
     reopen: (elements, notes) => write(() => entry.reopen(elements, notes)),
     settle: (verdict) => write(() => entry.settle(verdict)),
-    tell: () => write(() => entry.tell()),
+    markPrinted: () => write(() => entry.markPrinted()),
     release: () => write(() => entry.release()),
     remove: () => write(() => entry.remove()),
   });

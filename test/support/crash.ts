@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 import { describeInstruction } from '../../src/actions/registry.js';
 import { decodeTransaction, isSigner, isWritable } from '../../src/chain/transaction/wire.js';
 import { type OpenedEngine, openEngine } from '../../src/compose/engine.js';
-import { homeFiles, requireHome } from '../../src/compose/home.js';
+import { dataFiles, requireLocalConfig } from '../../src/compose/local-config.js';
 import { systemClock } from '../../src/values/time.js';
 import type { EngineOrder } from './crash-points.js';
 import { rawSqlite } from './store.js';
@@ -90,7 +90,7 @@ export function copyOf(dataDir: string): string {
 }
 
 export const openDirectory = (dataDir: string): Promise<OpenedEngine> =>
-  openEngine(dataDir, requireHome(dataDir), { clock: systemClock });
+  openEngine(dataDir, requireLocalConfig(dataDir), { clock: systemClock });
 
 /** What the two databases of a data directory say, read without any code of the engine. */
 export interface Books {
@@ -103,7 +103,7 @@ export interface Books {
 }
 
 export function readBooks(dataDir: string): Books {
-  const { store, ledger } = homeFiles(dataDir);
+  const { store, ledger } = dataFiles(dataDir);
   const count = (path: string, from: string): number =>
     Number(rawSqlite(path, `select count(*) as n from ${from}`)[0]?.['n']);
   const landed = rawSqlite(ledger, 'select hex(wire) as wire, error, fee_lamports from transactions');

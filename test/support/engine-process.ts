@@ -2,8 +2,8 @@
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { DEFAULT_LIMITS } from '../../src/compose/engine.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
-import { homeFiles, requireHome } from '../../src/compose/home.js';
 import { createInstances } from '../../src/compose/instances.js';
+import { dataFiles, requireLocalConfig } from '../../src/compose/local-config.js';
 import type { BurnRequest } from '../../src/contract/schemas/burn.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { wrapUnknown } from '../../src/errors/flywheel-error.js';
@@ -15,8 +15,8 @@ import { type EngineOrder, FaultPoints } from './crash-points.js';
 
 const order = JSON.parse(process.argv[2] ?? '') as EngineOrder;
 const faults = new FaultPoints(order.killAt);
-const home = requireHome(order.dataDir);
-const files = homeFiles(order.dataDir);
+const home = requireLocalConfig(order.dataDir);
+const files = dataFiles(order.dataDir);
 const store = await openSqliteStore({ path: files.store });
 // The ledger is there already, so the genesis is not used.
 const chain = await openLocalChain({ path: files.ledger, clock: systemClock, genesis: { accounts: [] } });

@@ -15,8 +15,8 @@ import { createKeypairSigner, generateKeypair, type Signer } from '../../src/cha
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import { DEFAULT_LIMITS, type OpenedEngine, openEngine } from '../../src/compose/engine.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
-import { homeFiles, requireHome, writeHome } from '../../src/compose/home.js';
 import { createInstances } from '../../src/compose/instances.js';
+import { dataFiles, requireLocalConfig, writeLocalConfig } from '../../src/compose/local-config.js';
 import type { RegisterInput, Registration } from '../../src/contract/admin.js';
 import type { Call } from '../../src/contract/call.js';
 import type { InitBatchResult, Pipeline } from '../../src/contract/schemas/batch.js';
@@ -71,9 +71,9 @@ export async function openTestEngine(
   options: { readonly clock?: Clock; readonly limits?: Partial<EngineLimits> } = {},
 ): Promise<TestEngine> {
   const dataDir = mkdtempSync(join(tmpdir(), 'flywheel-'));
-  const treasury = createFileKeyring(homeFiles(dataDir).keys).create().address;
+  const treasury = createFileKeyring(dataFiles(dataDir).keys).create().address;
   const home = { treasury, ownerKeypair: '', squadsProgram: false, genesis: null };
-  writeHome(dataDir, home);
+  writeLocalConfig(dataDir, home);
   const settings = {
     clock: options.clock ?? systemClock,
     ...(options.limits ? { limits: options.limits } : {}),
@@ -88,7 +88,7 @@ export async function openTestEngine(
     deps: {
       store: opened.store,
       chain: opened.chain,
-      keyring: createFileKeyring(homeFiles(dataDir).keys),
+      keyring: createFileKeyring(dataFiles(dataDir).keys),
       treasury,
       clock: settings.clock,
       ids: randomIds,
@@ -162,8 +162,8 @@ export async function lamportsOf(chain: Chain, wallet: string): Promise<bigint> 
 
 /** Lets so many blocks pass, at most 150, and between the first and the others the time that a blockhash lives. */
 export async function passBlocks({ dataDir }: Pick<TestEngine, 'dataDir'>, blocks: number): Promise<void> {
-  const files = homeFiles(dataDir);
-  const treasury = createFileKeyring(files.keys).get(requireHome(dataDir).treasury as Address);
+  const files = dataFiles(dataDir);
+  const treasury = createFileKeyring(files.keys).get(requireLocalConfig(dataDir).treasury as Address);
   // Through a connection of its own, as of another process whose clock is ahead: that of the engine runs on as it did.
   let timeMs = 0;
   const clock = { nowMs: () => timeMs };

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
-import { homeFiles } from '../../src/compose/home.js';
+import { dataFiles } from '../../src/compose/local-config.js';
 import { type Address, address } from '../../src/values/address.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import { signaturesFor, statusesOf, transactionOf } from './rpc-history.js';
@@ -14,7 +14,7 @@ export interface RpcNode {
 
 export async function startRpcNode(dataDir: string, clock: Clock = systemClock): Promise<RpcNode> {
   // The ledger is there already, so the genesis is not used.
-  const path = homeFiles(dataDir).ledger;
+  const path = dataFiles(dataDir).ledger;
   const chain = await openLocalChain({ path, clock, genesis: { accounts: [] } });
   const accounts = async (addresses: readonly Address[]) =>
     (await chain.getAccounts(addresses)).map(

@@ -4,7 +4,7 @@ import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import type { Signer } from '../../src/chain/transaction/signer.js';
-import { homeFiles } from '../../src/compose/home.js';
+import { dataFiles } from '../../src/compose/local-config.js';
 import { openStoreVersion } from '../../src/compose/store-version.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
 import type { Service } from '../../src/contract/service.js';
@@ -42,7 +42,7 @@ export async function serveEngine(
   engine: Engine,
   options: HttpServerOptions,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const store = await openStoreVersion(homeFiles(test.dataDir).store);
+  const store = await openStoreVersion(dataFiles(test.dataDir).store);
   const reads = rememberReads({
     service: engine,
     authenticate: (credential) => engine.authenticate(credential),

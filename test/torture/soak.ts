@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
 import { Agent, request } from 'undici';
-import { homeFiles } from '../../src/compose/home.js';
+import { dataFiles } from '../../src/compose/local-config.js';
 import { base58Encode } from '../../src/values/base58.js';
 import type { Random } from '../fuzz/random.js';
 import { besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
@@ -88,7 +88,7 @@ function transactionsOf({ dataDir }: ServedHome): readonly (readonly [ArrayBuffe
     prepare(sql: string): { raw(): { all(): readonly (readonly [ArrayBuffer, string | null])[] } };
     close(): void;
   };
-  const ledger = new Database(homeFiles(dataDir).ledger);
+  const ledger = new Database(dataFiles(dataDir).ledger);
   const rows = ledger.prepare('select signature, error from transactions').raw().all();
   ledger.close();
   return rows;

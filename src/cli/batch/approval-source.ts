@@ -8,7 +8,7 @@ import { isJsonObject } from '../../values/canonical-json.js';
 import { isUuid, type Uuid } from '../../values/ids.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
-import { inInput, inputError, readInputText } from '../files/read-input.js';
+import { inInput, inputError, readInputText } from '../input/read-input.js';
 import { callWith } from '../send.js';
 import { approvalFile } from './approval-file.js';
 import { isNotOffered } from './landed-pipelines.js';

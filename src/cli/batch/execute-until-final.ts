@@ -17,7 +17,7 @@ export interface KeptApproval {
   key(signedTx: string): string;
 }
 
-/** Times that an approval is signed anew because the last one has expired. */
+/** Times that an approval is signed again because the last one has expired. */
 const MAX_APPROVALS = 3;
 
 /**

@@ -6,9 +6,9 @@ import type { BatchDescription } from '../../approval/read-batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
-import { readInputText } from '../files/read-input.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
+import { readInputText } from '../input/read-input.js';
 
 /** Pipelines in full, or only their digest. */
 export type Expectation = { readonly pipelines: readonly SourcePipeline[] } | { readonly digest: Sha256 };

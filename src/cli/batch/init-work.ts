@@ -43,7 +43,7 @@ export class InitWork implements Work<InitBatchResult> {
     if (batch.status !== 'FINALIZED')
       session.output.tell(`Batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}.`);
     const result = await withFreshApproval(session, initiated);
-    // What `batch run` has begun to execute is not waiting, whoever asks for its approval.
+    // What `batch run` has begun to execute is not waiting, even if somebody asks for its approval.
     if (entry.state !== 'open' || new CurrentStage(entry).note.signedTx !== undefined) return { result };
     return { result, verdict: { state: 'waiting', landed: [] } };
   }

@@ -38,9 +38,9 @@ export async function beginRest(
     return;
   }
   // What a member has executed meanwhile has landed as well, and no more can.
-  const { told } = entry;
+  const { printed } = entry;
   entry.settle({ state: 'partial', landed: digests.filter((_, index) => !notLanded.includes(index)) });
-  if (told) entry.tell();
+  if (printed) entry.markPrinted();
   const missing = notLanded.flatMap((index) => digests.slice(index, index + 1));
   const elements = stillToDo(session, entry, missing, 'pipeline');
   if (elements.size === 0)

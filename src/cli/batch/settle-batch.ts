@@ -34,5 +34,5 @@ export async function settleBatch(session: Session, batch: Batch): Promise<void>
         ? {}
         : { [stage.runAnswerName]: { batch, result: batch.executeResult, left } },
   });
-  entry.tell();
+  entry.markPrinted();
 }

@@ -5,7 +5,7 @@ import { digestText, pipelinesDigest } from '../../actions/pipelines.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
-import { inputError } from '../files/read-input.js';
+import { inputError } from '../input/read-input.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 import { readApproval } from './approval-source.js';
 import { approveBatch } from './approve-batch.js';

@@ -6,10 +6,10 @@ import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnError, BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { writeFileAtomic } from '../../files/write-file.js';
 import { fingerprint } from '../../values/digest.js';
 import { requireNotOnChain } from '../burn/chain-contradicts.js';
 import type { Session } from '../command.js';
-import { writeFileAtomic } from '../files/write-file.js';
 import type { Entry, Verdict } from '../journal/journal.js';
 import { confirmRemote } from '../operation/confirm-remote.js';
 import { burnDigests, equalElements } from '../operation/elements.js';
@@ -41,7 +41,7 @@ export interface BurnBatchBody {
 type Failure = ElementOutcome & { readonly status: 'error' };
 
 /** What is printed at the end: of the stage that was asked for, or of all of them together. */
-interface Told {
+interface Summary {
   readonly elements: number;
   readonly success: readonly BurnResult[];
   readonly failures: readonly Failure[];
@@ -56,7 +56,7 @@ export interface BurnBatchOptions {
 }
 
 /** The work of a burn-batch. */
-export class BurnBatchWork implements Work<Told> {
+export class BurnBatchWork implements Work<Summary> {
   readonly #session: Session;
   readonly #body: BurnBatchBody;
   readonly rest: boolean;
@@ -65,7 +65,7 @@ export class BurnBatchWork implements Work<Told> {
   readonly #outcomes = new Map<number, ElementOutcome>();
   readonly #success: BurnResult[] = [];
   readonly #failures: Failure[] = [];
-  #told = 0;
+  #printed = 0;
 
   constructor(session: Session, body: BurnBatchBody, { rest, strict }: BurnBatchOptions) {
     this.#session = session;
@@ -74,7 +74,7 @@ export class BurnBatchWork implements Work<Told> {
     this.#strict = strict;
   }
 
-  async perform(entry: Entry): Promise<Performed<Told>> {
+  async perform(entry: Entry): Promise<Performed<Summary>> {
     if (this.rest && !(await this.#beginRest(entry)))
       return { result: { elements: 0, success: [], failures: [] } };
     if (entry.isNew) await this.#confirm(entry);
@@ -89,7 +89,7 @@ export class BurnBatchWork implements Work<Told> {
       const hear = (outcome: ElementOutcome): void => {
         this.#outcomes.set(outcome.index, outcome);
         progress.count(outcome);
-        if (isPrinted) this.#tell(outcome);
+        if (isPrinted) this.#print(outcome);
       };
       await this.#bring(entry, part, hear).catch((error: unknown) => {
         progress.stop();
@@ -97,12 +97,12 @@ export class BurnBatchWork implements Work<Told> {
       });
       await this.#session.context.io.stdout.drained();
     }
-    if (!streams) for (const outcome of this.#inOrder()) this.#tell(outcome);
-    const result = { elements: this.#told, success: this.#success, failures: this.#failures };
+    if (!streams) for (const outcome of this.#inOrder()) this.#print(outcome);
+    const result = { elements: this.#printed, success: this.#success, failures: this.#failures };
     return entry.state === 'open' ? { result, verdict: this.#verdict() } : { result };
   }
 
-  present({ elements, success, failures }: Told): FlywheelError | undefined {
+  present({ elements, success, failures }: Summary): FlywheelError | undefined {
     const { output } = this.#session;
     const { burns, failedOut } = this.#body;
     const sorted = [...failures].sort((left, right) => left.index - right.index);
@@ -124,7 +124,7 @@ export class BurnBatchWork implements Work<Told> {
     return sorted.length === 0 ? undefined : partial(sorted.length, elements, failedOut);
   }
 
-  summary({ elements, failures }: Told): string {
+  summary({ elements, failures }: Summary): string {
     return `Burned ${elements - failures.length} of ${elements} elements.`;
   }
 
@@ -223,8 +223,8 @@ export class BurnBatchWork implements Work<Told> {
     entry.keep(part.name, outcomes);
   }
 
-  #tell(outcome: ElementOutcome): void {
-    this.#told += 1;
+  #print(outcome: ElementOutcome): void {
+    this.#printed += 1;
     const { output } = this.#session;
     if (output.mode === 'ndjson') output.jsonLine(outcome);
     if (outcome.status === 'error') this.#failures.push(outcome);
@@ -273,9 +273,14 @@ function withoutIndex<Outcome extends ElementOutcome>(outcome: Outcome): Omit<Ou
 function writeFailed(file: string, burns: readonly BurnRequest[]): void {
   const lines = burns.map((burn) => JSON.stringify(burn));
   const isLines = /\.(ndjson|jsonl)$/i.test(file);
-  writeFileAtomic(file, isLines ? lines.map((line) => `${line}\n`).join('') : `[${lines.join(',\n')}]\n`, {
-    mode: 0o600,
-  });
+  writeFileAtomic(
+    file,
+    isLines ? lines.map((line) => `${line}\n`).join('') : `[${lines.join(',\n')}]\n`,
+    'ERR_INPUT_INVALID',
+    {
+      mode: 0o600,
+    },
+  );
 }
 
 function partial(failed: number, total: number, failedOut: string | null): FlywheelError {

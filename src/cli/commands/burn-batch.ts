@@ -1,51 +1,49 @@
 /** `flywheel burn-batch`: burns for every element of a file, in as many requests as it takes. */
+
 import { resolve } from 'node:path';
-import type { CommandSpec, Invocation, Session } from '../command.js';
-import { readInputText } from '../files/read-input.js';
-import { checkWritable } from '../files/write-file.js';
+import type { Command } from '@commander-js/extra-typings';
+import { checkWritable } from '../../files/write-file.js';
+import { defineCommand, type OptionsOf, type Session } from '../command.js';
+import { readInputText } from '../input/read-input.js';
 import { knownDecimals } from '../known-decimals.js';
-import { IDEMPOTENCY_KEY_OPTION } from '../options/idempotency-key.js';
+import { IDEMPOTENCY_UUID_OPTION } from '../options/idempotency-key.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../options/once.js';
 
-async function run(session: Session, invocation: Invocation): Promise<undefined> {
-  const how = howOften(invocation, 'uuid');
-  const failedOut = invocation.option('failedOut');
+const configure = (command: Command) =>
+  command
+    .argument('<file>', 'burns: a JSON array, or NDJSON; - for standard input')
+    .addOption(IDEMPOTENCY_UUID_OPTION)
+    .addOption(REST_OPTION)
+    .addOption(AGAIN_OPTION)
+    .addOption(ONLY_NEW_OPTION)
+    .option('--dry-run', 'check the whole file, add it up, and say what would fail; send nothing')
+    .option('--strict', 'make the same checks first, and send nothing if any element would fail')
+    .option('--failed-out <file>', 'write the elements that failed, as a file that can be sent again');
+
+type Options = OptionsOf<typeof configure>;
+
+async function run(session: Session, [file]: [string], options: Options): Promise<undefined> {
+  const how = howOften(options, 'uuid');
+  const { failedOut } = options;
   const failedFile = failedOut === undefined ? null : resolve(session.context.cwd, failedOut);
-  const text = await readInputText(session.context, invocation.requiredArgument(0));
-  const dryRun = invocation.flag('dryRun');
+  const text = await readInputText(session.context, file);
+  const { dryRun = false } = options;
   const { readBurnsFile } = await import('../input/burns-file.js');
   const { burns } = readBurnsFile(text, await knownDecimals(session, dryRun));
-  if (failedFile !== null) checkWritable(failedFile);
+  if (failedFile !== null) checkWritable(failedFile, 'ERR_INPUT_INVALID');
   if (dryRun) {
     const { showBurnBatchPlan } = await import('../burn-batch/plan.js');
     return showBurnBatchPlan(session, burns);
   }
   const { runBurnBatch } = await import('../burn-batch/run-burn-batch.js');
-  const strict = invocation.flag('strict');
+  const strict = options.strict === true;
   await runBurnBatch(session, { burns, failedOut: failedFile }, { ...how, strict });
   return undefined;
 }
 
-export const command: CommandSpec = {
-  arguments: [{ syntax: '<file>', description: 'burns: a JSON array, or NDJSON; - for standard input' }],
-  options: [
-    { ...IDEMPOTENCY_KEY_OPTION, flags: '--idempotency-key <uuid>' },
-    REST_OPTION,
-    AGAIN_OPTION,
-    ONLY_NEW_OPTION,
-    {
-      flags: '--dry-run',
-      description: 'check the whole file, add it up, and say what would fail; send nothing',
-    },
-    {
-      flags: '--strict',
-      description: 'make the same checks first, and send nothing if any element would fail',
-    },
-    {
-      flags: '--failed-out <file>',
-      description: 'write the elements that failed, as a file that can be sent again',
-    },
-  ],
+export const command = defineCommand({
+  configure,
+  run,
   details: [
     'Deprecated by the service, for v1 tokens only; new work uses `flywheel batch run`.',
     'Each element is { "type": text, "proof": object, "burnAmount": number, "persistOnchain": true|false }.',
@@ -73,5 +71,4 @@ export const command: CommandSpec = {
     'flywheel burn-batch burns.ndjson --output ndjson --failed-out failed.ndjson',
     'cat burns.json | flywheel burn-batch -',
   ],
-  run,
-};
+});

@@ -1,49 +1,63 @@
 /** `flywheel burn`: one burn from options. */
+import type { Command } from '@commander-js/extra-typings';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/schemas.js';
-import type { CommandSpec, Invocation, Session } from '../command.js';
-import { inputError, readOptionText } from '../files/read-input.js';
+import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { readAmountText } from '../input/amount.js';
 import { checkDecimals } from '../input/decimals.js';
 import { readProof } from '../input/proof.js';
+import { inputError, readOptionText } from '../input/read-input.js';
 import type { KeyOrigin } from '../journal/journal.js';
 import { knownDecimals } from '../known-decimals.js';
 import { IDEMPOTENCY_KEY_OPTION, parseIdempotencyKey } from '../options/idempotency-key.js';
 import { AGAIN_OPTION } from '../options/once.js';
 
-async function parse(invocation: Invocation, { context }: Session): Promise<BurnRequest> {
-  const amount = readAmountText(invocation.requiredOption('amount'));
+const configure = (command: Command) =>
+  command
+    .requiredOption('--type <type>', 'proof type, one of the flywheel')
+    .requiredOption('--proof <json>', 'the proof, a JSON object: text, @file or - for standard input')
+    .requiredOption('--amount <n>', 'whole tokens to burn, such as 12.5')
+    .option('--persist-onchain', 'record the hash of the proof on chain')
+    .option('--once', 'burn the same type, proof and amount once, however often it is asked for')
+    .addOption(AGAIN_OPTION)
+    .option('--dry-run', 'say what it would come to; send nothing')
+    .addOption(IDEMPOTENCY_KEY_OPTION);
+
+type Options = OptionsOf<typeof configure>;
+
+async function parse(options: Options, { context }: Session): Promise<BurnRequest> {
+  const amount = readAmountText(options.amount);
   if ('problem' in amount) throw inputError('--amount', amount.problem);
-  const type = invocation.requiredOption('type');
+  const { type } = options;
   if (type === '' || type.length > MAX_PROOF_TYPE_LENGTH)
     throw inputError('--type', `expected 1 to ${MAX_PROOF_TYPE_LENGTH} characters`);
-  const text = await readOptionText(context, '--proof', invocation.requiredOption('proof'));
+  const text = await readOptionText(context, '--proof', options.proof);
   return {
     type,
     proof: readProof(text),
     burnAmount: amount.value,
-    persistOnchain: invocation.flag('persistOnchain'),
+    persistOnchain: options.persistOnchain === true,
   };
 }
 
 /** Where the key comes from; `--again` is about what was done once. */
-function keyOrigin(invocation: Invocation): KeyOrigin {
-  const key = parseIdempotencyKey(invocation);
-  const once = invocation.flag('once');
+function keyOrigin(options: Options): KeyOrigin {
+  const key = parseIdempotencyKey(options.idempotencyKey);
+  const once = options.once === true;
   if (key !== undefined && once)
     throw new FlywheelError('ERR_USAGE', '--idempotency-key and --once exclude each other.');
-  if (invocation.flag('again') && !once)
+  if (options.again === true && !once)
     throw new FlywheelError('ERR_USAGE', '--again goes with --once; without it every burn is a new one.');
   if (key !== undefined) return { from: 'user', key };
   return { from: once ? 'content' : 'chance' };
 }
 
-async function run(session: Session, invocation: Invocation): Promise<undefined> {
-  const origin = keyOrigin(invocation);
-  const request = await parse(invocation, session);
-  const dryRun = invocation.flag('dryRun');
+async function run(session: Session, _args: [], options: Options): Promise<undefined> {
+  const origin = keyOrigin(options);
+  const request = await parse(options, session);
+  const { dryRun = false } = options;
   const decimals = await knownDecimals(session, dryRun);
   if (decimals !== null) {
     const problem = checkDecimals(request.burnAmount, decimals);
@@ -66,7 +80,7 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
     notes: () => ({}),
     command: session.commandLine,
     elements: burnElements(body),
-    again: invocation.flag('again'),
+    again: options.again === true,
   } as const;
   await runOperation(session, asked, burnWork(session, body), {
     noun: 'burn',
@@ -76,27 +90,12 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
   return undefined;
 }
 
-export const command: CommandSpec = {
+export const command = defineCommand({
+  configure,
+  run,
   details: [
     'Deprecated by the service, for v1 tokens only; new work uses `flywheel batch run`.',
     'Each call is a burn of its own, unless --once says that the same type, proof and amount are burned once.',
-  ],
-  options: [
-    { flags: '--type <type>', description: 'proof type, one of the flywheel', required: true },
-    {
-      flags: '--proof <json>',
-      description: 'the proof, a JSON object: text, @file or - for standard input',
-      required: true,
-    },
-    { flags: '--amount <n>', description: 'whole tokens to burn, such as 12.5', required: true },
-    { flags: '--persist-onchain', description: 'record the hash of the proof on chain' },
-    {
-      flags: '--once',
-      description: 'burn the same type, proof and amount once, however often it is asked for',
-    },
-    AGAIN_OPTION,
-    { flags: '--dry-run', description: 'say what it would come to; send nothing' },
-    IDEMPOTENCY_KEY_OPTION,
   ],
   output: [
     '{ "result": "SUCCESS", "hash": sha256, "txHash": signature, "type": text, "dateBurned": time }',
@@ -116,5 +115,4 @@ export const command: CommandSpec = {
     `flywheel burn --once --type PRODUCT_BUY --proof '{"orderId":"A-1001"}' --amount 12.5`,
     'flywheel burn --type WATCH_AD --proof @proof.json --amount 1 --persist-onchain --json',
   ],
-  run,
-};
+});

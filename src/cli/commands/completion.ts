@@ -1,10 +1,15 @@
 /** `flywheel completion`: the completion script of a shell, to be sourced. */
 
-import type { CommandSpec } from '../command.js';
-import { SHELLS } from '../help/completion-scripts.js';
+import { Argument } from '@commander-js/extra-typings';
+import { defineCommand } from '../command.js';
+import { completionNodes, completionScript, SHELLS } from '../help/completion.js';
 
-export const command: CommandSpec = {
-  arguments: [{ syntax: '<shell>', description: 'the shell', choices: SHELLS }],
+export const command = defineCommand({
+  configure: (command) => command.addArgument(new Argument('<shell>', 'the shell').choices(SHELLS)),
+  run: async (session, [shell]) => {
+    session.output.text(completionScript(shell, completionNodes(await session.cli.commands())));
+    return undefined;
+  },
   output: ['a script on stdout'],
   errors: ['ERR_USAGE'],
   examples: [
@@ -12,13 +17,4 @@ export const command: CommandSpec = {
     'flywheel completion zsh > ~/.zfunc/_flywheel',
     'flywheel completion fish > ~/.config/fish/completions/flywheel.fish',
   ],
-  run: async (session, invocation) => {
-    const [{ completionScript }, { commandTree }] = await Promise.all([
-      import('../help/completion-scripts.js'),
-      import('../help/command-tree.js'),
-    ]);
-    const shell = SHELLS.find((name) => name === invocation.argument(0)) ?? 'bash';
-    session.output.text(completionScript(shell, await commandTree(session.cli.catalogue)));
-    return undefined;
-  },
-};
+});

@@ -1,9 +1,9 @@
-/** `flywheel demo`: the whole story on the embedded engine, with commands that can be run again. */
+/** `flywheel demo`: everything at work on the embedded engine, with commands that can be run again. */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CommandSpec, Session } from '../command.js';
-import { makePrivateDirectory } from '../files/write-file.js';
+import { makePrivateDirectory } from '../../files/write-file.js';
+import { defineCommand, type Session } from '../command.js';
 
 /** Where the demo works: a folder of its own, or beside the data directory that was given. */
 function places({ settings }: Session): { folder: string; dataDir: string } {
@@ -13,13 +13,13 @@ function places({ settings }: Session): { folder: string; dataDir: string } {
   }
   const dataDir = settings.dataDir.value;
   const folder = `${dataDir}-files`;
-  makePrivateDirectory(folder);
+  makePrivateDirectory(folder, 'ERR_CONFIG_INVALID');
   return { folder, dataDir };
 }
 
 async function run(session: Session): Promise<undefined> {
-  const [{ tellStory }, { writeDemoFiles }] = await Promise.all([
-    import('../demo/tell-story.js'),
+  const [{ runDemo }, { writeDemoFiles }] = await Promise.all([
+    import('../demo/run-demo.js'),
     import('../demo/files.js'),
   ]);
   const { output } = session;
@@ -32,7 +32,7 @@ async function run(session: Session): Promise<undefined> {
   const { folder, dataDir } = places(session);
   let step = 0;
   tell(`Everything happens on this machine, in ${folder}. No network, no account.`);
-  const report = await tellStory({
+  const report = await runDemo({
     session,
     folder,
     dataDir,
@@ -55,14 +55,15 @@ async function run(session: Session): Promise<undefined> {
   return undefined;
 }
 
-export const command: CommandSpec = {
+export const command = defineCommand({
+  configure: (command) => command,
+  run,
   details: [
     'It works in a temporary directory, or in --data-dir DIR with its files in DIR-files, and leaves everything there.',
   ],
   output: [
-    '{ "folder", "dataDir", "commands", "before", "after", "batch", "result" }; the story is on stderr then',
+    '{ "folder", "dataDir", "commands", "before", "after", "batch", "result" }; what happens is on stderr then',
   ],
   errors: ['ERR_LOCAL_ALREADY_EXISTS', 'ERR_STORE_UNAVAILABLE', 'ERR_INTERNAL'],
   examples: ['flywheel demo', 'flywheel demo --data-dir ./demo --json'],
-  run,
-};
+});

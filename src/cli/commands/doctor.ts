@@ -1,15 +1,27 @@
 /** `flywheel doctor`: looks whether everything that a command needs is in order. */
 import { EXIT } from '../../errors/exit-codes.js';
-import type { CommandSpec } from '../command.js';
+import { defineCommand } from '../command.js';
 import { safeLine } from '../output/safe-text.js';
 
-export const command: CommandSpec = {
-  options: [
-    {
-      flags: '--repair',
-      description: 'let store.db go on from a newer ledger.db, where no answer or key is lost by it',
-    },
-  ],
+export const command = defineCommand({
+  configure: (command) =>
+    command.option(
+      '--repair',
+      'let store.db go on from a newer ledger.db, where no answer or key is lost by it',
+    ),
+  run: async (session, _args, options) => {
+    const { repairFiles, runChecks } = await import('../doctor/checks.js');
+    const repaired = options.repair === true ? [await repairFiles(session)] : [];
+    const findings = [...repaired, ...(await runChecks(session))];
+    const checks = findings.map(({ exit: _exit, ...finding }) => finding);
+    session.output.result({ ok: checks.every(({ ok }) => ok), checks }, (style) =>
+      checks.flatMap(({ name, ok, detail, hint }) => [
+        `${ok ? style.good('ok  ') : style.bad('fail')} ${name}: ${safeLine(detail)}`,
+        ...(hint === undefined ? [] : [`     ${safeLine(hint)}`]),
+      ]),
+    );
+    return findings.find(({ ok }) => !ok)?.exit ?? EXIT.done;
+  },
   details: [
     'Exits with the number of the first thing that is not in order, else 0. Without --repair nothing is changed.',
   ],
@@ -22,17 +34,4 @@ export const command: CommandSpec = {
     'ERR_UNAVAILABLE',
   ],
   examples: ['flywheel doctor', 'flywheel doctor --profile staging --json', 'flywheel doctor --repair'],
-  run: async (session, invocation) => {
-    const { repairFiles, runChecks } = await import('../doctor/checks.js');
-    const repaired = invocation.flag('repair') ? [await repairFiles(session)] : [];
-    const findings = [...repaired, ...(await runChecks(session))];
-    const checks = findings.map(({ exit: _exit, ...finding }) => finding);
-    session.output.result({ ok: checks.every(({ ok }) => ok), checks }, (style) =>
-      checks.flatMap(({ name, ok, detail, hint }) => [
-        `${ok ? style.good('ok  ') : style.bad('fail')} ${name}: ${safeLine(detail)}`,
-        ...(hint === undefined ? [] : [`     ${safeLine(hint)}`]),
-      ]),
-    );
-    return findings.find(({ ok }) => !ok)?.exit ?? EXIT.done;
-  },
-};
+});

@@ -1,18 +1,13 @@
 /** `flywheel help`: a topic, or the help of a command. */
-import type { CommandSpec } from '../command.js';
+import { defineCommand } from '../command.js';
 
 /** Widest help, in columns. */
 const MAX_WIDTH = 100;
 
-export const command: CommandSpec = {
-  arguments: [
-    { syntax: '[words...]', description: 'environment, exit-codes, files, or the words of a command' },
-  ],
-  output: ['text'],
-  errors: ['ERR_USAGE'],
-  examples: ['flywheel help exit-codes', 'flywheel help batch init'],
-  run: async (session, invocation) => {
-    const words = invocation.words(0);
+export const command = defineCommand({
+  configure: (command) =>
+    command.argument('[words...]', 'environment, exit-codes, files, or the words of a command'),
+  run: async (session, [words]) => {
     const { topicText } = await import('../help/topics.js');
     const topic = words.length === 1 ? topicText(words[0] ?? '') : undefined;
     if (topic !== undefined) session.output.text(topic);
@@ -22,4 +17,7 @@ export const command: CommandSpec = {
     }
     return undefined;
   },
-};
+  output: ['text'],
+  errors: ['ERR_USAGE'],
+  examples: ['flywheel help exit-codes', 'flywheel help batch init'],
+});

@@ -1,13 +1,20 @@
-/** `flywheel pending`: operations whose outcome is not known, or has not been told. */
+/** `flywheel pending`: operations whose outcome is not known, or has not been printed. */
+import { Argument, type Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { CommandSpec, Invocation, Session } from '../command.js';
+import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
 import { KEYPAIR_OPTION } from '../options/keypair.js';
 import { shellLine } from '../shell-line.js';
 import { type PendingRow, viewPending } from '../views/pending.js';
 
-/** What is told of one; its key is what a support request would need. */
+const configure = (command: Command) =>
+  command
+    .addArgument(new Argument('[action]', 'what to do (default: list)').choices(['list', 'resume', 'forget']))
+    .argument('[id]', 'which operation; resume takes all without it')
+    .addOption(KEYPAIR_OPTION);
+
+/** What the list says of one; its key is what a support request would need. */
 function describe(operation: OperationSummary, resume: string): PendingRow {
   const { id, kind, key, state, dateBegun, dateChanged, busy, command } = operation;
   return {
@@ -37,14 +44,17 @@ function inOrder(operations: readonly OperationSummary[]): readonly string[] {
 }
 
 /** Carries on with one, or with each; the first error of several is thrown when all have been tried. */
-async function resume(session: Session, journal: Journal, invocation: Invocation): Promise<undefined> {
+async function resume(
+  session: Session,
+  journal: Journal,
+  id: string | undefined,
+  keypair: string | undefined,
+): Promise<undefined> {
   const [{ resumeOperation }, { takeOperation }] = await Promise.all([
     import('../operation/resume.js'),
     import('../operation/run-operation.js'),
   ]);
-  const id = invocation.argument(1);
   const ids = id === undefined ? inOrder(journal.pending()) : [id];
-  const keypair = invocation.option('keypair');
   let failure: unknown;
   for (const one of ids) {
     // What an earlier one has settled on its way is pending no more.
@@ -63,8 +73,7 @@ async function resume(session: Session, journal: Journal, invocation: Invocation
   return undefined;
 }
 
-async function forget(session: Session, journal: Journal, invocation: Invocation): Promise<undefined> {
-  const id = invocation.requiredArgument(1);
+async function forget(session: Session, journal: Journal, id: string): Promise<undefined> {
   const found = journal.pending().find((operation) => operation.id === id);
   if (found === undefined) {
     throw new FlywheelError(
@@ -78,12 +87,12 @@ async function forget(session: Session, journal: Journal, invocation: Invocation
   const line = shellLine(['flywheel', ...found.command]);
   await requireConsent(
     session,
-    `Forget \`${line}\`, begun ${found.dateBegun}? It may have happened: asking for it anew may do it twice.`,
+    `Forget \`${line}\`, begun ${found.dateBegun}? It may have happened: asking for it again may do it twice.`,
     { declined: 'Declined; nothing was forgotten.' },
   );
   const { takeOperation } = await import('../operation/run-operation.js');
   const entry: Entry = await takeOperation(session, journal, id);
-  if (isOver(entry.state)) entry.tell();
+  if (isOver(entry.state)) entry.markPrinted();
   else if (entry.hasLanded) throw await keptFor(session, entry);
   else entry.remove();
   session.output.result({ id, forgotten: true }, (style) => [style.good(`Forgot ${id}.`)]);
@@ -101,26 +110,24 @@ async function keptFor(session: Session, entry: Entry): Promise<FlywheelError> {
   );
 }
 
-async function run(session: Session, invocation: Invocation): Promise<undefined> {
-  const action = invocation.argument(0) ?? 'list';
+async function run(
+  session: Session,
+  [action = 'list', id]: ArgsOf<typeof configure>,
+  { keypair }: OptionsOf<typeof configure>,
+): Promise<undefined> {
   const journal = await (await session.service()).journal();
-  if (action === 'resume') return resume(session, journal, invocation);
-  if (action === 'forget') return forget(session, journal, invocation);
-  if (invocation.argument(1) !== undefined)
-    throw new FlywheelError('ERR_USAGE', '`flywheel pending list` takes no id.');
+  if (action === 'resume') return resume(session, journal, id, keypair);
+  if (action === 'forget') {
+    if (id === undefined) throw new FlywheelError('ERR_USAGE', '`flywheel pending forget` needs an id.');
+    return forget(session, journal, id);
+  }
+  if (id !== undefined) throw new FlywheelError('ERR_USAGE', '`flywheel pending list` takes no id.');
   return list(session, journal);
 }
 
-export const command: CommandSpec = {
-  arguments: [
-    {
-      syntax: '[action]',
-      description: 'what to do (default: list)',
-      choices: ['list', 'resume', 'forget'],
-    },
-    { syntax: '[id]', description: 'which operation; resume takes all without it' },
-  ],
-  options: [KEYPAIR_OPTION],
+export const command = defineCommand({
+  configure,
+  run,
   details: [
     'An operation is pending from before its first request until its outcome is known and printed.',
     'Resuming does nothing twice: it learns what came of it, and does what is left.',
@@ -132,5 +139,4 @@ export const command: CommandSpec = {
   ],
   errors: ['ERR_INPUT_INVALID', 'ERR_DECLINED', 'ERR_OUTCOME_UNKNOWN', 'ERR_PARTIAL', 'ERR_BATCH_FAILED'],
   examples: ['flywheel pending', 'flywheel pending resume', 'flywheel pending forget 5f0c3c39'],
-  run,
-};
+});

@@ -1,9 +1,10 @@
 /** `flywheel serve`: the API over HTTP, until a signal ends it. */
+import { type Command, Option } from '@commander-js/extra-typings';
 import { MAX_BODY_BYTES } from '../../contract/limits.js';
 import { Secret } from '../../values/secret.js';
-import type { CommandSpec, Invocation, Session } from '../command.js';
+import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import type { ServeOptions } from '../context.js';
-import { integerOption } from '../options/amounts.js';
+import { collect, integerOption } from '../options/amounts.js';
 import { DEFAULT_RATES, rateOptions } from '../options/rates.js';
 
 const LOG_LEVELS: readonly ServeOptions['logLevel'][] = [
@@ -19,32 +20,58 @@ const LOOPBACK = /^(localhost|127\.|::1$)/;
 const DEFAULT_PORT = 8_787;
 const DEFAULT_GRACE_SECONDS = 30;
 
-function parse(invocation: Invocation, { context }: Session): ServeOptions {
+const configure = (command: Command) =>
+  command
+    .option('--host <host>', 'address to listen on (default: 127.0.0.1)')
+    .option('--port <n>', `port; 0 takes a free one (default: ${DEFAULT_PORT})`)
+    .addOption(
+      new Option('--log-level <level>', 'what is logged on stderr (default: info)').choices(LOG_LEVELS),
+    )
+    .option('--max-body <bytes>', `largest request body (default: ${MAX_BODY_BYTES})`)
+    .option(
+      '--rate <operation=n/unit>',
+      `rate limit of an operation per API key, or with @ID of the one key with this id; repeatable (default: ${DEFAULT_RATES})`,
+      collect,
+    )
+    .option(
+      '--cors-origin <origin>',
+      'let pages of this origin read the answers in a browser; repeatable (default: none)',
+      collect,
+    )
+    .option('--bearer', 'take the API key from "authorization: Bearer …" as well')
+    .option(
+      '--shutdown-grace <seconds>',
+      `how long what runs may go on after a stop was asked for (default: ${DEFAULT_GRACE_SECONDS})`,
+    );
+
+type Options = OptionsOf<typeof configure>;
+
+function parse(options: Options, { context }: Session): ServeOptions {
   const token = context.env['FLYWHEEL_METRICS_TOKEN'];
   return {
-    host: invocation.option('host') ?? '127.0.0.1',
-    port: integerOption(invocation, 'port', '--port', { least: 0, most: 65_535, fallback: DEFAULT_PORT }),
-    logLevel: LOG_LEVELS.find((level) => level === invocation.option('logLevel')) ?? 'info',
-    maxBodyBytes: integerOption(invocation, 'maxBody', '--max-body', {
+    host: options.host ?? '127.0.0.1',
+    port: integerOption('--port', options.port, { least: 0, most: 65_535, fallback: DEFAULT_PORT }),
+    logLevel: LOG_LEVELS.find((level) => level === options.logLevel) ?? 'info',
+    maxBodyBytes: integerOption('--max-body', options.maxBody, {
       least: 1_024,
       most: 500_000_000,
       fallback: MAX_BODY_BYTES,
     }),
     metricsToken: token === undefined || token === '' ? null : new Secret(token),
     shutdownGraceMs:
-      integerOption(invocation, 'shutdownGrace', '--shutdown-grace', {
+      integerOption('--shutdown-grace', options.shutdownGrace, {
         least: 0,
         most: 3_600,
         fallback: DEFAULT_GRACE_SECONDS,
       }) * 1_000,
-    ...rateOptions(invocation),
-    corsOrigins: invocation.list('corsOrigin'),
-    bearer: invocation.flag('bearer'),
+    ...rateOptions(options.rate),
+    corsOrigins: options.corsOrigin ?? [],
+    bearer: options.bearer === true,
   };
 }
 
-async function run(session: Session, invocation: Invocation): Promise<undefined> {
-  const options = parse(invocation, session);
+async function run(session: Session, _args: [], typed: Options): Promise<undefined> {
+  const options = parse(typed, session);
   const { signal } = session.context;
   const server = await session.context.startServer(session.settings, options);
   if (!LOOPBACK.test(options.host))
@@ -63,32 +90,9 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
   return undefined;
 }
 
-export const command: CommandSpec = {
-  options: [
-    { flags: '--host <host>', description: 'address to listen on (default: 127.0.0.1)' },
-    { flags: '--port <n>', description: `port; 0 takes a free one (default: ${DEFAULT_PORT})` },
-    {
-      flags: '--log-level <level>',
-      description: 'what is logged on stderr (default: info)',
-      choices: LOG_LEVELS,
-    },
-    { flags: '--max-body <bytes>', description: `largest request body (default: ${MAX_BODY_BYTES})` },
-    {
-      flags: '--rate <operation=n/unit>',
-      description: `rate limit of an operation per API key, or with @ID of the one key with this id; repeatable (default: ${DEFAULT_RATES})`,
-      repeats: true,
-    },
-    {
-      flags: '--cors-origin <origin>',
-      description: 'let pages of this origin read the answers in a browser; repeatable (default: none)',
-      repeats: true,
-    },
-    { flags: '--bearer', description: 'take the API key from "authorization: Bearer …" as well' },
-    {
-      flags: '--shutdown-grace <seconds>',
-      description: `how long what runs may go on after a stop was asked for (default: ${DEFAULT_GRACE_SECONDS})`,
-    },
-  ],
+export const command = defineCommand({
+  configure,
+  run,
   details: [
     'Serves the engine of the data directory. SIGTERM or Ctrl-C stops it: what was received is answered first, what is late after the grace is answered 503 and stays safe under its idempotency key; a second signal ends it at once.',
     'FLYWHEEL_METRICS_TOKEN opens /metrics to others than this machine, with that bearer token.',
@@ -100,5 +104,4 @@ export const command: CommandSpec = {
     'flywheel serve --port 0 --log-level warn',
     'flywheel serve --rate burn=100/s --rate init=10/min --shutdown-grace 10',
   ],
-  run,
-};
+});

@@ -1,6 +1,6 @@
 /** `flywheel whoami`: the settings in force and where each comes from; nothing is asked over the network. */
 import { Secret } from '../../values/secret.js';
-import { type CommandSpec, inSteps, type Session } from '../command.js';
+import { defineCommand, type Session } from '../command.js';
 import type { Setting } from '../config/settings.js';
 import { fieldLines } from '../output/table.js';
 
@@ -35,22 +35,24 @@ function describe({ settings }: Session): Readonly<Record<string, Row>> {
   };
 }
 
-export const command: CommandSpec = {
-  details: ['The API key itself is never shown.'],
-  output: [
-    '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", … }',
-  ],
-  errors: ['ERR_CONFIG_INVALID'],
-  examples: ['flywheel whoami', 'flywheel whoami --profile staging --json'],
-  run: inSteps({
-    parse: (_invocation, session) => describe(session),
-    run: async (_session, rows) => rows,
-    view: (rows, style) =>
+export const command = defineCommand({
+  configure: (command) => command,
+  run: async (session) => {
+    const rows = describe(session);
+    session.output.result(rows, (style) =>
       fieldLines(
         Object.entries(rows).map(
           ([name, { value, source }]) => [name, `${value ?? 'none'} (${source})`] as const,
         ),
         style.dim,
       ),
-  }),
-};
+    );
+    return undefined;
+  },
+  details: ['The API key itself is never shown.'],
+  output: [
+    '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", … }',
+  ],
+  errors: ['ERR_CONFIG_INVALID'],
+  examples: ['flywheel whoami', 'flywheel whoami --profile staging --json'],
+});

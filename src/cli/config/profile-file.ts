@@ -1,7 +1,8 @@
 /** Reads the profiles and their API keys; writing is for the `profile` commands. */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { readIfThere } from '../../files/read-file.js';
 import { Secret } from '../../values/secret.js';
 import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
@@ -39,14 +40,14 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 /** The JSON object in a file, or `undefined` when there is no such file. */
 function readObject(file: string): Record<string, unknown> | undefined {
-  let text: string;
+  let text: string | undefined;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readIfThere(file);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    return refuse(file, `cannot be read (${code ?? 'unknown error'})`, error);
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    return refuse(file, `cannot be read (${code})`, error);
   }
+  if (text === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : refuse(file, 'expected a JSON object');
@@ -99,13 +100,23 @@ export function readProfiles(configDir: string): ProfileFile {
 const OTHERS = 0o077;
 
 /**
+ * The API keys by profile; none when the file is missing.
+ * @throws `ERR_CONFIG_INVALID` naming the file and what is wrong with it.
+ */
+const readKeys = (configDir: string): Readonly<Record<string, unknown>> =>
+  readObject(join(configDir, API_KEYS_FILE)) ?? {};
+
+/** @throws `ERR_CONFIG_INVALID` when the file of the API keys could not be changed. */
+export const checkKeys = (configDir: string): void => void readKeys(configDir);
+
+/**
  * The API key of a profile, or `null`.
  * @throws `ERR_CONFIG_INVALID` when others can read the file.
  */
 export function readProfileKey(configDir: string, profile: string, platform: string): Secret | null {
   const file = join(configDir, API_KEYS_FILE);
-  const keys = readObject(file);
-  const key = keys !== undefined && Object.hasOwn(keys, profile) ? keys[profile] : undefined;
+  const keys = readKeys(configDir);
+  const key = Object.hasOwn(keys, profile) ? keys[profile] : undefined;
   if (typeof key !== 'string') return null;
   if (platform !== 'win32' && (statSync(file).mode & OTHERS) !== 0) {
     throw new FlywheelError('ERR_CONFIG_INVALID', `${file} holds API keys and others can read it.`, {

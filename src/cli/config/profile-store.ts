@@ -1,19 +1,24 @@
-/** Changes the profiles and their API keys on disk, one process at a time. The files are for the user alone. */
+/**
+ * Changes the profiles and their API keys on disk with `conf`, which replaces a file whole and for the user alone. What it does
+ * not do is here: one process at a time, and a check before it, since its own errors for a damaged file name neither the file
+ * nor what to do. Reading is in `profile-file`: every command does it, `conf` takes longer to load than that may take, and it
+ * makes the directory that it only was to read.
+ */
 import { join } from 'node:path';
 import Conf from 'conf';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
+import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Secret } from '../../values/secret.js';
-import { makePrivateDirectory } from '../files/write-file.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
-import { type Profile, type ProfileFile, readProfiles } from './profile-file.js';
+import { checkKeys, type Profile, type ProfileFile, readProfiles } from './profile-file.js';
 
 const MODE = 0o600;
-/** An empty database whose write lock whoever changes the profiles holds; the system lets go of it however a process ends. */
+/** An empty database whose write lock is held while the profiles are changed; the system lets go of it however a process ends. */
 const LOCK_FILE = 'profiles.lock';
 
 async function alone<Result>(configDir: string, change: () => Result): Promise<Result> {
-  makePrivateDirectory(configDir);
+  makePrivateDirectory(configDir, 'ERR_CONFIG_INVALID');
   const lock = await openSqliteFile({
     path: join(configDir, LOCK_FILE),
     noun: 'lock of the profiles',
@@ -29,7 +34,7 @@ async function alone<Result>(configDir: string, change: () => Result): Promise<R
 }
 
 function open<Content extends Record<string, unknown>>(configDir: string, file: string): Conf<Content> {
-  makePrivateDirectory(configDir);
+  makePrivateDirectory(configDir, 'ERR_CONFIG_INVALID');
   return new Conf<Content>({
     cwd: configDir,
     configName: file.replace(/\.json$/, ''),
@@ -49,6 +54,7 @@ export function saveProfile(
 ): Promise<Profile> {
   return alone(configDir, () => {
     const { current, profiles } = readProfiles(configDir);
+    if (key !== null) checkKeys(configDir);
     const profile = { ...(Object.hasOwn(profiles, name) ? profiles[name] : {}), ...changes };
     write(configDir, { current: current ?? name, profiles: { ...profiles, [name]: profile } });
     if (key !== null) open<Record<string, string>>(configDir, API_KEYS_FILE).set(name, key.reveal());
@@ -58,7 +64,8 @@ export function saveProfile(
 
 function write(configDir: string, { current, profiles }: ProfileFile): void {
   const store = open<{ current: string | null; profiles: Record<string, Profile> }>(configDir, PROFILES_FILE);
-  store.store = { current, profiles: { ...profiles } };
+  // Not the whole of it: what another version has put into the file stays.
+  store.set({ current, profiles: { ...profiles } });
 }
 
 /** Makes a profile the current one. @throws `ERR_CONFIG_INVALID` when there is none of that name. */
@@ -72,6 +79,7 @@ export function useProfile(configDir: string, name: string): Promise<void> {
 export function removeProfile(configDir: string, name: string): Promise<void> {
   return alone(configDir, () => {
     const { current, profiles } = requireProfile(configDir, name);
+    checkKeys(configDir);
     const rest = Object.fromEntries(Object.entries(profiles).filter(([other]) => other !== name));
     open<Record<string, string>>(configDir, API_KEYS_FILE).delete(name);
     write(configDir, { current: current === name ? null : current, profiles: rest });

@@ -123,7 +123,7 @@ function resolveApiUrl(ambient: Ambient, flags: GlobalFlags, profile: Profile): 
   return { ...url, value: checkApiUrl(url.value, where) };
 }
 
-/** A profile's key goes to the profile's own API and nowhere else, whoever names that API. */
+/** A profile's key goes to the profile's own API and nowhere else, wherever that API was named. */
 function resolveApiKey(
   ambient: Ambient,
   { value: name, profile }: Setting<string | null> & { readonly profile: Profile },

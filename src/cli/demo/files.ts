@@ -1,8 +1,8 @@
 /** The files that the demo works with; the reader can look at them, change them and use them again. */
 import { join } from 'node:path';
 import { generateKeypair } from '../../chain/transaction/signer.js';
+import { writeFileAtomic } from '../../files/write-file.js';
 import { addressFromBytes } from '../../values/address.js';
-import { writeFileAtomic } from '../files/write-file.js';
 
 /** Tokens of one burn, in whole tokens. */
 const SINGLE_BURN = 12.5;
@@ -92,7 +92,7 @@ export function writeDemoFiles(folder: string): DemoFiles {
     pipelineCount: pipelines.length,
   };
   const write = (file: string, value: unknown): void =>
-    writeFileAtomic(file, `${JSON.stringify(value, null, 2)}\n`);
+    writeFileAtomic(file, `${JSON.stringify(value, null, 2)}\n`, 'ERR_INPUT_INVALID');
   write(files.proof, { orderId: 'A-1001', customer: 'c-42', cents: 12_500 });
   write(files.burns, BURNS);
   write(files.pipelines, { pipelines });

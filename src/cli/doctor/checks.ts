@@ -2,9 +2,9 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { EXIT, type ExitCode } from '../../errors/exit-codes.js';
 import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
+import { fileProblem } from '../../files/file-problem.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
-import { fileProblem } from '../files/read-input.js';
 import { callWith } from '../send.js';
 import { shellLine } from '../shell-line.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
@@ -133,5 +133,5 @@ const checkKeypair = (session: Session, location: KeypairSource): Promise<Findin
 export async function repairFiles(session: Session): Promise<Finding> {
   if (session.settings.apiUrl.value !== null)
     throw new FlywheelError('ERR_USAGE', '--repair is for the embedded engine.');
-  return check('repair', async () => (await session.desk()).repair());
+  return check('repair', async () => (await session.local()).repair());
 }

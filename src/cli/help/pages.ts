@@ -1,9 +1,8 @@
 /** The help of commands as text, exactly as `--help` prints it. */
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { CATALOGUE } from '../catalogue.js';
-import { type CatalogueEntry, isGroup } from '../command.js';
-import { runProgram } from '../program.js';
-import { commandPaths } from './command-tree.js';
+import type { CatalogueEntry } from '../command.js';
+import { buildTree, commandPath, loadAll } from '../program.js';
 import { TOPICS, topicText } from './topics.js';
 
 /** One page and the words that show it. */
@@ -12,41 +11,66 @@ export interface HelpPage {
   readonly text: string;
 }
 
-/** The help of a path of words; empty for the top. @throws `ERR_USAGE` for words that lead nowhere. */
-export async function helpPage(path: readonly string[], version: string, width: number): Promise<string> {
-  checkWords(path);
+/** The tree of words to be read, not to be run, and how to read the help of a command in it. */
+function readableTree(version: string, width: number, catalogue?: readonly CatalogueEntry[]) {
   let text = '';
-  const write = (part: string): void => {
-    text += part;
+  const tree = buildTree({
+    version,
+    width,
+    ...(catalogue === undefined ? {} : { catalogue }),
+    write: (part) => {
+      text += part;
+    },
+    execute: async () => undefined,
+  });
+  const textOf = (command: CommandUnknownOpts): string => {
+    text = '';
+    command.outputHelp();
+    return text;
   };
-  await runProgram({ version, width, write, execute: async () => undefined }, [...path, '--help']);
-  return text;
+  return { tree, textOf };
 }
 
-/** Commander shows the nearest page for words that it does not know; here they are an error. */
-function checkWords(path: readonly string[]): void {
-  let entries: readonly CatalogueEntry[] = CATALOGUE;
+/** Every command with its words, the top first. */
+export const allCommands = (version: string, catalogue?: readonly CatalogueEntry[]) =>
+  loadAll(readableTree(version, 80, catalogue).tree);
+
+/** The help of a path of words; empty for the top. @throws `ERR_USAGE` for words that lead nowhere. */
+export async function helpPage(
+  path: readonly string[],
+  version: string,
+  width: number,
+  catalogue?: readonly CatalogueEntry[],
+): Promise<string> {
+  const { tree, textOf } = readableTree(version, width, catalogue);
+  let command: CommandUnknownOpts = tree.root;
   for (const word of path) {
-    const entry = entries.find(({ name }) => name === word);
-    if (entry === undefined) {
+    const next = command.commands.find((each) => each.name() === word);
+    if (next === undefined) {
+      const words = command.commands.map((each) => each.name()).join(', ');
       throw new FlywheelError('ERR_USAGE', `There is no help for ${JSON.stringify(path.join(' '))}.`, {
-        hint: `Commands: ${entries.map(({ name }) => name).join(', ')}. Topics: ${Object.keys(TOPICS).join(', ')}.`,
+        hint: `Commands: ${words}. Topics: ${Object.keys(TOPICS).join(', ')}.`,
       });
     }
-    entries = isGroup(entry) ? entry.entries : [];
+    await tree.load(next);
+    command = next;
   }
+  return textOf(command);
 }
 
 /** Every page: the top, all commands in the order of help, and the topics. */
-export async function helpPages(version: string, width: number): Promise<readonly HelpPage[]> {
-  const pages: HelpPage[] = [];
-  for (const path of [[], ...commandPaths(CATALOGUE)]) {
-    pages.push({
-      command: ['flywheel', ...path, '--help'].join(' '),
-      text: await helpPage(path, version, width),
-    });
-  }
-  for (const topic of Object.keys(TOPICS))
-    pages.push({ command: `flywheel help ${topic}`, text: topicText(topic) ?? '' });
-  return pages;
+export async function helpPages(
+  version: string,
+  width: number,
+  catalogue?: readonly CatalogueEntry[],
+): Promise<readonly HelpPage[]> {
+  const { tree, textOf } = readableTree(version, width, catalogue);
+  const commands = await loadAll(tree);
+  return [
+    ...commands.map((command) => ({ command: `${commandPath(command)} --help`, text: textOf(command) })),
+    ...Object.keys(TOPICS).map((topic) => ({
+      command: `flywheel help ${topic}`,
+      text: topicText(topic) ?? '',
+    })),
+  ];
 }

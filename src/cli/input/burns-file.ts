@@ -8,11 +8,11 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { InexactNumber } from '../../values/inexact-number.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import { inInput, inputError, type NamedText } from '../files/read-input.js';
 import { readAmountText } from './amount.js';
 import { checkDecimals } from './decimals.js';
 import { Problems } from './problems.js';
 import { proofProblem } from './proof.js';
+import { inInput, inputError, type NamedText } from './read-input.js';
 
 /** What a file of burns holds. */
 export interface BurnsFile {

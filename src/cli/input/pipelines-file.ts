@@ -13,11 +13,11 @@ import { checkInput, issueText } from '../../contract/validate.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject, type JsonObject, type JsonValue, proofText } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import { inInput, inputError, type NamedText } from '../files/read-input.js';
 import { withNumberAmount } from './burns-file.js';
 import { checkDecimals } from './decimals.js';
 import { Problems } from './problems.js';
 import { proofProblem } from './proof.js';
+import { inInput, inputError, type NamedText } from './read-input.js';
 
 /**
  * Reads and checks a whole file of pipelines.

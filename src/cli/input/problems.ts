@@ -2,7 +2,7 @@
 import { listProblems } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 
-/** Problems that are kept word for word; of more only the number is told. */
+/** Problems that are kept word for word; of more only the number is given. */
 const MAX_KEPT = 1_000;
 
 /** Problems of one input. */

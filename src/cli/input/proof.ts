@@ -2,7 +2,7 @@
 import { MAX_PROOF_BYTES } from '../../contract/limits.js';
 import { isJsonObject, type JsonObject, type JsonValue, proofText } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import { inInput, inputError, type NamedText } from '../files/read-input.js';
+import { inInput, inputError, type NamedText } from './read-input.js';
 
 /** What is wrong with a proof, without a full stop; `undefined` when nothing is. */
 export function proofProblem(proof: JsonValue | undefined): string | undefined {

@@ -1,9 +1,9 @@
 /** How much of a profile's operations would be lost sight of with it. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { JOURNAL_FILE } from '../../files/directory-names.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
 import { isEmptyJournal } from './schema.js';
-import { JOURNAL_FILE } from './sqlite-journal.js';
 
 /** Operations of any API of the profile whose outcome is not known, or has not been printed. @throws `ERR_STORE_UNAVAILABLE` */
 export async function countPending(configDir: string, profile: string): Promise<number> {

@@ -1,5 +1,5 @@
 /**
- * The operations of a user, each from before its first request until its outcome has been told: what is asked for, under which
+ * The operations of a user, each from before its first request until its outcome has been printed: what is asked for, under which
  * key, how far it is, and what came of it. What was promised once is looked up here before anything is sent.
  */
 import type { Sha256 } from '../../values/digest.js';
@@ -38,7 +38,7 @@ export interface Processes {
 export type KeyOrigin =
   /** From what is asked for: the same content is the same operation. */
   | { readonly from: 'content' }
-  /** Made now: each call is an operation of its own, unless an earlier one of the same content has not been told. */
+  /** Made now: each call is an operation of its own, unless an earlier one of the same content has not been printed. */
   | { readonly from: 'chance' }
   /** From the user. */
   | { readonly from: 'user'; readonly key: string };
@@ -72,7 +72,7 @@ export interface Verdict {
   readonly answers?: Readonly<Record<string, unknown>>;
 }
 
-/** What is told of an operation in a list. */
+/** What a list says of an operation. */
 export interface OperationSummary {
   /** Eight characters by which people call it. */
   readonly id: string;
@@ -80,7 +80,7 @@ export interface OperationSummary {
   readonly key: string;
   readonly state: OperationState;
   /** Its outcome is known and has been printed. */
-  readonly told: boolean;
+  readonly printed: boolean;
   /** A living process works on it. */
   readonly busy: boolean;
   readonly command: readonly string[];
@@ -119,7 +119,7 @@ export interface Entry extends OperationSummary {
   reopen(elements: readonly Sha256[], notes: Notes): boolean;
   settle(verdict: Verdict): void;
   /** Its outcome has left this process. */
-  tell(): void;
+  markPrinted(): void;
   /** Lets go of it as it stands. */
   release(): void;
   /** Forgets it: nothing was done, or nobody wants to know. What has landed cannot be forgotten. */
@@ -159,7 +159,7 @@ export interface Journal {
   /** The operation that a content is, if it has been begun here; nothing is begun or taken. */
   known(kind: OperationKind, content: Sha256): OperationSummary | undefined;
 
-  /** All whose outcome is not known, or has not been told; oldest first. */
+  /** All whose outcome is not known, or has not been printed; oldest first. */
   pending(): readonly OperationSummary[];
   close(): void;
 }

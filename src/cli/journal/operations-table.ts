@@ -214,7 +214,7 @@ export class OperationsTable {
       content: readBuffer(content as ReadonlyBytes).toString('hex') as Sha256,
       run: Number(run),
       state: state as Row['state'],
-      told: told === 1,
+      printed: told === 1,
       holder: typeof holder === 'string' ? holder : null,
       resumed: resumed === 1,
       busy: this.#isBusy(holder),

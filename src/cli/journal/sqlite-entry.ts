@@ -22,7 +22,7 @@ export class SqliteEntry implements Entry {
   readonly command: readonly string[];
   readonly dateBegun: string;
   readonly isNew: boolean;
-  /** Whoever has the entry is not another process. */
+  /** No other process has another process. */
   readonly busy = false;
   readonly #file: SqliteFile;
   readonly #table: OperationsTable;
@@ -60,8 +60,8 @@ export class SqliteEntry implements Entry {
     return this.#table.hasLanded(this.#row.serial);
   }
 
-  get told(): boolean {
-    return this.#row.told;
+  get printed(): boolean {
+    return this.#row.printed;
   }
 
   get dateChanged(): string {
@@ -127,7 +127,7 @@ export class SqliteEntry implements Entry {
     });
   }
 
-  tell(): void {
+  markPrinted(): void {
     // Losing this to a power cut only tells an outcome twice.
     this.#file.exec('PRAGMA synchronous = NORMAL');
     try {

@@ -1,11 +1,12 @@
 /** The journal in an SQLite file: every step of an operation is one write transaction, durable before the next begins. */
 import { join } from 'node:path';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { JOURNAL_FILE } from '../../files/directory-names.js';
 import { openSqliteFile, type SqliteFile } from '../../files/sqlite-file.js';
+import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid, type Ids } from '../../values/ids.js';
 import type { Clock } from '../../values/time.js';
-import { makePrivateDirectory } from '../files/write-file.js';
 import {
   type Begun,
   type Entry,
@@ -30,12 +31,9 @@ export interface JournalOptions {
   readonly ids: Pick<Ids, 'uuid'>;
 }
 
-/** The file in its directory. */
-export const JOURNAL_FILE = 'journal.db';
-
 /** Opens the journal of a target. @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used. */
 export async function openSqliteJournal(options: JournalOptions): Promise<Journal> {
-  makePrivateDirectory(options.directory);
+  makePrivateDirectory(options.directory, 'ERR_CONFIG_INVALID');
   const file = await openSqliteFile({
     path: join(options.directory, JOURNAL_FILE),
     noun: 'journal',
@@ -105,7 +103,7 @@ class SqliteJournal implements Journal {
 
   /** The operation that a request is, if there is one. */
   #find({ kind, content, origin }: OperationRequest): Row | undefined {
-    if (origin.from === 'chance') return this.#untold(kind, content);
+    if (origin.from === 'chance') return this.#unprinted(kind, content);
     if (origin.from === 'user') return this.#ofKey(kind, origin.key, content);
     return this.#latest(kind, content) ?? this.#ofKey(kind, this.#derivedKey(kind, content, 0), content);
   }
@@ -129,9 +127,9 @@ class SqliteJournal implements Journal {
    * One that was left in the middle, or whose outcome nobody has seen.
    * @throws `ERR_INPUT_INVALID` while somebody else goes on with such a one: who types it again may mean that or one more.
    */
-  #untold(kind: OperationKind, content: Sha256): Row | undefined {
-    const untold = `kind = ? AND content = ? AND origin = 'chance' AND (state = 'open' OR told = 0) ORDER BY serial`;
-    const rows = this.#table.rows(untold, [kind, digestBytes(content)]);
+  #unprinted(kind: OperationKind, content: Sha256): Row | undefined {
+    const unprinted = `kind = ? AND content = ? AND origin = 'chance' AND (state = 'open' OR told = 0) ORDER BY serial`;
+    const rows = this.#table.rows(unprinted, [kind, digestBytes(content)]);
     const free = rows.find(({ busy }) => !busy);
     const resumed = rows.find((row) => row.resumed);
     if (free === undefined && resumed !== undefined) throw beingResumed(resumed);

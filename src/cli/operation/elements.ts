@@ -1,4 +1,4 @@
-/** The elements of an operation, told apart by what they are and by how many alike stand before them. */
+/** The elements of an operation, distinguished by what they are and by how many alike stand before them. */
 import type { Pipeline } from '../../contract/schemas/batch.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import type { JsonObject } from '../../values/canonical-json.js';

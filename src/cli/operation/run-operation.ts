@@ -78,7 +78,7 @@ export async function runOperation<Result>(
   return false;
 }
 
-/** Whoever brings a file again may not know that its batch was cancelled. */
+/** Who brings a file again may not know that its batch was cancelled. */
 function noteCancelled(
   { output }: Session,
   journal: Journal,
@@ -152,15 +152,15 @@ export async function carryOut<Result>(session: Session, entry: Entry, work: Wor
   });
   if (performed === 'void') {
     entry.settle({ state: 'void', landed: [] });
-    entry.tell();
+    entry.markPrinted();
     return false;
   }
   const { result, verdict } = performed;
   const unkept = attempt(() => verdict !== undefined && entry.settle(verdict));
   const failure = await print(session, entry, work, result);
   if (entry.state === 'open') attempt(() => entry.release());
-  const untold = unkept ?? attempt(() => entry.told || entry.tell());
-  if (untold !== undefined) throw notKept(entry, untold);
+  const unprinted = unkept ?? attempt(() => entry.printed || entry.markPrinted());
+  if (unprinted !== undefined) throw notKept(entry, unprinted);
   if (failure !== undefined) throw failure.with({ idempotencyKey: entry.key });
   return true;
 }
@@ -245,7 +245,7 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
   const error = asFlywheelError(thrown, session.context.signal).with({ idempotencyKey: entry.key });
   if (entry.state !== 'open') {
     if (isOver(entry.state)) return error;
-    attempt(() => entry.tell());
+    attempt(() => entry.markPrinted());
     if (error.code !== 'ERR_OUTCOME_UNKNOWN') return error;
     return error.with({ hint: `This resumes safely: ${resumeLine(session, entry)}` });
   }
@@ -262,7 +262,7 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
   const isTold = isKnown ? !BREAKS_OFF.has(error.code) : TELLS_ITSELF.has(error.code);
   if (isTold) return error.with({ hint });
   // Some of it may have been done, now or before, and all that is known is that this try did not help: with which code and exit
-  // number it failed is told of the try only.
+  // number it failed is said of the try only.
   const last = entry.isNew ? 'it broke off' : 'asking again failed';
   const { exit: _exit, foreignCode: _foreignCode, unsent: _unsent, ...context } = error.options;
   return new FlywheelError(

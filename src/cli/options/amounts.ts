@@ -2,7 +2,12 @@
 
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/schemas.js';
-import type { Invocation } from '../command.js';
+
+/** Collects the values of an option that repeats. */
+export const collect = (value: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  value,
+];
 
 const DECIMAL = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 
@@ -11,12 +16,10 @@ const DECIMAL = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
  * @throws `ERR_INPUT_INVALID`
  */
 export function decimalOption<Fallback>(
-  invocation: Invocation,
-  name: string,
   flag: string,
+  text: string | undefined,
   fallback: Fallback,
 ): string | Fallback {
-  const text = invocation.option(name);
   if (text === undefined) return fallback;
   if (DECIMAL.test(text) && text.length <= 60) return text;
   throw new FlywheelError(
@@ -30,12 +33,10 @@ export function decimalOption<Fallback>(
  * @throws `ERR_INPUT_INVALID`
  */
 export function integerOption(
-  invocation: Invocation,
-  name: string,
   flag: string,
+  text: string | undefined,
   range: { readonly least: number; readonly most: number; readonly fallback: number },
 ): number {
-  const text = invocation.option(name);
   if (text === undefined) return range.fallback;
   const value = Number(text);
   if (/^[0-9]{1,9}$/.test(text) && value >= range.least && value <= range.most) return value;
@@ -49,8 +50,8 @@ export function integerOption(
  * Proof types of a repeating option, each once.
  * @throws `ERR_INPUT_INVALID`
  */
-export function proofTypes(invocation: Invocation): readonly string[] {
-  const types = [...new Set(invocation.list('proofType'))];
+export function proofTypes(given: readonly string[] = []): readonly string[] {
+  const types = [...new Set(given)];
   const bad = types.find((type) => type === '' || type.length > MAX_PROOF_TYPE_LENGTH);
   if (bad !== undefined)
     throw new FlywheelError(

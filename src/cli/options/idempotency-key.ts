@@ -1,25 +1,25 @@
 /** The option `--idempotency-key`, the same for every command that has it. */
+import { Option } from '@commander-js/extra-typings';
 import { isIdempotencyKey } from '../../contract/headers.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../contract/limits.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isUuid } from '../../values/ids.js';
-import type { Invocation, OptionSpec } from '../command.js';
 
-export const IDEMPOTENCY_KEY_OPTION: OptionSpec = {
-  flags: '--idempotency-key <key>',
-  description:
-    'key under which the request acts at most once (default: derived from what is asked for, or made for each burn)',
-};
+const DESCRIPTION =
+  'key under which the request acts at most once (default: derived from what is asked for, or made for each burn)';
+
+export const IDEMPOTENCY_KEY_OPTION = new Option('--idempotency-key <key>', DESCRIPTION);
+/** For requests whose key has to be a UUID. */
+export const IDEMPOTENCY_UUID_OPTION = new Option('--idempotency-key <uuid>', DESCRIPTION);
 
 /**
  * The key given, if one was.
  * @throws `ERR_USAGE` when it is malformed.
  */
 export function parseIdempotencyKey(
-  invocation: Invocation,
+  key: string | undefined,
   rule: 'uuid' | 'text' = 'text',
 ): string | undefined {
-  const key = invocation.option('idempotencyKey');
   if (key === undefined) return undefined;
   if (rule === 'uuid' && !isUuid(key))
     throw new FlywheelError(

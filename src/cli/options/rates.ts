@@ -1,7 +1,6 @@
 /** Options that set how often an operation may be called. */
 import { OPERATIONS, type OperationId, type Rate } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { Invocation } from '../command.js';
 
 /** Operations by the words that the command line has for them. */
 const OPERATION_NAMES: Readonly<Record<string, OperationId>> = {
@@ -66,8 +65,8 @@ function ratesOf(parsed: readonly ParsedRate[]): Rates {
  * The rates of a repeating option.
  * @throws `ERR_INPUT_INVALID`, also for an operation that is given twice.
  */
-export function rateOptions(invocation: Invocation): RateOptions {
-  const parsed = invocation.list('rate').map(parseRate);
+export function rateOptions(given: readonly string[] = []): RateOptions {
+  const parsed = given.map(parseRate);
   const ids = new Set(parsed.flatMap(({ keyId }) => keyId ?? []));
   const of = (id: string | undefined): Rates => ratesOf(parsed.filter(({ keyId }) => keyId === id));
   return { rates: of(undefined), keyRates: Object.fromEntries([...ids].map((id) => [id, of(id)])) };

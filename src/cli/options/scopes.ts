@@ -1,18 +1,22 @@
 /** The option `--scope`, which repeats. */
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { Scope } from '../../values/schemas.js';
-import type { Invocation, OptionSpec } from '../command.js';
 
 const SCOPES: readonly Scope[] = ['burn', 'airdrop'];
 
-export const SCOPE_OPTION: OptionSpec = {
-  flags: '--scope <scope>',
-  description: 'what the key may do; repeat for several (default: burn and airdrop)',
-  choices: SCOPES,
-  repeats: true,
-};
+function addScope(word: string, before: readonly Scope[] = []): readonly Scope[] {
+  const scope = SCOPES.find((name) => name === word);
+  if (scope === undefined) throw new InvalidArgumentError(`Allowed choices are ${SCOPES.join(', ')}.`);
+  return [...before, scope];
+}
+
+export const SCOPE_OPTION = new Option(
+  '--scope <scope>',
+  'what the key may do; repeat for several (default: burn and airdrop)',
+)
+  .choices(SCOPES)
+  .argParser(addScope);
 
 /** The scopes given, each once; all when none was given. */
-export function parseScopes(invocation: Invocation): readonly Scope[] {
-  const given = invocation.list('scope');
-  return given.length === 0 ? SCOPES : SCOPES.filter((scope) => given.includes(scope));
-}
+export const scopesOrAll = (given: readonly Scope[] = []): readonly Scope[] =>
+  given.length === 0 ? SCOPES : SCOPES.filter((scope) => given.includes(scope));

@@ -21,7 +21,7 @@ export interface Output {
   jsonLine(value: unknown): void;
   /** Lines of a view on stderr, whatever the mode: what a question is about. */
   show(text: string): void;
-  /** A sentence on stderr for people; in JSON modes, and when quiet, nobody is told. */
+  /** A sentence on stderr for people; in JSON modes, and when quiet, nothing. */
   notice(text: string): void;
   /** A sentence on stderr in every mode, unless quiet; one JSON line in JSON modes. */
   tell(text: string): void;

@@ -1,4 +1,8 @@
-/** Rows → lines that fit a width. Addresses, hashes and ids are never shortened; only columns marked so wrap. */
+/**
+ * Rows → lines that fit a width. Addresses, hashes and ids are never shortened or broken, so that they can be copied; only
+ * columns marked so wrap, and what does not fit turns into records. Packages for tables (cli-table3, cliui, columnify) cut or
+ * break an address in 40 columns, or leave a column out, and none has records.
+ */
 import { safeLine } from './safe-text.js';
 
 /** A label and its value; a value without a label continues the one above. */

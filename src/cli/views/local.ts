@@ -47,7 +47,7 @@ export const viewLocalInit = (value: LocalInitResult, style: Style): readonly st
   style.good('The flywheel is set up.'),
   ...fieldLines(registrationFields(value), style.dim),
   ...viewCreatedKey(value.apiKey, style),
-  'Commands on this machine use the key without being told. Next:',
+  'Commands on this machine use the key by themselves. Next:',
   `  flywheel burn --type ${value.proofTypes[0] ?? 'TYPE'} --proof '{"orderId":"A-1001"}' --amount 1`,
 ];
 

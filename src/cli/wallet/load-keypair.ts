@@ -3,11 +3,12 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { createKeypairSigner, KEYPAIR_LENGTH_BYTES, type Signer } from '../../chain/transaction/signer.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { base58Decode } from '../../values/base58.js';
+import { fileProblem } from '../../files/file-problem.js';
+import { parseKeypairText } from '../../files/keypair-file.js';
 import { Secret } from '../../values/secret.js';
 import type { Settings } from '../config/settings.js';
 import type { CliContext } from '../context.js';
-import { fileProblem, inputName } from '../files/read-input.js';
+import { inputName } from '../input/read-input.js';
 import { shellLine } from '../shell-line.js';
 import { type KeypairSource, typedPath } from './keypair-source.js';
 
@@ -74,7 +75,7 @@ export async function loadKeypair(context: WalletContext, source: KeypairSource)
 /** The bytes are overwritten. */
 function signerOf(name: string, bytes: Uint8Array): Signer {
   try {
-    const keypair = parseKeypair(name, Buffer.from(bytes).toString('utf8').trim());
+    const keypair = parseKeypair(name, Buffer.from(bytes).toString('utf8'));
     try {
       return createKeypairSigner(keypair);
     } catch (error) {
@@ -125,24 +126,8 @@ function readPrivateFile(context: WalletContext, location: string): Uint8Array {
 }
 
 function parseKeypair(name: string, text: string): Uint8Array {
-  if (text === '') throw refuse(name, 'it is empty');
-  if (!text.startsWith('[')) {
-    const bytes = base58Decode(text);
-    if (bytes === undefined) throw refuse(name, 'it is neither a JSON array of bytes nor base58');
-    return checkLength(name, bytes);
-  }
-  let list: unknown;
-  try {
-    list = JSON.parse(text);
-  } catch {
-    throw refuse(name, 'it is not a whole JSON array');
-  }
-  if (!Array.isArray(list) || !list.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255))
-    throw refuse(name, 'it is not a JSON array of bytes');
-  return checkLength(name, Uint8Array.from(list));
-}
-
-function checkLength(name: string, bytes: Uint8Array): Uint8Array {
-  if (bytes.length === KEYPAIR_LENGTH_BYTES) return bytes;
-  throw refuse(name, `a keypair has ${KEYPAIR_LENGTH_BYTES} bytes, this has ${bytes.length}`);
+  const parsed = parseKeypairText(text);
+  if ('problem' in parsed) throw refuse(name, parsed.problem);
+  if (parsed.bytes.length === KEYPAIR_LENGTH_BYTES) return parsed.bytes;
+  throw refuse(name, `a keypair has ${KEYPAIR_LENGTH_BYTES} bytes, this has ${parsed.bytes.length}`);
 }

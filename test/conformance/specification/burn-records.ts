@@ -1,7 +1,7 @@
 /** Burns whose token is none, or whose record cannot be written: per element, with the request still succeeding (service specification, section 7). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { homeFiles } from '../../../src/compose/home.js';
+import { dataFiles } from '../../../src/compose/local-config.js';
 import { aBurnRequest, type TestProject } from '../../support/engine.js';
 import { canonicalHash } from '../../support/oracle.js';
 import { supplyOf } from '../../support/service.js';
@@ -16,7 +16,7 @@ async function withRoomFor(
   records: number,
   use: () => Promise<void>,
 ): Promise<void> {
-  const { store } = homeFiles(way.test.dataDir);
+  const { store } = dataFiles(way.test.dataDir);
   const own = `token_id = '${registration.tokenId}'`;
   const [row] = rawSqlite(store, `select count(*) as present from burns where ${own}`);
   const limit = Number(row?.['present']) + records;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Chain } from '../../../src/chain/chain.js';
-import { homeFiles } from '../../../src/compose/home.js';
+import { dataFiles } from '../../../src/compose/local-config.js';
 import { replacing } from '../../support/doubles.js';
 import {
   aBurnRequest,
@@ -50,12 +50,12 @@ export function chainWithRival({ chain }: TestEngine, rival: () => Promise<unkno
 
 /** Damages the stored batch, as a disk would: what was written about its set-up is not JSON any more. */
 function damage(test: TestEngine, batchId: string): void {
-  rawSqlite(homeFiles(test.dataDir).store, `update batches set init_result = '{' where id = '${batchId}'`);
+  rawSqlite(dataFiles(test.dataDir).store, `update batches set init_result = '{' where id = '${batchId}'`);
 }
 
 /** Takes the project's records away behind its keys. */
 export function forget(test: TestEngine, { registration }: TestProject, what: 'token' | 'flywheel'): void {
-  const { store } = homeFiles(test.dataDir);
+  const { store } = dataFiles(test.dataDir);
   const options = { foreignKeys: false };
   rawSqlite(store, `delete from flywheels where token_id = '${registration.tokenId}'`, options);
   if (what === 'token') rawSqlite(store, `delete from tokens where id = '${registration.tokenId}'`, options);

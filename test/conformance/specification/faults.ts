@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Chain } from '../../../src/chain/chain.js';
-import { homeFiles } from '../../../src/compose/home.js';
+import { dataFiles } from '../../../src/compose/local-config.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { openSqliteStore } from '../../../src/store/sqlite/open.js';
 import { replacing } from '../../support/doubles.js';
@@ -96,7 +96,7 @@ export function faults(under: () => Way): void {
   it('contract 1.3: "503 | ERR_UNAVAILABLE | store … out of reach" — locked by somebody else', async () => {
     const way = under();
     const project = await way.register();
-    const path = homeFiles(way.test.dataDir).store;
+    const path = dataFiles(way.test.dataDir).store;
     const store = await openSqliteStore({ path, busyTimeoutMs: 50 });
     await way.beside({ store }, async (waiting) => {
       const unlock = lockSqlite(path);

@@ -3,8 +3,9 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Begun, Entry, Journal, OperationRequest, Target } from '../../../src/cli/journal/journal.js';
-import { isRunning, processIdentity } from '../../../src/cli/journal/process-identity.js';
-import { JOURNAL_FILE, openSqliteJournal } from '../../../src/cli/journal/sqlite-journal.js';
+import { openSqliteJournal } from '../../../src/cli/journal/sqlite-journal.js';
+import { JOURNAL_FILE } from '../../../src/files/directory-names.js';
+import { isRunning, processIdentity } from '../../../src/files/process-identity.js';
 import { type Sha256, sha256 } from '../../../src/values/digest.js';
 import { randomIds } from '../../../src/values/ids.js';
 import { emptyDirectory } from '../../support/cli.js';
@@ -111,11 +112,11 @@ describe('the journal', () => {
     entry.keep('0/0', { x: 1 });
     entry.settle({ state: 'partial', landed: [], answers: { '0/1': { y: 2 } } });
     const other = await w.process('q');
-    expect(other.pending()).toMatchObject([{ state: 'partial', told: false }]);
-    entry.tell();
+    expect(other.pending()).toMatchObject([{ state: 'partial', printed: false }]);
+    entry.markPrinted();
     expect(other.pending()).toEqual([]);
     const again = taken(other.begin(request()));
-    expect(again).toMatchObject({ state: 'partial', told: true, notes: { stages: [1] } });
+    expect(again).toMatchObject({ state: 'partial', printed: true, notes: { stages: [1] } });
     expect([again.answer('0/0'), again.answer('0/1'), again.answer('none')]).toEqual([
       { x: 1 },
       { y: 2 },
@@ -160,7 +161,7 @@ describe('the journal', () => {
     w.living.delete('p');
     const third = taken((await w.process('r')).begin(burn));
     expect([third.key, third.state, third.answer('burn')]).toEqual([one.key, 'done', 1]);
-    third.tell();
+    third.markPrinted();
     expect(taken((await w.process('r')).begin(burn))).toMatchObject({ isNew: true });
   });
 
@@ -234,7 +235,7 @@ describe('the journal', () => {
     const journal = await world().process('p');
     const first = taken(journal.begin(request({ elements: elements('a', 'b') })));
     first.settle({ state: 'partial', landed: elements('a') });
-    first.tell();
+    first.markPrinted();
     const other = taken(journal.begin(request({ content: sha256('other'), elements: elements('b') })));
     for (const hasLanded of [false, true]) {
       if (hasLanded) other.settle({ state: 'done', landed: elements('b') });
@@ -248,7 +249,7 @@ describe('the journal', () => {
     const w = world();
     const first = taken((await w.process('p')).begin(request()));
     first.settle({ state: 'partial', landed: [] });
-    first.tell();
+    first.markPrinted();
     const [one, two] = [
       taken((await w.process('q')).begin(request())),
       taken((await w.process('r')).begin(request())),
@@ -274,7 +275,7 @@ describe('the journal', () => {
     const journal = await w.process('p');
     const entry = taken(journal.begin(request()));
     entry.settle({ state: 'done', landed: [], answers: { a: 1 } });
-    entry.tell();
+    entry.markPrinted();
     taken(journal.begin(request({ content: sha256('open') }))).release();
     for (let day = 1; day <= 89; day += 1) {
       w.nowMs += (day === 1 ? 4_000 : 1) * DAY_MS;

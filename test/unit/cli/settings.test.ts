@@ -97,6 +97,40 @@ describe('profile', () => {
     });
   });
 
+  it('changes nothing when the file of the keys is damaged, and names it', async () => {
+    const { home } = await withProfile();
+    const cli = testCli({ home, stdin: 'fk_another_key' });
+    const [profiles, keys] = ['profiles', 'api-keys'].map((name) =>
+      join(home, `.config/flywheel/${name}.json`),
+    ) as [string, string];
+    const before = readFileSync(profiles, 'utf8');
+    writeFileSync(keys, '{');
+    for (const words of [
+      ['add', 'another', '--api-key-stdin'],
+      ['remove', 'staging'],
+    ]) {
+      const { exit, stderr } = await cli.run('--local', 'profile', ...words);
+      expect(exit).toBe(2);
+      expect(JSON.parse(stderr).message).toBe(`${keys}: is not JSON.`);
+    }
+    expect(readFileSync(profiles, 'utf8')).toBe(before);
+  });
+
+  it('keeps in the file what it does not know', async () => {
+    const { cli, home } = await withProfile();
+    const file = join(home, '.config/flywheel/profiles.json');
+    const { profiles, ...rest } = JSON.parse(readFileSync(file, 'utf8'));
+    const added = { ...rest, profiles: { staging: { ...profiles.staging, later: 1 } }, later: [2] };
+    writeFileSync(file, JSON.stringify(added));
+    expect((await cli.run('profile', 'add', 'staging', '--rpc-url', 'https://r.example')).exit).toBe(0);
+    expect((await cli.run('profile', 'add', 'other')).exit).toBe(0);
+    expect((await cli.run('profile', 'remove', 'other')).exit).toBe(0);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+      later: [2],
+      profiles: { staging: { later: 1, rpcUrl: 'https://r.example' } },
+    });
+  });
+
   it('does not use a key that others can read', async () => {
     const { cli, home } = await withProfile();
     chmodSync(join(home, '.config/flywheel/api-keys.json'), 0o644);

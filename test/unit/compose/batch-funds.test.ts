@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Settings } from '../../../src/cli/config/settings.js';
 import { openEmbeddedService } from '../../../src/compose/embedded-service.js';
-import { homeFiles, readApiKey, readHome } from '../../../src/compose/home.js';
-import { createLocalDesk } from '../../../src/compose/local-desk.js';
+import { createLocalAdmin } from '../../../src/compose/local-admin.js';
+import { dataFiles, readApiKey, readLocalConfig } from '../../../src/compose/local-config.js';
 import { startServerOverEngine } from '../../../src/compose/server.js';
 import type { BatchFunds } from '../../../src/contract/admin.js';
 import { API_KEY_HEADER, MAX_BODY_BYTES } from '../../../src/contract/index.js';
@@ -47,11 +47,11 @@ const settings = (): Settings => ({
 const ambient = () => ({ ...testCli().context, clock: systemClock });
 
 async function localInit(funds: BatchFunds): Promise<void> {
-  const desk = createLocalDesk({ dataDir, cwd: directory, clock: systemClock });
+  const local = createLocalAdmin({ dataDir, cwd: directory, clock: systemClock });
   try {
-    await desk.init({ ...REGISTER_DEFAULTS, owner: null, squadsProgram: null, ...funds });
+    await local.init({ ...REGISTER_DEFAULTS, owner: null, squadsProgram: null, ...funds });
   } finally {
-    await desk.close();
+    await local.close();
   }
 }
 
@@ -107,7 +107,7 @@ describe('the SOL that batches may take', () => {
 
   it('is that of the contract unless something else was asked for', async () => {
     await localInit({});
-    expect(readFileSync(homeFiles(dataDir).config, 'utf8')).not.toMatch(/minOperatorSol|maxBatchRent/);
+    expect(readFileSync(dataFiles(dataDir).config, 'utf8')).not.toMatch(/minOperatorSol|maxBatchRent/);
     expect(await embedded()).toBe('FINALIZED');
   });
 
@@ -118,15 +118,17 @@ describe('the SOL that batches may take', () => {
         code: 'ERR_CONFIG_INVALID',
         message: expect.stringMatching(/^Expected \w+ to be between 0 and \d+ lamports, got /),
       });
-      expect(readHome(dataDir)).toBeUndefined();
+      expect(readLocalConfig(dataDir)).toBeUndefined();
     },
   );
 
   it('is not guessed when local.json was damaged', async () => {
     await localInit({ maxBatchRent: 7n });
-    expect(readHome(dataDir)).toMatchObject({ maxBatchRent: 7n });
-    const { config } = homeFiles(dataDir);
+    expect(readLocalConfig(dataDir)).toMatchObject({ maxBatchRent: 7n });
+    const { config } = dataFiles(dataDir);
     writeFileSync(config, readFileSync(config, 'utf8').replace('"7"', '"-7"'));
-    expect(() => readHome(dataDir)).toThrow(expect.objectContaining({ code: 'ERR_STORE_UNAVAILABLE' }));
+    expect(() => readLocalConfig(dataDir)).toThrow(
+      expect.objectContaining({ code: 'ERR_STORE_UNAVAILABLE' }),
+    );
   });
 });

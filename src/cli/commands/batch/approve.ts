@@ -1,14 +1,26 @@
 /** `flywheel batch approve`: the owner's signature, after everything was checked. */
+
 import { resolve } from 'node:path';
-import type { CommandSpec, Invocation, Session } from '../../command.js';
-import { checkWritable, writeFileAtomic } from '../../files/write-file.js';
+import type { Command } from '@commander-js/extra-typings';
+import { checkWritable, writeFileAtomic } from '../../../files/write-file.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { ALLOW_UNVERIFIED_OPTION, EXPECT_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
 
-async function run(session: Session, invocation: Invocation): Promise<undefined> {
+const configure = (command: Command) =>
+  command
+    .argument('<approval>', 'id of the batch, the file that `batch init` wrote, base64, or -')
+    .addOption(KEYPAIR_OPTION)
+    .addOption(EXPECT_OPTION)
+    .option('--out <file>', 'write the signed approval here as well')
+    .addOption(ALLOW_UNVERIFIED_OPTION);
+
+type Options = OptionsOf<typeof configure>;
+
+async function run(session: Session, [source]: [string], options: Options): Promise<undefined> {
   const { context, settings } = session;
-  const out = invocation.option('out');
+  const { out } = options;
   const outFile = out === undefined ? undefined : resolve(context.cwd, out);
-  if (outFile !== undefined) checkWritable(outFile);
+  if (outFile !== undefined) checkWritable(outFile, 'ERR_INPUT_INVALID');
   const [{ keypairLocation, loadKeypair }, { readApproval }, { readExpectation }, { approveBatch }] =
     await Promise.all([
       import('../../wallet/load-keypair.js'),
@@ -16,18 +28,18 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
       import('../../batch/expectation.js'),
       import('../../batch/approve-batch.js'),
     ]);
-  const signer = await loadKeypair(context, keypairLocation(context, settings, invocation.option('keypair')));
-  const expect = invocation.option('expect');
+  const signer = await loadKeypair(context, keypairLocation(context, settings, options.keypair));
+  const { expect } = options;
   const expectation = expect === undefined ? null : await readExpectation(session, expect);
-  const approval = await readApproval(session, invocation.requiredArgument(0));
+  const approval = await readApproval(session, source);
   const signed = await approveBatch(session, {
     approval,
     signer,
     expectation,
-    allowUnverified: invocation.flag('allowUnverified'),
+    allowUnverified: options.allowUnverified === true,
     mayBeApproved: false,
   });
-  if (outFile !== undefined) writeFileAtomic(outFile, `${JSON.stringify(signed)}\n`);
+  if (outFile !== undefined) writeFileAtomic(outFile, `${JSON.stringify(signed)}\n`, 'ERR_INPUT_INVALID');
   session.output.result(signed, (style) => [
     style.good(`Signed the approval of batch ${signed.batchId}.`),
     signed.signedTx,
@@ -36,16 +48,9 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
   return undefined;
 }
 
-export const command: CommandSpec = {
-  arguments: [
-    { syntax: '<approval>', description: 'id of the batch, the file that `batch init` wrote, base64, or -' },
-  ],
-  options: [
-    KEYPAIR_OPTION,
-    EXPECT_OPTION,
-    { flags: '--out <file>', description: 'write the signed approval here as well' },
-    ALLOW_UNVERIFIED_OPTION,
-  ],
+export const command = defineCommand({
+  configure,
+  run,
   details: [
     'Nothing is signed that is not exactly one approval of this batch, and the batch is read back from chain.',
     'Without a terminal it needs --yes and --expect.',
@@ -57,5 +62,4 @@ export const command: CommandSpec = {
     'flywheel batch approve approval.json --keypair owner.json --expect pipelines.json --out signed.json',
     'flywheel batch approve approval.json --keypair owner.json --expect pipelines.json --yes --json',
   ],
-  run,
-};
+});

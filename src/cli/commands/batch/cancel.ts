@@ -1,12 +1,21 @@
 /** `flywheel batch cancel`: ends what of a batch has not been executed. */
+import type { Command } from '@commander-js/extra-typings';
 import { fingerprint } from '../../../values/digest.js';
-import type { CommandSpec, Invocation, Session } from '../../command.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import type { OperationRequest } from '../../journal/journal.js';
-import { batchIdArgument } from '../../options/batch-id.js';
 import { ALLOW_UNVERIFIED_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
+import { parseBatchId } from '../../options/names.js';
 
-async function run(session: Session, invocation: Invocation): Promise<undefined> {
-  const batchId = batchIdArgument(invocation, 0);
+const configure = (command: Command) =>
+  command
+    .argument('<batchId>', 'id of the batch (UUID)')
+    .addOption(KEYPAIR_OPTION)
+    .addOption(ALLOW_UNVERIFIED_OPTION);
+
+type Options = OptionsOf<typeof configure>;
+
+async function run(session: Session, [id]: [string], options: Options): Promise<undefined> {
+  const batchId = parseBatchId(id);
   const { context, settings } = session;
   const [{ CancelWork }, { runOperation }, { absoluteSource, keypairLocation, loadKeypair }] =
     await Promise.all([
@@ -14,8 +23,8 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
       import('../../operation/run-operation.js'),
       import('../../wallet/load-keypair.js'),
     ]);
-  const allowUnverified = invocation.flag('allowUnverified');
-  const flag = invocation.option('keypair');
+  const allowUnverified = options.allowUnverified === true;
+  const flag = options.keypair;
   const source =
     flag === undefined ? null : absoluteSource(context, keypairLocation(context, settings, flag));
   const request: OperationRequest = {
@@ -33,9 +42,9 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
   return undefined;
 }
 
-export const command: CommandSpec = {
-  arguments: [{ syntax: '<batchId>', description: 'id of the batch (UUID)' }],
-  options: [KEYPAIR_OPTION, ALLOW_UNVERIFIED_OPTION],
+export const command = defineCommand({
+  configure,
+  run,
   details: [
     'Votes it down on chain, closes its accounts and gives back their rent and what it held of daily caps.',
     'What has been executed stays. Where the vote of the owner is needed it is asked for and signed with the keypair.',
@@ -53,5 +62,4 @@ export const command: CommandSpec = {
     'flywheel batch cancel 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json',
     'flywheel batch cancel 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json --yes --json',
   ],
-  run,
-};
+});

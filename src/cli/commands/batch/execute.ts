@@ -1,20 +1,36 @@
 /** `flywheel batch execute`: lands the approval and executes. */
+import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { fingerprint } from '../../../values/digest.js';
 import { isUuid, type Uuid } from '../../../values/ids.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
 import { type ExecuteOptions, noteOf } from '../../batch/execute-work.js';
-import type { CommandSpec, Invocation, Session } from '../../command.js';
-import { inInput, inputError, readOptionText } from '../../files/read-input.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { inInput, inputError, readOptionText } from '../../input/read-input.js';
 import type { OperationRequest } from '../../journal/journal.js';
-import { batchIdArgument } from '../../options/batch-id.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { ALLOW_UNVERIFIED_OPTION, EXPECT_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
+import { parseBatchId } from '../../options/names.js';
 import { howOften } from '../../options/once.js';
 
-async function run(session: Session, invocation: Invocation): Promise<undefined> {
-  const batchId = batchIdArgument(invocation, 0);
-  const options = await executeOptions(session, invocation, batchId);
+const configure = (command: Command) =>
+  command
+    .argument('<batchId>', 'id of the batch (UUID)')
+    .option('--signed-tx <base64>', 'the signed approval: base64, @file (also what approve prints), or -')
+    .option(
+      '--approval <file>',
+      'the file that `batch init` wrote, or the id of the batch; checked and signed here (default: the id)',
+    )
+    .addOption(KEYPAIR_OPTION)
+    .addOption(EXPECT_OPTION)
+    .addOption(ALLOW_UNVERIFIED_OPTION)
+    .addOption(IDEMPOTENCY_KEY_OPTION);
+
+type Options = OptionsOf<typeof configure>;
+
+async function run(session: Session, [id]: [string], typed: Options): Promise<undefined> {
+  const batchId = parseBatchId(id);
+  const options = await executeOptions(session, typed, batchId);
   const [{ ExecuteWork }, { runOperation }] = await Promise.all([
     import('../../batch/execute-work.js'),
     import('../../operation/run-operation.js'),
@@ -22,7 +38,7 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
   const request: OperationRequest = {
     kind: 'execute',
     content: fingerprint({ batchId }),
-    origin: howOften(invocation).origin,
+    origin: howOften(typed).origin,
     body: () => JSON.stringify({ batchId }),
     notes: () => noteOf(options),
     command: session.commandLine,
@@ -33,20 +49,16 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
   return undefined;
 }
 
-async function executeOptions(
-  session: Session,
-  invocation: Invocation,
-  batchId: Uuid,
-): Promise<ExecuteOptions> {
-  const signedTx = invocation.option('signedTx');
-  const approval = invocation.option('approval');
+async function executeOptions(session: Session, options: Options, batchId: Uuid): Promise<ExecuteOptions> {
+  const { signedTx } = options;
+  const { approval } = options;
   if (signedTx !== undefined && approval !== undefined)
     throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
   if (signedTx !== undefined)
     return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null, terms: null };
-  if (approval === undefined && invocation.option('keypair') === undefined)
+  if (approval === undefined && options.keypair === undefined)
     throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
-  return ownSigning(session, invocation, batchId, approval ?? batchId);
+  return ownSigning(session, options, batchId, approval ?? batchId);
 }
 
 /** Base64, or the JSON that `batch approve` prints. */
@@ -70,7 +82,7 @@ async function readSignedTx(session: Session, option: string, batchId: Uuid): Pr
 /** What signs when it comes to that; the keypair and what is expected are looked at now. */
 async function ownSigning(
   session: Session,
-  invocation: Invocation,
+  options: Options,
   batchId: Uuid,
   approval: string,
 ): Promise<ExecuteOptions> {
@@ -81,33 +93,19 @@ async function ownSigning(
       import('../../batch/expectation.js'),
       import('../../batch/signing.js'),
     ]);
-  const keypair = absoluteSource(context, keypairLocation(context, settings, invocation.option('keypair')));
+  const keypair = absoluteSource(context, keypairLocation(context, settings, options.keypair));
   const signer = await loadKeypair(context, keypair);
-  const expect = invocation.option('expect');
+  const { expect } = options;
   const expectation = expect === undefined ? null : await readExpectation(session, expect);
-  const allowUnverified = invocation.flag('allowUnverified');
+  const allowUnverified = options.allowUnverified === true;
   const terms = signingTerms(session, batchId, { approval, keypair, expectation, allowUnverified });
   const sign = signing(session, batchId, terms, async () => signer);
   return { signedTx: null, sign, terms };
 }
 
-export const command: CommandSpec = {
-  arguments: [{ syntax: '<batchId>', description: 'id of the batch (UUID)' }],
-  options: [
-    {
-      flags: '--signed-tx <base64>',
-      description: 'the signed approval: base64, @file (also what approve prints), or -',
-    },
-    {
-      flags: '--approval <file>',
-      description:
-        'the file that `batch init` wrote, or the id of the batch; checked and signed here (default: the id)',
-    },
-    KEYPAIR_OPTION,
-    EXPECT_OPTION,
-    ALLOW_UNVERIFIED_OPTION,
-    IDEMPOTENCY_KEY_OPTION,
-  ],
+export const command = defineCommand({
+  configure,
+  run,
   output: [
     '{ "batchId": uuid, "result": { "total", "totalSuccessful", "totalFailed", "successfulExecutions",',
     '  "failedOnTransactionIndex"?, "failedStartTransactionIndex"?, "failedTxMsg"? } }',
@@ -125,5 +123,4 @@ export const command: CommandSpec = {
     'flywheel batch execute 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --signed-tx @signed.json',
     'flywheel batch execute 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --approval approval.json --keypair owner.json',
   ],
-  run,
-};
+});

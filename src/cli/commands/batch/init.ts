@@ -1,20 +1,37 @@
 /** `flywheel batch init`: a file of pipelines becomes a batch that waits for the owner's approval. */
+
 import { resolve } from 'node:path';
-import type { CommandSpec, Invocation, Session } from '../../command.js';
-import { readInputText } from '../../files/read-input.js';
-import { checkWritable } from '../../files/write-file.js';
+import type { Command } from '@commander-js/extra-typings';
+import { checkWritable } from '../../../files/write-file.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { readInputText } from '../../input/read-input.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
 
-async function run(session: Session, invocation: Invocation): Promise<undefined> {
-  const how = howOften(invocation);
-  const out = invocation.option('out');
+const configure = (command: Command) =>
+  command
+    .argument('<pipelines>', 'pipelines file (JSON); - for standard input')
+    .option(
+      '--out <file>',
+      'write the response here: the approval file (default: among the approvals of the flywheel)',
+    )
+    .addOption(REST_OPTION)
+    .addOption(AGAIN_OPTION)
+    .addOption(ONLY_NEW_OPTION)
+    .option('--dry-run', 'check the whole file, add it up, and say what it would come to; send nothing')
+    .addOption(IDEMPOTENCY_KEY_OPTION);
+
+type Options = OptionsOf<typeof configure>;
+
+async function run(session: Session, [file]: [string], options: Options): Promise<undefined> {
+  const how = howOften(options);
+  const { out } = options;
   const outFile = out === undefined ? null : resolve(session.context.cwd, out);
-  const text = await readInputText(session.context, invocation.requiredArgument(0));
+  const text = await readInputText(session.context, file);
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
-  const dryRun = invocation.flag('dryRun');
+  const { dryRun = false } = options;
   const request = await checkedPipelines(session, text, dryRun);
-  if (outFile !== null) checkWritable(outFile);
+  if (outFile !== null) checkWritable(outFile, 'ERR_INPUT_INVALID');
   if (dryRun) {
     const { showPipelinesPlan } = await import('../../batch/dry-run.js');
     return showPipelinesPlan(session, request);
@@ -28,23 +45,9 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
 const nothingNew = ({ output }: Session): void =>
   output.result(null, () => ['All of it has landed before; nothing was sent.']);
 
-export const command: CommandSpec = {
-  arguments: [{ syntax: '<pipelines>', description: 'pipelines file (JSON); - for standard input' }],
-  options: [
-    {
-      flags: '--out <file>',
-      description:
-        'write the response here: the approval file (default: among the approvals of the flywheel)',
-    },
-    REST_OPTION,
-    AGAIN_OPTION,
-    ONLY_NEW_OPTION,
-    {
-      flags: '--dry-run',
-      description: 'check the whole file, add it up, and say what it would come to; send nothing',
-    },
-    IDEMPOTENCY_KEY_OPTION,
-  ],
+export const command = defineCommand({
+  configure,
+  run,
   details: [
     'The file is { "pipelines": [ { "type", "payload", "actions" } ] } or the bare list.',
     'A payload is the proof as JSON text or as an object; actions are BURN, AIRDROP and MEMO.',
@@ -69,5 +72,4 @@ export const command: CommandSpec = {
     'flywheel batch init pipelines.json --dry-run',
     'flywheel batch init pipelines.json --out approval.json',
   ],
-  run,
-};
+});

@@ -1,17 +1,20 @@
 /** `flywheel batch inspect`: what the multisig will really do, decoded from chain. */
+import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { isUuid } from '../../../values/ids.js';
-import type { CommandSpec, Invocation, Session } from '../../command.js';
+import { defineCommand, type Session } from '../../command.js';
 import { safeLine } from '../../output/safe-text.js';
 import { callWith } from '../../send.js';
 
-async function run(session: Session, invocation: Invocation): Promise<undefined> {
+const configure = (command: Command) =>
+  command.argument('<batch>', 'id of the batch, or the file that `batch init --out` wrote');
+
+async function run(session: Session, [source]: [string]): Promise<undefined> {
   const [{ batchName, readApproval }, { inspectBatch }, { viewBatchContent }] = await Promise.all([
     import('../../batch/approval-source.js'),
     import('../../batch/inspect-batch.js'),
     import('../../views/batch-content.js'),
   ]);
-  const source = invocation.requiredArgument(0);
   const opened = await session.service();
   const { batch } = isUuid(source)
     ? {
@@ -54,10 +57,9 @@ async function refuseClosed(session: Session, batchId: string): Promise<void> {
   );
 }
 
-export const command: CommandSpec = {
-  arguments: [
-    { syntax: '<batch>', description: 'id of the batch, or the file that `batch init --out` wrote' },
-  ],
+export const command = defineCommand({
+  configure,
+  run,
   output: [
     '{ "batchId", "multisig", "batchIndex", "vault", "proposal": { "address", "status", "approved" },',
     '  "transactions": [ { "number", "address", "operations" } ], "pipelines", "totals", "digest", "problem" }',
@@ -67,5 +69,4 @@ export const command: CommandSpec = {
     'flywheel batch inspect approval.json',
     'flywheel batch inspect 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --json',
   ],
-  run,
-};
+});

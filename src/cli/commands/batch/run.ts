@@ -1,26 +1,42 @@
 /** `flywheel batch run`: init, check, approve, execute and report, in one go. */
+
 import { resolve } from 'node:path';
+import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import type { CommandSpec, Invocation, Session } from '../../command.js';
+import { checkWritable } from '../../../files/write-file.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { canAsk } from '../../consent.js';
-import { readInputText } from '../../files/read-input.js';
-import { checkWritable } from '../../files/write-file.js';
+import { readInputText } from '../../input/read-input.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { ALLOW_UNVERIFIED_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
 
-async function run(session: Session, invocation: Invocation): Promise<undefined> {
+const configure = (command: Command) =>
+  command
+    .argument('<pipelines>', 'pipelines file (JSON)')
+    .addOption(KEYPAIR_OPTION)
+    .addOption(REST_OPTION)
+    .addOption(AGAIN_OPTION)
+    .addOption(ONLY_NEW_OPTION)
+    .option('--failed-out <file>', 'write the pipelines that did not land, as a pipelines file')
+    .option('--dry-run', 'check the whole file, add it up, and say what it would come to; send nothing')
+    .addOption(ALLOW_UNVERIFIED_OPTION)
+    .addOption(IDEMPOTENCY_KEY_OPTION);
+
+type Options = OptionsOf<typeof configure>;
+
+async function run(session: Session, [file]: [string], options: Options): Promise<undefined> {
   const { context, settings } = session;
-  const how = howOften(invocation);
-  const dryRun = invocation.flag('dryRun');
+  const how = howOften(options);
+  const { dryRun = false } = options;
   if (!dryRun && !settings.yes && !canAsk(session))
     throw new FlywheelError('ERR_USAGE', 'Without a terminal `batch run` needs --yes; nothing was sent.');
-  const failedOut = invocation.option('failedOut');
+  const { failedOut } = options;
   const failedFile = failedOut === undefined ? null : resolve(context.cwd, failedOut);
-  const text = await readInputText(context, invocation.requiredArgument(0));
+  const text = await readInputText(context, file);
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
   const request = await checkedPipelines(session, text, dryRun);
-  if (failedFile !== null) checkWritable(failedFile);
+  if (failedFile !== null) checkWritable(failedFile, 'ERR_INPUT_INVALID');
   if (dryRun) {
     const { showPipelinesPlan } = await import('../../batch/dry-run.js');
     return showPipelinesPlan(session, request);
@@ -29,11 +45,11 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
     import('../../batch/run-work.js'),
     import('../../wallet/load-keypair.js'),
   ]);
-  const keypair = absoluteSource(context, keypairLocation(context, settings, invocation.option('keypair')));
+  const keypair = absoluteSource(context, keypairLocation(context, settings, options.keypair));
   const work = new RunWork(session, request, {
     rest: how.rest,
     keypair,
-    allowUnverified: invocation.flag('allowUnverified'),
+    allowUnverified: options.allowUnverified === true,
     failedOut: failedFile,
   });
   if (!(await runBatchOperation(session, request, how, work, work.notes)))
@@ -41,24 +57,9 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
   return undefined;
 }
 
-export const command: CommandSpec = {
-  arguments: [{ syntax: '<pipelines>', description: 'pipelines file (JSON)' }],
-  options: [
-    KEYPAIR_OPTION,
-    REST_OPTION,
-    AGAIN_OPTION,
-    ONLY_NEW_OPTION,
-    {
-      flags: '--failed-out <file>',
-      description: 'write the pipelines that did not land, as a pipelines file',
-    },
-    {
-      flags: '--dry-run',
-      description: 'check the whole file, add it up, and say what it would come to; send nothing',
-    },
-    ALLOW_UNVERIFIED_OPTION,
-    IDEMPOTENCY_KEY_OPTION,
-  ],
+export const command = defineCommand({
+  configure,
+  run,
   details: [
     'What was set up is read back from chain and must equal the file before it is signed.',
     'It is one operation: run again, it goes on where it stopped, and when it is over it prints what came of it.',
@@ -83,5 +84,4 @@ export const command: CommandSpec = {
     'flywheel batch run pipelines.json --keypair owner.json --yes',
     'flywheel batch run pipelines.json --keypair owner.json --rest --yes',
   ],
-  run,
-};
+});

@@ -1,12 +1,15 @@
 /** `flywheel batch show`: one batch with its pipelines and what each did. */
+import type { Command } from '@commander-js/extra-typings';
 import { MAX_PAGE_ITEMS, type PipelineState } from '../../../contract/schemas/batch.js';
-import type { CommandSpec, Invocation, Session } from '../../command.js';
-import { batchIdArgument } from '../../options/batch-id.js';
+import { defineCommand, type Session } from '../../command.js';
+import { parseBatchId } from '../../options/names.js';
 import { callWith } from '../../send.js';
 import { viewBatch, viewPipelines } from '../../views/batch.js';
 
-async function run(session: Session, invocation: Invocation): Promise<undefined> {
-  const batchId = batchIdArgument(invocation, 0);
+const configure = (command: Command) => command.argument('<batchId>', 'id of the batch (UUID), of any age');
+
+async function run(session: Session, [id]: [string]): Promise<undefined> {
+  const batchId = parseBatchId(id);
   const opened = await session.service();
   const { value: batch } = await opened.service.getBatch({ batchId }, callWith(session, opened));
   const pipelines: PipelineState[] = [];
@@ -26,13 +29,13 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
   return undefined;
 }
 
-export const command: CommandSpec = {
-  arguments: [{ syntax: '<batchId>', description: 'id of the batch (UUID), of any age' }],
+export const command = defineCommand({
+  configure,
+  run,
   output: [
     '{ "id", "status", …, "pipelines": [ { "index", "type", "payload", "actions", "proofHash",',
     '  "state": "WAITING"|"EXECUTED"|"FAILED"|"NOT_EXECUTED", "txHash"?, "dateExecuted"?, "message"? } ] }',
   ],
   errors: ['ERR_BATCH_NOT_FOUND', 'ERR_NOT_FOUND'],
   examples: ['flywheel batch show 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'],
-  run,
-};
+});

@@ -1,9 +1,10 @@
 /** `flywheel batch status`: one batch, once or until it is final. */
+import type { Command } from '@commander-js/extra-typings';
 import type { Batch } from '../../../contract/schemas/batch.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { batchFailure } from '../../batch/batch-failure.js';
-import type { CommandSpec, Invocation, Session } from '../../command.js';
-import { batchIdArgument } from '../../options/batch-id.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { parseBatchId } from '../../options/names.js';
 import { callWith, noteReply } from '../../send.js';
 import { viewBatch } from '../../views/batch.js';
 
@@ -12,6 +13,13 @@ const POLL_MS = 1_000;
 
 const isFinal = (batch: Batch): boolean => batch.status === 'EXECUTED' || batch.status === 'FAILED';
 
+const configure = (command: Command) =>
+  command
+    .argument('<batchId>', 'id of the batch (UUID)')
+    .option('--watch', 'wait until it is EXECUTED or FAILED, which is exit 10; --timeout ends the wait');
+
+type Options = OptionsOf<typeof configure>;
+
 async function readBatch(session: Session, batchId: string): Promise<Batch> {
   const opened = await session.service();
   const reply = await opened.service.getBatch({ batchId }, callWith(session, opened));
@@ -19,9 +27,9 @@ async function readBatch(session: Session, batchId: string): Promise<Batch> {
   return reply.value;
 }
 
-async function run(session: Session, invocation: Invocation): Promise<undefined> {
-  const batchId = batchIdArgument(invocation, 0);
-  const isWatched = invocation.flag('watch');
+async function run(session: Session, [id]: [string], options: Options): Promise<undefined> {
+  const batchId = parseBatchId(id);
+  const isWatched = options.watch === true;
   const batch = isWatched ? await watch(session, batchId) : await readBatch(session, batchId);
   session.output.result(batch, (style) => viewBatch(batch, style));
   const failure =
@@ -58,14 +66,9 @@ async function watch(session: Session, batchId: string): Promise<Batch> {
   }
 }
 
-export const command: CommandSpec = {
-  arguments: [{ syntax: '<batchId>', description: 'id of the batch (UUID)' }],
-  options: [
-    {
-      flags: '--watch',
-      description: 'wait until it is EXECUTED or FAILED, which is exit 10; --timeout ends the wait',
-    },
-  ],
+export const command = defineCommand({
+  configure,
+  run,
   output: [
     '{ "id", "flywheelId", "tokenId", "mintAddress", "status", "batchIndex", "vaultIndex", "multisig",',
     '  "vaultAddress", "initResult"?, "executeResult"?, "dateCreated", "dateUpdated" }',
@@ -76,5 +79,4 @@ export const command: CommandSpec = {
     'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11',
     'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --watch --timeout 120',
   ],
-  run,
-};
+});

@@ -1,41 +1,48 @@
 /** `flywheel local fund`: tokens or SOL from the local treasury. */
+import type { Command } from '@commander-js/extra-typings';
 import type { FundInput } from '../../../contract/admin.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { isAddress } from '../../../values/address.js';
-import { type CommandSpec, type Invocation, inSteps } from '../../command.js';
+import { defineCommand, type OptionsOf } from '../../command.js';
 import { decimalOption } from '../../options/amounts.js';
 import { viewFund } from '../../views/local.js';
 
 const NAMES = ['vault', 'burn-wallet', 'owner', 'operator'];
 
-function parse(invocation: Invocation): FundInput {
-  const to = invocation.option('to') ?? 'vault';
+const configure = (command: Command) =>
+  command
+    .option('--to <account>', 'vault, burn-wallet, owner, operator or an address (default: vault)')
+    .option('--tokens <n>', 'whole tokens to give')
+    .option('--sol <n>', 'SOL to give');
+
+type Options = OptionsOf<typeof configure>;
+
+function parse(options: Options): FundInput {
+  const to = options.to ?? 'vault';
   if (!NAMES.includes(to) && !isAddress(to))
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `--to: expected ${NAMES.join(', ')} or a base58 address of 32 bytes.`,
     );
-  const tokens = decimalOption(invocation, 'tokens', '--tokens', undefined);
-  const sol = decimalOption(invocation, 'sol', '--sol', undefined);
+  const tokens = decimalOption('--tokens', options.tokens, undefined);
+  const sol = decimalOption('--sol', options.sol, undefined);
   if (tokens === undefined && sol === undefined)
     throw new FlywheelError('ERR_USAGE', 'Give --tokens, --sol or both.');
   return { to, ...(tokens === undefined ? {} : { tokens }), ...(sol === undefined ? {} : { sol }) };
 }
 
-export const command: CommandSpec = {
-  options: [
-    {
-      flags: '--to <account>',
-      description: 'vault, burn-wallet, owner, operator or an address (default: vault)',
-    },
-    { flags: '--tokens <n>', description: 'whole tokens to give' },
-    { flags: '--sol <n>', description: 'SOL to give' },
-  ],
+export const command = defineCommand({
+  configure,
+  run: async (session, _args, options) => {
+    const input = parse(options);
+    const funded = await (await session.local()).fund(input);
+    session.output.result(funded, (style) => viewFund(funded, style));
+    return undefined;
+  },
   output: ['{ "address", "tokens": balance, "lamports": balance, "txHash": signature }'],
   errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_INPUT_INVALID', 'ERR_INSUFFICIENT_FUNDS'],
   examples: [
     'flywheel local fund --tokens 5000',
     'flywheel local fund --to burn-wallet --tokens 100 --sol 1',
   ],
-  run: inSteps({ parse, run: async (session, input) => (await session.desk()).fund(input), view: viewFund }),
-};
+});

@@ -1,19 +1,20 @@
 /** `flywheel local init`: registration in one step and without questions. */
+
 import { resolve } from 'node:path';
-import type { TokenGeneration, TokenProgramName } from '../../../contract/admin.js';
+import { type Command, Option } from '@commander-js/extra-typings';
 import { FlywheelError, isFlywheelError } from '../../../errors/flywheel-error.js';
 import { parseTokenAmount } from '../../../values/token-amount.js';
-import { type CommandSpec, type Invocation, inSteps, type Session } from '../../command.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import type { LocalInitInput } from '../../context.js';
-import { readInputBytes } from '../../files/read-input.js';
-import { decimalOption, integerOption, proofTypes } from '../../options/amounts.js';
-import { parseScopes, SCOPE_OPTION } from '../../options/scopes.js';
+import { readInputBytes } from '../../input/read-input.js';
+import { collect, decimalOption, integerOption, proofTypes } from '../../options/amounts.js';
+import { SCOPE_OPTION, scopesOrAll } from '../../options/scopes.js';
 import { viewLocalInit } from '../../views/local.js';
 import { typedPath } from '../../wallet/keypair-source.js';
 
 const SOL_DECIMALS = 9;
 const DEFAULT_PROOF_TYPES = ['PRODUCT_BUY', 'WATCH_AD'];
-/** What `local init` gives unless told otherwise. */
+/** What `local init` gives unless options say otherwise. */
 const DEFAULTS = {
   name: 'Flywheel',
   symbol: 'FLY',
@@ -24,34 +25,76 @@ const DEFAULTS = {
   burnWalletSol: '10',
 } as const;
 
-async function parse(invocation: Invocation, session: Session): Promise<LocalInitInput> {
-  const types = proofTypes(invocation);
-  const amount = <Fallback>(name: string, flag: string, fallback: Fallback) =>
-    decimalOption(invocation, name, flag, fallback);
+const configure = (command: Command) =>
+  command
+    .option('--name <text>', `name of the token (default: ${DEFAULTS.name})`)
+    .option('--symbol <text>', `symbol of the token (default: ${DEFAULTS.symbol})`)
+    .option('--decimals <n>', 'decimals of the mint (default: 6)')
+    .option('--supply <n>', `tokens minted, once (default: ${DEFAULTS.supply})`)
+    .addOption(
+      new Option('--token-program <name>', 'program of the mint (default: token)').choices([
+        'token',
+        'token-2022',
+      ]),
+    )
+    .addOption(
+      new Option('--token-generation <name>', 'v1 has the burn operations (default: v1)').choices([
+        'v1',
+        'v2',
+      ]),
+    )
+    .option('--vault-tokens <n>', `tokens for the vault (default: ${DEFAULTS.vaultTokens})`)
+    .option('--vault-sol <n>', `SOL for the vault (default: ${DEFAULTS.vaultSol})`)
+    .option('--burn-wallet-tokens <n>', `tokens for the burn wallet (default: ${DEFAULTS.burnWalletTokens})`)
+    .option('--burn-wallet-sol <n>', `SOL for the burn wallet (default: ${DEFAULTS.burnWalletSol})`)
+    .option('--owner-keypair <file>', 'keypair file of the owner (default: a new one in the data directory)')
+    .option(
+      '--proof-type <type>',
+      `a proof type; repeat for several (default: ${DEFAULT_PROOF_TYPES.join(' and ')})`,
+      collect,
+    )
+    .addOption(SCOPE_OPTION)
+    .option('--daily-burn <n>', 'tokens that may be burned in a UTC day (default: no cap)')
+    .option('--daily-airdrop <n>', 'tokens that may be airdropped in a UTC day (default: no cap)')
+    .option(
+      '--min-operator-sol <n>',
+      'SOL that `batch init` leaves the operator with at least (default: 0.1)',
+    )
+    .option('--max-batch-rent <n>', 'SOL of rent that all waiting batches may take together (default: 5)')
+    .option('--squads-program <file>', 'program file to run instead of the native Squads');
+
+type Options = OptionsOf<typeof configure>;
+
+async function parse(session: Session, options: Options): Promise<LocalInitInput> {
+  const types = proofTypes(options.proofType);
   return {
-    name: invocation.option('name') ?? DEFAULTS.name,
-    symbol: invocation.option('symbol') ?? DEFAULTS.symbol,
-    decimals: integerOption(invocation, 'decimals', '--decimals', { least: 0, most: 18, fallback: 6 }),
-    supply: amount('supply', '--supply', DEFAULTS.supply),
-    tokenProgram: (invocation.option('tokenProgram') ?? 'token') as TokenProgramName,
-    tokenGeneration: (invocation.option('tokenGeneration') ?? 'v1') as TokenGeneration,
-    vaultTokens: amount('vaultTokens', '--vault-tokens', DEFAULTS.vaultTokens),
-    vaultSol: amount('vaultSol', '--vault-sol', DEFAULTS.vaultSol),
-    burnWalletTokens: amount('burnWalletTokens', '--burn-wallet-tokens', DEFAULTS.burnWalletTokens),
-    burnWalletSol: amount('burnWalletSol', '--burn-wallet-sol', DEFAULTS.burnWalletSol),
+    name: options.name ?? DEFAULTS.name,
+    symbol: options.symbol ?? DEFAULTS.symbol,
+    decimals: integerOption('--decimals', options.decimals, { least: 0, most: 18, fallback: 6 }),
+    supply: decimalOption('--supply', options.supply, DEFAULTS.supply),
+    tokenProgram: options.tokenProgram ?? 'token',
+    tokenGeneration: options.tokenGeneration ?? 'v1',
+    vaultTokens: decimalOption('--vault-tokens', options.vaultTokens, DEFAULTS.vaultTokens),
+    vaultSol: decimalOption('--vault-sol', options.vaultSol, DEFAULTS.vaultSol),
+    burnWalletTokens: decimalOption(
+      '--burn-wallet-tokens',
+      options.burnWalletTokens,
+      DEFAULTS.burnWalletTokens,
+    ),
+    burnWalletSol: decimalOption('--burn-wallet-sol', options.burnWalletSol, DEFAULTS.burnWalletSol),
     proofTypes: types.length === 0 ? DEFAULT_PROOF_TYPES : types,
-    scopes: parseScopes(invocation),
-    dailyBurn: amount('dailyBurn', '--daily-burn', null),
-    dailyAirdrop: amount('dailyAirdrop', '--daily-airdrop', null),
-    minOperatorSol: lamportsOption(invocation, 'minOperatorSol', '--min-operator-sol'),
-    maxBatchRent: lamportsOption(invocation, 'maxBatchRent', '--max-batch-rent'),
-    owner: await existingOwner(session, invocation.option('ownerKeypair')),
-    squadsProgram: await programFile(session, invocation.option('squadsProgram')),
+    scopes: scopesOrAll(options.scope),
+    dailyBurn: decimalOption('--daily-burn', options.dailyBurn, null),
+    dailyAirdrop: decimalOption('--daily-airdrop', options.dailyAirdrop, null),
+    minOperatorSol: lamportsOption('--min-operator-sol', options.minOperatorSol),
+    maxBatchRent: lamportsOption('--max-batch-rent', options.maxBatchRent),
+    owner: await existingOwner(session, options.ownerKeypair),
+    squadsProgram: await programFile(session, options.squadsProgram),
   };
 }
 
-function lamportsOption(invocation: Invocation, name: string, flag: string): bigint | undefined {
-  const text = decimalOption(invocation, name, flag, undefined);
+function lamportsOption(flag: string, given: string | undefined): bigint | undefined {
+  const text = decimalOption(flag, given, undefined);
   if (text === undefined) return undefined;
   if (Number(text) === 0) return 0n;
   try {
@@ -79,57 +122,14 @@ async function programFile({ context }: Session, file: string | undefined): Prom
   return resolve(context.cwd, file);
 }
 
-export const command: CommandSpec = {
-  options: [
-    { flags: '--name <text>', description: `name of the token (default: ${DEFAULTS.name})` },
-    { flags: '--symbol <text>', description: `symbol of the token (default: ${DEFAULTS.symbol})` },
-    { flags: '--decimals <n>', description: 'decimals of the mint (default: 6)' },
-    { flags: '--supply <n>', description: `tokens minted, once (default: ${DEFAULTS.supply})` },
-    {
-      flags: '--token-program <name>',
-      description: 'program of the mint (default: token)',
-      choices: ['token', 'token-2022'],
-    },
-    {
-      flags: '--token-generation <name>',
-      description: 'v1 has the burn operations (default: v1)',
-      choices: ['v1', 'v2'],
-    },
-    { flags: '--vault-tokens <n>', description: `tokens for the vault (default: ${DEFAULTS.vaultTokens})` },
-    { flags: '--vault-sol <n>', description: `SOL for the vault (default: ${DEFAULTS.vaultSol})` },
-    {
-      flags: '--burn-wallet-tokens <n>',
-      description: `tokens for the burn wallet (default: ${DEFAULTS.burnWalletTokens})`,
-    },
-    {
-      flags: '--burn-wallet-sol <n>',
-      description: `SOL for the burn wallet (default: ${DEFAULTS.burnWalletSol})`,
-    },
-    {
-      flags: '--owner-keypair <file>',
-      description: 'keypair file of the owner (default: a new one in the data directory)',
-    },
-    {
-      flags: '--proof-type <type>',
-      description: `a proof type; repeat for several (default: ${DEFAULT_PROOF_TYPES.join(' and ')})`,
-      repeats: true,
-    },
-    SCOPE_OPTION,
-    { flags: '--daily-burn <n>', description: 'tokens that may be burned in a UTC day (default: no cap)' },
-    {
-      flags: '--daily-airdrop <n>',
-      description: 'tokens that may be airdropped in a UTC day (default: no cap)',
-    },
-    {
-      flags: '--min-operator-sol <n>',
-      description: 'SOL that `batch init` leaves the operator with at least (default: 0.1)',
-    },
-    {
-      flags: '--max-batch-rent <n>',
-      description: 'SOL of rent that all waiting batches may take together (default: 5)',
-    },
-    { flags: '--squads-program <file>', description: 'program file to run instead of the native Squads' },
-  ],
+export const command = defineCommand({
+  configure,
+  run: async (session, _args, options) => {
+    const input = await parse(session, options);
+    const made = await (await session.local()).init(input);
+    session.output.result(made, (style) => viewLocalInit(made, style));
+    return undefined;
+  },
   output: [
     '{ "tokenId", "mintAddress", "decimals", "tokenProgram", "flywheelId", "multisig", "vaultIndex", "vaultAddress",',
     '  "burnWallet", "owner": { "address", "keypair" }, "operator", "apiKey": { "id", "key", "scopes" },',
@@ -140,9 +140,4 @@ export const command: CommandSpec = {
     'flywheel local init',
     'flywheel local init --name "My Token" --symbol MY --decimals 9 --daily-burn 5000 --owner-keypair ~/.config/solana/id.json',
   ],
-  run: inSteps({
-    parse,
-    run: async (session, input) => (await session.desk()).init(input),
-    view: viewLocalInit,
-  }),
-};
+});

@@ -1,18 +1,18 @@
 /** `flywheel local status`: the flywheel of the data directory and its balances. */
-import { type CommandSpec, inSteps } from '../../command.js';
-import type { LocalStatusResult } from '../../context.js';
+import { defineCommand } from '../../command.js';
 import { viewLocalStatus } from '../../views/local.js';
 
-export const command: CommandSpec = {
+export const command = defineCommand({
+  configure: (command) => command,
+  run: async (session) => {
+    const status = await (await session.local()).status();
+    session.output.result(status, (style) => viewLocalStatus(status, style));
+    return undefined;
+  },
   output: [
     'what `flywheel local init` prints, without the key, and',
     '{ "supply", "burned", "balances": { "vault", "burnWallet", "owner" }, "usedToday": { "burn", "airdrop" } }',
   ],
   errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_STORE_UNAVAILABLE'],
   examples: ['flywheel local status', 'flywheel local status --json'],
-  run: inSteps<null, LocalStatusResult>({
-    parse: () => null,
-    run: async (session) => (await session.desk()).status(),
-    view: viewLocalStatus,
-  }),
-};
+});

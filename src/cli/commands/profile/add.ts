@@ -1,23 +1,37 @@
 /** `flywheel profile add`: settings of one API under a name; its key comes from standard input. */
+import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { isAddress } from '../../../values/address.js';
 import { Secret } from '../../../values/secret.js';
-import type { CommandSpec, Invocation, Session } from '../../command.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import type { Profile } from '../../config/profile-file.js';
 import type { PinnedFlywheel } from '../../config/settings.js';
 import { integerOption } from '../../options/amounts.js';
-import { profileName } from '../../options/profile-name.js';
+import { parseProfileName } from '../../options/names.js';
 import { viewProfile } from '../../views/profile.js';
 import { typedPath } from '../../wallet/keypair-source.js';
 
 /** Longest API key in bytes. */
 const MAX_KEY_BYTES = 4_096;
-const PINS = ['multisig', 'owner', 'operator', 'mint'] as const;
 
-async function run(session: Session, invocation: Invocation): Promise<undefined> {
-  const name = profileName(invocation, 0);
-  const changes = parseChanges(session, invocation);
-  const key = invocation.flag('apiKeyStdin') ? await readKey(session) : null;
+const configure = (command: Command) =>
+  command
+    .argument('<name>', 'name of the profile; one that is there is changed')
+    .option('--api-key-stdin', 'read the API key from standard input')
+    .option('--rpc-url <url>', 'RPC of your own, with which approvals are checked')
+    .option('--keypair <file>', "the owner's keypair file")
+    .option('--multisig <address>', 'pin the multisig of the flywheel')
+    .option('--owner <address>', 'pin its owner')
+    .option('--operator <address>', 'pin its operator')
+    .option('--mint <address>', 'pin its mint')
+    .option('--vault-index <n>', 'index of its vault (default: 0)');
+
+type Options = OptionsOf<typeof configure>;
+
+async function run(session: Session, [given]: [string], options: Options): Promise<undefined> {
+  const name = parseProfileName(given);
+  const changes = parseChanges(session, options);
+  const key = options.apiKeyStdin === true ? await readKey(session) : null;
   const { saveProfile } = await import('../../config/profile-store.js');
   const profile = await saveProfile(session.settings.configDir.value, name, changes, key);
   const { profileViews } = await import('../../config/profile-views.js');
@@ -32,11 +46,10 @@ async function run(session: Session, invocation: Invocation): Promise<undefined>
 }
 
 /** Fields from the global options as well as from the command's own; only what was typed is stored. */
-function parseChanges({ settings }: Session, invocation: Invocation): Profile {
+function parseChanges({ settings }: Session, options: Options): Profile {
   const { apiUrl, apiKeyHeader, dataDir } = settings;
-  const rpcUrl = invocation.option('rpcUrl');
-  const keypair = invocation.option('keypair');
-  const pinned = parsePinned(invocation);
+  const { rpcUrl, keypair } = options;
+  const pinned = parsePinned(options);
   return {
     ...(apiUrl.source === 'flag' && apiUrl.value !== null ? { apiUrl: apiUrl.value } : {}),
     ...(apiKeyHeader.source === 'flag' ? { apiKeyHeader: apiKeyHeader.value } : {}),
@@ -47,24 +60,21 @@ function parseChanges({ settings }: Session, invocation: Invocation): Profile {
   };
 }
 
-function parsePinned(invocation: Invocation): PinnedFlywheel | undefined {
-  const given = PINS.filter((pin) => invocation.option(pin) !== undefined);
-  if (given.length === 0) return undefined;
-  if (given.length < PINS.length)
+function parsePinned({ multisig, owner, operator, mint, vaultIndex }: Options): PinnedFlywheel | undefined {
+  if ([multisig, owner, operator, mint].every((pin) => pin === undefined)) return undefined;
+  if (multisig === undefined || owner === undefined || operator === undefined || mint === undefined)
     throw new FlywheelError(
       'ERR_USAGE',
       'A flywheel is pinned by all of --multisig, --owner, --operator and --mint.',
     );
-  for (const pin of PINS) {
-    if (!isAddress(invocation.requiredOption(pin)))
+  const pins = { multisig, owner, operator, mint };
+  for (const [pin, address] of Object.entries(pins)) {
+    if (!isAddress(address))
       throw new FlywheelError('ERR_INPUT_INVALID', `--${pin}: expected a base58 address of 32 bytes.`);
   }
   return {
-    multisig: invocation.requiredOption('multisig'),
-    owner: invocation.requiredOption('owner'),
-    operator: invocation.requiredOption('operator'),
-    mint: invocation.requiredOption('mint'),
-    vaultIndex: integerOption(invocation, 'vaultIndex', '--vault-index', {
+    ...pins,
+    vaultIndex: integerOption('--vault-index', vaultIndex, {
       least: 0,
       most: 255,
       fallback: 0,
@@ -83,18 +93,9 @@ async function readKey({ context }: Session): Promise<Secret> {
   );
 }
 
-export const command: CommandSpec = {
-  arguments: [{ syntax: '<name>', description: 'name of the profile; one that is there is changed' }],
-  options: [
-    { flags: '--api-key-stdin', description: 'read the API key from standard input' },
-    { flags: '--rpc-url <url>', description: 'RPC of your own, with which approvals are checked' },
-    { flags: '--keypair <file>', description: "the owner's keypair file" },
-    { flags: '--multisig <address>', description: 'pin the multisig of the flywheel' },
-    { flags: '--owner <address>', description: 'pin its owner' },
-    { flags: '--operator <address>', description: 'pin its operator' },
-    { flags: '--mint <address>', description: 'pin its mint' },
-    { flags: '--vault-index <n>', description: 'index of its vault (default: 0)' },
-  ],
+export const command = defineCommand({
+  configure,
+  run,
   details: [
     '--api-url, --api-key-header and --data-dir, which are global, are stored in the profile here.',
     'The key is kept in a file of its own that only you can read; it is never taken from the command line.',
@@ -104,5 +105,4 @@ export const command: CommandSpec = {
   ],
   errors: ['ERR_INPUT_INVALID', 'ERR_CONFIG_INVALID'],
   examples: ['flywheel profile add staging --api-url https://api.example.com --api-key-stdin < key.txt'],
-  run,
-};
+});

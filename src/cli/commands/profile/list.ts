@@ -1,15 +1,16 @@
 /** `flywheel profile list`: all profiles, without their keys. */
-import { type CommandSpec, inSteps } from '../../command.js';
+import { defineCommand } from '../../command.js';
 import { profileViews } from '../../config/profile-views.js';
-import { type ProfileView, viewProfiles } from '../../views/profile.js';
+import { viewProfiles } from '../../views/profile.js';
 
-export const command: CommandSpec = {
+export const command = defineCommand({
+  configure: (command) => command,
+  run: async (session) => {
+    const profiles = profileViews(session);
+    session.output.result(profiles, (style) => viewProfiles(profiles, style));
+    return undefined;
+  },
   output: ['[ { "name", "current", "hasApiKey", "apiUrl"?, … } ]'],
   errors: ['ERR_CONFIG_INVALID'],
   examples: ['flywheel profile list'],
-  run: inSteps<null, readonly ProfileView[]>({
-    parse: () => null,
-    run: async (session) => profileViews(session),
-    view: viewProfiles,
-  }),
-};
+});

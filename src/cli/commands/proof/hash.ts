@@ -1,20 +1,20 @@
 /** `flywheel proof hash`: the SHA-256 that a burn or a pipeline with this proof carries. */
 import { proofHash } from '../../../values/digest.js';
-import { type CommandSpec, inSteps } from '../../command.js';
-import { readInputText } from '../../files/read-input.js';
+import { defineCommand } from '../../command.js';
 import { readProof } from '../../input/proof.js';
+import { readInputText } from '../../input/read-input.js';
 
-export const command: CommandSpec = {
-  arguments: [{ syntax: '<file>', description: 'the proof, a JSON object; - for standard input' }],
+export const command = defineCommand({
+  configure: (command) => command.argument('<file>', 'the proof, a JSON object; - for standard input'),
+  run: async ({ context, output }, [file]) => {
+    const hash = proofHash(readProof(await readInputText(context, file)));
+    output.result({ hash }, () => [hash]);
+    return undefined;
+  },
   details: [
     'The hash is taken over the canonical JSON (RFC 8785), so white space and the order of keys do not matter.',
   ],
   output: ['{ "hash": sha256 }'],
   errors: ['ERR_INPUT_INVALID'],
   examples: ['flywheel proof hash proof.json', `echo '{"orderId":"A-1001"}' | flywheel proof hash -`],
-  run: inSteps({
-    parse: (invocation, { context }) => readInputText(context, invocation.requiredArgument(0)),
-    run: async (_session, text) => ({ hash: proofHash(readProof(text)) }),
-    view: ({ hash }) => [hash],
-  }),
-};
+});

@@ -1,24 +1,22 @@
 /** `flywheel proof verify`: does a landed transaction carry the hash of this proof? */
+import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { proofHash } from '../../../values/digest.js';
 import { isoTime } from '../../../values/time.js';
-import { type CommandSpec, type Invocation, inSteps, type Session } from '../../command.js';
-import { type NamedText, readInputText } from '../../files/read-input.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { readProof } from '../../input/proof.js';
+import { readInputText } from '../../input/read-input.js';
 import { fieldLines } from '../../output/table.js';
 
-interface Input {
-  readonly signature: string;
-  readonly proof: NamedText;
-}
+const configure = (command: Command) =>
+  command
+    .requiredOption('--tx <signature>', 'signature of the transaction')
+    .requiredOption('--proof <file>', 'the proof, a JSON object; - for standard input');
 
-const parse = async (invocation: Invocation, { context }: Session): Promise<Input> => ({
-  signature: invocation.requiredOption('tx'),
-  proof: await readInputText(context, invocation.requiredOption('proof')),
-});
+type Options = OptionsOf<typeof configure>;
 
-async function run(session: Session, { signature, proof }: Input) {
-  const hash = proofHash(readProof(proof));
+async function run(session: Session, _args: [], { tx, proof }: Options): Promise<undefined> {
+  const hash = proofHash(readProof(await readInputText(session.context, proof)));
   const { chain } = await session.service();
   if (chain === null) {
     throw new FlywheelError('ERR_CONFIG_INVALID', 'No chain can be read, so nothing can be verified.', {
@@ -26,58 +24,49 @@ async function run(session: Session, { signature, proof }: Input) {
     });
   }
   const [record, wire] = await Promise.all([
-    chain.lookUp([signature]).then(([found]) => found ?? null),
-    chain.getTransaction(signature),
+    chain.lookUp([tx]).then(([found]) => found ?? null),
+    chain.getTransaction(tx),
   ]);
   if (record === null || wire === null)
-    throw new FlywheelError('ERR_NOT_FOUND', `No transaction ${signature} has landed.`);
+    throw new FlywheelError('ERR_NOT_FOUND', `No transaction ${tx} has landed.`);
   if (record.error !== null)
-    throw new FlywheelError('ERR_INVALID_PROOF', `The transaction ${signature} failed on chain.`);
+    throw new FlywheelError('ERR_INVALID_PROOF', `The transaction ${tx} failed on chain.`);
   const { proofMemos } = await import('../../proof/landed-memo.js');
   const memo = proofMemos(wire, record.logs).find((found) => found.hash === hash);
   if (memo === undefined)
     throw new FlywheelError(
       'ERR_INVALID_PROOF',
-      `The transaction ${signature} carries no memo with the hash ${hash}.`,
+      `The transaction ${tx} carries no memo with the hash ${hash}.`,
     );
-  return {
+  const value = {
     verified: true,
-    txHash: signature,
+    txHash: tx,
     hash,
     type: memo.type,
     slot: record.slot.toString(),
     dateLanded: isoTime(record.blockTimeMs),
   };
+  session.output.result(value, (style) => [
+    style.good('Verified: the transaction carries the hash of this proof.'),
+    ...fieldLines(
+      [
+        ['transaction', value.txHash],
+        ['proof hash', value.hash],
+        ['proof type', value.type],
+        ['slot', value.slot],
+        ['landed', value.dateLanded],
+      ],
+      style.dim,
+    ),
+  ]);
+  return undefined;
 }
 
-export const command: CommandSpec = {
-  options: [
-    { flags: '--tx <signature>', description: 'signature of the transaction', required: true },
-    {
-      flags: '--proof <file>',
-      description: 'the proof, a JSON object; - for standard input',
-      required: true,
-    },
-  ],
+export const command = defineCommand({
+  configure,
+  run,
   details: ['The transaction is read from the local ledger, or from FLYWHEEL_RPC_URL in remote use.'],
   output: ['{ "verified": true, "txHash", "hash", "type", "slot", "dateLanded" }'],
   errors: ['ERR_INPUT_INVALID', 'ERR_NOT_FOUND', 'ERR_INVALID_PROOF', 'ERR_CONFIG_INVALID'],
   examples: ['flywheel proof verify --tx SIGNATURE --proof proof.json'],
-  run: inSteps({
-    parse,
-    run,
-    view: (value, style) => [
-      style.good('Verified: the transaction carries the hash of this proof.'),
-      ...fieldLines(
-        [
-          ['transaction', value.txHash],
-          ['proof hash', value.hash],
-          ['proof type', value.type],
-          ['slot', value.slot],
-          ['landed', value.dateLanded],
-        ],
-        style.dim,
-      ),
-    ],
-  }),
-};
+});

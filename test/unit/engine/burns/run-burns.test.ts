@@ -1,7 +1,7 @@
 /** Burns that are cut off, expire, or are carried on by somebody else: each happens once, and the engine finds out which did. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { homeFiles } from '../../../../src/compose/home.js';
 import { createInstances } from '../../../../src/compose/instances.js';
+import { dataFiles } from '../../../../src/compose/local-config.js';
 import { randomIds } from '../../../../src/values/ids.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
@@ -95,7 +95,7 @@ describe('runBurns', () => {
     const call = test.project.call({ idempotencyKey: randomIds.uuid() });
     await expect(dyingEngine().burnBatch(burns(3), call)).rejects.toThrow();
     const sent = rawSqlite(
-      homeFiles(test.dataDir).store,
+      dataFiles(test.dataDir).store,
       'select hex(signed_transaction) as bytes from burns',
     );
     const others = Array.from({ length: 300 }, () => aBurnRequest(1));
@@ -162,7 +162,7 @@ describe('runBurns', () => {
 describe('a burn whose record cannot be written', () => {
   const refuseRecords = (condition: string) =>
     rawSqlite(
-      homeFiles(test.dataDir).store,
+      dataFiles(test.dataDir).store,
       `create trigger refuse before insert on burns when ${condition} begin select raise(abort, 'no room'); end`,
     );
 
@@ -178,7 +178,7 @@ describe('a burn whose record cannot be written', () => {
     });
     expect(await test.chain.blockHeight()).toBe(height);
     expect((await engine.status()).usedToday.burn).toBe('0');
-    rawSqlite(homeFiles(test.dataDir).store, 'drop trigger refuse');
+    rawSqlite(dataFiles(test.dataDir).store, 'drop trigger refuse');
     await engine.burn(aBurnRequest(1), call);
     expect((await engine.status()).burned).toBe('1');
   });
@@ -199,7 +199,7 @@ describe('a burn whose record cannot be written', () => {
       burned: String(landed),
       usedToday: { burn: String(landed) },
     });
-    rawSqlite(homeFiles(test.dataDir).store, 'drop trigger refuse');
+    rawSqlite(dataFiles(test.dataDir).store, 'drop trigger refuse');
     const again = await test.engine.burnBatch(requests, call);
     expect(again).toEqual({ value, meta: { replayed: true } });
     expect((await test.engine.status()).burned).toBe(String(landed));
@@ -207,7 +207,7 @@ describe('a burn whose record cannot be written', () => {
 
   it('is told of none where the answer itself cannot be kept, and the same key carries on', async () => {
     test = await openTestEngine();
-    const { store } = homeFiles(test.dataDir);
+    const { store } = dataFiles(test.dataDir);
     const call = test.project.call({ idempotencyKey: randomIds.uuid() });
     const requests = Array.from({ length: 200 }, () => aBurnRequest(1));
     refuseRecords('new.position >= 140');

@@ -1,27 +1,24 @@
 /** `flywheel local keys create`: a new API key, shown once. */
-import { type CommandSpec, inSteps } from '../../../command.js';
-import { proofTypes } from '../../../options/amounts.js';
-import { parseScopes, SCOPE_OPTION } from '../../../options/scopes.js';
+import { defineCommand } from '../../../command.js';
+import { collect, proofTypes } from '../../../options/amounts.js';
+import { SCOPE_OPTION, scopesOrAll } from '../../../options/scopes.js';
 import { viewCreatedKey } from '../../../views/local.js';
 
-export const command: CommandSpec = {
-  options: [
-    SCOPE_OPTION,
-    {
-      flags: '--proof-type <type>',
-      description: 'a proof type that the key may use; repeat (default: all)',
-      repeats: true,
-    },
-  ],
+export const command = defineCommand({
+  configure: (command) =>
+    command
+      .addOption(SCOPE_OPTION)
+      .option('--proof-type <type>', 'a proof type that the key may use; repeat (default: all)', collect),
+  run: async (session, _args, options) => {
+    const types = proofTypes(options.proofType);
+    const key = await (await session.local()).createKey({
+      scopes: scopesOrAll(options.scope),
+      proofTypes: types.length === 0 ? null : types,
+    });
+    session.output.result(key, (style) => viewCreatedKey(key, style));
+    return undefined;
+  },
   output: ['{ "id", "key", "scopes" }'],
   errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_INPUT_INVALID'],
   examples: ['flywheel local keys create --scope burn --proof-type WATCH_AD'],
-  run: inSteps({
-    parse: (invocation) => {
-      const types = proofTypes(invocation);
-      return { scopes: parseScopes(invocation), proofTypes: types.length === 0 ? null : types };
-    },
-    run: async (session, input) => (await session.desk()).createKey(input),
-    view: viewCreatedKey,
-  }),
-};
+});

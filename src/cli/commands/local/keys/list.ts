@@ -1,15 +1,15 @@
 /** `flywheel local keys list`: the API keys, without the keys themselves. */
-import type { ApiKeyInfo } from '../../../../contract/admin.js';
-import { type CommandSpec, inSteps } from '../../../command.js';
+import { defineCommand } from '../../../command.js';
 import { viewKeys } from '../../../views/local.js';
 
-export const command: CommandSpec = {
+export const command = defineCommand({
+  configure: (command) => command,
+  run: async (session) => {
+    const keys = await (await session.local()).listKeys();
+    session.output.result(keys, (style) => viewKeys(keys, style));
+    return undefined;
+  },
   output: ['[ { "id", "scopes", "proofTypes", "dateCreated", "dateRevoked" } ]'],
   errors: ['ERR_LOCAL_NOT_FOUND'],
   examples: ['flywheel local keys list'],
-  run: inSteps<null, readonly ApiKeyInfo[]>({
-    parse: () => null,
-    run: async (session) => (await session.desk()).listKeys(),
-    view: viewKeys,
-  }),
-};
+});

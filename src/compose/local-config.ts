@@ -1,18 +1,18 @@
 /** The data directory of an embedded engine: which files it holds, and the little that must be known before any is opened. */
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { approvalDirectory } from '../cli/batch/approval-file.js';
-import { fileProblem } from '../cli/files/read-input.js';
-import { makePrivateDirectory, writeFileAtomic } from '../cli/files/write-file.js';
-import { JOURNAL_FILE } from '../cli/journal/sqlite-journal.js';
 import type { BatchFunds } from '../contract/admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { approvalDirectory, JOURNAL_FILE } from '../files/directory-names.js';
+import { fileProblem } from '../files/file-problem.js';
+import { readIfThere } from '../files/read-file.js';
+import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
 import { type Address, isAddress } from '../values/address.js';
 import { Secret } from '../values/secret.js';
 import { fundsFromJson, fundsToJson } from './batch-funds.js';
 
 /** What `local.json` says. */
-export interface HomeConfig extends BatchFunds {
+export interface LocalConfig extends BatchFunds {
   /** Holds what `local fund` gives out. */
   readonly treasury: Address;
   /** Absolute path of the owner's keypair file. */
@@ -29,7 +29,7 @@ export const PRIVATE_FILE_MODE = 0o600;
 const FORMAT_VERSION = 1;
 
 /** Paths inside a data directory. */
-export const homeFiles = (dataDir: string) => ({
+export const dataFiles = (dataDir: string) => ({
   config: join(dataDir, 'local.json'),
   store: join(dataDir, 'store.db'),
   ledger: join(dataDir, 'ledger.db'),
@@ -44,9 +44,9 @@ export const homeFiles = (dataDir: string) => ({
 });
 
 /** The configuration of a data directory, or `undefined` before `local init`. */
-export function readHome(dataDir: string): HomeConfig | undefined {
-  const path = homeFiles(dataDir).config;
-  const text = readIfThere(path);
+export function readLocalConfig(dataDir: string): LocalConfig | undefined {
+  const path = dataFiles(dataDir).config;
+  const text = read(path);
   if (text === undefined) return undefined;
   try {
     const value = JSON.parse(text) as Record<string, unknown>;
@@ -68,7 +68,7 @@ export function readHome(dataDir: string): HomeConfig | undefined {
       };
     }
   } catch {
-    // Told below, together with a file of another shape.
+    // Refused below, together with a file of another shape.
   }
   throw new FlywheelError(
     'ERR_STORE_UNAVAILABLE',
@@ -77,37 +77,32 @@ export function readHome(dataDir: string): HomeConfig | undefined {
 }
 
 /** @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
-export function requireHome(dataDir: string): HomeConfig {
-  const home = readHome(dataDir);
-  if (home !== undefined) return home;
+export function requireLocalConfig(dataDir: string): LocalConfig {
+  const config = readLocalConfig(dataDir);
+  if (config !== undefined) return config;
   throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `There is no flywheel in ${dataDir}.`);
 }
 
-export function writeHome(dataDir: string, config: HomeConfig): void {
+export function writeLocalConfig(dataDir: string, config: LocalConfig): void {
   const written = { version: FORMAT_VERSION, ...config, ...fundsToJson(config) };
-  makePrivateDirectory(dataDir);
-  writePrivate(homeFiles(dataDir).config, `${JSON.stringify(written)}\n`);
+  makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
+  writePrivate(dataFiles(dataDir).config, `${JSON.stringify(written)}\n`);
 }
 
 /** The API key that `local init` made, or `null`. */
 export function readApiKey(dataDir: string): Secret | null {
-  const text = readIfThere(homeFiles(dataDir).apiKey)?.trim();
+  const text = read(dataFiles(dataDir).apiKey)?.trim();
   return text === undefined || text === '' ? null : new Secret(text);
 }
 
 /** Writes a file that only the user can read. @throws `ERR_STORE_UNAVAILABLE` naming the file and the reason. */
-export function writePrivate(path: string, text: string | Uint8Array): void {
-  try {
-    writeFileAtomic(path, text, { mode: PRIVATE_FILE_MODE });
-  } catch (cause) {
-    throw new FlywheelError('ERR_STORE_UNAVAILABLE', (cause as Error).message, { cause });
-  }
-}
+export const writePrivate = (path: string, text: string | Uint8Array): void =>
+  writeFileAtomic(path, text, 'ERR_STORE_UNAVAILABLE', { mode: PRIVATE_FILE_MODE });
 
 /** Removes what an engine keeps in its data directory, and nothing else that may lie there. */
-export function wipeHome(dataDir: string): void {
+export function wipeDataDirectory(dataDir: string): void {
   const { config, store, ledger, keys, apiKey, owner, squadsProgram, rateCounts, journal, approvals } =
-    homeFiles(dataDir);
+    dataFiles(dataDir);
   // The configuration goes last: until then the directory can be wiped again.
   const databases = [store, ledger, rateCounts, journal].flatMap((file) => [
     file,
@@ -127,16 +122,10 @@ export function wipeHome(dataDir: string): void {
 
 export const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
-function readIfThere(path: string): string | undefined {
+function read(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return readIfThere(path);
   } catch (cause) {
-    if (
-      (cause as NodeJS.ErrnoException).code === 'ENOENT' ||
-      (cause as NodeJS.ErrnoException).code === 'ENOTDIR'
-    ) {
-      return undefined;
-    }
     throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: cannot be read: ${fileProblem(cause)}.`, {
       cause,
     });

@@ -1,4 +1,7 @@
-/** Writes a file so that a reader sees the old one or the new one, never half of one, also after a power cut. */
+/**
+ * Writes a file so that a reader sees the old one or the new one, never half of one, also after a power cut. What a failure
+ * means is for the caller to say: each function takes the code of its error.
+ */
 import { randomBytes } from 'node:crypto';
 import {
   accessSync,
@@ -13,9 +16,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import { makeDirectory } from '../../files/make-directory.js';
-import { fileProblem } from './read-input.js';
+import type { ErrorCode } from '../errors/codes.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { fileProblem } from './file-problem.js';
+import { makeDirectory } from './make-directory.js';
 
 export interface WriteOptions {
   /** Permission bits; @default 0o644 */
@@ -52,34 +56,40 @@ function writeTemporary(path: string, text: string | Uint8Array, mode: number): 
   }
 }
 
-/** Makes a directory that only the user can read; one that is there is left as it is. */
-export function makePrivateDirectory(path: string): void {
+/**
+ * Makes a directory that only the user can read; one that is there is left as it is.
+ * @throws the error, naming the directory and the reason.
+ */
+export function makePrivateDirectory(path: string, error: ErrorCode): void {
   try {
     makeDirectory(path);
-  } catch (error) {
-    throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: cannot be made: ${fileProblem(error)}.`, {
-      cause: error,
-    });
+  } catch (cause) {
+    throw new FlywheelError(error, `${path}: cannot be made: ${fileProblem(cause)}.`, { cause });
   }
 }
 
 /**
  * Writes a whole file atomically: temporary file, fsync, rename.
- * @throws `ERR_INPUT_INVALID` naming the file and the reason.
+ * @throws the error, naming the file and the reason.
  */
-export function writeFileAtomic(path: string, text: string | Uint8Array, options: WriteOptions = {}): void {
+export function writeFileAtomic(
+  path: string,
+  text: string | Uint8Array,
+  error: ErrorCode,
+  options: WriteOptions = {},
+): void {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
     writeTemporary(temporary, text, options.mode ?? 0o644);
     if (options.exclusive === true) linkSync(temporary, path);
     else renameSync(temporary, path);
     syncDirectory(dirname(path));
-  } catch (error) {
-    const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
+  } catch (cause) {
+    const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
     const reason = exists
       ? 'there is a file of that name already'
-      : `cannot be written: ${fileProblem(error)}`;
-    throw new FlywheelError('ERR_INPUT_INVALID', `${path}: ${reason}.`, { cause: error });
+      : `cannot be written: ${fileProblem(cause)}`;
+    throw new FlywheelError(error, `${path}: ${reason}.`, { cause });
   } finally {
     rmSync(temporary, { force: true });
   }
@@ -87,17 +97,15 @@ export function writeFileAtomic(path: string, text: string | Uint8Array, options
 
 /**
  * Makes sure that a file can be written before work is done whose result it is to hold.
- * @throws `ERR_INPUT_INVALID` naming the file and the reason.
+ * @throws the error, naming the file and the reason.
  */
-export function checkWritable(path: string): void {
+export function checkWritable(path: string, error: ErrorCode): void {
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
-      throw new FlywheelError('ERR_INPUT_INVALID', `${path}: cannot be written: it is a directory.`);
+      throw new FlywheelError(error, `${path}: cannot be written: it is a directory.`);
     accessSync(dirname(path), constants.W_OK);
-  } catch (error) {
-    if (error instanceof FlywheelError) throw error;
-    throw new FlywheelError('ERR_INPUT_INVALID', `${path}: cannot be written: ${fileProblem(error)}.`, {
-      cause: error,
-    });
+  } catch (cause) {
+    if (cause instanceof FlywheelError) throw cause;
+    throw new FlywheelError(error, `${path}: cannot be written: ${fileProblem(cause)}.`, { cause });
   }
 }

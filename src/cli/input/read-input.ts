@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { fileProblem } from '../../files/file-problem.js';
 import { decodeUtf8 } from '../../values/strict-json.js';
 import type { CliContext } from '../context.js';
 
@@ -15,26 +16,6 @@ export interface NamedText {
 }
 
 type ReadContext = Pick<CliContext, 'io' | 'cwd'>;
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'there is no such file',
-  EISDIR: 'it is a directory',
-  EACCES: 'it may not be read (permission denied)',
-  EPERM: 'it may not be read (permission denied)',
-  ELOOP: 'its symbolic links form a loop',
-  ENAMETOOLONG: 'the name is too long',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the quota of this user is used up',
-  EROFS: 'the file system is read-only',
-  EIO: 'the disk reports an error',
-};
-
-/** A file's problem in words, from the error of the file system. */
-export function fileProblem(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-  return REASONS[code] ?? `the file system says ${code}`;
-}
 
 /** An input that cannot be used; nothing was sent. */
 export const inputError = (name: string, reason: string, cause?: unknown): FlywheelError =>

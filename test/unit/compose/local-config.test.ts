@@ -15,15 +15,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
 import { readSquadsProgram } from '../../../src/compose/engine.js';
 import { createFileKeyring } from '../../../src/compose/file-keyring.js';
-import {
-  homeFiles,
-  readApiKey,
-  readHome,
-  requireHome,
-  wipeHome,
-  writeHome,
-} from '../../../src/compose/home.js';
 import { createInstances } from '../../../src/compose/instances.js';
+import {
+  dataFiles,
+  readApiKey,
+  readLocalConfig,
+  requireLocalConfig,
+  wipeDataDirectory,
+  writeLocalConfig,
+} from '../../../src/compose/local-config.js';
 import { readOwnerKeypair } from '../../../src/compose/owner-keypair.js';
 
 let directory: string;
@@ -39,16 +39,16 @@ const modeOf = (path: string): number => statSync(path).mode & 0o777;
 describe('home', () => {
   it('reads back what was written, in files that only the user can read', () => {
     const home = join(directory, 'new', 'home');
-    expect(readHome(home)).toBeUndefined();
-    writeHome(home, config);
-    expect(readHome(home)).toEqual(config);
-    expect(requireHome(home)).toEqual(config);
-    expect(modeOf(homeFiles(home).config)).toBe(0o600);
+    expect(readLocalConfig(home)).toBeUndefined();
+    writeLocalConfig(home, config);
+    expect(readLocalConfig(home)).toEqual(config);
+    expect(requireLocalConfig(home)).toEqual(config);
+    expect(modeOf(dataFiles(home).config)).toBe(0o600);
     expect(modeOf(home)).toBe(0o700);
   });
 
   it('says that nothing is there', () => {
-    expect(() => requireHome(directory)).toThrow(
+    expect(() => requireLocalConfig(directory)).toThrow(
       expect.objectContaining({
         code: 'ERR_LOCAL_NOT_FOUND',
         message: `There is no flywheel in ${directory}.`,
@@ -60,11 +60,11 @@ describe('home', () => {
   it.each(['', '{', '[]', 'null', '{"version":99}', '{"version":1,"treasury":"x"}'])(
     'says that %j is no configuration',
     (text) => {
-      writeFileSync(homeFiles(directory).config, text);
-      expect(() => readHome(directory)).toThrow(
+      writeFileSync(dataFiles(directory).config, text);
+      expect(() => readLocalConfig(directory)).toThrow(
         expect.objectContaining({
           code: 'ERR_STORE_UNAVAILABLE',
-          message: expect.stringContaining(homeFiles(directory).config),
+          message: expect.stringContaining(dataFiles(directory).config),
         }),
       );
     },
@@ -72,19 +72,19 @@ describe('home', () => {
 
   it('reads the API key without the line end that editors leave', () => {
     expect(readApiKey(directory)).toBeNull();
-    writeFileSync(homeFiles(directory).apiKey, 'fwk_abc\n');
+    writeFileSync(dataFiles(directory).apiKey, 'fwk_abc\n');
     expect(readApiKey(directory)?.reveal()).toBe('fwk_abc');
-    writeFileSync(homeFiles(directory).apiKey, '\n');
+    writeFileSync(dataFiles(directory).apiKey, '\n');
     expect(readApiKey(directory)).toBeNull();
   });
 
   it('wipes its own files and no others', () => {
-    writeHome(directory, config);
-    createFileKeyring(homeFiles(directory).keys).create();
+    writeLocalConfig(directory, config);
+    createFileKeyring(dataFiles(directory).keys).create();
     for (const file of ['store.db', 'store.db-wal', 'ledger.db', 'ledger.db-shm', 'api-key', 'mine.txt']) {
       writeFileSync(join(directory, file), 'x');
     }
-    wipeHome(directory);
+    wipeDataDirectory(directory);
     expect(readdirSync(directory)).toEqual(['mine.txt']);
   });
 });

@@ -1,27 +1,28 @@
 /** `flywheel local …`: sets up a data directory in one step and looks after it. */
 import { isAbsolute, resolve } from 'node:path';
 import { generateKeypair } from '../chain/transaction/signer.js';
-import type { LocalDesk, LocalInitInput, LocalInitResult } from '../cli/context.js';
-import { makePrivateDirectory, writeFileAtomic } from '../cli/files/write-file.js';
+import type { LocalAdmin, LocalInitInput, LocalInitResult } from '../cli/context.js';
 import type { ApiKeyCreated, Registration } from '../contract/admin.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import { keypairText } from '../files/keypair-file.js';
+import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
 import type { Address } from '../values/address.js';
 import type { Clock } from '../values/time.js';
 import { chosenFunds } from './batch-funds.js';
 import { ownDataDirectory } from './data-lock.js';
 import { type OpenedEngine, openEngine, openFiles, readSquadsProgram } from './engine.js';
-import { createFileKeyring, keypairText } from './file-keyring.js';
+import { createFileKeyring } from './file-keyring.js';
 import {
+  dataFiles,
   exists,
-  type HomeConfig,
-  homeFiles,
+  type LocalConfig,
   PRIVATE_FILE_MODE,
-  readHome,
-  requireHome,
-  wipeHome,
-  writeHome,
+  readLocalConfig,
+  requireLocalConfig,
+  wipeDataDirectory,
+  writeLocalConfig,
   writePrivate,
-} from './home.js';
+} from './local-config.js';
 import { readOwnerKeypair } from './owner-keypair.js';
 import { repair } from './two-files.js';
 
@@ -31,12 +32,12 @@ export interface DeskPlace {
   readonly clock: Clock;
 }
 
-/** A desk over a data directory; the engine is opened when it is first needed. */
-export function createLocalDesk(place: DeskPlace): LocalDesk {
+/** What can be done with the flywheel of a data directory; the engine is opened when it is first needed. */
+export function createLocalAdmin(place: DeskPlace): LocalAdmin {
   const { dataDir, clock } = place;
   let opened: Promise<OpenedEngine> | undefined;
   const open = (): Promise<OpenedEngine> => {
-    opened ??= openEngine(dataDir, requireHome(dataDir), { clock });
+    opened ??= openEngine(dataDir, requireLocalConfig(dataDir), { clock });
     return opened;
   };
   const engine = async () => (await open()).engine;
@@ -50,16 +51,16 @@ export function createLocalDesk(place: DeskPlace): LocalDesk {
     status: async () => {
       const { name, symbol, ...status } = await (await engine()).status();
       const { tokenGeneration: _generation, owner: address, ...rest } = status;
-      return { ...rest, name, symbol, owner: { address, keypair: requireHome(dataDir).ownerKeypair } };
+      return { ...rest, name, symbol, owner: { address, keypair: requireLocalConfig(dataDir).ownerKeypair } };
     },
     fund: async (input) => (await engine()).fund(input),
     repair: () => repairFiles(place),
     reset: async () => {
       await close();
-      requireHome(dataDir);
-      const lock = await ownDataDirectory(homeFiles(dataDir).lock);
+      requireLocalConfig(dataDir);
+      const lock = await ownDataDirectory(dataFiles(dataDir).lock);
       try {
-        wipeHome(dataDir);
+        wipeDataDirectory(dataDir);
       } finally {
         lock.release();
       }
@@ -73,10 +74,10 @@ export function createLocalDesk(place: DeskPlace): LocalDesk {
 }
 
 async function repairFiles({ dataDir, clock }: DeskPlace): Promise<string> {
-  const home = requireHome(dataDir);
-  const { store, chain, close } = await openFiles(dataDir, home, clock);
+  const config = requireLocalConfig(dataDir);
+  const { store, chain, close } = await openFiles(dataDir, config, clock);
   try {
-    return await repair(store, chain, home.genesis);
+    return await repair(store, chain, config.genesis);
   } finally {
     await close();
   }
@@ -88,28 +89,28 @@ async function init(
   open: () => Promise<OpenedEngine>,
 ): Promise<LocalInitResult> {
   const { dataDir } = place;
-  const home = prepare(place, input);
+  const config = prepare(place, input);
   const { engine, chain } = await open();
-  const keypair = home.ownerKeypair;
+  const keypair = config.ownerKeypair;
   const owner = input.owner?.address ?? readOwnerKeypair(keypair).address;
   const registered = await registerOrFinish(dataDir, { ...input, owner }, engine);
   const { genesis } = chain.progress();
   // From here on nothing that is missing is made again.
-  writeHome(dataDir, { ...home, genesis });
+  writeLocalConfig(dataDir, { ...config, genesis });
   return initResult(registered.registration, registered.apiKey, keypair);
 }
 
 /** Files that must be there before the engine opens. An interrupted set-up is carried on; a finished one is refused. */
-function prepare({ dataDir, cwd }: DeskPlace, input: LocalInitInput): HomeConfig {
-  const files = homeFiles(dataDir);
+function prepare({ dataDir, cwd }: DeskPlace, input: LocalInitInput): LocalConfig {
+  const files = dataFiles(dataDir);
   const funds = chosenFunds(input);
-  const earlier = readHome(dataDir);
+  const earlier = readLocalConfig(dataDir);
   if (earlier !== undefined) refuseFinished(dataDir, earlier);
   makeDataDirectory(dataDir);
   if (input.squadsProgram !== null)
     writePrivate(files.squadsProgram, readSquadsProgram(resolve(cwd, input.squadsProgram)));
   if (input.owner === null && !exists(files.owner)) writePrivate(files.owner, keypairText(generateKeypair()));
-  const home: HomeConfig = {
+  const config: LocalConfig = {
     treasury: earlier?.treasury ?? createFileKeyring(files.keys).create().address,
     ownerKeypair: input.owner === null ? files.owner : absolute(cwd, input.owner.keypair),
     squadsProgram: input.squadsProgram !== null,
@@ -117,12 +118,12 @@ function prepare({ dataDir, cwd }: DeskPlace, input: LocalInitInput): HomeConfig
     ...funds,
   };
   // Once its engine is open, an interrupted set-up goes on with the choices that it began with.
-  if (earlier === undefined) writeHome(dataDir, home);
-  return earlier ?? home;
+  if (earlier === undefined) writeLocalConfig(dataDir, config);
+  return earlier ?? config;
 }
 
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` unless the set-up was interrupted; what is wrong with a finished one is not mended here. */
-function refuseFinished(dataDir: string, { genesis }: HomeConfig): void {
+function refuseFinished(dataDir: string, { genesis }: LocalConfig): void {
   if (genesis === null) return;
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
@@ -146,7 +147,7 @@ async function registerOrFinish(
     earlier === undefined
       ? await engine.register(input)
       : { registration: earlier, apiKey: await engine.createKey({ scopes: input.scopes, proofTypes: null }) };
-  writePrivate(homeFiles(dataDir).apiKey, `${registered.apiKey.key}\n`);
+  writePrivate(dataFiles(dataDir).apiKey, `${registered.apiKey.key}\n`);
   return registered;
 }
 
@@ -174,7 +175,7 @@ function initResult(registration: Registration, apiKey: ApiKeyCreated, keypair: 
 
 function makeDataDirectory(dataDir: string): void {
   try {
-    makePrivateDirectory(dataDir);
+    makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
   } catch (cause) {
     throw new FlywheelError('ERR_STORE_UNAVAILABLE', (cause as Error).message, { cause });
   }
@@ -183,9 +184,12 @@ function makeDataDirectory(dataDir: string): void {
 const absolute = (cwd: string, path: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
 
 function exportOwner({ dataDir, cwd }: DeskPlace, outFile: string): { address: Address; keypair: string } {
-  const { bytes, address } = readOwnerKeypair(requireHome(dataDir).ownerKeypair);
+  const { bytes, address } = readOwnerKeypair(requireLocalConfig(dataDir).ownerKeypair);
   const keypair = absolute(cwd, outFile);
-  writeFileAtomic(keypair, keypairText(bytes), { mode: PRIVATE_FILE_MODE, exclusive: true });
+  writeFileAtomic(keypair, keypairText(bytes), 'ERR_INPUT_INVALID', {
+    mode: PRIVATE_FILE_MODE,
+    exclusive: true,
+  });
   bytes.fill(0);
   return { address, keypair };
 }

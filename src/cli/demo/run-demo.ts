@@ -1,4 +1,4 @@
-/** The story of the demo: set up, burn, burn a file, run a batch through the multisig, compare the balances. */
+/** The steps of the demo: set up, burn, burn a file, run a batch through the multisig, compare the balances. */
 import type {
   Batch,
   ExecuteBatchResult,
@@ -51,10 +51,10 @@ const balancesOf = ({ supply, burned, balances }: LocalStatusResult): Balances =
 });
 
 /**
- * Tells the whole story.
- * @throws `ERR_INTERNAL` when anything did not happen as told.
+ * Runs the demo.
+ * @throws `ERR_INTERNAL` when anything did not happen as it should.
  */
-export async function tellStory(stage: Stage): Promise<DemoReport> {
+export async function runDemo(stage: Stage): Promise<DemoReport> {
   const { files, say, folder, dataDir } = stage;
   const commands: string[] = [];
   const run = async <Value>(step: string, ...words: readonly string[]): Promise<Value> => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fileProblem } from '../../../src/cli/files/read-input.js';
+import { fileProblem } from '../../../src/files/file-problem.js';
 
 describe('fileProblem', () => {
   it.each([
