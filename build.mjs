@@ -31,6 +31,14 @@ const libsqlWithoutReport = {
   },
 };
 
+/** The SDK of Squads is as large as a third of the program, and few commands ask for it: it stays in a file of its own. */
+const squadsSdkApart = {
+  name: 'squads-sdk-apart',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/squads-sdk\.js$/ }, () => ({ path: './squads-sdk.cjs', external: true }));
+  },
+};
+
 const common = {
   bundle: true,
   minify: true,
@@ -66,7 +74,13 @@ const script = {
   banner: { js: "const __url=require('node:url').pathToFileURL(__filename).href;" },
 };
 const url = { 'import.meta.url': '__url' };
-await build({ ...script, entryPoints: { app: 'src/app.ts' }, define: url });
+await build({ ...script, entryPoints: { 'squads-sdk': 'src/chain/rpc/squads-sdk.ts' }, define: url });
+await build({
+  ...script,
+  entryPoints: { app: 'src/app.ts' },
+  plugins: [...common.plugins, squadsSdkApart],
+  define: url,
+});
 // What was compiled of the program is kept for the user who runs it, and belongs to exactly this text.
 const hash = createHash('sha256').update(readFileSync('dist/app.cjs')).digest('hex').slice(0, 16);
 await build({

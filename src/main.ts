@@ -1,5 +1,5 @@
 /** The edge of the process: argv, environment, streams and signals in, exit number out. Nothing else touches `process`. */
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import packageJson from '../package.json' with { type: 'json' };
@@ -93,7 +93,29 @@ const inputStream: InputStream = {
   },
 };
 
+/** What was typed before a question answers none: also what has not been ended with a return yet. */
+function dropTypedAhead(): void {
+  const { stdin } = process;
+  if (!stdin.isTTY) return;
+  // Only in raw mode does a terminal hand out a line that is not complete.
+  stdin.setRawMode(true);
+  try {
+    const terminal = openSync('/dev/tty', constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+    try {
+      const scratch = Buffer.alloc(4_096);
+      while (readSync(terminal, scratch) > 0);
+    } finally {
+      closeSync(terminal);
+    }
+  } catch {
+    // Nothing is waiting, or this system has no such file.
+  } finally {
+    stdin.setRawMode(false);
+  }
+}
+
 async function prompt(question: string, signal: AbortSignal): Promise<string | null> {
+  dropTypedAhead();
   const { createInterface } = await import('node:readline');
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {

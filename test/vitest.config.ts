@@ -21,6 +21,7 @@ export default defineConfig({
     reporters: ['default', new URL('./support/summary-reporter.ts', import.meta.url).pathname],
     projects: [
       project('unit', ['unit/**/*.test.ts', 'architecture/*.test.ts'], 60_000),
+      project('attacks', ['attacks/**/*.test.ts'], 60_000),
       project('abuse', ['abuse/**/*.test.ts'], 60_000),
       project('contract', ['contract/**/*.test.ts'], 60_000),
       project('conformance', ['conformance/**/*.test.ts'], 120_000),

@@ -1,9 +1,11 @@
-/** May this batch be approved at all? Only the four kinds of operation, only the flywheel's mint and the vault's own account. */
+/** May this batch be approved at all? Only pipelines, exactly as they are compiled, of the flywheel's mint and the vault's own account. */
 
+import type { PipelineContent } from '../actions/pipelines.js';
 import { operationProblem } from '../actions/registry.js';
-import type { VaultToken } from '../chain/flywheel.js';
-import { PERMISSION } from '../chain/squads/layouts/accounts.js';
+import type { Flywheel, VaultToken } from '../chain/flywheel.js';
+import { type Multisig, PERMISSION } from '../chain/squads/layouts/accounts.js';
 import type { Address } from '../values/address.js';
+import { messageProblem } from './check-message.js';
 import type { DecodedTransaction } from './decoded-transaction.js';
 import type { BatchDescription } from './read-batch.js';
 import { ensure, refuse } from './refuse.js';
@@ -24,16 +26,45 @@ function checkTransaction(transaction: DecodedTransaction, token: VaultToken): v
 
 /**
  * Lets pass only memos, checked burns, checked transfers and creations of associated token accounts, all by this vault,
- * from its own token account, of this mint.
+ * from its own token account, of this mint; and of these only what pipelines are compiled to.
  * @throws `ERR_APPROVAL_REFUSED` naming transaction and instruction.
  */
-export function checkBatchContent(description: BatchDescription, token: VaultToken): void {
+export function checkBatchContent(description: BatchDescription, flywheel: Flywheel): void {
   ensure(
-    description.vault === token.vault,
-    () => `The batch acts for the vault ${description.vault}, expected ${token.vault}`,
+    description.vault === flywheel.vault,
+    () => `The batch acts for the vault ${description.vault}, expected ${flywheel.vault}`,
   );
   ensure(description.transactions.length > 0, () => 'The batch holds no transaction');
-  for (const transaction of description.transactions) checkTransaction(transaction, token);
+  const { creator } = description.batch;
+  ensure(
+    creator === flywheel.operator || creator === flywheel.owner,
+    () =>
+      `The batch was set up by ${creator}, who is neither the operator ${flywheel.operator} nor the owner`,
+  );
+  for (const transaction of description.transactions) checkTransaction(transaction, flywheel);
+  const { pipelines, pipelinesProblem } = description;
+  ensure(pipelines !== null, () => pipelinesProblem ?? 'The batch holds no pipelines');
+  description.transactions.forEach(({ number, message }, at) => {
+    const problem = messageProblem(message, pipelines[at] as PipelineContent, flywheel);
+    ensure(problem === undefined, () => `Transaction ${number} of the batch: ${problem}`);
+  });
+}
+
+/**
+ * Can the two whom the flywheel is made of vote?
+ * @throws `ERR_APPROVAL_REFUSED` naming who cannot.
+ */
+export function checkVoters(
+  { members }: Pick<Multisig, 'members'>,
+  { multisig, owner, operator }: Pick<Flywheel, 'multisig' | 'owner' | 'operator'>,
+): void {
+  for (const voter of [owner, operator]) {
+    const found = members.find(({ key }) => key === voter);
+    ensure(
+      found !== undefined && (found.permissions & PERMISSION.vote) !== 0,
+      () => `${voter} may not vote in the multisig ${multisig}`,
+    );
+  }
 }
 
 /** Has `member` approved this batch already? Approving it again changes nothing. */

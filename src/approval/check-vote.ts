@@ -63,7 +63,8 @@ function decode(wire: Uint8Array, the: string): WireTransaction {
   try {
     return decodeTransaction(wire);
   } catch (error) {
-    return refuse(`${the} is not a transaction`, error);
+    const reason = (error as Error).message.replace(/^Not a transaction: |\.$/g, '');
+    return refuse(`${the} is not a transaction: ${reason}`, error);
   }
 }
 

@@ -5,13 +5,7 @@ import { describeInstruction } from '../actions/registry.js';
 import type { ChainReader } from '../chain/chain.js';
 import type { BatchRef } from '../chain/squads/instructions/batch.js';
 import { vaultMessageInstructions } from '../chain/squads/instructions/vault-message.js';
-import {
-  type Batch,
-  type Multisig,
-  PERMISSION,
-  type Proposal,
-  type VaultBatchTransaction,
-} from '../chain/squads/layouts/accounts.js';
+import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../chain/squads/layouts/accounts.js';
 import { multisigAddress, vaultAddress } from '../chain/squads/layouts/addresses.js';
 import {
   type Found,
@@ -25,6 +19,9 @@ import type { Sha256 } from '../values/digest.js';
 import type { DecodedTransaction } from './decoded-transaction.js';
 import { readPipelines } from './read-pipelines.js';
 import { ensure, refuse } from './refuse.js';
+
+/** Most transactions of a batch that are read: as many as the service takes pipelines. A node can claim any number. */
+const MAX_BATCH_SIZE = 1_000;
 
 /** What a batch is and will do, all of it from chain. */
 export interface BatchDescription extends BatchRef {
@@ -59,17 +56,20 @@ function requiredMultisig(found: Found<Multisig>): Multisig {
 }
 
 /**
- * The members of a multisig who may vote.
+ * The multisig itself, without a batch of it.
  * @throws `ERR_APPROVAL_REFUSED` when there is no such multisig, `ERR_UNAVAILABLE` from the reader.
  */
-export async function readVoters(reader: ChainReader, multisig: Address): Promise<readonly Address[]> {
-  const { members } = requiredMultisig(await readMultisig(reader, multisig));
-  return members.filter(({ permissions }) => (permissions & PERMISSION.vote) !== 0).map(({ key }) => key);
-}
+export const readMultisigAccount = async (reader: ChainReader, multisig: Address): Promise<Multisig> =>
+  requiredMultisig(await readMultisig(reader, multisig));
 
 function requiredBatch(found: FoundAt<Batch>, { multisig, batchIndex }: BatchRef): [Batch, Address] {
   const batch = required(found);
   const vault = vaultAddress(multisig, batch.vaultIndex);
+  ensure(
+    batch.size <= MAX_BATCH_SIZE,
+    () =>
+      `The batch ${found.address} says it holds ${batch.size} transactions, the limit is ${MAX_BATCH_SIZE}`,
+  );
   ensure(
     batch.multisig === multisig && batch.index === batchIndex && batch.bump === found.bump,
     () => `The batch ${found.address} says it is number ${batch.index} of the multisig ${batch.multisig}`,
@@ -101,7 +101,7 @@ function readTransaction(number: number, found: FoundAt<VaultBatchTransaction>):
   const { message } = state;
   const instructions = vaultMessageInstructions(message);
   const signers = message.keys.slice(0, message.signers);
-  const common = { number, address, signers, ephemeralSigners: state.ephemeralSignerBumps.length };
+  const common = { number, address, message, signers, ephemeralSigners: state.ephemeralSignerBumps.length };
   if (instructions !== undefined)
     return { ...common, operations: instructions.map(describeInstruction), problem: null };
   const problem =

@@ -94,6 +94,7 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     command('add', 'Add or change a profile.', () => import('./commands/profile/add.js')),
     command('list', 'List the profiles.', () => import('./commands/profile/list.js')),
     command('show', 'Show a profile.', () => import('./commands/profile/show.js')),
+    command('pin', 'Pin the flywheel as it is on chain.', () => import('./commands/profile/pin.js')),
     command('use', 'Make a profile the default.', () => import('./commands/profile/use.js')),
     command('remove', 'Remove a profile and its key.', () => import('./commands/profile/remove.js')),
   ]),

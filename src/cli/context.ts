@@ -4,8 +4,10 @@
  * Everything is a value, so that a test can hand in buffers and a fixed clock; the real one is put together in `compose`.
  */
 
+import type { Pins } from '../approval/pins.js';
 import type { ChainReader, History } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
+import type { Simulator } from '../chain/simulator.js';
 import type {
   ApiKeyCreated,
   ApiKeyInfo,
@@ -67,6 +69,10 @@ export interface OpenedService {
    * `null` when nothing is pinned.
    */
   readonly trusted: Flywheel | null;
+  /** What votes are held against; known whether or not a chain can be read. `null` when nothing is pinned. */
+  readonly pins: Pins | null;
+  /** A machine to try a batch out in. @throws `ERR_INTERNAL` where there is none for this computer. */
+  simulator(): Promise<Simulator>;
   /** What requests would come to; `null` where the service is elsewhere and would have to be sent them. */
   readonly foresight: Foresight | null;
   /** The operations of this service; opened at the first call, closed with the service. */

@@ -7,6 +7,7 @@ import type { Store } from '../store/store.js';
 import { type OpenEngineOptions, openEngine } from './engine.js';
 import { journalPlace } from './journal-place.js';
 import { readApiKey, requireLocalConfig } from './local-config.js';
+import { openSimulator, pinsOf, registeredPins } from './pinned.js';
 
 /** @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
 export async function openEmbeddedService(
@@ -24,13 +25,20 @@ export async function openEmbeddedService(
     place: `embedded:${config.genesis ?? ''}`,
     profile: '',
   });
+  const trusted = await readTrusted(store);
+  const given = settings.pinned.value;
   return {
     kind: 'embedded',
     service: engine,
     credential: settings.apiKey.value ?? readApiKey(dataDir),
     chain,
     history: null,
-    trusted: await readTrusted(store),
+    trusted,
+    pins:
+      settings.pinned.source === 'flag' && given !== null
+        ? pinsOf(given)
+        : trusted && registeredPins(trusted),
+    simulator: openSimulator,
     foresight: engine.foresight,
     journal: operations.journal,
     close: async () => {

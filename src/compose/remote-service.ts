@@ -1,13 +1,14 @@
 /** A remote API as a command sees it: the client, the key, the user's own RPC, and the flywheel that the profile pins. */
 
 import { readFileSync } from 'node:fs';
+import { flywheelOf } from '../approval/flywheel-facts.js';
+import type { Pins } from '../approval/pins.js';
 import type { ChainReader, History } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import { createRpcReader } from '../chain/rpc/rpc-reader.js';
-import { vaultAddress } from '../chain/squads/layouts/addresses.js';
+import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
 import { decodeMint } from '../chain/tokens/accounts.js';
-import { associatedTokenAddress } from '../chain/tokens/addresses.js';
-import type { PinnedFlywheel, Settings } from '../cli/config/settings.js';
+import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
 import { plainStyle } from '../cli/output/color.js';
 import { warningLine } from '../cli/output/output.js';
@@ -15,9 +16,9 @@ import { createRemoteService, type RemoteServiceDeps } from '../client/remote-se
 import { REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem } from '../files/file-problem.js';
-import { address } from '../values/address.js';
 import { randomIds } from '../values/ids.js';
 import { journalPlace } from './journal-place.js';
+import { openSimulator, pinsOf } from './pinned.js';
 
 /** How the outside is reached, where not over the sockets of this machine. */
 export interface RemoteWays extends Partial<Pick<RemoteServiceDeps, 'transport' | 'sleep' | 'random'>> {
@@ -36,7 +37,7 @@ export async function openRemoteService(
   const rpcUrl = settings.rpcUrl.value;
   const { signal } = ambient;
   const rpc = rpcUrl === null ? null : createRpcReader({ url: rpcUrl, timeoutMs, signal });
-  const chain = ownChain ?? rpc;
+  const chain = ownChain ?? (rpc === null ? null : withSecondDecoder(rpc));
   const say = (line: string): void => ambient.io.stderr.write(`${line}\n`);
   const service = createRemoteService({
     baseUrl,
@@ -54,6 +55,7 @@ export async function openRemoteService(
     ...ways,
   });
   const credential = settings.apiKey.value;
+  const pins = settings.pinned.value === null ? null : pinsOf(settings.pinned.value);
   const operations = journalPlace(ambient, settings.configDir.value, {
     place: baseUrl,
     profile: settings.profile.value ?? '',
@@ -65,7 +67,9 @@ export async function openRemoteService(
     chain,
     history: chain,
     foresight: null,
-    trusted: settings.pinned === null ? null : await trust(settings.pinned, chain),
+    trusted: pins === null ? null : await trust(pins, chain),
+    pins,
+    simulator: openSimulator,
     journal: operations.journal,
     close: async () => {
       await operations.close();
@@ -98,25 +102,10 @@ function readCa(path: string): string {
   }
 }
 
-/** Completes what the profile pins with what follows from it; decimals and token program are the mint's own, read from the chain. */
-async function trust(pinned: PinnedFlywheel, chain: ChainReader | null): Promise<Flywheel | null> {
-  const mint = address(pinned.mint);
-  const [account] = chain === null ? [] : await chain.getAccounts([mint]);
-  const found = decodeMint(account ?? null);
-  if (found === undefined) return null;
-  const { decimals } = found;
-  const tokenProgram = address(found.tokenProgram);
-  const multisig = address(pinned.multisig);
-  const vault = vaultAddress(multisig, pinned.vaultIndex).address;
-  return {
-    multisig,
-    owner: address(pinned.owner),
-    operator: address(pinned.operator),
-    vault,
-    vaultIndex: pinned.vaultIndex,
-    vaultTokenAccount: associatedTokenAddress(vault, mint, tokenProgram),
-    mint,
-    decimals,
-    tokenProgram,
-  };
+/** The flywheel that is pinned, with what follows from it; decimals and token program are the mint's own, read from the chain. */
+async function trust(pins: Pins, chain: ChainReader | null): Promise<Flywheel | null> {
+  if (chain === null) return null;
+  const [account] = await chain.getAccounts([pins.mint]);
+  const mint = decodeMint(account ?? null);
+  return mint === undefined ? null : flywheelOf(pins, mint);
 }

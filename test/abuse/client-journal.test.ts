@@ -3,8 +3,9 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
-import { JOURNAL_FILE } from '../../src/cli/journal/sqlite-journal.js';
+
 import { EXAMPLES } from '../../src/contract/examples.js';
+import { JOURNAL_FILE } from '../../src/files/directory-names.js';
 import { emptyDirectory, flywheel, type Spawned } from '../support/cli.js';
 import { exampleReply, fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';

@@ -21,8 +21,10 @@ const pipeline = (name: string, index: number, amount: number) => ({
 const TEN = [1, 1, 1, 1, 5, 1].map((amount, index) => pipeline('ten', index, amount));
 const THREE = pipelinesOf('three');
 
+/** What a trial would refuse is executed here, to see how it ends. */
+const NOT_TRIED = ['--yes', '--json', '--no-simulate'];
 const run = (operator: Operator, file: string, ...more: readonly string[]): Promise<Spawned> =>
-  operator.run('batch', 'run', file, '--keypair', operator.owner, '--yes', '--json', ...more);
+  operator.run(...['batch', 'run', file, '--keypair', operator.owner], ...[...NOT_TRIED, ...more]);
 const fund = (operator: Operator, tokens: string): Promise<Spawned> =>
   operator.run('local', 'fund', '--to', 'vault', '--tokens', tokens);
 const cancel = (operator: Operator, id: string): Promise<Spawned> =>
@@ -117,7 +119,7 @@ describe('a batch that waits', () => {
     const operator = await anOperator('embedded', template);
     const line = `batch run ${operator.write('three.json', THREE)} --keypair ${operator.owner}`;
     const wide = `stty cols 1000; '${process.execPath}' '${BIN}' ${line}`;
-    const { status, text } = onTerminal(operator.directory, wide, { NO_COLOR: '1' }, 'n\n');
+    const { status, text } = await onTerminal(operator.directory, wide, { NO_COLOR: '1' }, 'n');
     const [, goOn = '', end = ''] = DECLINED.exec(text) ?? [text];
     expect([status, goOn, end]).toEqual([
       130,

@@ -28,7 +28,7 @@ const cancelWords = (operator: Operator, id: string): readonly string[] => [
   ...['batch', 'cancel', id, '--keypair', operator.owner, '--yes', '--json'],
 ];
 const runWords = (operator: Operator, file: string): readonly string[] => [
-  ...['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'],
+  ...['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json', '--no-simulate'],
 ];
 
 /** Readies a batch in a state; whatever it burned belongs to the state. @returns its id. */

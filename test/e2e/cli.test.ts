@@ -25,27 +25,29 @@ describe('flywheel', () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
-  it('prints for people on a terminal, with colour, and JSON with --json', () => {
+  it('prints for people on a terminal, with colour, and JSON with --json', async () => {
     const home = emptyDirectory();
-    const human = onTerminal(home, command('local init'));
+    const human = await onTerminal(home, command('local init'));
     expect(human.status).toBe(0);
     expect(human.text).toContain('\u001b[32mThe flywheel is set up.\u001b[39m');
-    const plain = onTerminal(home, command('local status'), { NO_COLOR: '1' });
+    const plain = await onTerminal(home, command('local status'), { NO_COLOR: '1' });
     expect(plain.text).toContain('\nburn wallet  1000000  10 SOL\n');
     expect(plain.text).not.toContain('\u001b');
-    expect(JSON.parse(onTerminal(home, command('local status --json')).text)).toMatchObject({ burned: '0' });
+    expect(JSON.parse((await onTerminal(home, command('local status --json'))).text)).toMatchObject({
+      burned: '0',
+    });
   });
 
-  it('asks before it wipes, takes silence for a no, and says so with 130', () => {
+  it('asks before it wipes, takes silence for a no, and says so with 130', async () => {
     const home = emptyDirectory();
-    expect(onTerminal(home, command('local init')).status).toBe(0);
-    const declined = onTerminal(home, command('local reset'), {}, '\n');
+    expect((await onTerminal(home, command('local init'))).status).toBe(0);
+    const declined = await onTerminal(home, command('local reset'), {}, '');
     expect(declined.status).toBe(130);
     expect(declined.text).toContain('[y/N]');
     expect(declined.text).toContain('Declined; nothing was done.');
-    expect(onTerminal(home, command('local status')).status).toBe(0);
-    expect(onTerminal(home, command('local reset'), {}, 'y\n').status).toBe(0);
-    expect(onTerminal(home, command('local status')).status).toBe(2);
+    expect((await onTerminal(home, command('local status'))).status).toBe(0);
+    expect((await onTerminal(home, command('local reset'), {}, 'y')).status).toBe(0);
+    expect((await onTerminal(home, command('local status'))).status).toBe(2);
   });
 
   it('ends quietly when the reader of its output goes away', () => {

@@ -50,7 +50,7 @@ const freePort = (): Promise<string> =>
 
 /** Types a block on a terminal and says yes to every question. */
 const type = (text: string) =>
-  onTerminal(home, `set -e\n${text}`, { PATH: `${path}:${process.env['PATH']}` }, 'y\n'.repeat(10));
+  onTerminal(home, `set -e\n${text}`, { PATH: `${path}:${process.env['PATH']}` }, 'y');
 
 const burned = async (): Promise<string> =>
   JSON.parse((await flywheel({ home }, 'local', 'status')).stdout).burned;
@@ -58,11 +58,11 @@ const burned = async (): Promise<string> =>
 const inSection = (title: string): readonly Block[] =>
   blocks.filter(({ section, text }) => section === title && !PLACEHOLDER.test(text));
 
-function follow(title: string): void {
+async function follow(title: string): Promise<void> {
   for (const { language, text, file } of inSection(title)) {
     if (language === 'json' && file !== undefined) writeFileSync(join(home, file), text);
     if (language !== 'sh') continue;
-    const { status, text: printed } = type(text);
+    const { status, text: printed } = await type(text);
     expect({ status, printed }).toEqual({ status: 0, printed });
   }
 }
@@ -83,17 +83,17 @@ describe('the README', () => {
   afterAll(() => server?.kill());
 
   it('burns a first time', async () => {
-    follow('A first burn');
+    await follow('A first burn');
     expect(await burned()).toBe('12.5');
   });
 
   it('burns many from a file, and the same file once', async () => {
-    follow('Many burns from a file');
+    await follow('Many burns from a file');
     expect(await burned()).toBe('15.75');
   });
 
   it('runs a batch of pipelines', async () => {
-    follow('A batch of pipelines');
+    await follow('A batch of pipelines');
     expect(await burned()).toBe('20.75');
   });
 
@@ -105,7 +105,7 @@ describe('the README', () => {
     server = startFlywheel({ home }, words.slice(1));
     await new Promise<void>((listens) => server?.stdout?.once('data', () => listens()));
     for (const { text } of rest) {
-      const { status, text: printed } = type(text.replaceAll(PORT, port));
+      const { status, text: printed } = await type(text.replaceAll(PORT, port));
       expect({ status, printed }).toEqual({ status: 0, printed });
     }
     expect(rest.length).toBe(2);

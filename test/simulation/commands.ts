@@ -15,6 +15,8 @@ export interface Command {
 type Place = Pick<Office, 'random' | 'goods' | 'auditor' | 'running'>;
 
 const KEYPAIR = ['--keypair', 'owner.json', '--yes'] as const;
+/** What could never succeed is executed here as well: a trial before would leave nothing to be found out of how that ends. */
+const UNTRIED = [...KEYPAIR, '--no-simulate'] as const;
 export const PENDING: Command = { words: ['pending', 'resume'] };
 
 /** A command by a habit. */
@@ -72,7 +74,7 @@ function burnFile({ random }: Place, { name, items }: Paper): Command {
 }
 
 function fileOfPipelines({ random }: Place, habit: 'set up' | 'run', { name, items }: Paper): Command {
-  const words = habit === 'set up' ? ['batch', 'init', name] : ['batch', 'run', name, ...KEYPAIR];
+  const words = habit === 'set up' ? ['batch', 'init', name] : ['batch', 'run', name, ...UNTRIED];
   return { words: [...words, ...howOften(random)], items };
 }
 
@@ -94,9 +96,9 @@ function aboutBatch({ random, goods }: Place, { id, items }: BookedBatch, habit:
     case 'execute':
       return random.oneIn(6)
         ? { words: ['batch', 'execute', id, '--signed-tx', `@${id}.signed`] }
-        : { words: ['batch', 'execute', id, ...KEYPAIR, ...expect] };
+        : { words: ['batch', 'execute', id, ...UNTRIED, ...expect] };
     case 'approve':
-      return { words: ['batch', 'approve', id, ...KEYPAIR, ...expect, '--out', `${id}.signed`] };
+      return { words: ['batch', 'approve', id, ...UNTRIED, ...expect, '--out', `${id}.signed`] };
     case 'cancel':
       return { words: ['batch', 'cancel', id, ...KEYPAIR] };
     case 'look':

@@ -32,6 +32,9 @@ export const profileWords = (made: Made, apiUrl: string): readonly string[] => [
   ...['--operator', made.operator, '--mint', made.mintAddress],
 ];
 
+/** Pins who may act for it and what its token allows, as it is on chain. */
+export const PIN_WORDS: readonly string[] = ['profile', 'pin', '--yes'];
+
 export const openingOf = ({ multisig, mintAddress }: Made, { burnCap }: Setting): Opening => ({
   multisig,
   mint: mintAddress,

@@ -52,7 +52,9 @@ type Type = (words: readonly string[], items?: readonly Item[]) => Promise<numbe
 
 async function finish(type: Type, { name, kind, items }: Paper): Promise<void> {
   const command =
-    kind === 'burns' ? ['burn-batch', name] : ['batch', 'run', name, '--keypair', 'owner.json', '--yes'];
+    kind === 'burns'
+      ? ['burn-batch', name]
+      : ['batch', 'run', name, '--keypair', 'owner.json', '--yes', '--no-simulate'];
   if ((await type(command, items)) === 0) return;
   await type([...command, '--only-new']);
   await type([...command, '--rest']);
@@ -62,7 +64,7 @@ async function finish(type: Type, { name, kind, items }: Paper): Promise<void> {
 async function endBatches(type: Type, { auditor }: Office, isLast: boolean): Promise<void> {
   for (const { id, isOver } of auditor.batches()) {
     if (isOver) continue;
-    const exit = await type(['batch', 'cancel', id, '--keypair', 'owner.json', '--yes']);
+    const exit = await type(['batch', 'cancel', id, '--keypair', 'owner.json', '--yes', '--no-simulate']);
     if (exit !== 0 && isLast) throw new Broken('end of a batch', `cancelling ${id} ends ${exit}`);
   }
 }

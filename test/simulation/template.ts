@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Random } from '../fuzz/random.js';
 import type { Opening } from './audit/auditor.js';
 import { Faults, NO_FAULTS } from './faults.js';
-import { initWords, type Made, openingOf, profileWords, type Setting } from './flywheel.js';
+import { initWords, type Made, openingOf, PIN_WORDS, profileWords, type Setting } from './flywheel.js';
 import { Machine } from './machine.js';
 import type { Wallets } from './others.js';
 import { seedPlatform } from './platform.js';
@@ -65,7 +65,7 @@ async function make(setting: Setting): Promise<Template> {
   const [text = ''] = await setUp(home, [initWords(setting)]);
   const made = JSON.parse(text) as Made;
   cpSync(join(home, 'data', 'owner.json'), join(home, 'owner.json'));
-  await setUp(home, [profileWords(made, 'http://127.0.0.1:8080')], made.apiKey.key);
+  await setUp(home, [profileWords(made, 'http://127.0.0.1:8080'), PIN_WORDS], made.apiKey.key);
   const wallets = { vault: made.vaultAddress, burnWallet: made.burnWallet };
   return { home, opening: openingOf(made, setting), wallets };
 }

@@ -17,6 +17,7 @@ import {
   accountsOf,
   batchIndex,
   batchState,
+  flywheel,
   goodInstructions,
   multisig,
   owner,
@@ -41,7 +42,7 @@ export async function refusal(
 ): Promise<string> {
   try {
     const description = await describeAccounts(accounts);
-    checkBatchContent(description, vaultToken);
+    checkBatchContent(description, flywheel);
     checkApprovable(description, owner);
     compareWithPipelines(description, expected, vaultToken);
   } catch (error) {

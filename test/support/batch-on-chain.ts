@@ -1,9 +1,11 @@
 /** A batch as it stands on chain, built byte by byte, so that tests can change any part of it. */
 
+import { createHash } from 'node:crypto';
+import { Keypair } from '@solana/web3.js';
 import { pipelineContent, pipelineInstructions, type SourcePipeline } from '../../src/actions/pipelines.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
 import type { ChainReader } from '../../src/chain/chain.js';
-import type { VaultToken } from '../../src/chain/flywheel.js';
+import type { Flywheel, VaultToken } from '../../src/chain/flywheel.js';
 import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { vaultInnerMessage } from '../../src/chain/squads/instructions/vault-message.js';
 import {
@@ -27,6 +29,7 @@ import {
 } from '../../src/chain/squads/layouts/addresses.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import { createKeypairSigner } from '../../src/chain/transaction/signer.js';
 import type { Address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
 import { namedAddress } from './oracle.js';
@@ -35,7 +38,9 @@ const createKey = namedAddress('create key');
 export const multisigAt = multisigAddress(createKey);
 export const multisig = multisigAt.address;
 export const vaultAt = vaultAddress(multisig, 0);
-export const owner = namedAddress('owner');
+/** The owner's keypair: the same in every run, and of no worth. */
+export const ownerKeypair = Keypair.fromSeed(createHash('sha256').update('owner').digest()).secretKey;
+export const owner = createKeypairSigner(Uint8Array.from(ownerKeypair)).address;
 export const operator = namedAddress('operator');
 export const batchIndex = 7n;
 const mint = namedAddress('mint');
@@ -47,6 +52,9 @@ export const vaultToken: VaultToken = {
   vault: vaultAt.address,
   vaultTokenAccount: associatedTokenAddress(vaultAt.address, mint, TOKEN_PROGRAM),
 };
+
+/** The whole flywheel. */
+export const flywheel: Flywheel = { ...vaultToken, multisig, owner, operator, vaultIndex: 0 };
 
 /** Three pipelines with every kind of action. */
 export const pipelines: readonly SourcePipeline[] = [

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { createSimulator } from '../../src/chain/local/simulator.js';
 import type { CliContext, OpenedService } from '../../src/cli/context.js';
 import type { Journal } from '../../src/cli/journal/journal.js';
 import { openSqliteJournal } from '../../src/cli/journal/sqlite-journal.js';
@@ -112,6 +113,8 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         chain: null,
         history: null,
         trusted: null,
+        pins: null,
+        simulator: async () => createSimulator(),
         foresight: null,
         journal: async () => opened,
         close: async () => opened.close(),

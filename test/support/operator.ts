@@ -134,6 +134,8 @@ async function openRemote(
     ...['profile', 'add', 'works', '--api-key-stdin', ...profile],
   );
   expect(added.stderr).toBe('');
+  if (pinned)
+    expect(await flywheel({ home: directory }, 'profile', 'pin', '--yes')).toMatchObject({ exit: 0 });
   return { server, gate, node };
 }
 

@@ -1,13 +1,30 @@
 /** A pseudo terminal for a spawned command. */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 
-/** Runs a line in a shell, with a pseudo terminal for all three streams. */
-export function onTerminal(home: string, line: string, env: Record<string, string> = {}, input = '') {
-  const { status, stdout } = spawnSync('script', ['-qec', line, '/dev/null'], {
-    input,
+/** How every question ends, before what a terminal is told of its cursor. */
+const QUESTION = new RegExp(`\\[y/N\\] (?:${String.fromCharCode(27)}\\[[0-9;]*[A-Za-z])*$`);
+
+/**
+ * Runs a line in a shell, with a pseudo terminal for all three streams.
+ * @param answer - typed at each question, once it is shown; a return follows.
+ */
+export function onTerminal(
+  home: string,
+  line: string,
+  env: Record<string, string> = {},
+  answer = '',
+): Promise<{ status: number | null; text: string }> {
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
     env: { HOME: home, PATH: process.env['PATH'], TERM: 'xterm', ...env },
     cwd: home,
-    encoding: 'utf8',
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
-  return { status, text: stdout.replaceAll('\r\n', '\n') };
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+    if (QUESTION.test(text)) child.stdin.write(`${answer}\n`);
+  });
+  return new Promise((resolve) => {
+    child.once('close', (status) => resolve({ status, text: text.replaceAll('\r\n', '\n') }));
+  });
 }

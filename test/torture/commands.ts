@@ -11,7 +11,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Random } from '../fuzz/random.js';
 import { Auditor, Broken } from '../simulation/audit/auditor.js';
-import { initWords, type Made, openingOf, profileWords, type Setting } from '../simulation/flywheel.js';
+import {
+  initWords,
+  type Made,
+  openingOf,
+  PIN_WORDS,
+  profileWords,
+  type Setting,
+} from '../simulation/flywheel.js';
 import { Goods } from '../simulation/goods.js';
 import { drawWorld, type Habit, type Mode } from '../simulation/kinds.js';
 import { type Office, Person } from '../simulation/person.js';
@@ -253,8 +260,10 @@ class CommandWorld {
 
 async function addProfile(home: string, made: Made, { gate, node }: CommandService): Promise<void> {
   const words = [...profileWords(made, gate.url), '--rpc-url', node.url];
-  const { exit, stderr } = await flywheel({ home, stdin: made.apiKey.key }, ...words);
-  if (exit !== 0) throw new Error(`profile add failed: ${stderr}`);
+  for (const each of [words, PIN_WORDS]) {
+    const { exit, stderr } = await flywheel({ home, stdin: made.apiKey.key }, ...each);
+    if (exit !== 0) throw new Error(`${each.join(' ')} failed: ${stderr}`);
+  }
 }
 
 const MODES = ['embedded', 'remote'] as const;

@@ -1,10 +1,13 @@
 /** The approval that was issued, from wherever the user has it: the response of init, its bare base64, or the service. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Batch } from '../../contract/schemas/batch.js';
+import type { SourcePipeline } from '../../actions/pipelines.js';
+import { approvalPipelinesSchema, type Batch } from '../../contract/schemas/batch.js';
+import { checkInput, issueText, listProblems } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
-import { isJsonObject } from '../../values/canonical-json.js';
+import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
+import type { Sha256 } from '../../values/digest.js';
 import { isUuid, type Uuid } from '../../values/ids.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
@@ -12,6 +15,7 @@ import { inInput, inputError, readInputText } from '../input/read-input.js';
 import { callWith } from '../send.js';
 import { approvalFile } from './approval-file.js';
 import { isNotOffered } from './landed-pipelines.js';
+import { refuse } from './pins.js';
 
 /** Which batch, as the service calls it and as the chain does. */
 export interface BatchName {
@@ -25,6 +29,8 @@ export interface BatchName {
 export interface IssuedApproval {
   readonly wire: Uint8Array;
   readonly batch: BatchName;
+  /** What the file says it is the approval of; `null` where it does not say. */
+  readonly pipelines: readonly SourcePipeline[] | null;
 }
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -35,11 +41,21 @@ export function decodeBase64(name: string, text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text, 'base64'));
 }
 
+/** Numbers of batches are u64. */
+const MAX_BATCH_INDEX = 2n ** 64n - 1n;
+
+/** @throws `ERR_APPROVAL_REFUSED` for a number that no batch can have. */
+function indexOf(text: string): bigint {
+  const index = BigInt(text);
+  if (index >= 1n && index <= MAX_BATCH_INDEX) return index;
+  throw refuse(`No batch can have the index ${text}: they go from 1 to ${MAX_BATCH_INDEX}.`);
+}
+
 /** A batch of the service as a name. @throws `ERR_RESPONSE_INVALID` */
 export function batchName(batch: Pick<Batch, 'id' | 'multisig' | 'batchIndex'>): BatchName {
   if (!/^[0-9]{1,20}$/.test(batch.batchIndex))
     throw new FlywheelError('ERR_RESPONSE_INVALID', `The batch ${batch.id} has no batch index yet.`);
-  return { id: batch.id as Uuid, multisig: batch.multisig, batchIndex: BigInt(batch.batchIndex) };
+  return { id: batch.id as Uuid, multisig: batch.multisig, batchIndex: indexOf(batch.batchIndex) };
 }
 
 /**
@@ -57,7 +73,7 @@ export async function readApproval(session: Session, source: string): Promise<Is
   const trimmed = text.trim();
   if (trimmed.startsWith('{')) return readApprovalFile(name, trimmed);
   const wire = decodeBase64(name, trimmed);
-  return { wire, batch: await currentBatchName(session) };
+  return { wire, batch: await currentBatchName(session), pipelines: null };
 }
 
 /** A fresh approval, from the service; from a file of an earlier init where it gives out none. */
@@ -68,6 +84,7 @@ async function freshApproval(session: Session, batchId: Uuid): Promise<IssuedApp
     return {
       wire: decodeBase64('proposalApproveTx', value.proposalApproveTx),
       batch: batchName(value.batch),
+      pipelines: null,
     };
   } catch (error) {
     const path = approvalFile(session.settings, batchId);
@@ -95,8 +112,17 @@ function readApprovalFile(name: string, text: string): IssuedApproval {
   if (typeof approval !== 'string') throw inputError(name, 'proposalApproveTx: expected base64');
   return {
     wire: decodeBase64(`${name}: proposalApproveTx`, approval),
-    batch: { id, multisig, batchIndex: BigInt(batchIndex) },
+    batch: { id, multisig, batchIndex: indexOf(batchIndex) },
+    pipelines: value['pipelines'] === undefined ? null : readPipelines(name, value['pipelines']),
   };
+}
+
+/** The pipelines that an approval file carries, as `approvalPipelines` writes them. */
+function readPipelines(name: string, value: JsonValue | undefined): readonly SourcePipeline[] {
+  const checked = checkInput(approvalPipelinesSchema, value);
+  if ('issues' in checked)
+    throw inputError(name, listProblems(checked.issues.map((issue) => `pipelines${issueText(issue)}`)));
+  return checked.value.map(({ type, hash, actions }) => ({ type, proofHash: hash as Sha256, actions }));
 }
 
 /** Bare base64 does not say which batch it is of; the current one is asked for and the check holds it against that. */

@@ -1,145 +1,157 @@
 /**
  * The step that signs as the owner, and what must be true before (contract, section 2.6); `batch approve`, `execute
- * --approval` and `run` share it. Nothing is signed that has not been decoded and understood.
+ * --approval` and `run` share it. Nothing is signed that has not been decoded and understood, and the key is not even read
+ * before that.
  */
 
+import { pipelinesDigest } from '../../actions/pipelines.js';
 import { addSignature, buildApproval } from '../../approval/build-approval.js';
-import { checkApprovable, checkBatchContent, hasApproved } from '../../approval/check-content.js';
+import { checkApprovable, hasApproved } from '../../approval/check-content.js';
 import { type CheckedVote, checkVote } from '../../approval/check-vote.js';
-import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
-import type { Flywheel } from '../../chain/flywheel.js';
+import type { Pins } from '../../approval/pins.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { ExecuteBatchRequest } from '../../contract/schemas/batch.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import { type Address, address } from '../../values/address.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
-import { viewBatchContent } from '../views/batch-content.js';
+import { viewReview } from '../views/batch-content.js';
 import type { IssuedApproval } from './approval-source.js';
-import { checkExpectation, type Expectation } from './expectation.js';
-import { noChain, payersOf, refuse, requirePins } from './pins.js';
+import { type Expectation, expectedDigest } from './expectation.js';
+import { noChain, pinsForApproval, refuse, requireOwner } from './pins.js';
+import { type Review, reviewBatch } from './review.js';
 
-export interface ApproveInput {
-  readonly approval: IssuedApproval;
-  readonly signer: Signer;
-  readonly expectation: Expectation | null;
-  /** Sign although no chain can be read or nothing is pinned. */
+/** How the user wants it checked. */
+export interface ApprovalTerms {
+  /** Sign although no chain can be read. */
   readonly allowUnverified: boolean;
+  /** Try the batch out before. */
+  readonly simulate: boolean;
+}
+
+export interface ApproveInput extends ApprovalTerms {
+  readonly approval: IssuedApproval;
+  /** Asked for only when it comes to signing. */
+  readonly signer: () => Promise<Signer>;
+  readonly expectation: Expectation | null;
   /** Sign also what has been approved before and waits for its execution. */
   readonly mayBeApproved: boolean;
 }
 
+/** The body of execute; or nothing was signed, because the owner's approval stands on chain already. */
+export type Approved = ExecuteBatchRequest | { readonly batchId: string; readonly alreadyApproved: true };
+
 /**
  * Checks, shows, asks, signs.
- * @returns the body of execute.
  * @throws `ERR_APPROVAL_REFUSED` with the reason, `ERR_DECLINED`.
  */
-export async function approveBatch(session: Session, input: ApproveInput): Promise<ExecuteBatchRequest> {
+export async function approveBatch(session: Session, input: ApproveInput): Promise<Approved> {
   const opened = await session.service();
-  const { approval, signer, expectation } = input;
-  requireExpectationWithoutTerminal(session, expectation);
-  const pins = pinsFor(opened.trusted, input);
-  const checked = checkVote(approval.wire, { ...pins, kind: 'approve', member: signer.address });
-  const description = await readContent(opened, input, pins.multisig);
-  showAndWarn(session, input, checked, description, opened.trusted);
-  await requireConsent(session, `Sign the approval of batch ${approval.batch.id} as ${signer.address}?`, {
+  const { approval } = input;
+  const { id: batchId, batchIndex, multisig } = approval.batch;
+  requireExpectation(session, input.expectation);
+  const pins = await pinsForApproval(session, opened, approval);
+  if (multisig !== pins.multisig)
+    throw refuse(`The batch is of the multisig ${multisig}; the flywheel's is ${pins.multisig}.`);
+  const checked = checkVote(approval.wire, {
+    kind: 'approve',
+    multisig: pins.multisig,
+    batchIndex,
+    member: pins.owner,
+    feePayers: [pins.operator, pins.owner],
+  });
+  const review = await readReview(opened, input, pins);
+  if (review !== null) {
+    const isApproved = hasApproved(review.description, pins.owner);
+    if (isApproved && !input.mayBeApproved) return { batchId, alreadyApproved: true };
+    if (!isApproved) checkApprovable(review.description, pins.owner);
+  }
+  show(session, input, checked, review);
+  await requireConsent(session, `Sign the approval of batch ${batchId} as ${pins.owner}?`, {
     declined: 'Declined; nothing was signed.',
   });
-  const wire = await currentWire(opened, input, checked, pins.multisig);
-  return {
-    batchId: approval.batch.id,
-    signedTx: Buffer.from(addSignature(wire, signer)).toString('base64'),
-  };
+  const wire = await currentWire(opened, input, checked, pins);
+  const signer = await input.signer();
+  requireOwner(pins, signer.address);
+  return { batchId, signedTx: Buffer.from(addSignature(wire, signer)).toString('base64') };
 }
 
-function requireExpectationWithoutTerminal(session: Session, expectation: Expectation | null): void {
-  if (canAsk(session) || (session.settings.yes && expectation !== null)) return;
+/** The signature of one who signs also what has been approved before. */
+export function requireSigned(approved: Approved): string {
+  invariant('signedTx' in approved, 'What may be approved already is signed once more.');
+  return approved.signedTx;
+}
+
+/** Consent that was given beforehand is consent to something that was named beforehand. */
+function requireExpectation(session: Session, expectation: Expectation | null): void {
+  const { yes } = session.settings;
+  if (expectation !== null && (yes || canAsk(session))) return;
+  if (expectation === null && !yes && canAsk(session)) return;
+  const missing = [...(yes ? [] : ['--yes']), ...(expectation === null ? ['--expect'] : [])].join(' and ');
   throw new FlywheelError(
     'ERR_USAGE',
-    `Without a terminal an approval needs --yes${expectation === null ? ' and --expect' : ''}; nothing was signed.`,
+    canAsk(session)
+      ? 'With --yes an approval needs --expect; nothing was signed.'
+      : `Without a terminal an approval needs ${missing}; nothing was signed.`,
     expectation === null ? { hint: 'Add --yes --expect pipelines.json, or --expect sha256:… .' } : {},
   );
 }
 
-interface Pins {
-  readonly multisig: Address;
-  readonly batchIndex: bigint;
-  readonly feePayers: readonly Address[];
-}
-
-/** What the approval is held against: the pinned flywheel, or, if that is allowed, only what the approval says itself. */
-function pinsFor(trusted: Flywheel | null, { approval, signer, allowUnverified }: ApproveInput): Pins {
-  const { batchIndex, multisig } = approval.batch;
-  const pinned = requirePins(trusted, signer, allowUnverified);
-  if (pinned === null)
-    return { multisig: address(multisig), batchIndex, feePayers: payersOf(approval.wire, signer) };
-  if (multisig !== pinned.multisig)
-    throw refuse(`The batch is of the multisig ${multisig}; the flywheel's is ${pinned.multisig}.`);
-  return {
-    multisig: address(pinned.multisig),
-    batchIndex,
-    feePayers: [address(pinned.operator), signer.address],
-  };
-}
-
 /** What the batch holds, from chain; `null` where no chain can be read and that is allowed. */
-async function readContent(
-  opened: OpenedService,
-  input: ApproveInput,
-  multisig: Address,
-): Promise<BatchDescription | null> {
-  const { chain, trusted } = opened;
-  if (chain === null || trusted === null) {
-    if (input.allowUnverified) return null;
-    throw noChain();
-  }
-  const description = await readBatch(chain, { multisig, batchIndex: input.approval.batch.batchIndex });
-  const token = trusted;
-  checkBatchContent(description, token);
-  if (input.expectation !== null) checkExpectation(description, input.expectation, token);
-  const { signer } = input;
-  if (!(input.mayBeApproved && hasApproved(description, signer.address)))
-    checkApprovable(description, signer.address);
-  return description;
+async function readReview(opened: OpenedService, input: ApproveInput, pins: Pins): Promise<Review | null> {
+  const { approval, expectation, simulate } = input;
+  if (opened.chain !== null)
+    return reviewBatch(opened.chain, opened, pins, {
+      batchIndex: approval.batch.batchIndex,
+      expectation,
+      simulate,
+    });
+  if (!input.allowUnverified) throw noChain();
+  if (expectation !== null) compareWithFile(approval, expectation);
+  return null;
 }
 
-function showAndWarn(
-  session: Session,
-  { approval, expectation }: ApproveInput,
-  checked: CheckedVote,
-  description: BatchDescription | null,
-  trusted: Flywheel | null,
-): void {
-  const { output } = session;
-  if (description === null || trusted === null) {
-    output.warn(`What batch ${approval.batch.id} does was not checked: no chain was read.`);
-    if (expectation !== null) output.warn('The expected pipelines were not compared with anything.');
+/** Without a chain, all that can be compared is what the approval file itself says of the batch. */
+function compareWithFile({ pipelines }: IssuedApproval, expectation: Expectation): void {
+  if (pipelines === null) {
+    throw refuse(
+      '--expect could not be compared with anything: no chain can be read, and the approval does not carry its pipelines.',
+      'Set FLYWHEEL_RPC_URL to an RPC of your own, or give the approval file that `batch init` wrote.',
+    );
+  }
+  const [found, expected] = [pipelinesDigest(pipelines), expectedDigest(expectation)];
+  if (found !== expected)
+    throw refuse(`The digest of the approval file is sha256:${found}, expected sha256:${expected}.`);
+}
+
+function show(session: Session, input: ApproveInput, checked: CheckedVote, review: Review | null): void {
+  const { output, settings, context } = session;
+  const { approval, expectation } = input;
+  if (review === null) {
+    output.warn(
+      `No chain was read: what batch ${approval.batch.id} does, and who may act for the flywheel, was not checked.${
+        expectation === null ? '' : ' The expected pipelines were compared with the approval file only.'
+      }`,
+    );
     return;
   }
-  const lines = viewBatchContent(description, trusted, output.noticeStyle);
-  // Whoever is asked must see what the question is about, in every mode; with --yes it is a notice like others.
-  const { yes, quiet } = session.settings;
-  if (yes && (quiet || output.mode !== 'human')) return;
-  const tell = output.show;
-  tell(
-    [
-      ...lines,
-      `fee payer ${checked.feePayer}, priority fee at most ${checked.priorityFeeLamports} lamports`,
-    ].join('\n'),
-  );
-  if (expectation === null) tell('The batch was not compared with a pipelines file; --expect does that.');
+  // Whoever is asked must see what the question is about, in every mode; to a script with --yes it is a notice like others.
+  if (settings.yes && !context.io.stderr.isTTY && (settings.quiet || output.mode !== 'human')) return;
+  const fee = `fee payer ${checked.feePayer}, priority fee at most ${checked.priorityFeeLamports} lamports`;
+  output.show([...viewReview(review, output.noticeStyle), fee].join('\n'));
+  if (expectation === null)
+    output.show('The batch was not compared with a pipelines file; --expect does that.');
 }
 
-/** The approval as issued, or the same one anew when its blockhash has expired and the chain can be read. */
+/** The approval as issued, or a fresh one when its blockhash has expired and the chain can be read. */
 async function currentWire(
   { chain }: OpenedService,
-  { approval, signer }: ApproveInput,
+  { approval }: ApproveInput,
   checked: CheckedVote,
-  multisig: Address,
+  { owner, multisig }: Pins,
 ): Promise<Uint8Array> {
   if (chain === null || (await chain.isBlockhashValid(checked.blockhash))) return approval.wire;
   const { blockhash } = await chain.latestBlockhash();
   const { batchIndex } = approval.batch;
-  return buildApproval({ owner: signer.address, multisig, batchIndex, blockhash });
+  return buildApproval({ owner, multisig, batchIndex, blockhash });
 }

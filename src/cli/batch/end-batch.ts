@@ -12,7 +12,6 @@ import { VOTES, type VoteKind } from '../../chain/squads/instructions/vote.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { Batch, CancelBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { address } from '../../values/address.js';
 import type { Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
@@ -21,7 +20,7 @@ import { viewBatchContent } from '../views/batch-content.js';
 import { decodeBase64 } from './approval-source.js';
 import { getBatch } from './initiate.js';
 import { isNotOffered } from './landed-pipelines.js';
-import { noChain, payersOf, requirePins } from './pins.js';
+import { noChain, requireOwner, requirePins } from './pins.js';
 
 /** How the owner votes. */
 export interface OwnerVoting {
@@ -70,21 +69,20 @@ async function signVote(
   wire: Uint8Array,
   { signer: load, allowUnverified }: OwnerVoting,
 ): Promise<string> {
-  const signer = await load();
-  const pinned = requirePins(opened.trusted, signer, allowUnverified);
+  const { multisig, owner, operator } = requirePins(opened.pins);
   const batch = await getBatch(session, batchId);
-  const multisig = address(pinned?.multisig ?? batch.multisig);
   const batchIndex = BigInt(batch.batchIndex);
   const description = await describe(opened, { multisig, batchIndex }, allowUnverified);
   const kind = votesAgainst(wire, description);
-  const feePayers = pinned === null ? payersOf(wire, signer) : [address(pinned.operator), signer.address];
-  checkVote(wire, { kind, multisig, batchIndex, member: signer.address, feePayers });
-  show(session, batchId, description, pinned);
+  checkVote(wire, { kind, multisig, batchIndex, member: owner, feePayers: [operator, owner] });
+  show(session, batchId, description, opened.trusted);
   await requireConsent(
     session,
-    `Sign the ${VOTES[kind].noun} of batch ${batchId} as ${signer.address}? What it has not done, it never will.`,
+    `Sign the ${VOTES[kind].noun} of batch ${batchId} as ${owner}? What it has not done, it never will.`,
     { declined: `Declined; nothing was signed, and batch ${batchId} is as it was.` },
   );
+  const signer = await load();
+  requireOwner(requirePins(opened.pins), signer.address);
   return Buffer.from(addSignature(wire, signer)).toString('base64');
 }
 
@@ -109,13 +107,13 @@ function show(
   session: Session,
   batchId: string,
   description: BatchDescription | null,
-  pinned: Flywheel | null,
+  flywheel: Flywheel | null,
 ): void {
   const { output, settings } = session;
-  if (description === null || pinned === null) {
-    output.warn(`Which batch ${batchId} is was not checked: no chain was read.`);
+  if (description === null || flywheel === null) {
+    output.warn(`What is left of batch ${batchId} was not looked at: no chain was read.`);
     return;
   }
   if (settings.yes && (settings.quiet || output.mode !== 'human')) return;
-  output.show(viewBatchContent(description, pinned, output.noticeStyle).join('\n'));
+  output.show(viewBatchContent(description, flywheel, output.noticeStyle).join('\n'));
 }

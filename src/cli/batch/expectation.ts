@@ -1,6 +1,11 @@
 /** What the user expects a batch to hold: a pipelines file, or its digest. */
 
-import { digestText, parseDigestText, type SourcePipeline } from '../../actions/pipelines.js';
+import {
+  digestText,
+  parseDigestText,
+  pipelinesDigest,
+  type SourcePipeline,
+} from '../../actions/pipelines.js';
 import { compareWithPipelines } from '../../approval/compare-pipelines.js';
 import type { BatchDescription } from '../../approval/read-batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
@@ -20,6 +25,10 @@ export async function readExpectation(session: Session, text: string): Promise<E
   const { pipelines } = readPipelinesFile(await readInputText(session.context, text), null);
   return { pipelines: toSourcePipelines(pipelines) };
 }
+
+/** The digest of what is expected. */
+export const expectedDigest = (expectation: Expectation): Sha256 =>
+  'digest' in expectation ? expectation.digest : pipelinesDigest(expectation.pipelines);
 
 /** Holds the chain against what is expected. @throws `ERR_APPROVAL_REFUSED` naming what differs. */
 export function checkExpectation(

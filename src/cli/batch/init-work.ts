@@ -1,7 +1,9 @@
 /** `batch init` as the beginning of a batch's operation. */
+import type { SourcePipeline } from '../../actions/pipelines.js';
 import type { InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
+import { toSourcePipelines } from '../input/pipelines-plan.js';
 import { type Entry, isOver } from '../journal/journal.js';
 import { placeFlags } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
@@ -24,6 +26,8 @@ export class InitWork implements Work<InitBatchResult> {
   readonly #session: Session;
   readonly #request: InitBatchRequest;
   readonly #options: InitOptions;
+  /** Those of the batch that was set up. */
+  #pipelines: readonly SourcePipeline[] = [];
 
   constructor(session: Session, request: InitBatchRequest, options: InitOptions) {
     this.#session = session;
@@ -40,6 +44,7 @@ export class InitWork implements Work<InitBatchResult> {
     if (!isOver(entry.state) && !initiated.isNew && (await isVoid(session, entry, initiated.batch)))
       return 'void';
     const { batch } = initiated;
+    this.#pipelines = toSourcePipelines(new CurrentStage(entry).pipelines(this.#request.pipelines));
     if (batch.status !== 'FINALIZED')
       session.output.tell(`Batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}.`);
     const result = await withFreshApproval(session, initiated);
@@ -50,7 +55,7 @@ export class InitWork implements Work<InitBatchResult> {
 
   present(result: InitBatchResult): undefined {
     const { output, settings } = this.#session;
-    const path = writeApproval(settings, result, this.#options.out);
+    const path = writeApproval(settings, result, this.#pipelines, this.#options.out);
     output.tell(`The approval file is ${path}.`);
     const next = ['flywheel', 'batch', 'approve', result.batch.id, ...placeFlags(settings)];
     output.result(result, (style) => [

@@ -1,31 +1,28 @@
-/** The flywheel that the user trusts, as the one that a keypair may vote in. */
-import type { Flywheel } from '../../chain/flywheel.js';
-import type { Signer } from '../../chain/transaction/signer.js';
+/** The flywheel that the user has confirmed: what every vote is held against, whether a chain can be read or not. */
+import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
+import type { Pins } from '../../approval/pins.js';
+import { type BatchDescription, readBatch, readMultisigAccount } from '../../approval/read-batch.js';
+import type { ChainReader } from '../../chain/chain.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { Address } from '../../values/address.js';
+import { type Address, address } from '../../values/address.js';
+import type { Session } from '../command.js';
+import type { PinnedFlywheel } from '../config/settings.js';
+import { canAsk, requireConsent } from '../consent.js';
+import type { OpenedService } from '../context.js';
+import { viewPins } from '../views/pins.js';
+import type { IssuedApproval } from './approval-source.js';
 
 export const refuse = (message: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_APPROVAL_REFUSED', message, hint === undefined ? {} : { hint });
 
-/**
- * The pinned flywheel, if the keypair is that of its owner; `null` where nothing is pinned and that is allowed.
- * @throws `ERR_APPROVAL_REFUSED`
- */
-export function requirePins(
-  trusted: Flywheel | null,
-  signer: Signer,
-  allowUnverified: boolean,
-): Flywheel | null {
-  if (trusted === null) {
-    if (allowUnverified) return null;
-    throw refuse(
-      'Nothing is pinned for this flywheel, so its votes cannot be told from others.',
-      'Pin it: `flywheel profile add NAME --multisig … --owner … --operator … --mint …`; or add --allow-unverified.',
-    );
-  }
-  if (signer.address === trusted.owner) return trusted;
-  throw refuse(`The keypair is that of ${signer.address}; the owner of the flywheel is ${trusted.owner}.`);
+const HOW_TO_PIN =
+  'Pin it: `flywheel profile add NAME --multisig … --owner … --operator … --mint …`, then `flywheel profile pin`.';
+
+/** @throws `ERR_APPROVAL_REFUSED` when not even the addresses are known. */
+export function requirePins(pins: Pins | null): Pins {
+  if (pins !== null) return pins;
+  throw refuse('Nothing is pinned for this flywheel, so its votes cannot be told from others.', HOW_TO_PIN);
 }
 
 /** @throws `ERR_APPROVAL_REFUSED` */
@@ -35,12 +32,101 @@ export const noChain = (): FlywheelError =>
     'Set FLYWHEEL_RPC_URL to an RPC of your own, or add --allow-unverified.',
   );
 
-/** Who pays is not known beforehand then: whoever is in the payer's place. What cannot be decoded is refused by the check. */
-export function payersOf(wire: Uint8Array, signer: Signer): readonly Address[] {
+/** @throws `ERR_APPROVAL_REFUSED` where somebody else's key is given. */
+export function requireOwner(pins: Pins, signer: Address): void {
+  if (signer === pins.owner) return;
+  throw refuse(`The keypair is that of ${signer}; the owner of the flywheel is ${pins.owner}.`);
+}
+
+/** Everything that is worth pinning, as it is on chain now. */
+export async function readPins(chain: ChainReader, addresses: Omit<Pins, 'facts'>): Promise<Pins> {
+  const multisig = await readMultisigAccount(chain, addresses.multisig);
+  const token = await readTokenOnChain(chain, addresses);
+  return { ...addresses, facts: { ...multisigFacts(multisig), ...token.facts } };
+}
+
+/**
+ * The pins of a flywheel, with its facts. Where they are not pinned yet they are shown on a terminal, and pinned with consent.
+ * @throws `ERR_APPROVAL_REFUSED` where nobody can be asked.
+ */
+export async function pinsForApproval(
+  session: Session,
+  { pins, chain }: Pick<OpenedService, 'pins' | 'chain'>,
+  approval: IssuedApproval,
+): Promise<Pins> {
+  if (pins !== null && (pins.facts !== null || chain === null)) return pins;
+  if (chain === null) return requirePins(null);
+  if (session.settings.yes || !canAsk(session)) {
+    const what =
+      pins === null
+        ? 'Nothing is pinned for this flywheel'
+        : 'Only the addresses of this flywheel are pinned';
+    throw refuse(
+      `${what}, so nobody would notice a change of its members, rules or token.`,
+      pins === null ? HOW_TO_PIN : 'Run `flywheel profile pin`, or give --pins FILE.',
+    );
+  }
+  const found = await readPins(chain, pins ?? (await proposedAddresses(chain, approval)));
+  await confirmPins(session, found);
+  return found;
+}
+
+/** Shows what is to be pinned, asks, and keeps it in the profile in use. */
+export async function confirmPins(session: Session, pins: Pins): Promise<void> {
+  const { output, settings } = session;
+  output.show(viewPins(pins, output.noticeStyle).join('\n'));
+  await requireConsent(session, 'Is this your flywheel, as it should be?', {
+    declined: 'Declined; nothing was pinned or signed.',
+  });
+  const name = settings.profile.value;
+  if (name === null) {
+    output.tell('Without a profile it is pinned for this command only.');
+    return;
+  }
+  await keepPins(session, name, pins);
+}
+
+/** Writes pins into a profile. */
+export async function keepPins({ settings }: Session, profile: string, pins: Pins): Promise<void> {
+  const { saveProfile } = await import('../config/profile-store.js');
+  await saveProfile(settings.configDir.value, profile, { pinned: pinnedText(pins) }, null);
+}
+
+/** Pins as a profile keeps them. */
+export const pinnedText = ({ facts, ...addresses }: Pins): PinnedFlywheel => ({
+  ...addresses,
+  ...(facts === null ? {} : { facts }),
+});
+
+/** What an approval says of a flywheel that nobody has named yet; it is believed only once it has been confirmed. */
+async function proposedAddresses(
+  chain: ChainReader,
+  { wire, batch }: IssuedApproval,
+): Promise<Omit<Pins, 'facts'>> {
+  const multisig = address(batch.multisig);
+  const description = await readBatch(chain, { multisig, batchIndex: batch.batchIndex });
+  const members = description.multisigAccount.members.map(({ key }) => key);
+  const operator = payerOf(wire);
+  const [owner, ...others] = members.filter((key) => key !== operator);
+  const mint = mintOf(description);
+  if (operator === undefined || owner === undefined || others.length > 0 || mint === undefined)
+    throw refuse(
+      'Nothing is pinned for this flywheel, and what it is does not follow from the batch.',
+      HOW_TO_PIN,
+    );
+  return { multisig, owner, operator, vaultIndex: description.batch.vaultIndex, mint };
+}
+
+function mintOf({ transactions }: BatchDescription): Address | undefined {
+  for (const { operations } of transactions)
+    for (const operation of operations) if ('mint' in operation) return operation.mint;
+  return undefined;
+}
+
+function payerOf(wire: Uint8Array): Address | undefined {
   try {
-    const payer = decodeTransaction(wire).message.staticKeys[0];
-    return payer === undefined ? [signer.address] : [payer, signer.address];
+    return decodeTransaction(wire).message.staticKeys[0];
   } catch {
-    return [signer.address];
+    return undefined;
   }
 }

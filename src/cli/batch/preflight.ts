@@ -1,28 +1,43 @@
 /** What the later steps of `batch run` will need, looked at before the first one costs anything. */
-import { readVoters } from '../../approval/read-batch.js';
-import type { Signer } from '../../chain/transaction/signer.js';
-import { address } from '../../values/address.js';
+import { checkVoters } from '../../approval/check-content.js';
+import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
+import { requireUnchanged } from '../../approval/pins.js';
+import { readMultisigAccount } from '../../approval/read-batch.js';
+import type { Address } from '../../values/address.js';
 import type { OpenedService } from '../context.js';
-import { noChain, refuse, requirePins } from './pins.js';
+import { noChain, refuse, requireOwner, requirePins } from './pins.js';
+
+export interface Prospects {
+  /** Whose keypair will sign; `null` where that is not known yet. */
+  readonly owner: Address | null;
+  readonly allowUnverified: boolean;
+  /** Somebody can be asked whether the flywheel is as it should be. */
+  readonly canBePinned: boolean;
+}
 
 /**
  * @throws `ERR_APPROVAL_REFUSED` when the owner could not approve the batch in the end; `ERR_UNAVAILABLE` when the chain that
  * it would be checked against is out of reach.
  */
 export async function requireApprovable(
-  { trusted, chain }: Pick<OpenedService, 'trusted' | 'chain'>,
-  signer: Signer,
-  allowUnverified: boolean,
+  opened: Pick<OpenedService, 'pins' | 'chain'>,
+  { owner, allowUnverified, canBePinned }: Prospects,
 ): Promise<void> {
-  const pinned = requirePins(trusted, signer, allowUnverified);
-  if (pinned === null) return;
+  const { chain } = opened;
+  if (opened.pins === null && canBePinned && chain !== null) return;
+  const pins = requirePins(opened.pins);
+  if (owner !== null) requireOwner(pins, owner);
   if (chain === null) {
     if (allowUnverified) return;
     throw noChain();
   }
-  const voters = await readVoters(chain, address(pinned.multisig));
-  for (const member of [pinned.owner, pinned.operator]) {
-    if (!voters.includes(address(member)))
-      throw refuse(`${member} may not vote in the multisig ${pinned.multisig}.`);
-  }
+  const multisig = await readMultisigAccount(chain, pins.multisig);
+  checkVoters(multisig, pins);
+  const token = await readTokenOnChain(chain, pins);
+  if (pins.facts !== null) requireUnchanged(pins.facts, { ...multisigFacts(multisig), ...token.facts });
+  else if (!canBePinned)
+    throw refuse(
+      'Only the addresses of this flywheel are pinned, so nobody would notice a change of its members, rules or token.',
+      'Run `flywheel profile pin`, or give --pins FILE.',
+    );
 }

@@ -6,6 +6,7 @@ import type { Signer } from '../../chain/transaction/signer.js';
 import type { Batch, ExecuteResult, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
+import { canAsk } from '../consent.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
 import type { Entry, Notes, Verdict } from '../journal/journal.js';
 import { pipelineDigests } from '../operation/elements.js';
@@ -14,9 +15,9 @@ import type { Performed, Work } from '../operation/run-operation.js';
 import { shellLine } from '../shell-line.js';
 import { viewBatch } from '../views/batch.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
-import { loadKeypair } from '../wallet/load-keypair.js';
+import { keypairOwner, loadKeypair } from '../wallet/load-keypair.js';
 import { batchName, decodeBase64 } from './approval-source.js';
-import { approveBatch } from './approve-batch.js';
+import { approveBatch, requireSigned } from './approve-batch.js';
 import { batchFailure } from './batch-failure.js';
 import { CurrentStage, type RunResult } from './batch-stages.js';
 import { requireChainAgrees } from './chain-agrees.js';
@@ -33,6 +34,7 @@ export interface RunOptions {
   readonly rest: boolean;
   readonly keypair: KeypairSource;
   readonly allowUnverified: boolean;
+  readonly simulate: boolean;
   /** Absolute path of the file for the pipelines that did not land; `null`: not asked for. */
   readonly failedOut: string | null;
 }
@@ -62,7 +64,7 @@ export class RunWork implements Work<Ran> {
     const stored = before.runAnswer as Ran | undefined;
     if (stored !== undefined && !(this.rest && entry.state === 'partial')) return { result: stored };
     // What is set up already may be over by now, and learning that takes no keypair.
-    if (before.initAnswer === undefined) await this.#signer();
+    if (before.initAnswer === undefined) await this.#requireApprovable();
     // What `batch init` has begun is run from here on.
     if (!entry.isNew) entry.note(this.notes);
     if (this.rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id));
@@ -88,24 +90,24 @@ export class RunWork implements Work<Ran> {
     return `Batch ${batch.id} is ${batch.status}: ${result.totalSuccessful} of ${result.total} transactions were executed.`;
   }
 
-  /** The owner, with all that approving will need: before anything is set up that could not be approved. */
   #signer(): Promise<Signer> {
-    this.#loaded ??= this.#loadSigner();
+    this.#loaded ??= loadKeypair(this.#session.context, this.#options.keypair);
     return this.#loaded;
   }
 
-  async #loadSigner(): Promise<Signer> {
-    const signer = await loadKeypair(this.#session.context, this.#options.keypair);
-    const opened = await this.#session.service();
-    await requireApprovable(opened, signer, this.#options.allowUnverified);
-    return signer;
+  /** All that approving will need: before anything is set up that could not be approved. */
+  async #requireApprovable(): Promise<void> {
+    const owner = await keypairOwner(this.#session.context, this.#options.keypair);
+    const canBePinned = canAsk(this.#session) && !this.#session.settings.yes;
+    const { allowUnverified } = this.#options;
+    await requireApprovable(await this.#session.service(), { owner, allowUnverified, canBePinned });
   }
 
   /** For carrying on without the command line; a keypair itself is never written down. */
   get notes(): Notes {
-    const { keypair, allowUnverified, failedOut } = this.#options;
+    const { keypair, allowUnverified, simulate, failedOut } = this.#options;
     const path = typeof keypair === 'string' ? keypair : null;
-    return { run: { keypair: path, allowUnverified, failedOut } };
+    return { run: { keypair: path, allowUnverified, simulate, failedOut } };
   }
 
   async #end(batchId: string): Promise<void> {
@@ -130,20 +132,21 @@ export class RunWork implements Work<Ran> {
   async #sign(entry: Entry, initiated: Initiated): Promise<string> {
     const pipelines = new CurrentStage(entry).pipelines(this.#request.pipelines);
     try {
-      const signer = await this.#signer();
       const answer = await withFreshApproval(this.#session, initiated);
-      const { signedTx } = await approveBatch(this.#session, {
+      const approved = await approveBatch(this.#session, {
         approval: {
           wire: decodeBase64('proposalApproveTx', answer.proposalApproveTx),
           batch: batchName(answer.batch),
+          pipelines: null,
         },
-        signer,
+        signer: () => this.#signer(),
         // The file itself is what is expected: what stands on chain must equal it.
         expectation: { pipelines: toSourcePipelines(pipelines) },
         allowUnverified: this.#options.allowUnverified,
+        simulate: this.#options.simulate,
         mayBeApproved: true,
       });
-      return signedTx;
+      return requireSigned(approved);
     } catch (error) {
       throw isFlywheelError(error) && entry.state === 'waiting'
         ? this.#stillWaiting(entry, initiated.batch.id, error)

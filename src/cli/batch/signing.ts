@@ -1,15 +1,15 @@
 /** How `batch execute` comes by the owner's signature. What is noted of it is enough to sign later, from anywhere. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { digestText, pipelinesDigest } from '../../actions/pipelines.js';
+import { digestText } from '../../actions/pipelines.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
 import { inputError } from '../input/read-input.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 import { readApproval } from './approval-source.js';
-import { approveBatch } from './approve-batch.js';
-import { type Expectation, readExpectation } from './expectation.js';
+import { approveBatch, requireSigned } from './approve-batch.js';
+import { type Expectation, expectedDigest, readExpectation } from './expectation.js';
 
 /** What the user has said about signing; no key is among it. */
 export interface SigningTerms {
@@ -20,6 +20,8 @@ export interface SigningTerms {
   /** `sha256:…` of what the batch is to hold. */
   readonly expect: string | null;
   readonly allowUnverified: boolean;
+  /** Missing in what earlier versions have noted. */
+  readonly simulate?: boolean;
 }
 
 /** The terms as they are noted. */
@@ -31,12 +33,14 @@ export const signingTerms = (
     readonly keypair: KeypairSource;
     readonly expectation: Expectation | null;
     readonly allowUnverified: boolean;
+    readonly simulate: boolean;
   },
 ): SigningTerms => ({
   approval: given.approval === '-' ? batchId : absoluteIfThere(context.cwd, given.approval),
   keypair: typeof given.keypair === 'string' ? given.keypair : null,
-  expect: given.expectation === null ? null : digestOf(given.expectation),
+  expect: given.expectation === null ? null : digestText(expectedDigest(given.expectation)),
   allowUnverified: given.allowUnverified,
+  simulate: given.simulate,
 });
 
 function absoluteIfThere(cwd: string, source: string): string {
@@ -44,15 +48,12 @@ function absoluteIfThere(cwd: string, source: string): string {
   return existsSync(path) ? path : source;
 }
 
-const digestOf = (expectation: Expectation): string =>
-  digestText('digest' in expectation ? expectation.digest : pipelinesDigest(expectation.pipelines));
-
 /** Checks, asks and signs, when it comes to that. */
 export const signing =
   (
     session: Session,
     batchId: Uuid,
-    { approval: source, expect, allowUnverified }: SigningTerms,
+    { approval: source, expect, allowUnverified, simulate = true }: SigningTerms,
     signer: () => Promise<Signer>,
   ): (() => Promise<string>) =>
   async () => {
@@ -60,10 +61,9 @@ export const signing =
     if (approval.batch.id.toLowerCase() !== batchId)
       throw inputError(source, `it is the approval of batch ${approval.batch.id}`);
     const expectation = expect === null ? null : await readExpectation(session, expect);
-    const owner = await signer();
-    const signed = await approveBatch(session, {
-      ...{ approval, signer: owner, expectation, allowUnverified },
+    const approved = await approveBatch(session, {
+      ...{ approval, signer, expectation, allowUnverified, simulate },
       mayBeApproved: true,
     });
-    return signed.signedTx;
+    return requireSigned(approved);
   };

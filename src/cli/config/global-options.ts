@@ -24,6 +24,7 @@ export const addGlobalOptions = (program: Command) =>
     .option('--timeout <seconds>', 'longest time for a request, or to wait with --watch')
     .option('--wait <seconds>', 'longest time for all tries and waits of a request (default: 600)')
     .option('--max-wait <seconds>', 'longest time to wait for a rate limit (default: 60)')
+    .option('--pins <file>', 'hold approvals against this flywheel (from `profile pin --out`)')
     .option('--no-input', 'never ask')
     .option('--yes', 'answer every question with yes');
 

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { readIfThere } from '../../files/read-file.js';
+import { isAddress as isAddressText } from '../../values/address.js';
 import { Secret } from '../../values/secret.js';
 import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
@@ -35,6 +36,10 @@ const refuse = (file: string, reason: string, cause?: unknown): never => {
   });
 };
 
+/** A vault is numbered by one byte. */
+const isVaultIndex = (value: unknown): boolean =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255;
+
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -57,12 +62,27 @@ function readObject(file: string): Record<string, unknown> | undefined {
   }
 }
 
+const isAddress = (value: unknown): boolean => typeof value === 'string' && isAddressText(value);
+
 function readPinned(value: unknown, where: string, file: string): PinnedFlywheel {
-  if (!isRecord(value) || typeof value['vaultIndex'] !== 'number')
+  if (!isRecord(value) || !isVaultIndex(value['vaultIndex']))
     return refuse(file, `${where} is not a pinned flywheel`);
   for (const field of PINNED_FIELDS)
-    if (typeof value[field] !== 'string') refuse(file, `${where}.${field} must be text`);
+    if (!isAddress(value[field])) refuse(file, `${where}.${field} must be an address`);
+  const { facts } = value;
+  const isText = (fact: unknown): boolean => typeof fact === 'string';
+  if (facts !== undefined && !(isRecord(facts) && Object.values(facts).every(isText)))
+    refuse(file, `${where}.facts must be an object of texts`);
   return value as unknown as PinnedFlywheel;
+}
+
+/**
+ * The flywheel that a file of its own pins, as `profile pin --out` writes it.
+ * @throws `ERR_CONFIG_INVALID` naming the file and what is wrong with it.
+ */
+export function readPinsFile(file: string): PinnedFlywheel {
+  const value = readObject(file);
+  return value === undefined ? refuse(file, 'there is no such file') : readPinned(value, 'the file', file);
 }
 
 function readProfile(value: unknown, name: string, file: string): Profile {

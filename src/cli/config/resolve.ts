@@ -8,7 +8,7 @@ import type { Ambient } from '../context.js';
 import { fromEnvironment } from '../wallet/keypair-source.js';
 import { outputMode } from './output-mode.js';
 import { configDir, defaultDataDir } from './paths.js';
-import { type Profile, readProfileKey, readProfiles } from './profile-file.js';
+import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
 import type { Setting, Settings } from './settings.js';
 
 /** Global options as the parser leaves them. */
@@ -28,6 +28,7 @@ export interface GlobalFlags {
   readonly timeout?: string;
   readonly wait?: string;
   readonly maxWait?: string;
+  readonly pins?: string;
 }
 
 const filled = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
@@ -138,6 +139,11 @@ function resolveApiKey(
   return key === null ? { value: null, source: 'default' } : { value: key, source: 'profile' };
 }
 
+function resolvePins(cwd: string, file: string | undefined, { pinned }: Profile): Settings['pinned'] {
+  if (file !== undefined) return { value: readPinsFile(resolvePath(cwd, file)), source: 'flag' };
+  return pinned === undefined ? { value: null, source: 'default' } : { value: pinned, source: 'profile' };
+}
+
 function resolveKeypair(environment: string | undefined, { keypair }: Profile): Settings['keypair'] {
   if (environment !== undefined) return { value: fromEnvironment(environment), source: 'environment' };
   return keypair === undefined ? { value: null, source: 'default' } : { value: keypair, source: 'profile' };
@@ -180,6 +186,6 @@ export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings 
     waitSeconds: seconds(flags.wait, '--wait', DEFAULT_WAIT_SECONDS),
     maxWaitSeconds: seconds(flags.maxWait, '--max-wait', DEFAULT_MAX_WAIT_SECONDS),
     keypair: resolveKeypair(filled(env['FLYWHEEL_KEYPAIR']), profile),
-    pinned: profile.pinned ?? null,
+    pinned: resolvePins(cwd, flags.pins, profile),
   };
 }

@@ -19,6 +19,8 @@ export interface PinnedFlywheel {
   readonly operator: string;
   readonly vaultIndex: number;
   readonly mint: string;
+  /** Who may act for it, and what its token allows; without them only the addresses are known. */
+  readonly facts?: Readonly<Record<string, string>>;
 }
 
 /** Everything that is the same for all commands. */
@@ -46,5 +48,5 @@ export interface Settings {
   readonly waitSeconds: Setting<number>;
   readonly maxWaitSeconds: Setting<number>;
   readonly keypair: Setting<KeypairSource | null>;
-  readonly pinned: PinnedFlywheel | null;
+  readonly pinned: Setting<PinnedFlywheel | null>;
 }

@@ -74,15 +74,15 @@ async function batchWork(
 ): Promise<Work<unknown>> {
   const request = bodyOf<InitBatchRequest>(entry);
   const run = entry.notes['run'] as
-    | { keypair: string | null; allowUnverified: boolean; failedOut: string | null }
+    | { keypair: string | null; allowUnverified: boolean; simulate?: boolean; failedOut: string | null }
     | undefined;
   if (run === undefined) {
     const { InitWork } = await import('../batch/init-work.js');
     return new InitWork(session, request, { rest: false, out: null }) as Work<unknown>;
   }
   const { RunWork } = await import('../batch/run-work.js');
-  const { keypair: noted, allowUnverified, failedOut } = run;
-  const options = { rest: false, keypair: source(noted), allowUnverified, failedOut };
+  const { keypair: noted, allowUnverified, simulate = true, failedOut } = run;
+  const options = { rest: false, keypair: source(noted), allowUnverified, simulate, failedOut };
   return new RunWork(session, request, options) as Work<unknown>;
 }
 

@@ -11,6 +11,11 @@ export const EXPECT_OPTION = new Option(
   'refuse unless the batch holds exactly this pipelines file, or has this digest (sha256:…)',
 );
 
+export const NO_SIMULATE_OPTION = new Option(
+  '--no-simulate',
+  'do not try the batch out before it is signed; needs --expect',
+);
+
 export const ALLOW_UNVERIFIED_OPTION = new Option(
   '--allow-unverified',
   'sign although no chain can be read to check what the batch does',

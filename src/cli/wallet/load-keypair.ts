@@ -5,6 +5,7 @@ import { createKeypairSigner, KEYPAIR_LENGTH_BYTES, type Signer } from '../../ch
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { fileProblem } from '../../files/file-problem.js';
 import { parseKeypairText } from '../../files/keypair-file.js';
+import type { Address } from '../../values/address.js';
 import { Secret } from '../../values/secret.js';
 import type { Settings } from '../config/settings.js';
 import type { CliContext } from '../context.js';
@@ -56,6 +57,34 @@ export function keypairLocation(
  */
 export async function loadKeypair(context: WalletContext, source: KeypairSource): Promise<Signer> {
   if (source instanceof Secret) return signerOf('FLYWHEEL_KEYPAIR', Buffer.from(source.reveal()));
+  const location = keypairFile(source);
+  const name = inputName(location);
+  const bytes =
+    location === '-'
+      ? await context.io.stdin.read(MAX_KEYPAIR_FILE_BYTES)
+      : readPrivateFile(context, location);
+  return signerOf(name, bytes);
+}
+
+/**
+ * Is there something to load, for this user alone? Its content is not looked at.
+ * @throws `ERR_KEYPAIR_INVALID` naming the file and the reason.
+ */
+export function requireKeypair(context: WalletContext, source: KeypairSource): void {
+  if (source instanceof Secret || source === '-') return;
+  closeSync(openPrivateFile(context, keypairFile(source)));
+}
+
+/**
+ * Whose keypair it is, without keeping it: its bytes are overwritten before this returns. `null` for standard input, which can
+ * be read only once.
+ * @throws `ERR_KEYPAIR_INVALID`
+ */
+export const keypairOwner = async (context: WalletContext, source: KeypairSource): Promise<Address | null> =>
+  source === '-' ? null : (await loadKeypair(context, source)).address;
+
+/** The name of a file. @throws `ERR_KEYPAIR_INVALID` for what is known not to be one. */
+function keypairFile(source: string): string {
   const location = typedPath(source, 'The keypair option');
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location) || location === 'ASK') {
     throw refuse(
@@ -64,12 +93,7 @@ export async function loadKeypair(context: WalletContext, source: KeypairSource)
       'Give the path of a keypair file.',
     );
   }
-  const name = inputName(location);
-  const bytes =
-    location === '-'
-      ? await context.io.stdin.read(MAX_KEYPAIR_FILE_BYTES)
-      : readPrivateFile(context, location);
-  return signerOf(name, bytes);
+  return location;
 }
 
 /** The bytes are overwritten. */
@@ -100,8 +124,8 @@ export function keypairPath(context: Pick<WalletContext, 'cwd' | 'home'>, locati
   return isAbsolute(location) ? location : resolve(context.cwd, location);
 }
 
-/** The permissions are those of the very file that is read. */
-function readPrivateFile(context: WalletContext, location: string): Uint8Array {
+/** The permissions are those of the very file that is opened. @returns its handle. */
+function openPrivateFile(context: WalletContext, location: string): number {
   let handle: number;
   try {
     handle = openSync(keypairPath(context, location), 'r');
@@ -117,9 +141,19 @@ function readPrivateFile(context: WalletContext, location: string): Uint8Array {
         `Run: ${shellLine(['chmod', '600', keypairPath(context, location)])}`,
       );
     if (size > MAX_KEYPAIR_FILE_BYTES) throw refuse(location, 'it is too large to be a keypair file');
+    return handle;
+  } catch (error) {
+    closeSync(handle);
+    throw isFlywheelError(error) ? error : refuse(location, fileProblem(error));
+  }
+}
+
+function readPrivateFile(context: WalletContext, location: string): Uint8Array {
+  const handle = openPrivateFile(context, location);
+  try {
     return readFileSync(handle);
   } catch (error) {
-    throw isFlywheelError(error) ? error : refuse(location, fileProblem(error));
+    throw refuse(location, fileProblem(error));
   } finally {
     closeSync(handle);
   }

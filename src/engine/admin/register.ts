@@ -2,7 +2,7 @@
 import { rentExemptLamports } from '../../chain/account.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { multisigCreateV2 } from '../../chain/squads/instructions/multisig.js';
-import { ALL_PERMISSIONS } from '../../chain/squads/layouts/accounts.js';
+import { ALL_PERMISSIONS, NO_AUTHORITY } from '../../chain/squads/layouts/accounts.js';
 import { multisigAddress, vaultAddress } from '../../chain/squads/layouts/addresses.js';
 import { createAccount, transfer } from '../../chain/system.js';
 import { MINT_SIZE_BYTES } from '../../chain/tokens/accounts.js';
@@ -254,14 +254,21 @@ function createMint(
 }
 
 function createMultisig(treasury: Address, createKey: Address, flywheel: FlywheelRecord): Instruction {
+  const rules = registeredMultisig(flywheel);
   return multisigCreateV2({
     createKey,
     creator: treasury,
     treasury,
-    configAuthority: null,
-    threshold: THRESHOLD,
-    members: [flywheel.owner, flywheel.operator].map((key) => ({ key, permissions: ALL_PERMISSIONS })),
-    timeLockSeconds: 0,
-    rentCollector: flywheel.operator,
+    ...rules,
+    configAuthority: rules.configAuthority === NO_AUTHORITY ? null : rules.configAuthority,
   });
 }
+
+/** Who may do what in a multisig that is made here. */
+export const registeredMultisig = ({ owner, operator }: Pick<FlywheelRecord, 'owner' | 'operator'>) => ({
+  configAuthority: NO_AUTHORITY,
+  threshold: THRESHOLD,
+  members: [owner, operator].map((key) => ({ key, permissions: ALL_PERMISSIONS })),
+  timeLockSeconds: 0,
+  rentCollector: operator,
+});

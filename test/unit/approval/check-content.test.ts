@@ -22,7 +22,7 @@ import {
   transferOf,
   withAdded,
 } from '../../support/batch-checks.js';
-import { accountsOf, batchState, multisig, vaultToken } from '../../support/batch-on-chain.js';
+import { accountsOf, batchState, flywheel, multisig, vaultToken } from '../../support/batch-on-chain.js';
 import { fromWeb3, namedAddress, publicKey } from '../../support/oracle.js';
 
 const { mint, vault, vaultTokenAccount, tokenProgram } = vaultToken;
@@ -153,11 +153,11 @@ describe('checkBatchContent refuses', () => {
 
   it('another vault than the flywheel has', async () => {
     const description = await describeAccounts(accountsOf(batchState()));
-    expect(() => checkBatchContent(description, { ...vaultToken, vault: stranger })).toThrow(
+    expect(() => checkBatchContent(description, { ...flywheel, vault: stranger })).toThrow(
       'acts for the vault',
     );
-    expect(() => checkBatchContent(description, { ...vaultToken, mint: stranger })).toThrow('the mint is');
-    expect(() => checkBatchContent(description, { ...vaultToken, vaultTokenAccount: stranger })).toThrow(
+    expect(() => checkBatchContent(description, { ...flywheel, mint: stranger })).toThrow('the mint is');
+    expect(() => checkBatchContent(description, { ...flywheel, vaultTokenAccount: stranger })).toThrow(
       'from the account',
     );
   });

@@ -42,7 +42,7 @@ const settings = (): Settings => ({
   waitSeconds: by(10),
   maxWaitSeconds: by(1),
   keypair: by(null),
-  pinned: null,
+  pinned: by(null),
 });
 const ambient = () => ({ ...testCli().context, clock: systemClock });
 

@@ -13,7 +13,7 @@ function sentenceOf(error: string): string {
 }
 
 /** A failure as the line "Program … failed: …" has it. */
-const describeFault = (fault: InstructionFault): string =>
+export const describeFault = (fault: InstructionFault): string =>
   'custom' in fault ? `custom program error: 0x${fault.custom.toString(16)}` : sentenceOf(fault.error);
 
 /** Thrown by a native program, and by calls it makes; ends the instruction. */

@@ -4,7 +4,12 @@ import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { checkWritable, writeFileAtomic } from '../../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { ALLOW_UNVERIFIED_OPTION, EXPECT_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
+import {
+  ALLOW_UNVERIFIED_OPTION,
+  EXPECT_OPTION,
+  KEYPAIR_OPTION,
+  NO_SIMULATE_OPTION,
+} from '../../options/keypair.js';
 
 const configure = (command: Command) =>
   command
@@ -12,7 +17,8 @@ const configure = (command: Command) =>
     .addOption(KEYPAIR_OPTION)
     .addOption(EXPECT_OPTION)
     .option('--out <file>', 'write the signed approval here as well')
-    .addOption(ALLOW_UNVERIFIED_OPTION);
+    .addOption(ALLOW_UNVERIFIED_OPTION)
+    .addOption(NO_SIMULATE_OPTION);
 
 type Options = OptionsOf<typeof configure>;
 
@@ -21,24 +27,34 @@ async function run(session: Session, [source]: [string], options: Options): Prom
   const { out } = options;
   const outFile = out === undefined ? undefined : resolve(context.cwd, out);
   if (outFile !== undefined) checkWritable(outFile, 'ERR_INPUT_INVALID');
-  const [{ keypairLocation, loadKeypair }, { readApproval }, { readExpectation }, { approveBatch }] =
-    await Promise.all([
-      import('../../wallet/load-keypair.js'),
-      import('../../batch/approval-source.js'),
-      import('../../batch/expectation.js'),
-      import('../../batch/approve-batch.js'),
-    ]);
-  const signer = await loadKeypair(context, keypairLocation(context, settings, options.keypair));
+  const [
+    { keypairLocation, loadKeypair, requireKeypair },
+    { readApproval },
+    { readExpectation },
+    { approveBatch },
+  ] = await Promise.all([
+    import('../../wallet/load-keypair.js'),
+    import('../../batch/approval-source.js'),
+    import('../../batch/expectation.js'),
+    import('../../batch/approve-batch.js'),
+  ]);
+  const keypair = keypairLocation(context, settings, options.keypair);
+  requireKeypair(context, keypair);
   const { expect } = options;
   const expectation = expect === undefined ? null : await readExpectation(session, expect);
   const approval = await readApproval(session, source);
   const signed = await approveBatch(session, {
     approval,
-    signer,
+    signer: () => loadKeypair(context, keypair),
     expectation,
     allowUnverified: options.allowUnverified === true,
+    simulate: options.simulate,
     mayBeApproved: false,
   });
+  if ('alreadyApproved' in signed) {
+    session.output.result(signed, () => [`Batch ${signed.batchId} is approved already; nothing was signed.`]);
+    return undefined;
+  }
   if (outFile !== undefined) writeFileAtomic(outFile, `${JSON.stringify(signed)}\n`, 'ERR_INPUT_INVALID');
   session.output.result(signed, (style) => [
     style.good(`Signed the approval of batch ${signed.batchId}.`),
@@ -55,7 +71,10 @@ export const command = defineCommand({
     'Nothing is signed that is not exactly one approval of this batch, and the batch is read back from chain.',
     'Without a terminal it needs --yes and --expect.',
   ],
-  output: ['{ "batchId": uuid, "signedTx": base64 }'],
+  output: [
+    '{ "batchId": uuid, "signedTx": base64 }',
+    'when it stands on chain already: { "batchId": uuid, "alreadyApproved": true }',
+  ],
   errors: ['ERR_INPUT_INVALID', 'ERR_KEYPAIR_INVALID', 'ERR_APPROVAL_REFUSED', 'ERR_DECLINED'],
   examples: [
     'flywheel batch approve 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json --expect pipelines.json',

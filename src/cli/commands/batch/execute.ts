@@ -9,7 +9,12 @@ import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { inInput, inputError, readOptionText } from '../../input/read-input.js';
 import type { OperationRequest } from '../../journal/journal.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
-import { ALLOW_UNVERIFIED_OPTION, EXPECT_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
+import {
+  ALLOW_UNVERIFIED_OPTION,
+  EXPECT_OPTION,
+  KEYPAIR_OPTION,
+  NO_SIMULATE_OPTION,
+} from '../../options/keypair.js';
 import { parseBatchId } from '../../options/names.js';
 import { howOften } from '../../options/once.js';
 
@@ -24,6 +29,7 @@ const configure = (command: Command) =>
     .addOption(KEYPAIR_OPTION)
     .addOption(EXPECT_OPTION)
     .addOption(ALLOW_UNVERIFIED_OPTION)
+    .addOption(NO_SIMULATE_OPTION)
     .addOption(IDEMPOTENCY_KEY_OPTION);
 
 type Options = OptionsOf<typeof configure>;
@@ -87,19 +93,23 @@ async function ownSigning(
   approval: string,
 ): Promise<ExecuteOptions> {
   const { context, settings } = session;
-  const [{ absoluteSource, keypairLocation, loadKeypair }, { readExpectation }, { signing, signingTerms }] =
-    await Promise.all([
-      import('../../wallet/load-keypair.js'),
-      import('../../batch/expectation.js'),
-      import('../../batch/signing.js'),
-    ]);
+  const [
+    { absoluteSource, keypairLocation, loadKeypair, requireKeypair },
+    { readExpectation },
+    { signing, signingTerms },
+  ] = await Promise.all([
+    import('../../wallet/load-keypair.js'),
+    import('../../batch/expectation.js'),
+    import('../../batch/signing.js'),
+  ]);
   const keypair = absoluteSource(context, keypairLocation(context, settings, options.keypair));
-  const signer = await loadKeypair(context, keypair);
+  requireKeypair(context, keypair);
   const { expect } = options;
   const expectation = expect === undefined ? null : await readExpectation(session, expect);
   const allowUnverified = options.allowUnverified === true;
-  const terms = signingTerms(session, batchId, { approval, keypair, expectation, allowUnverified });
-  const sign = signing(session, batchId, terms, async () => signer);
+  const { simulate } = options;
+  const terms = signingTerms(session, batchId, { approval, keypair, expectation, allowUnverified, simulate });
+  const sign = signing(session, batchId, terms, () => loadKeypair(context, keypair));
   return { signedTx: null, sign, terms };
 }
 

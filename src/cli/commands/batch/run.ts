@@ -8,7 +8,7 @@ import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { canAsk } from '../../consent.js';
 import { readInputText } from '../../input/read-input.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
-import { ALLOW_UNVERIFIED_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
+import { ALLOW_UNVERIFIED_OPTION, KEYPAIR_OPTION, NO_SIMULATE_OPTION } from '../../options/keypair.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
 
 const configure = (command: Command) =>
@@ -21,6 +21,7 @@ const configure = (command: Command) =>
     .option('--failed-out <file>', 'write the pipelines that did not land, as a pipelines file')
     .option('--dry-run', 'check the whole file, add it up, and say what it would come to; send nothing')
     .addOption(ALLOW_UNVERIFIED_OPTION)
+    .addOption(NO_SIMULATE_OPTION)
     .addOption(IDEMPOTENCY_KEY_OPTION);
 
 type Options = OptionsOf<typeof configure>;
@@ -50,6 +51,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
     rest: how.rest,
     keypair,
     allowUnverified: options.allowUnverified === true,
+    simulate: options.simulate,
     failedOut: failedFile,
   });
   if (!(await runBatchOperation(session, request, how, work, work.notes)))

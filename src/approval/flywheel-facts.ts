@@ -1,0 +1,167 @@
+/** Reads what of a flywheel can change under its owner: who may act, who may change that, what its token and account allow. */
+
+import type { AccountState } from '../chain/account.js';
+import type { ChainReader } from '../chain/chain.js';
+import type { Flywheel } from '../chain/flywheel.js';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
+import { type Multisig, NO_AUTHORITY, PERMISSION } from '../chain/squads/layouts/accounts.js';
+import { vaultAddress } from '../chain/squads/layouts/addresses.js';
+import { decodeMint, decodeTokenAccount, type Mint, type TokenAccount } from '../chain/tokens/accounts.js';
+import { associatedTokenAddress } from '../chain/tokens/addresses.js';
+import { extensionName, extensionText } from '../chain/tokens/extensions.js';
+import type { Address } from '../values/address.js';
+import type { Facts, Pins } from './pins.js';
+import { ensure, refuse } from './refuse.js';
+
+/** The token of a flywheel as it stands on chain. */
+export interface TokenOnChain {
+  readonly mint: Mint;
+  /** `null`: the vault has no account yet. */
+  readonly vaultAccount: TokenAccount | null;
+  readonly vaultLamports: bigint;
+  /** The flywheel with what follows from the mint. */
+  readonly flywheel: Flywheel;
+  readonly facts: Facts;
+}
+
+const orNone = (key: Address | null): string => key ?? 'none';
+
+/** Rights of a member by name, in the order of their bits. */
+const rightsOf = (permissions: number): string =>
+  Object.entries(PERMISSION)
+    .filter(([, bit]) => (permissions & bit) !== 0)
+    .map(([name]) => name)
+    .join(', ') || 'no rights';
+
+/** The part of a multisig that says who may do what. */
+export type MultisigRules = Pick<
+  Multisig,
+  'threshold' | 'timeLockSeconds' | 'configAuthority' | 'rentCollector' | 'members'
+>;
+
+/** Who may act in a multisig, how many it takes, and who may change that. */
+export const multisigFacts = (multisig: MultisigRules): Facts => ({
+  threshold: String(multisig.threshold),
+  timeLockSeconds: String(multisig.timeLockSeconds),
+  configAuthority: multisig.configAuthority === NO_AUTHORITY ? 'none' : multisig.configAuthority,
+  rentCollector: orNone(multisig.rentCollector),
+  ...Object.fromEntries(
+    multisig.members.map(({ key, permissions }) => [`member ${key}`, rightsOf(permissions)]),
+  ),
+});
+
+const extensionFacts = (where: string, { extensions }: Pick<Mint, 'extensions'>): Facts =>
+  Object.fromEntries(
+    extensions.map((extension) => [`${where}.${extensionName(extension.type)}`, extensionText(extension)]),
+  );
+
+type MintRules = Pick<Mint, 'tokenProgram' | 'decimals' | 'mintAuthority' | 'freezeAuthority' | 'extensions'>;
+type AccountRules = Pick<TokenAccount, 'owner' | 'delegate' | 'closeAuthority' | 'frozen' | 'extensions'>;
+
+const mintFacts = (mint: MintRules): Facts => ({
+  'mint.tokenProgram': mint.tokenProgram,
+  'mint.decimals': String(mint.decimals),
+  'mint.mintAuthority': orNone(mint.mintAuthority),
+  'mint.freezeAuthority': orNone(mint.freezeAuthority),
+  ...extensionFacts('mint', mint),
+});
+
+const vaultAccountFacts = (at: Address, account: AccountRules): Facts => ({
+  'vaultAccount.address': at,
+  'vaultAccount.owner': account.owner,
+  'vaultAccount.delegate': orNone(account.delegate),
+  'vaultAccount.closeAuthority': orNone(account.closeAuthority),
+  'vaultAccount.state': account.frozen ? 'frozen' : 'initialized',
+  ...extensionFacts('vaultAccount', account),
+});
+
+/** What a mint and the vault's account of it allow; `null` where the vault has none. */
+export const tokenFacts = (at: Address, mint: MintRules, account: AccountRules | null): Facts => ({
+  ...mintFacts(mint),
+  ...(account === null ? {} : vaultAccountFacts(at, account)),
+});
+
+/** A flywheel from its addresses and its mint. */
+export function flywheelOf(
+  { multisig, owner, operator, vaultIndex, mint }: Omit<Pins, 'facts'>,
+  { decimals, tokenProgram }: Pick<Mint, 'decimals' | 'tokenProgram'>,
+): Flywheel {
+  const vault = vaultAddress(multisig, vaultIndex).address;
+  const vaultTokenAccount = associatedTokenAddress(vault, mint, tokenProgram);
+  return { multisig, owner, operator, vault, vaultIndex, vaultTokenAccount, mint, decimals, tokenProgram };
+}
+
+/** Extensions of a mint with which a burn or transfer is what it says; facts about each are pinned all the same. */
+const PLAIN_MINT_EXTENSIONS: ReadonlySet<string> = new Set([
+  'transferFeeConfig',
+  'mintCloseAuthority',
+  'confidentialTransferMint',
+  'confidentialTransferFeeConfig',
+  'defaultAccountState',
+  'interestBearingConfig',
+  'permanentDelegate',
+  'metadataPointer',
+  'tokenMetadata',
+  'groupPointer',
+  'tokenGroup',
+  'groupMemberPointer',
+  'tokenGroupMember',
+  'scaledUiAmount',
+]);
+
+/**
+ * Refuses a mint whose tokens do something else than what an instruction says, or that somebody can stop at will.
+ * @throws `ERR_APPROVAL_REFUSED` naming the extension.
+ */
+function requirePlainMint(address: Address, mint: Mint): void {
+  for (const { type } of mint.extensions) {
+    const name = extensionName(type);
+    ensure(
+      PLAIN_MINT_EXTENSIONS.has(name),
+      () => `The mint ${address} has the extension ${name}, with which a batch could do other than it says`,
+    );
+  }
+}
+
+/**
+ * Reads mint, vault and the vault's token account, as of one moment.
+ * @throws `ERR_APPROVAL_REFUSED` when the mint is none, or one whose transfers cannot be foreseen; `ERR_UNAVAILABLE`.
+ */
+export async function readTokenOnChain(
+  reader: ChainReader,
+  addresses: Omit<Pins, 'facts'>,
+): Promise<TokenOnChain> {
+  const { multisig, vaultIndex, mint: at } = addresses;
+  const vault = vaultAddress(multisig, vaultIndex).address;
+  // Which program the mint belongs to is not known before it is read.
+  const places = TOKEN_PROGRAMS.map((program) => associatedTokenAddress(vault, at, program));
+  const [mintState, vaultState, ...accounts] = await reader.getAccounts([at, vault, ...places]);
+  const mint = decodeMint(mintState ?? null);
+  if (mint === undefined) return refuse(`The account ${at} is not a mint`);
+  requirePlainMint(at, mint);
+  const flywheel = flywheelOf(addresses, mint);
+  const state = accounts[places.indexOf(flywheel.vaultTokenAccount)] ?? null;
+  const vaultAccount = readVaultAccount(flywheel, state);
+  return {
+    mint,
+    vaultAccount,
+    vaultLamports: vaultState?.lamports ?? 0n,
+    flywheel,
+    facts: tokenFacts(flywheel.vaultTokenAccount, mint, vaultAccount),
+  };
+}
+
+const TOKEN_PROGRAMS = [TOKEN_PROGRAM, TOKEN_2022_PROGRAM];
+
+function readVaultAccount(
+  { vaultTokenAccount, tokenProgram, mint }: Flywheel,
+  state: AccountState | null,
+): TokenAccount | null {
+  if (state === null) return null;
+  const account = decodeTokenAccount(state);
+  ensure(
+    account !== undefined && account.tokenProgram === tokenProgram && account.mint === mint,
+    () => `The vault's account ${vaultTokenAccount} is not a token account of the mint ${mint}`,
+  );
+  return account;
+}

@@ -1,0 +1,63 @@
+/** Batches, approvals and answers that differ from honest ones by one malicious change: none of them is signed. */
+import { describe, expect, it } from 'vitest';
+import { ACCOUNT_ATTACKS } from './accounts.js';
+import type { Attack } from './attack.js';
+import { CONTENT_ATTACKS } from './contents.js';
+import { VOTE_ATTACKS } from './votes.js';
+import { approve, honestWorld, TOKEN_KINDS, type TokenKind, type World } from './world.js';
+
+const REFUSED = 9;
+const DECLINED = 130;
+
+const ATTACKS: readonly Attack[] = [...VOTE_ATTACKS, ...ACCOUNT_ATTACKS, ...CONTENT_ATTACKS];
+const EACH = ATTACKS.flatMap((attack) => TOKEN_KINDS.map((kind) => [kind, attack.name, attack] as const));
+
+function attacked(kind: TokenKind, { change }: Attack): World {
+  const world = honestWorld(kind);
+  change(world);
+  return world;
+}
+
+describe('an honest approval', () => {
+  it.each(TOKEN_KINDS)('of a %s flywheel is signed, in a script and on a terminal', async (kind) => {
+    const script = await approve(honestWorld(kind));
+    expect(script).toMatchObject({ exit: 0, questions: [] });
+    const person = await approve(honestWorld(kind), { answer: 'y' });
+    expect([person.exit, person.questions.length]).toEqual([0, 1]);
+    expect(person.stdout).toContain(JSON.parse(script.stdout).signedTx);
+    expect((await approve(honestWorld(kind), { answer: 'n' })).exit).toBe(DECLINED);
+  });
+});
+
+describe('with --expect', () => {
+  it('there are at least 300 of them', () => expect(EACH.length).toBeGreaterThanOrEqual(300));
+
+  it.each(EACH)('%s: %s', async (kind, _name, attack) => {
+    const { exit, stdout, message } = await approve(attacked(kind, attack));
+    expect({ exit, stdout, message }).toEqual({
+      exit: REFUSED,
+      stdout: '',
+      message: expect.stringContaining(attack.reason),
+    });
+  });
+});
+
+describe('on a terminal, without a pipelines file', () => {
+  it.each(EACH.filter(([, , { shown }]) => shown === undefined))(
+    'refuses: %s: %s',
+    async (kind, _name, attack) => {
+      const { exit, questions, stderr } = await approve(attacked(kind, attack), { answer: 'y' });
+      expect({ exit, questions }).toEqual({ exit: REFUSED, questions: [] });
+      expect(stderr).toContain(attack.reason);
+    },
+  );
+
+  it.each(EACH.filter(([, , { shown }]) => shown !== undefined))(
+    'shows before it asks: %s: %s',
+    async (kind, _name, attack) => {
+      const { exit, questions, stderr } = await approve(attacked(kind, attack), { answer: 'n' });
+      expect([exit, questions.length]).toEqual([DECLINED, 1]);
+      expect(stderr).toContain(attack.shown);
+    },
+  );
+});
