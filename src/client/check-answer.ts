@@ -2,24 +2,18 @@
  * Does an answer of the right shape fit the request it answers? What contradicts it is not believed: of a request that acts
  * the outcome is then unknown.
  */
-import { type Attribution, attributeOutcomes } from '../contract/burn-outcomes.js';
+import { attributeOutcomes } from '../contract/burn-outcomes.js';
+import type { ElementOutcome } from '../contract/call.js';
+import type { OperationId } from '../contract/operations.js';
 import { knownHashes, knownHashesOfText } from '../contract/proof-hashes.js';
 import {
   type Batch,
-  type BatchPage,
-  type CancelBatchRequest,
-  type CancelBatchResult,
   type CompiledPipeline,
   DEFAULT_PAGE_ITEMS,
-  type ExecuteBatchRequest,
-  type ExecuteBatchResult,
   type InitBatchRequest,
-  type InitBatchResult,
-  type IssueApprovalRequest,
-  type ListBatchesQuery,
-  type PipelinePage,
 } from '../contract/schemas/batch.js';
-import type { BurnBatchResult, BurnRequest, BurnResult } from '../contract/schemas/burn.js';
+import type { BurnResult } from '../contract/schemas/burn.js';
+import type { AnswerOf, InputOf } from '../contract/service.js';
 import { base58Decode } from '../values/base58.js';
 
 /** What was found about an answer. */
@@ -28,6 +22,8 @@ export interface Finding {
   readonly contradiction?: string;
   /** What is odd and may still be right. */
   readonly warnings: readonly Warning[];
+  /** Of a request that has elements: what the answer says of each. */
+  readonly outcomes?: readonly ElementOutcome[];
 }
 
 /** Warnings of one kind are given once per client. */
@@ -36,8 +32,8 @@ export interface Warning {
   readonly text: string;
 }
 
-/** What is asked of an answer, given the input of the operation. */
-type Check<Input, Answer> = (input: Input) => (answer: Answer) => Finding;
+/** What is asked of an operation's answer, given its input. */
+type Check<Id extends OperationId> = (input: InputOf<Id>) => (answer: AnswerOf<Id>) => Finding;
 
 /** The first that contradicts, or `undefined`. */
 type Contradiction = string | undefined;
@@ -73,7 +69,7 @@ function burnProblem(answer: BurnResult, name = ''): Contradiction {
 }
 
 /** Does the answer of a burn fit? */
-export const checkBurn: Check<BurnRequest, BurnResult> = (request) => (answer) => {
+const checkBurn: Check<'burn'> = (request) => (answer) => {
   const type =
     answer.type === request.type ? undefined : `type is ${shown(answer.type)}, not ${shown(request.type)}`;
   const known = knownHashes(request.proof).includes(answer.hash.toLowerCase());
@@ -81,10 +77,7 @@ export const checkBurn: Check<BurnRequest, BurnResult> = (request) => (answer) =
 };
 
 /** Does the answer of a burn-batch fit, and which of it belongs to which element? */
-export function checkBurnBatch(
-  request: readonly BurnRequest[],
-  answer: BurnBatchResult,
-): Finding & Pick<Attribution, 'outcomes'> {
+const checkBurnBatch: Check<'burnBatch'> = (request) => (answer) => {
   const { outcomes, problem, foreignHash: hash, doubt } = attributeOutcomes(request, answer);
   const entry = answer.success.map((each, at) => burnProblem(each, `success[${at}].`)).find(Boolean);
   const warnings = [
@@ -92,7 +85,7 @@ export function checkBurnBatch(
     ...(doubt === undefined ? [] : [twins(doubt)]),
   ];
   return { ...finding(entry ?? problem, warnings), outcomes };
-}
+};
 
 const twins = (indexes: string): Warning => ({
   kind: 'twins',
@@ -132,23 +125,23 @@ const thisBatchProblem = ({ batchId }: BatchId, batch: Batch, name: string): Con
   idProblem(batchId, batch.id, name) ?? batchProblem(batch);
 
 /** Does a batch fit the id that was asked for? */
-export const checkGetBatch: Check<BatchId, Batch> = (request) => (answer) =>
+const checkGetBatch: Check<'getBatch'> = (request) => (answer) =>
   finding(thisBatchProblem(request, answer, 'id'));
 
 /** Does the current batch fit itself? */
-export const checkCurrentBatch = (answer: Batch | null): Finding =>
+const checkCurrentBatch: Check<'currentBatch'> = () => (answer) =>
   finding(answer === null ? undefined : batchProblem(answer));
 
 /** Does the result of an execution fit? */
-export const checkExecuteBatch: Check<ExecuteBatchRequest, ExecuteBatchResult> = (request) => (answer) =>
+const checkExecuteBatch: Check<'executeBatch'> = (request) => (answer) =>
   finding(idProblem(request.batchId, answer.batchId, 'batchId') ?? countsProblem(answer.result, 'result'));
 
 /** Does a fresh approval belong to the batch that it was asked for? */
-export const checkIssueApproval: Check<IssueApprovalRequest, InitBatchResult> = (request) => (answer) =>
+const checkIssueApproval: Check<'issueApproval'> = (request) => (answer) =>
   finding(thisBatchProblem(request, answer.batch, 'batch.id'));
 
 /** Does it say either that the batch is over, or what has to be signed? */
-export const checkCancelBatch: Check<CancelBatchRequest, CancelBatchResult> = (request) => (answer) => {
+const checkCancelBatch: Check<'cancelBatch'> = (request) => (answer) => {
   const { ownerVoteNeeded, cancelTx, batch } = answer;
   if (ownerVoteNeeded && cancelTx === undefined)
     return finding('ownerVoteNeeded is true, and there is no cancelTx');
@@ -165,7 +158,7 @@ const pageProblem = ({ limit = DEFAULT_PAGE_ITEMS }: Page, items: readonly unkno
   items.length > limit ? `it holds ${items.length} items, and at most ${limit} were asked for` : undefined;
 
 /** Does a page of batches hold what was asked for? */
-export const checkListBatches: Check<ListBatchesQuery, BatchPage> = (query) => (answer) => {
+const checkListBatches: Check<'listBatches'> = (query) => (answer) => {
   const { items } = answer;
   const other = query.status === undefined ? undefined : items.find(({ status }) => status !== query.status);
   return finding(
@@ -176,7 +169,7 @@ export const checkListBatches: Check<ListBatchesQuery, BatchPage> = (query) => (
 };
 
 /** Does a page of pipelines hold what was asked for? */
-export const checkBatchPipelines: Check<Page, PipelinePage> = (query) => (answer) =>
+const checkBatchPipelines: Check<'batchPipelines'> = (query) => (answer) =>
   finding(
     pageProblem(query, answer.items) ??
       answer.items
@@ -217,7 +210,7 @@ function pipelineProblem(
 }
 
 /** Does a batch hold the pipelines that were sent? */
-export const checkInitBatch: Check<InitBatchRequest, InitBatchResult> =
+const checkInitBatch: Check<'initBatch'> =
   ({ pipelines: sent }) =>
   (answer) => {
     const { batch } = answer;
@@ -235,3 +228,17 @@ export const checkInitBatch: Check<InitBatchRequest, InitBatchResult> =
       foreign === undefined ? [] : [foreignHash(foreign.proofHash)],
     );
   };
+
+/** What is asked of each operation's answer. */
+export const CHECKS: { readonly [Id in OperationId]: Check<Id> } = {
+  burn: checkBurn,
+  burnBatch: checkBurnBatch,
+  getBatch: checkGetBatch,
+  currentBatch: checkCurrentBatch,
+  initBatch: checkInitBatch,
+  executeBatch: checkExecuteBatch,
+  listBatches: checkListBatches,
+  batchPipelines: checkBatchPipelines,
+  issueApproval: checkIssueApproval,
+  cancelBatch: checkCancelBatch,
+};

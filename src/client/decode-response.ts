@@ -74,10 +74,10 @@ function removeIgnorable(value: unknown, issue: z.core.$ZodIssue): boolean {
  * Checks a value of its own making, so that something may be taken out of it: what the contract does not know, and `null`
  * where it has nothing. A required field that was `null` is then found to be missing.
  */
-function checkTolerantly<Schema extends z.ZodType>(
-  schema: Schema,
+function checkTolerantly<Value>(
+  schema: z.ZodType<Value>,
   value: unknown,
-): { readonly value: z.infer<Schema> } | { readonly problem: string } {
+): { readonly value: Value } | { readonly problem: string } {
   let problem = 'too many unknown fields';
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const parsed = schema.safeParse(value);
@@ -105,11 +105,7 @@ export const answerContext = (
  * The value of a successful answer.
  * @throws `ERR_RESPONSE_INVALID` saying what came instead.
  */
-export function decodeValue<Schema extends z.ZodType>(
-  schema: Schema,
-  answer: HttpAnswer,
-  reading: Reading,
-): z.infer<Schema> {
+export function decodeValue<Value>(schema: z.ZodType<Value>, answer: HttpAnswer, reading: Reading): Value {
   const read = readJson(answer, reading);
   if ('instead' in read) {
     throw new FlywheelError(

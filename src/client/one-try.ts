@@ -47,9 +47,9 @@ export interface PreparedCall {
 }
 
 /** How an answer of success is judged. */
-export interface Expected<Schema extends z.ZodType> {
-  readonly schema: Schema;
-  readonly check: (value: z.infer<Schema>) => Finding;
+export interface Expected<Value> {
+  readonly schema: z.ZodType<Value>;
+  readonly check: (value: Value) => Finding;
 }
 
 /** A try that brought no value. */
@@ -153,22 +153,24 @@ async function exchange(sender: Sender, call: PreparedCall, budget: CallBudget, 
 }
 
 /** A value that can be believed, and where it came from. */
-export type Answered<Schema extends z.ZodType> = {
-  readonly value: z.infer<Schema>;
+export type Answered<Value> = {
+  readonly value: Value;
   readonly answer: HttpAnswer;
+  readonly finding: Finding;
 };
 
 /** The value of a successful answer, if it can be believed. */
-function readAnswer<Schema extends z.ZodType>(
+function readAnswer<Value>(
   sender: Sender,
   call: PreparedCall,
   answer: HttpAnswer,
-  { schema, check }: Expected<Schema>,
-): Answered<Schema> | Failed {
+  { schema, check }: Expected<Value>,
+): Answered<Value> | Failed {
   try {
     const value = decodeValue(schema, answer, call.reading);
-    const { contradiction, warnings } = check(value);
-    if (contradiction === undefined && warnings.length === 0) return { value, answer };
+    const finding = check(value);
+    const { contradiction, warnings } = finding;
+    if (contradiction === undefined && warnings.length === 0) return { value, answer, finding };
     // What is said about the answer quotes it, and must quote it without the key.
     const shown = check(maskValue(value, call.reading.mask));
     if (contradiction !== undefined)
@@ -178,7 +180,7 @@ function readAnswer<Schema extends z.ZodType>(
         shown.contradiction ?? 'it holds the API key where something else belongs',
       );
     shown.warnings.forEach(sender.warn);
-    return { value, answer };
+    return { value, answer, finding };
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_RESPONSE_INVALID')) throw error;
     return { error, retryable: answer.unread === undefined, meaning: 'maybe-done' };
@@ -197,13 +199,13 @@ const contradicted = (call: PreparedCall, answer: HttpAnswer, contradiction: str
 });
 
 /** Sends the request once. @throws `ERR_INTERRUPTED` */
-export async function tryOnce<Schema extends z.ZodType>(
+export async function tryOnce<Value>(
   sender: Sender,
   call: PreparedCall,
-  expected: Expected<Schema>,
+  expected: Expected<Value>,
   budget: CallBudget,
   tryNumber: number,
-): Promise<Answered<Schema> | Failed> {
+): Promise<Answered<Value> | Failed> {
   const outcome = await exchange(sender, call, budget, tryNumber);
   if (outcome.kind === 'failure') return failedWithoutAnswer(outcome, call.request.url);
   if (outcome.status < 200 || outcome.status >= 300)

@@ -1,7 +1,6 @@
 /** The service over HTTP: what is sent, how often, and which outcome the caller is told (contract, section 2.5). */
-
 import type * as z from 'zod';
-import type { Call, ElementOutcome, Reply } from '../contract/call.js';
+import type { Call, Reply } from '../contract/call.js';
 import { decodeBatchCost, decodeRateLimit } from '../contract/header-values.js';
 import {
   API_KEY_HEADER,
@@ -13,10 +12,9 @@ import {
   REQUEST_ID_HEADER,
 } from '../contract/headers.js';
 import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../contract/limits.js';
-import { OPERATIONS, type Operation } from '../contract/operations.js';
+import { OPERATIONS, type Operation, type OperationId, pathParameters } from '../contract/operations.js';
 import { DEFAULT_PAGE_ITEMS } from '../contract/schemas/batch.js';
-import type { BurnBatchResult } from '../contract/schemas/burn.js';
-import type { Service } from '../contract/service.js';
+import { type AnswerOf, eachOperation, type InputOf, type Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { type Ids, isUuid } from '../values/ids.js';
 import { jsonText } from '../values/inexact-number.js';
@@ -29,25 +27,12 @@ import {
   keyHeaderName,
   keyHeaderValue,
 } from './base-address.js';
-import {
-  checkBatchPipelines,
-  checkBurn,
-  checkBurnBatch,
-  checkCancelBatch,
-  checkCurrentBatch,
-  checkExecuteBatch,
-  checkGetBatch,
-  checkInitBatch,
-  checkIssueApproval,
-  checkListBatches,
-  type Finding,
-  type Warning,
-} from './check-answer.js';
+import { CHECKS, type Warning } from './check-answer.js';
 import { answerContext, type Reading } from './decode-response.js';
 import type { HttpAnswer } from './exchange.js';
 import { createHttpLog } from './http-log.js';
 import { createMask, maskValue } from './mask.js';
-import type { PreparedCall, Sender } from './one-try.js';
+import type { Expected, PreparedCall, Sender } from './one-try.js';
 import { Pacer } from './pacing.js';
 import type { ProxySettings } from './proxy.js';
 import { sendUntilAnswered } from './send.js';
@@ -181,12 +166,27 @@ class RequestWriter {
   }
 }
 
-const itemsOf = ({ limit }: { readonly limit?: number | undefined }): number => limit ?? DEFAULT_PAGE_ITEMS;
+/** The path with its parameters. @throws `ERR_BATCH_NOT_FOUND` for what is no id, so that it never becomes part of a path. */
+function filledPath(operation: Operation, values: Readonly<Record<string, unknown>>): string {
+  return pathParameters(operation).reduce((path, name) => {
+    const id = String(values[name]);
+    if (isUuid(id)) return path.replace(`{${name}}`, id);
+    throw new FlywheelError('ERR_BATCH_NOT_FOUND', `There is no batch ${id.slice(0, 64)}.`);
+  }, operation.path);
+}
 
-/** The path of an operation on one batch. @throws `ERR_BATCH_NOT_FOUND` for what is no id, so that it never becomes part of a path. */
-function batchPath({ path }: Operation, batchId: string): string {
-  if (isUuid(batchId)) return path.replace('{batchId}', batchId);
-  throw new FlywheelError('ERR_BATCH_NOT_FOUND', `There is no batch ${batchId.slice(0, 64)}.`);
+/** Where each part of an operation's input travels: in the path, the query of a GET, the body of a POST. */
+function placeInput(operation: Operation, given: InputOf<OperationId>): Input {
+  // By the table and not by what is there: what is no input at all is for the service to refuse.
+  if (operation.request === null) return {};
+  const fields: Readonly<Record<string, unknown>> = { ...given };
+  const inPath = pathParameters(operation);
+  const path = filledPath(operation, fields);
+  const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !inPath.includes(name)));
+  if (operation.method === 'POST') return { path, body: inPath.length === 0 ? given : rest };
+  if (!operation.paged) return { path, query: rest };
+  const { limit } = { limit: undefined, ...given };
+  return { path, query: rest, items: limit ?? DEFAULT_PAGE_ITEMS };
 }
 
 const sleepWithTimer = async (ms: number, signal?: AbortSignal): Promise<void> => {
@@ -226,20 +226,10 @@ function createSender(deps: RemoteServiceDeps, writer: RequestWriter): Sender {
   };
 }
 
-/** Sends a call of an operation; its answer is judged by the schema and by `check`. */
-const sendWith =
-  (writer: RequestWriter, sender: Sender) =>
-  async <Schema extends z.ZodType>(
-    operation: Operation & { readonly response: Schema },
-    call: Call,
-    check: (value: z.infer<Schema>) => Finding,
-    input?: Input,
-  ): Promise<Reply<z.infer<Schema>>> => {
-    const prepared = { ...writer.prepare(operation, call, input), era: sender.transport.era };
-    const expected = { schema: operation.response, check };
-    const { value, answer } = await sendUntilAnswered(sender, prepared, expected);
-    return replyFrom(value, answer, prepared.reading);
-  };
+/** Every operation with the type of its answer. */
+const ANSWERED: {
+  readonly [Id in OperationId]: Operation & { readonly response: z.ZodType<AnswerOf<Id>> };
+} = OPERATIONS;
 
 /**
  * The service at a base address. Nothing is opened before the first call.
@@ -248,43 +238,19 @@ const sendWith =
 export function createRemoteService(deps: RemoteServiceDeps): Service {
   const writer = new RequestWriter(deps);
   const sender = createSender(deps, writer);
-  const send = sendWith(writer, sender);
 
   return {
-    burn: (body, call) => send(OPERATIONS.burn, call, checkBurn(body), { body }),
-    async burnBatch(body, call) {
-      let outcomes: readonly ElementOutcome[] = [];
-      const check = (answer: BurnBatchResult): Finding => {
-        const found = checkBurnBatch(body, answer);
-        if (found.contradiction === undefined) outcomes = found.outcomes;
-        return found;
-      };
-      const reply = await send(OPERATIONS.burnBatch, call, check, { body });
-      const mask = createMask(call.credential?.reveal());
-      for (const outcome of outcomes) call.onElement?.(maskValue(outcome, mask));
+    ...eachOperation(async <Id extends OperationId>(id: Id, input: InputOf<Id>, call: Call) => {
+      const operation = ANSWERED[id];
+      const written = writer.prepare(operation, call, placeInput(operation, input));
+      const prepared = { ...written, era: sender.transport.era };
+      const expected: Expected<AnswerOf<Id>> = { schema: operation.response, check: CHECKS[id](input) };
+      const { value, answer, finding } = await sendUntilAnswered(sender, prepared, expected);
+      const reply = replyFrom(value, answer, prepared.reading);
+      const { mask } = prepared.reading;
+      for (const outcome of finding.outcomes ?? []) call.onElement?.(maskValue(outcome, mask));
       return reply;
-    },
-    async getBatch({ batchId }, call) {
-      const path = batchPath(OPERATIONS.getBatch, batchId);
-      return send(OPERATIONS.getBatch, call, checkGetBatch({ batchId }), { path });
-    },
-    currentBatch: (call) => send(OPERATIONS.currentBatch, call, checkCurrentBatch),
-    initBatch: (body, call) => send(OPERATIONS.initBatch, call, checkInitBatch(body), { body }),
-    executeBatch: (body, call) => send(OPERATIONS.executeBatch, call, checkExecuteBatch(body), { body }),
-    listBatches: (query, call) =>
-      send(OPERATIONS.listBatches, call, checkListBatches(query), { query, items: itemsOf(query) }),
-    async batchPipelines({ batchId, ...query }, call) {
-      const input = { path: batchPath(OPERATIONS.batchPipelines, batchId), query, items: itemsOf(query) };
-      return send(OPERATIONS.batchPipelines, call, checkBatchPipelines(query), input);
-    },
-    async issueApproval({ batchId, ...body }, call) {
-      const path = batchPath(OPERATIONS.issueApproval, batchId);
-      return send(OPERATIONS.issueApproval, call, checkIssueApproval({ batchId }), { path, body });
-    },
-    async cancelBatch({ batchId, ...body }, call) {
-      const path = batchPath(OPERATIONS.cancelBatch, batchId);
-      return send(OPERATIONS.cancelBatch, call, checkCancelBatch({ batchId }), { path, body });
-    },
+    }),
     close: () => sender.transport.close(),
   };
 }

@@ -4,7 +4,6 @@
  * What is at stake is the truth about a POST: once a try may have reached the service, only an answer about the request
  * itself says what became of it; without one the outcome is unknown, and the caller is told so.
  */
-import type * as z from 'zod';
 import { MAX_TRIES } from '../contract/limits.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { maskError } from './mask.js';
@@ -133,12 +132,12 @@ async function lastError(
   return failedAtTls(call).error;
 }
 
-async function tryUntilAnswered<Schema extends z.ZodType>(
+async function tryUntilAnswered<Value>(
   sender: Sender,
   call: PreparedCall,
-  expected: Expected<Schema>,
+  expected: Expected<Value>,
   story: Story,
-): Promise<Answered<Schema>> {
+): Promise<Answered<Value>> {
   const budget = new CallBudget(sender.clock, sender.totalTimeoutMs, sender.maxWaitMs);
   for (let tryNumber = 1; ; tryNumber += 1) {
     await waitForLimit(sender, call, budget);
@@ -158,11 +157,11 @@ async function tryUntilAnswered<Schema extends z.ZodType>(
  * @throws the service's error; `ERR_UNAVAILABLE` when it was never reached; `ERR_OUTCOME_UNKNOWN` when a POST may have been
  * carried out and no answer says so. Each carries the idempotency key, and none the API key.
  */
-export async function sendUntilAnswered<Schema extends z.ZodType>(
+export async function sendUntilAnswered<Value>(
   sender: Sender,
   call: PreparedCall,
-  expected: Expected<Schema>,
-): Promise<Answered<Schema>> {
+  expected: Expected<Value>,
+): Promise<Answered<Value>> {
   const story: Story = { maybeDone: false, underWay: false, unsent: true };
   try {
     return await tryUntilAnswered(sender, call, expected, story);

@@ -2,8 +2,8 @@
 
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, RunningServer, ServeOptions } from '../cli/context.js';
-import { OPERATIONS, type Operation, type OperationId, type RateLimit } from '../contract/operations.js';
-import type { Service } from '../contract/service.js';
+import { OPERATION_LIST, OPERATIONS, type OperationId, type RateLimit } from '../contract/operations.js';
+import { callOperation, eachOperation, type Perform, type Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { createRateLimiter, withRate } from '../http/rate-limiter.js';
 import { rememberReads } from '../http/remembered-reads.js';
@@ -155,31 +155,26 @@ async function requireKeys(store: Store, ids: readonly string[]): Promise<void> 
 /** Rates under the names that the operations' limits have. */
 const namedRates = (rates: ServeOptions['rates']): Partial<Record<OperationId, RateLimit>> =>
   Object.fromEntries(
-    Object.values<Operation>(OPERATIONS)
-      .filter(({ id }) => rates[id] !== undefined)
-      .map(({ id, rateLimit }) => [id, withRate(rateLimit, rates[id])]),
+    OPERATION_LIST.filter(({ id }) => rates[id] !== undefined).map(({ id, rateLimit }) => [
+      id,
+      withRate(rateLimit, rates[id]),
+    ]),
   );
 
-/** The ledger has one writer: of the operations that write, all but one wait for their turn. */
+/** The ledger has one writer: of the operations that write to it, all but one wait for their turn. */
 function countWrites(engine: Service): { readonly service: Service; waiting(): number } {
   let running = 0;
-  const counted = async <Value>(work: () => Promise<Value>): Promise<Value> => {
-    running += 1;
+  const counted: Perform = async (id, input, call) => {
+    const change = OPERATIONS[id].submits ? 1 : 0;
+    running += change;
     try {
-      return await work();
+      return await callOperation(engine, id, input, call);
     } finally {
-      running -= 1;
+      running -= change;
     }
   };
   return {
-    service: {
-      ...engine,
-      burn: (input, call) => counted(() => engine.burn(input, call)),
-      burnBatch: (input, call) => counted(() => engine.burnBatch(input, call)),
-      initBatch: (input, call) => counted(() => engine.initBatch(input, call)),
-      executeBatch: (input, call) => counted(() => engine.executeBatch(input, call)),
-      cancelBatch: (input, call) => counted(() => engine.cancelBatch(input, call)),
-    },
+    service: { ...eachOperation(counted), close: () => engine.close() },
     waiting: () => Math.max(0, running - 1),
   };
 }

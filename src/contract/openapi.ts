@@ -13,7 +13,7 @@ import {
 } from './limits.js';
 import { problemResponses, successResponse } from './openapi-responses.js';
 import { type Json, jsonSchemaOf, referTo } from './openapi-schemas.js';
-import { needsNoBody, OPERATIONS, type Operation, type OperationId, type Rate } from './operations.js';
+import { needsNoBody, OPERATION_LIST, type Operation, type OperationId, type Rate } from './operations.js';
 import { problemSchema } from './schemas/problem.js';
 
 export interface OpenApiOperation {
@@ -168,7 +168,7 @@ export function openApiDocument(options: OpenApiOptions): OpenApiDocument {
   const schemas: Record<string, unknown> = {};
   referTo(problemSchema, schemas);
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
-  for (const operation of Object.values<Operation>(OPERATIONS)) {
+  for (const operation of OPERATION_LIST) {
     paths[operation.path] = {
       ...paths[operation.path],
       [operation.method.toLowerCase()]: describeOperation(operation, schemas, options),

@@ -11,6 +11,7 @@ import {
   currentBatchSchema,
   executeBatchRequestSchema,
   executeBatchResultSchema,
+  getBatchRequestSchema,
   initBatchRequestSchema,
   initBatchResultSchema,
   issueApprovalRequestSchema,
@@ -35,35 +36,39 @@ export interface RateLimit extends Rate {
   readonly name: string;
 }
 
-export interface Operation {
-  readonly id: OperationId;
+/** What an operation is, to all who serve it or call it. */
+interface Entry {
   readonly method: 'GET' | 'POST';
   /** Relative to the base address; parameters in braces. */
   readonly path: string;
   readonly summary: string;
+  /** What `serve --rate` calls it. */
+  readonly word: string;
   readonly deprecated: boolean;
   /** The key needs one of these. */
   readonly scopes: readonly Scope[];
   readonly idempotencyKey: 'uuid' | 'optional' | 'none';
+  /** Does it send transactions to the chain? */
+  readonly submits: boolean;
+  /** Does it answer a page of a list? Its query has `limit` and `cursor` then. */
+  readonly paged: boolean;
   readonly rateLimit: RateLimit;
-  /** The input: path parameters, and query parameters of a GET or fields of the body of a POST; `null` where there is none. */
+  /**
+   * The input: path parameters, and query parameters of a GET or fields of the body of a POST; `null` where there is none.
+   * With the answer it makes the type of the operation in `Service`.
+   */
   readonly request: z.ZodType | null;
   readonly response: z.ZodType;
   /** Codes beyond those that any request can get. */
   readonly errors: readonly ErrorCode[];
 }
 
-export type OperationId =
-  | 'burn'
-  | 'burnBatch'
-  | 'getBatch'
-  | 'currentBatch'
-  | 'initBatch'
-  | 'executeBatch'
-  | 'listBatches'
-  | 'batchPipelines'
-  | 'issueApproval'
-  | 'cancelBatch';
+export type OperationId = keyof typeof TABLE;
+
+/** Any operation, with its name. */
+export interface Operation extends Entry {
+  readonly id: OperationId;
+}
 
 /** May the body of a POST be missing? All that is needed is in its path then. */
 export const needsNoBody = ({ path }: Operation): boolean => path.includes('{');
@@ -94,67 +99,92 @@ const BURN_ERRORS: readonly ErrorCode[] = [
   'ERR_DAILY_LIMIT_EXCEEDED',
 ];
 
-export const OPERATIONS = {
+/** Every operation, named here and nowhere else; the comment on each is that of its method in `Service`. */
+const TABLE = {
+  /**
+   * Burns once. With an idempotency key a repeat of a success returns the first result and does nothing.
+   * @throws the codes of the specification, section 7, and of the contract, section 1.3.
+   */
   burn: {
-    id: 'burn',
     method: 'POST',
     path: '/v1/tokenomics/burn',
     summary: 'Burn once on proof.',
+    word: 'burn',
     deprecated: true,
     scopes: ['burn'],
     idempotencyKey: 'optional',
+    submits: true,
+    paged: false,
     rateLimit: { name: 'burn', points: 10, windowSeconds: 1 },
     request: burnRequestSchema,
     response: burnResultSchema,
     errors: [...BODY_ERRORS, ...BURN_ERRORS],
   },
+  /**
+   * Burns each element on its own; a failed element does not fail the request. `success` and `errors` are each in the order
+   * of the request.
+   */
   burnBatch: {
-    id: 'burnBatch',
     method: 'POST',
     path: '/v1/tokenomics/burn-batch',
     summary: 'Burn many times, each element on its own.',
+    word: 'burn-batch',
     deprecated: true,
     scopes: ['burn'],
     idempotencyKey: 'uuid',
+    submits: true,
+    paged: false,
     rateLimit: { name: 'api-key-burn', points: 1, windowSeconds: 10 },
     request: burnBatchRequestSchema,
     response: burnBatchResultSchema,
     errors: [...BODY_ERRORS, ...BURN_ERRORS],
   },
+  /** The most recent batch of the key's token that is not final, else `null`. */
   currentBatch: {
-    id: 'currentBatch',
     method: 'GET',
     path: '/v1/flywheel/batch/current',
     summary: "The current batch of the key's token, or null.",
+    word: 'current',
     deprecated: false,
     scopes: ['burn', 'airdrop'],
     idempotencyKey: 'none',
+    submits: false,
+    paged: false,
     rateLimit: { name: 'batch-current', points: 10, windowSeconds: 1 },
     request: null,
     response: currentBatchSchema,
     errors: ['ERR_BATCH_CURRENT_FAILED'],
   },
+  /** @throws `ERR_BATCH_NOT_FOUND`, also for another project's batch. */
   getBatch: {
-    id: 'getBatch',
     method: 'GET',
     path: '/v1/flywheel/batch/{batchId}',
     summary: 'A batch by its id.',
+    word: 'status',
     deprecated: false,
     scopes: ['burn', 'airdrop'],
     idempotencyKey: 'none',
+    submits: false,
+    paged: false,
     rateLimit: { name: 'batch-status', points: 10, windowSeconds: 1 },
-    request: null,
+    request: getBatchRequestSchema,
     response: batchSchema,
     errors: ['ERR_INVALID_REQUEST', 'ERR_BATCH_NOT_FOUND'],
   },
+  /**
+   * Compiles pipelines into one batch of the multisig, one transaction each, ready for approval. Nothing is created on chain
+   * unless everything is valid. Run again with the same key after a failed set-up, it carries on where it stopped.
+   */
   initBatch: {
-    id: 'initBatch',
     method: 'POST',
     path: '/v1/flywheel/batch/init',
     summary: 'Compile pipelines into one batch and return the approval to sign.',
+    word: 'init',
     deprecated: false,
     scopes: ['burn', 'airdrop'],
     idempotencyKey: 'optional',
+    submits: true,
+    paged: false,
     rateLimit: { name: 'batch-init', points: 10, windowSeconds: 60 },
     request: initBatchRequestSchema,
     response: initBatchResultSchema,
@@ -169,14 +199,17 @@ export const OPERATIONS = {
       'ERR_BATCH_INIT_FAILED',
     ],
   },
+  /** Lands the owner's approval, adds the operator's and executes; the stored result when the batch is final already. */
   executeBatch: {
-    id: 'executeBatch',
     method: 'POST',
     path: '/v1/flywheel/batch/execute',
     summary: 'Land the approval and execute the batch.',
+    word: 'execute',
     deprecated: false,
     scopes: ['burn', 'airdrop'],
     idempotencyKey: 'optional',
+    submits: true,
+    paged: false,
     rateLimit: { name: 'batch-execute', points: 10, windowSeconds: 60 },
     request: executeBatchRequestSchema,
     response: executeBatchResultSchema,
@@ -193,40 +226,52 @@ export const OPERATIONS = {
       'ERR_BATCH_EXECUTE_FAILED',
     ],
   },
+  /** Batches of the key's token, newest first. */
   listBatches: {
-    id: 'listBatches',
     method: 'GET',
     path: '/v1/flywheel/batch',
     summary: "The batches of the key's token, newest first.",
+    word: 'list',
     deprecated: false,
     scopes: ['burn', 'airdrop'],
     idempotencyKey: 'none',
+    submits: false,
+    paged: true,
     rateLimit: { name: 'batch-list', points: 10, windowSeconds: 1 },
     request: listBatchesQuerySchema,
     response: batchPageSchema,
     errors: ['ERR_INVALID_REQUEST', 'ERR_FLYWHEEL_NOT_FOUND'],
   },
+  /** What each pipeline of a batch was and did, in their order. @throws `ERR_BATCH_NOT_FOUND` */
   batchPipelines: {
-    id: 'batchPipelines',
     method: 'GET',
     path: '/v1/flywheel/batch/{batchId}/pipelines',
     summary: 'What each pipeline of a batch was and did.',
+    word: 'pipelines',
     deprecated: false,
     scopes: ['burn', 'airdrop'],
     idempotencyKey: 'none',
+    submits: false,
+    paged: true,
     rateLimit: { name: 'batch-pipelines', points: 10, windowSeconds: 1 },
     request: batchPipelinesQuerySchema,
     response: pipelinePageSchema,
     errors: ['ERR_INVALID_REQUEST', 'ERR_BATCH_NOT_FOUND'],
   },
+  /**
+   * A fresh approval for the owner to sign, of a batch that waits for it; execute takes any that was issued.
+   * @throws `ERR_BATCH_NOT_FOUND`, `ERR_BATCH_NOT_FINALIZED`; `ERR_INVALID_REQUEST` when nothing waits for it any more.
+   */
   issueApproval: {
-    id: 'issueApproval',
     method: 'POST',
     path: '/v1/flywheel/batch/{batchId}/approval',
     summary: 'A fresh approval of a batch that waits for its owner.',
+    word: 'approval',
     deprecated: false,
     scopes: ['burn', 'airdrop'],
     idempotencyKey: 'none',
+    submits: false,
+    paged: false,
     rateLimit: { name: 'batch-approval', points: 10, windowSeconds: 1 },
     request: issueApprovalRequestSchema,
     response: initBatchResultSchema,
@@ -239,14 +284,21 @@ export const OPERATIONS = {
       'ERR_BATCH_NOT_FINALIZED',
     ],
   },
+  /**
+   * Ends whatever of a batch has not been executed: votes it down, closes its accounts, gives back rent and caps. The same
+   * answer when it was cancelled before.
+   * @throws `ERR_BATCH_NOT_FOUND`, `ERR_BATCH_IN_PROGRESS`; `ERR_INVALID_REQUEST` for a batch that is executed.
+   */
   cancelBatch: {
-    id: 'cancelBatch',
     method: 'POST',
     path: '/v1/flywheel/batch/{batchId}/cancel',
     summary: 'End whatever of a batch has not been executed, and give back rent and caps.',
+    word: 'cancel',
     deprecated: false,
     scopes: ['burn', 'airdrop'],
     idempotencyKey: 'none',
+    submits: true,
+    paged: false,
     rateLimit: { name: 'batch-cancel', points: 10, windowSeconds: 1 },
     request: cancelBatchRequestSchema,
     response: cancelBatchResultSchema,
@@ -262,4 +314,23 @@ export const OPERATIONS = {
       'ERR_INSUFFICIENT_FUNDS',
     ],
   },
-} as const satisfies Record<OperationId, Operation>;
+} as const satisfies Record<string, Entry>;
+
+type Named = { readonly [Id in OperationId]: (typeof TABLE)[Id] & { readonly id: Id } };
+
+/** Every operation by its name. */
+export const OPERATIONS = Object.fromEntries(
+  Object.entries(TABLE).map(([id, entry]) => [id, { ...entry, id }]),
+) as Named;
+
+/** Every operation, in the order in which they are served and described. */
+export const OPERATION_LIST: readonly Operation[] = Object.values(OPERATIONS);
+
+/** The operations that a request may bring an idempotency key to; its record in the store names one of them. */
+export type KeyedOperationId = {
+  [Id in OperationId]: (typeof TABLE)[Id]['idempotencyKey'] extends 'none' ? never : Id;
+}[OperationId];
+
+/** Parameters in the path of an operation, in order. */
+export const pathParameters = ({ path }: Operation): readonly string[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].flatMap(([, name]) => name ?? []);

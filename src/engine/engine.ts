@@ -1,11 +1,10 @@
-/** The service itself: six operations and the administration, on a store and a chain that are handed in. */
+/** The service itself: its operations and the administration, on a store and a chain that are handed in. */
 import type { Admin } from '../contract/admin.js';
-import type { Call } from '../contract/call.js';
 import type { Foresight } from '../contract/foresight.js';
+import type { OperationId } from '../contract/operations.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
-import type { Service } from '../contract/service.js';
-import type { ErrorCode } from '../errors/codes.js';
-import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import { eachOperation, type Service } from '../contract/service.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../store/records.js';
 import type { Scope } from '../values/schemas.js';
 import type { Secret } from '../values/secret.js';
@@ -14,7 +13,7 @@ import { checkKeyTerms, insertKey, keyInfo, revokeKey } from './admin/keys.js';
 import { refuseSecond, registerProject } from './admin/register.js';
 import { registrationView } from './admin/registration-view.js';
 import { registrationStatus } from './admin/status.js';
-import { authenticate } from './auth/authenticate.js';
+import { authenticate } from './authenticate.js';
 import { cancelBatch } from './batches/cancel-batch.js';
 import { executeBatch } from './batches/execute-batch.js';
 import { currentBatch, getBatch } from './batches/get-batch.js';
@@ -24,6 +23,7 @@ import { batchPipelines, listBatches } from './batches/list-batches.js';
 import { burn, burnBatch } from './burns/burn.js';
 import type { EngineDeps } from './deps.js';
 import { foreseeBatch, foreseeBurns } from './foresight.js';
+import type { EngineOperation } from './operation.js';
 import { type Reconciled, reconcile } from './reconcile.js';
 import { KeysInFlight } from './requests/key-unused.js';
 
@@ -64,28 +64,30 @@ export function createEngine(deps: EngineDeps): Engine {
   };
 }
 
-const createService = (deps: EngineDeps, keys = new KeysInFlight()): Service => ({
-  burn: (input, call) =>
-    guard('ERR_INTERNAL', call, () => keys.run('burn', call, () => burn(deps, input, call))),
-  burnBatch: (input, call) =>
-    guard('ERR_INTERNAL', call, () => keys.run('burnBatch', call, () => burnBatch(deps, input, call))),
-  getBatch: ({ batchId }, call) => guard('ERR_INTERNAL', call, () => getBatch(deps, batchId, call)),
-  currentBatch: (call) => guard('ERR_BATCH_CURRENT_FAILED', call, () => currentBatch(deps, call)),
-  initBatch: (input, call) =>
-    guard('ERR_BATCH_INIT_FAILED', call, () =>
-      keys.run('initBatch', call, () => initBatch(deps, input, call)),
-    ),
-  executeBatch: (input, call) =>
-    guard('ERR_BATCH_EXECUTE_FAILED', call, () => executeBatch(deps, input, call)),
-  listBatches: (input, call) => guard('ERR_INTERNAL', call, () => listBatches(deps, input, call)),
-  batchPipelines: (input, call) => guard('ERR_INTERNAL', call, () => batchPipelines(deps, input, call)),
-  issueApproval: (input, call) => guard('ERR_INTERNAL', call, () => issueApproval(deps, input, call)),
-  cancelBatch: (input, call) => guard('ERR_INTERNAL', call, () => cancelBatch(deps, input, call)),
-  close: async () => {
-    await deps.store.close();
-    await deps.chain.close();
-  },
-});
+/** What each operation of the contract's table does. */
+const OPERATIONS: { readonly [Id in OperationId]: EngineOperation<Id> } = {
+  burn,
+  burnBatch,
+  getBatch,
+  currentBatch,
+  initBatch,
+  executeBatch,
+  listBatches,
+  batchPipelines,
+  issueApproval,
+  cancelBatch,
+};
+
+function createService(deps: EngineDeps): Service {
+  const keys = new KeysInFlight();
+  return {
+    ...eachOperation((id, input, call) => OPERATIONS[id](deps, keys, input, call)),
+    close: async () => {
+      await deps.store.close();
+      await deps.chain.close();
+    },
+  };
+}
 
 function createAdmin(deps: EngineDeps): Admin {
   const registered = () => findRegistration(deps);
@@ -117,24 +119,6 @@ function createAdmin(deps: EngineDeps): Admin {
     },
     revokeKey: async (id) => revokeKey(deps, (await registered()).token.id, id),
   };
-}
-
-/** Errors of the house pass; anything else becomes the operation's own internal error and keeps its cause. */
-async function guard<Result>(
-  code: ErrorCode,
-  { signal }: Call,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (isFlywheelError(cause)) throw cause;
-    if (signal?.aborted === true) {
-      const message = 'Interrupted; what was under way is stored and can be carried on.';
-      throw new FlywheelError('ERR_INTERRUPTED', message, { cause });
-    }
-    throw new FlywheelError(code, 'Something went wrong inside the service.', { cause });
-  }
 }
 
 async function findRegistration(deps: EngineDeps): Promise<{ token: TokenRecord; flywheel: FlywheelRecord }> {

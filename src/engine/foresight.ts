@@ -10,14 +10,14 @@ import type { Secret } from '../values/secret.js';
 import type { UtcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { solText } from './amount-text.js';
-import { admit, requireFlywheel, requireToken } from './auth/authenticate.js';
+import { admit, requireFlywheel, requireToken } from './authenticate.js';
 import { pipelineList } from './batches/check-pipelines.js';
 import { requireRoomForRent, totalAirdrop, totalBurn } from './batches/funds.js';
 import { checkAndPlan } from './batches/init-batch.js';
 import { BurnAllowance, readBurnWallet } from './burns/allowance.js';
 import { isRefusal, prepareBurns, type Refusal } from './burns/prepare-burns.js';
+import { dailyCap, dayOfNow } from './daily-cap.js';
 import type { EngineDeps } from './deps.js';
-import { dailyCap, dayOfNow } from './limits/daily-cap.js';
 
 /** @throws `ERR_UNAUTHORIZED`, `ERR_KEY_SCOPES_UNAUTHORIZED`, `ERR_TOKEN_NOT_FOUND` */
 export async function foreseeBurns(

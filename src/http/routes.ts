@@ -1,6 +1,6 @@
 /** Which path answers what: one loop over the contract's operations; the other methods of their paths are 405. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import { OPERATIONS, type Operation } from '../contract/operations.js';
+import { OPERATION_LIST } from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { answerProblem } from './answer-problem.js';
 import { RequestLife } from './request-life.js';
@@ -68,9 +68,9 @@ export function addRoute(
   });
 }
 
-/** Adds the six operations. */
+/** Adds the operations. */
 export function addOperations(app: FastifyInstance, context: ServeContext): void {
-  for (const operation of Object.values<Operation>(OPERATIONS)) {
+  for (const operation of OPERATION_LIST) {
     addRoute(app, {
       method: operation.method,
       path: context.settings.basePath + routerPath(operation.path),

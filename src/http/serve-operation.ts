@@ -5,18 +5,9 @@
  * service. Nothing later is looked at before the earlier has passed.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Call, Reply } from '../contract/call.js';
-import type { Operation, OperationId } from '../contract/operations.js';
-import type {
-  BatchPipelinesQuery,
-  CancelBatchRequest,
-  ExecuteBatchRequest,
-  InitBatchRequest,
-  IssueApprovalRequest,
-  ListBatchesQuery,
-} from '../contract/schemas/batch.js';
-import type { BurnBatchRequest, BurnRequest } from '../contract/schemas/burn.js';
-import type { Service } from '../contract/service.js';
+import type { Call } from '../contract/call.js';
+import type { Operation } from '../contract/operations.js';
+import { callOperation } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { createAdmission } from './admission.js';
 import { answerText } from './answer-text.js';
@@ -28,22 +19,6 @@ import type { RequestLife } from './request-life.js';
 import type { ServeContext } from './serve-context.js';
 
 const JSON_CONTENT = 'application/json; charset=utf-8';
-
-type Invoke = (service: Service, input: unknown, call: Call) => Promise<Reply<unknown>>;
-
-/** The service checks its input itself, so that what was read is handed on as it is. */
-const INVOKE: Readonly<Record<OperationId, Invoke>> = {
-  burn: (service, input, call) => service.burn(input as BurnRequest, call),
-  burnBatch: (service, input, call) => service.burnBatch(input as BurnBatchRequest, call),
-  getBatch: (service, input, call) => service.getBatch(input as { batchId: string }, call),
-  currentBatch: (service, _input, call) => service.currentBatch(call),
-  initBatch: (service, input, call) => service.initBatch(input as InitBatchRequest, call),
-  executeBatch: (service, input, call) => service.executeBatch(input as ExecuteBatchRequest, call),
-  listBatches: (service, input, call) => service.listBatches(input as ListBatchesQuery, call),
-  batchPipelines: (service, input, call) => service.batchPipelines(input as BatchPipelinesQuery, call),
-  issueApproval: (service, input, call) => service.issueApproval(input as IssueApprovalRequest, call),
-  cancelBatch: (service, input, call) => service.cancelBatch(input as CancelBatchRequest, call),
-};
 
 function checkScope(operation: Operation, principal: Principal): void {
   const { scopes } = principal;
@@ -80,7 +55,9 @@ export function createOperationHandler(
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       ...(admission.repeatOnly ? { repeatOnly: true } : {}),
     };
-    return lives.run(life, () => admission.answer(() => INVOKE[operation.id](deps.service, input, call)));
+    return lives.run(life, () =>
+      admission.answer(() => callOperation(deps.service, operation.id, input, call)),
+    );
   };
 
   return async (request, reply, life) => {

@@ -2,6 +2,7 @@
 import type { SourceAction } from '../actions/registry.js';
 import type { TokenGeneration, TokenProgramName } from '../contract/admin.js';
 import type { BatchCost } from '../contract/call.js';
+import type { KeyedOperationId } from '../contract/operations.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../contract/schemas/batch.js';
 import type { Address } from '../values/address.js';
 import type { Sha256 } from '../values/digest.js';
@@ -52,8 +53,6 @@ export interface ApiKeyRecord {
   readonly dateRevoked: string | null;
 }
 
-export type RequestOperation = 'burn' | 'burnBatch' | 'initBatch' | 'executeBatch';
-
 /** One logical request: its idempotency key, who works on it, and its answer. */
 export interface RequestRecord {
   readonly id: string;
@@ -61,7 +60,7 @@ export interface RequestRecord {
   readonly tokenId: string;
   /** The API key that brought it first. */
   readonly keyId: string;
-  readonly operation: RequestOperation;
+  readonly operation: KeyedOperationId;
   /** The idempotency key; a random one when the caller gave none. */
   readonly value: string;
   readonly fingerprint: Sha256;

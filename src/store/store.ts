@@ -5,7 +5,9 @@
  * constraints of the database: one record for (key, operation, idempotency value), signatures unique, caps never passed,
  * no status transition that the table in {@link BATCH_TRANSITIONS} does not name.
  */
+
 import type { BatchCost } from '../contract/call.js';
+import type { KeyedOperationId } from '../contract/operations.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../contract/schemas/batch.js';
 import type { Sha256 } from '../values/digest.js';
 import type { UtcDay } from '../values/time.js';
@@ -19,7 +21,6 @@ import type {
   BurnRecord,
   FlywheelRecord,
   IssuedVote,
-  RequestOperation,
   RequestRecord,
   TokenRecord,
 } from './records.js';
@@ -55,7 +56,7 @@ export interface ApiKeyRepository {
 export interface RequestRepository {
   /** @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` when (token, operation, value) is taken. */
   insert(request: RequestRecord): Promise<void>;
-  find(tokenId: string, operation: RequestOperation, value: string): Promise<RequestRecord | undefined>;
+  find(tokenId: string, operation: KeyedOperationId, value: string): Promise<RequestRecord | undefined>;
   get(id: string): Promise<RequestRecord | undefined>;
   /** Takes over a running request, or lets go of it. */
   claim(id: string, instance: string, leaseUntilMs: number): Promise<void>;

@@ -3,16 +3,11 @@
  *
  * Base units and other u64 are text of 20 digits, zero-padded, so that text compares as numbers do; times are ISO text; JSON is text.
  */
+
 import type { Generated } from 'kysely';
+import type { KeyedOperationId } from '../contract/operations.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
-import type {
-  BundlePhase,
-  BundleStatus,
-  BurnStatus,
-  RequestOperation,
-  RequestRecord,
-  VoteKind,
-} from './records.js';
+import type { BundlePhase, BundleStatus, BurnStatus, RequestRecord, VoteKind } from './records.js';
 import type { UsageKind } from './store.js';
 
 /** 20 digits. */
@@ -62,7 +57,7 @@ export interface RequestTable {
   id: string;
   token_id: string;
   key_id: string;
-  operation: RequestOperation;
+  operation: KeyedOperationId;
   value: string;
   fingerprint: string;
   status: RequestRecord['status'];

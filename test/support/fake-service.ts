@@ -2,7 +2,7 @@
 import type { Call, Reply } from '../../src/contract/call.js';
 import { EXAMPLES } from '../../src/contract/examples.js';
 import type { OperationId } from '../../src/contract/operations.js';
-import type { Service } from '../../src/contract/service.js';
+import { type AnswerOf, eachOperation, type Perform, type Service } from '../../src/contract/service.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Secret } from '../../src/values/secret.js';
 
@@ -25,33 +25,17 @@ export interface FakeService {
 export function fakeService(): FakeService {
   const calls: SeenCall[] = [];
   const answers = new Map<OperationId, (seen: SeenCall) => Promise<Reply<unknown>> | Reply<unknown>>();
-  const respond = async <Value>(
-    operation: OperationId,
-    input: unknown,
-    call: Call,
-  ): Promise<Reply<Value>> => {
+  const respond: Perform = async (operation, input, call) => {
     const seen = { operation, input, call };
     calls.push(seen);
     const answer = answers.get(operation);
     const reply = answer === undefined ? exampleReply(operation) : await answer(seen);
-    return reply as Reply<Value>;
+    return reply as Reply<AnswerOf<typeof operation>>;
   };
   return {
     calls,
     answer: (operation, reply) => void answers.set(operation, reply),
-    service: {
-      burn: (input, call) => respond('burn', input, call),
-      burnBatch: (input, call) => respond('burnBatch', input, call),
-      getBatch: (input, call) => respond('getBatch', input, call),
-      currentBatch: (call) => respond('currentBatch', null, call),
-      initBatch: (input, call) => respond('initBatch', input, call),
-      executeBatch: (input, call) => respond('executeBatch', input, call),
-      listBatches: (input, call) => respond('listBatches', input, call),
-      batchPipelines: (input, call) => respond('batchPipelines', input, call),
-      issueApproval: (input, call) => respond('issueApproval', input, call),
-      cancelBatch: (input, call) => respond('cancelBatch', input, call),
-      close: async () => undefined,
-    },
+    service: { ...eachOperation(respond), close: async () => undefined },
   };
 }
 

@@ -1,20 +1,11 @@
 /** Options that set how often an operation may be called. */
-import { OPERATIONS, type OperationId, type Rate } from '../../contract/operations.js';
+import { OPERATION_LIST, type Operation, type OperationId, type Rate } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 
 /** Operations by the words that the command line has for them. */
-const OPERATION_NAMES: Readonly<Record<string, OperationId>> = {
-  burn: 'burn',
-  'burn-batch': 'burnBatch',
-  status: 'getBatch',
-  current: 'currentBatch',
-  init: 'initBatch',
-  execute: 'executeBatch',
-  list: 'listBatches',
-  pipelines: 'batchPipelines',
-  approval: 'issueApproval',
-  cancel: 'cancelBatch',
-};
+const BY_WORD: ReadonlyMap<string, Operation> = new Map(
+  OPERATION_LIST.map((operation) => [operation.word, operation]),
+);
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, min: 60, h: 3_600 };
 
@@ -42,13 +33,13 @@ const invalid = (text: string): FlywheelError =>
     'ERR_INPUT_INVALID',
     `--rate: expected an operation and a rate such as burn=100/s or init=10/min, got ${JSON.stringify(text.slice(0, 60))}.`,
     {
-      hint: `Operations: ${Object.keys(OPERATION_NAMES).join(', ')}; units: s, min, h, or several such as 10s; of one key with @ and its id.`,
+      hint: `Operations: ${[...BY_WORD.keys()].join(', ')}; units: s, min, h, or several such as 10s; of one key with @ and its id.`,
     },
   );
 
 function parseRate(text: string): ParsedRate {
   const [, name = '', points, count = '1', unit = '', keyId] = RATE.exec(text) ?? [];
-  const operation = Object.hasOwn(OPERATION_NAMES, name) ? OPERATION_NAMES[name] : undefined;
+  const operation = BY_WORD.get(name)?.id;
   const seconds = SECONDS[unit];
   if (operation === undefined || seconds === undefined) throw invalid(text);
   return { operation, keyId, rate: { points: Number(points), windowSeconds: Number(count) * seconds } };
@@ -85,6 +76,6 @@ function rateText({ points, windowSeconds }: Rate): string {
 }
 
 /** What holds when nothing is set: `burn=10/s, …`. */
-export const DEFAULT_RATES = Object.entries(OPERATION_NAMES)
-  .map(([name, id]) => `${name}=${rateText(OPERATIONS[id].rateLimit)}`)
-  .join(', ');
+export const DEFAULT_RATES = OPERATION_LIST.map(
+  ({ word, rateLimit }) => `${word}=${rateText(rateLimit)}`,
+).join(', ');

@@ -73,6 +73,9 @@ export const batchSchema = z
   .meta({ id: 'Batch' });
 export type Batch = z.infer<typeof batchSchema>;
 
+/** The id is only looked up: what is no UUID is the id of no batch. */
+export const getBatchRequestSchema = z.object({ batchId: z.string('expected a UUID') });
+
 /** `null` when the token has no current batch; a normal answer. */
 export const currentBatchSchema = batchSchema.nullable();
 

@@ -5,7 +5,7 @@ import type { ApiKeyRecord, FlywheelRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Scope } from '../../values/schemas.js';
 import { isoTime } from '../../values/time.js';
-import { apiKeyHash, createApiKey } from '../auth/api-key.js';
+import { apiKeyHash, createApiKey } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 
 export interface KeyTerms {

@@ -4,8 +4,8 @@ import type { RegistrationStatus } from '../../contract/admin.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { UsageKind } from '../../store/store.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
+import { dayOfNow } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
-import { dayOfNow } from '../limits/daily-cap.js';
 import { registrationView } from './registration-view.js';
 
 export async function registrationStatus(

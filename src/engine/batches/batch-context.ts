@@ -10,13 +10,31 @@ import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { BatchRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
+import { type Principal, requireFlywheel, requireToken } from '../authenticate.js';
+import type { EngineDeps } from '../deps.js';
 
 /** Whose batch it is. */
-export interface BatchContext {
+export interface BatchOwner {
   readonly token: TokenRecord;
   readonly flywheel: FlywheelRecord;
+}
+
+/** With the key that its transactions are signed with. */
+export interface BatchContext extends BatchOwner {
   /** Signs and pays for everything but the owner's approval. */
   readonly operator: Signer;
+}
+
+/** @throws `ERR_TOKEN_NOT_FOUND`, `ERR_FLYWHEEL_NOT_FOUND` */
+export const ownerOf = (principal: Principal): BatchOwner => ({
+  token: requireToken(principal),
+  flywheel: requireFlywheel(principal),
+});
+
+/** @throws as {@link ownerOf}; `ERR_INTERNAL` where the operator's key is not here. */
+export function contextOf({ keyring }: Pick<EngineDeps, 'keyring'>, principal: Principal): BatchContext {
+  const owner = ownerOf(principal);
+  return { ...owner, operator: keyring.get(owner.flywheel.operator) };
 }
 
 /** The flywheel of a token in the terms of the chain. */

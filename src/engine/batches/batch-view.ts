@@ -7,23 +7,16 @@ import {
 import { compileLegacyMessage } from '../../chain/transaction/compile.js';
 import type { Batch, CompiledPipeline, InitBatchResult } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type {
-  BatchRecord,
-  FlywheelRecord,
-  IssuedVote,
-  PlannedPipeline,
-  TokenRecord,
-} from '../../store/records.js';
+import type { BatchRecord, IssuedVote, PlannedPipeline } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import type { Uuid } from '../../values/ids.js';
 import { inTurns } from '../pause.js';
-
-type Owner = { readonly token: TokenRecord; readonly flywheel: FlywheelRecord };
+import type { BatchOwner } from './batch-context.js';
 
 /** 32 zero bytes: the messages are for reading, not for sending. */
 const NO_BLOCKHASH = '11111111111111111111111111111111';
 
-export function batchView(record: BatchRecord, { token, flywheel }: Owner): Batch {
+export function batchView(record: BatchRecord, { token, flywheel }: BatchOwner): Batch {
   return {
     id: record.id as Uuid,
     flywheelId: record.flywheelId,
@@ -45,7 +38,7 @@ export function batchView(record: BatchRecord, { token, flywheel }: Owner): Batc
 /** The answer of init: the batch with its compiled pipelines, and the approval to sign. */
 export async function initBatchView(
   record: BatchRecord,
-  owner: Owner,
+  owner: BatchOwner,
   vote: IssuedVote,
 ): Promise<InitBatchResult> {
   const pipelines = [...(await inTurns(compiledPipelines(record.pipelines, owner.flywheel.vault)))];

@@ -3,24 +3,17 @@
  * held of caps and rent is given back (contract, section 1.7; squads-v4.md, sections 6 and 7.12).
  */
 import type { Instruction } from '../../chain/transaction/instruction.js';
-import type { Call, Reply } from '../../contract/call.js';
-import { OPERATIONS } from '../../contract/operations.js';
-import {
-  type CancelBatchRequest,
-  type CancelBatchResult,
-  cancelBatchRequestSchema,
-  type ExecuteResult,
-} from '../../contract/schemas/batch.js';
+import { cancelBatchRequestSchema, type ExecuteResult } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord, VoteKind } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
-import { admit, requireFlywheel, requireToken } from '../auth/authenticate.js';
 import type { EngineDeps } from '../deps.js';
+import { operation } from '../operation.js';
 import { isWorkedOn } from '../requests/requests.js';
 import { claimBatch, currentRecord, isFinal, renewClaim } from './batch-claim.js';
-import type { BatchContext } from './batch-context.js';
+import { type BatchContext, contextOf } from './batch-context.js';
 import { batchView } from './batch-view.js';
 import { closeAccounts, isCloseable, needsClosing } from './close-accounts.js';
 import { findBatch } from './get-batch.js';
@@ -35,35 +28,27 @@ import { runPhase } from './run-phase.js';
 /** What a cancelled batch says of itself. */
 const CANCELLED = 'cancelled';
 
-export async function cancelBatch(
-  deps: EngineDeps,
-  input: CancelBatchRequest,
-  call: Call,
-): Promise<Reply<CancelBatchResult>> {
-  const principal = await admit(deps.store, call.credential, OPERATIONS.cancelBatch);
-  const { batchId, signedTx } = parseInput(cancelBatchRequestSchema, input);
-  const found = await findBatch(deps, principal, batchId);
-  const flywheel = requireFlywheel(principal);
-  const context: BatchContext = {
-    token: requireToken(principal),
-    flywheel,
-    operator: deps.keyring.get(flywheel.operator),
-  };
-  const batch = await deps.store.transaction((tx) => claim(deps, tx, found));
-  try {
-    const cancelTx = await new Cancellation(deps, context, batch).run(signedTx);
-    const current = await deps.store.read((tx) => currentRecord(tx, batch.id));
-    const meta = { replayed: batch.dateCancelled !== null, cost: current.cost };
-    if (cancelTx !== null) return { value: { ownerVoteNeeded: true, cancelTx }, meta };
-    return { value: { ownerVoteNeeded: false, batch: batchView(current, context) }, meta };
-  } finally {
-    await deps.store
-      .transaction((tx) => tx.batches.unclaim(batch.id, deps.instances.id))
-      .catch(() => {
-        // The store is out of reach; the lease runs out by itself.
-      });
-  }
-}
+export const cancelBatch = operation('cancelBatch', {
+  parse: (input) => parseInput(cancelBatchRequestSchema, input),
+  perform: async ({ deps, principal, input: { batchId, signedTx } }) => {
+    const found = await findBatch(deps, principal, batchId);
+    const context = contextOf(deps, principal);
+    const batch = await deps.store.transaction((tx) => claim(deps, tx, found));
+    try {
+      const cancelTx = await new Cancellation(deps, context, batch).run(signedTx);
+      const current = await deps.store.read((tx) => currentRecord(tx, batch.id));
+      const meta = { replayed: batch.dateCancelled !== null, cost: current.cost };
+      if (cancelTx !== null) return { value: { ownerVoteNeeded: true, cancelTx }, meta };
+      return { value: { ownerVoteNeeded: false, batch: batchView(current, context) }, meta };
+    } finally {
+      await deps.store
+        .transaction((tx) => tx.batches.unclaim(batch.id, deps.instances.id))
+        .catch(() => {
+          // The store is out of reach; the lease runs out by itself.
+        });
+    }
+  },
+});
 
 /** Takes the batch, unless its init is still at it; an init that is cut off is not carried on while the batch is taken. */
 async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchRecord): Promise<BatchRecord> {

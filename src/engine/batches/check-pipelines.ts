@@ -16,7 +16,7 @@ import type { TokenRecord } from '../../store/records.js';
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
 import type { Pause, Sha256 } from '../../values/digest.js';
 import { StrictJsonReader } from '../../values/json-reader.js';
-import { type Principal, permitsProofType } from '../auth/authenticate.js';
+import { type Principal, permitsProofType } from '../authenticate.js';
 import { hashProof } from '../burns/prepare-burns.js';
 import type { EngineLimits } from '../deps.js';
 import { createPause } from '../pause.js';

@@ -1,9 +1,6 @@
 /** Execute: approvals, then the transactions in order, then the verdict; idempotent by batch (contract, section 1.2). */
-import type { Call, Reply } from '../../contract/call.js';
-import { checkIdempotencyKey } from '../../contract/headers.js';
-import { OPERATIONS } from '../../contract/operations.js';
+import type { Reply } from '../../contract/call.js';
 import {
-  type ExecuteBatchRequest,
   type ExecuteBatchResult,
   type ExecuteResult,
   executeBatchRequestSchema,
@@ -14,21 +11,13 @@ import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
-import { admit, type Principal, requireFlywheel, requireToken } from '../auth/authenticate.js';
 import type { EngineDeps } from '../deps.js';
+import { keyedOperation } from '../operation.js';
 import { inTurns } from '../pause.js';
-import {
-  findEarlier,
-  isWorkedOn,
-  noRepeat,
-  openRequest,
-  type RequestIdentity,
-  readReply,
-  requestIdentity,
-} from '../requests/requests.js';
+import { isWorkedOn, noRepeat, openRequest, type RequestIdentity, readReply } from '../requests/requests.js';
 import { approveBatch } from './approve-batch.js';
 import { claimBatch, currentRecord, isFinal, renewClaim } from './batch-claim.js';
-import { type BatchContext, messages } from './batch-context.js';
+import { type BatchContext, contextOf, messages, ownerOf } from './batch-context.js';
 import { closeAccounts, needsClosing } from './close-accounts.js';
 import { findBatch } from './get-batch.js';
 import { countLanded, releaseHolds } from './holds.js';
@@ -39,30 +28,25 @@ import { executeTransactions } from './plan-batch.js';
 import { runPhase } from './run-phase.js';
 
 /** Executes an approved batch, or returns what became of it. */
-export async function executeBatch(
-  deps: EngineDeps,
-  input: ExecuteBatchRequest,
-  call: Call,
-): Promise<Reply<ExecuteBatchResult>> {
-  const principal = await admit(deps.store, call.credential, OPERATIONS.executeBatch);
-  const key = checkIdempotencyKey(call.idempotencyKey, OPERATIONS.executeBatch.idempotencyKey);
-  const request = parseInput(executeBatchRequestSchema, input);
-  requireToken(principal);
-  requireFlywheel(principal);
-  const identity = await requestIdentity(principal, 'executeBatch', key, request, []);
-  const earlier = await deps.store.read((tx) => findEarlier(deps, tx, identity));
-  const batch = await findBatch(deps, principal, request.batchId);
-  // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed.
-  if (earlier?.reply != null && !needsClosing(batch)) {
-    return {
-      value: await readReply<ExecuteBatchResult>(earlier.reply),
-      meta: { replayed: true, cost: batch.cost },
-    };
-  }
-  if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();
-  const execution = new Execution(deps, principal, batch, identity);
-  return execution.run(request.signedTx, call.signal);
-}
+export const executeBatch = keyedOperation('executeBatch', {
+  failure: 'ERR_BATCH_EXECUTE_FAILED',
+  saysUnused: false,
+  parse: (input, { principal }) => ({
+    ...parseInput(executeBatchRequestSchema, input),
+    owner: ownerOf(principal),
+  }),
+  proofTypes: () => [],
+  perform: async ({ deps, principal, input: { batchId, signedTx }, call, identity, earlier }) => {
+    const batch = await findBatch(deps, principal, batchId);
+    // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed.
+    if (earlier?.reply != null && !needsClosing(batch)) {
+      const value = (await readReply(earlier.reply)) as ExecuteBatchResult;
+      return { value, meta: { replayed: true, cost: batch.cost } };
+    }
+    if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();
+    return new Execution(deps, contextOf(deps, principal), batch, identity).run(signedTx, call.signal);
+  },
+});
 
 class Execution {
   readonly #deps: EngineDeps;
@@ -71,14 +55,9 @@ class Execution {
   readonly #batch: BatchRecord;
   #requestId: string | null = null;
 
-  constructor(deps: EngineDeps, principal: Principal, batch: BatchRecord, identity: RequestIdentity) {
-    const flywheel = requireFlywheel(principal);
+  constructor(deps: EngineDeps, context: BatchContext, batch: BatchRecord, identity: RequestIdentity) {
     this.#deps = deps;
-    this.#context = {
-      token: requireToken(principal),
-      flywheel,
-      operator: deps.keyring.get(flywheel.operator),
-    };
+    this.#context = context;
     this.#batch = batch;
     this.#identity = identity;
   }

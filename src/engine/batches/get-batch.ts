@@ -1,11 +1,13 @@
 /** Reading a batch: by its id, or the current one of the key's token (service specification, sections 4.3 and 4.4). */
-import type { Call, Reply } from '../../contract/call.js';
-import { OPERATIONS } from '../../contract/operations.js';
-import type { Batch } from '../../contract/schemas/batch.js';
+import type { Reply } from '../../contract/call.js';
+import { type Batch, getBatchRequestSchema } from '../../contract/schemas/batch.js';
+import { parseInput } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
-import { admit, type Principal, requireFlywheel, requireToken } from '../auth/authenticate.js';
+import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
+import { operation } from '../operation.js';
+import { ownerOf } from './batch-context.js';
 import { batchView } from './batch-view.js';
 
 /**
@@ -26,22 +28,25 @@ export async function findBatch(
 }
 
 const reply = (principal: Principal, batch: BatchRecord): Reply<Batch> => ({
-  value: batchView(batch, { token: requireToken(principal), flywheel: requireFlywheel(principal) }),
+  value: batchView(batch, ownerOf(principal)),
   meta: { replayed: false, cost: batch.cost },
 });
 
-export async function getBatch(deps: EngineDeps, batchId: string, call: Call): Promise<Reply<Batch>> {
-  const principal = await admit(deps.store, call.credential, OPERATIONS.getBatch);
-  return reply(principal, await findBatch(deps, principal, batchId));
-}
+export const getBatch = operation('getBatch', {
+  parse: (input) => parseInput(getBatchRequestSchema, input),
+  perform: async ({ deps, principal, input }) =>
+    reply(principal, await findBatch(deps, principal, input.batchId)),
+});
 
-export async function currentBatch(deps: EngineDeps, call: Call): Promise<Reply<Batch | null>> {
-  const principal = await admit(deps.store, call.credential, OPERATIONS.currentBatch);
-  const token = requireToken(principal);
-  try {
-    const batch = await deps.store.read((tx) => tx.batches.current(token.id));
-    return batch === undefined ? { value: null, meta: { replayed: false } } : reply(principal, batch);
-  } catch (cause) {
-    throw new FlywheelError('ERR_BATCH_CURRENT_FAILED', 'The current batch could not be read.', { cause });
-  }
-}
+export const currentBatch = operation('currentBatch', {
+  failure: 'ERR_BATCH_CURRENT_FAILED',
+  parse: (_input, { principal }) => requireToken(principal),
+  perform: async ({ deps, principal, input: token }) => {
+    try {
+      const batch = await deps.store.read((tx) => tx.batches.current(token.id));
+      return batch === undefined ? { value: null, meta: { replayed: false } } : reply(principal, batch);
+    } catch (cause) {
+      throw new FlywheelError('ERR_BATCH_CURRENT_FAILED', 'The current batch could not be read.', { cause });
+    }
+  },
+});

@@ -5,8 +5,8 @@
 import type { BatchRecord, PlannedPipeline } from '../../store/records.js';
 import type { StoreTransaction, UsageHold, UsageKind } from '../../store/store.js';
 import { utcDay } from '../../values/time.js';
+import { dayOfNow, requireCaps, USAGE_KINDS } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
-import { dayOfNow, requireCaps, USAGE_KINDS } from '../limits/daily-cap.js';
 import type { BatchContext } from './batch-context.js';
 import { totalAirdrop, totalBurn } from './funds.js';
 

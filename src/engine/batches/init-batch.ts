@@ -1,26 +1,18 @@
 /** Init: validate everything, plan, reserve, set up (contract, section 1.2). */
-import type { Call, Reply } from '../../contract/call.js';
-import { checkIdempotencyKey } from '../../contract/headers.js';
-import { OPERATIONS } from '../../contract/operations.js';
-import type { InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
+import type { Reply } from '../../contract/call.js';
+import type { InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, PlannedPipeline, RequestRecord } from '../../store/records.js';
-import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
+import { isJsonObject } from '../../values/canonical-json.js';
 import { isoTime } from '../../values/time.js';
-import { admit, type Principal, requireFlywheel, requireToken } from '../auth/authenticate.js';
+import type { Principal } from '../authenticate.js';
+import { dayOfNow, exceededCaps, requireCaps } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
-import { dayOfNow, exceededCaps, requireCaps } from '../limits/daily-cap.js';
+import { keyedOperation } from '../operation.js';
 import { createPause } from '../pause.js';
 import { beforeRecord } from '../requests/key-unused.js';
-import {
-  abandonRequest,
-  findReply,
-  isWorkedOn,
-  openRequest,
-  type RequestIdentity,
-  requestIdentity,
-} from '../requests/requests.js';
-import { type BatchContext, flywheelOf } from './batch-context.js';
+import { abandonRequest, isWorkedOn, openRequest, type RequestIdentity } from '../requests/requests.js';
+import { type BatchContext, contextOf, flywheelOf, ownerOf } from './batch-context.js';
 import {
   batchRefused,
   type CheckedPipeline,
@@ -45,45 +37,36 @@ import { planPipeline } from './plan-batch.js';
 import { setUp } from './set-up.js';
 
 /** Compiles pipelines into a batch and returns the approval for the owner to sign. */
-export async function initBatch(
-  deps: EngineDeps,
-  input: InitBatchRequest,
-  call: Call,
-): Promise<Reply<InitBatchResult>> {
-  const principal = await admit(deps.store, call.credential, OPERATIONS.initBatch);
-  const key = checkIdempotencyKey(call.idempotencyKey, OPERATIONS.initBatch.idempotencyKey);
-  const place = { tokenId: principal.key.tokenId, operation: 'initBatch', value: key } as const;
-  const { list, token, flywheel } = await beforeRecord(deps, place, () => ({
+export const initBatch = keyedOperation('initBatch', {
+  failure: 'ERR_BATCH_INIT_FAILED',
+  saysUnused: true,
+  parse: (input, { deps, principal }) => ({
     list: pipelineList(input, deps.limits),
-    token: requireToken(principal),
-    flywheel: requireFlywheel(principal),
-  }));
-  const identity = await requestIdentity(
-    principal,
-    'initBatch',
-    key,
-    input as unknown as JsonValue,
+    owner: ownerOf(principal),
+  }),
+  proofTypes: ({ list }) =>
     list.flatMap((pipeline) =>
       isJsonObject(pipeline) && typeof pipeline['type'] === 'string' ? [pipeline['type']] : [],
     ),
-  );
-  const earlier = await findReply<InitBatchResult>(deps, identity, call);
-  if ('value' in earlier) return withCost(deps, earlier);
-  const context: BatchContext = { token, flywheel, operator: deps.keyring.get(flywheel.operator) };
-  const opened =
-    earlier.request === undefined
-      ? await beforeRecord(deps, identity, () => begin(deps, principal, context, identity, list))
-      : await carryOn(deps, identity, earlier.request);
-  try {
-    const value = await setUp({ deps, context, ...opened, signal: call.signal });
-    return await withCost(deps, { value, meta: { replayed: false } });
-  } catch (error) {
-    await abandonRequest(deps, opened.request).catch(() => {
-      // The store is out of reach; the lease runs out by itself.
-    });
-    throw error;
-  }
-}
+  replay: (stored, { deps }) =>
+    withCost(deps, { value: stored as InitBatchResult, meta: { replayed: true } }),
+  perform: async ({ deps, principal, input: { list }, call, identity, earlier }) => {
+    const context = contextOf(deps, principal);
+    const opened =
+      earlier === undefined
+        ? await beforeRecord(deps, identity, () => begin(deps, principal, context, identity, list))
+        : await carryOn(deps, identity, earlier);
+    try {
+      const value = await setUp({ deps, context, ...opened, signal: call.signal });
+      return await withCost(deps, { value, meta: { replayed: false } });
+    } catch (error) {
+      await abandonRequest(deps, opened.request).catch(() => {
+        // The store is out of reach; the lease runs out by itself.
+      });
+      throw error;
+    }
+  },
+});
 
 /** An answer with what the batch has cost until now, as every answer about a batch has it. */
 async function withCost(

@@ -1,22 +1,16 @@
 /** Batches of a token, newest first, and what each pipeline of one was and did (contract, section 1.7). */
-import type { Call, Reply } from '../../contract/call.js';
-import { OPERATIONS } from '../../contract/operations.js';
 import {
-  type BatchPage,
-  type BatchPipelinesQuery,
   batchPipelinesQuerySchema,
   DEFAULT_PAGE_ITEMS,
-  type ListBatchesQuery,
   listBatchesQuerySchema,
-  type PipelinePage,
   type PipelineState,
 } from '../../contract/schemas/batch.js';
 import { invalidRequest, parseInput } from '../../contract/validate.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import { isoTime } from '../../values/time.js';
-import { admit, requireFlywheel, requireToken } from '../auth/authenticate.js';
-import type { EngineDeps } from '../deps.js';
+import { operation } from '../operation.js';
 import { isFinal } from './batch-claim.js';
+import { ownerOf } from './batch-context.js';
 import { batchView } from './batch-view.js';
 import { findBatch } from './get-batch.js';
 
@@ -32,59 +26,51 @@ function cursorNumber(cursor: string | undefined): number | undefined {
 
 const toCursor = (number: number): string => Buffer.from(String(number), 'latin1').toString('base64url');
 
-export async function listBatches(
-  deps: EngineDeps,
-  input: ListBatchesQuery,
-  call: Call,
-): Promise<Reply<BatchPage>> {
-  const principal = await admit(deps.store, call.credential, OPERATIONS.listBatches);
-  const {
-    status,
-    since,
-    until,
-    limit = DEFAULT_PAGE_ITEMS,
-    cursor,
-  } = parseInput(listBatchesQuerySchema, input);
-  const owner = { token: requireToken(principal), flywheel: requireFlywheel(principal) };
-  const before = cursorNumber(cursor);
-  const found = await deps.store.read((tx) =>
-    tx.batches.list({
-      tokenId: owner.token.id,
-      limit: limit + 1,
-      ...(status === undefined ? {} : { status }),
-      ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
-      ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
-      ...(before === undefined ? {} : { before }),
-    }),
-  );
-  const shown = found.slice(0, limit);
-  const last = shown.at(-1);
-  const nextCursor = found.length > limit && last !== undefined ? toCursor(last.ordinal) : null;
-  const items = shown.map(({ batch }) => batchView(batch, owner));
-  return { value: { items, nextCursor }, meta: { replayed: false } };
-}
+export const listBatches = operation('listBatches', {
+  parse: (input, { principal }) => ({
+    query: parseInput(listBatchesQuerySchema, input),
+    owner: ownerOf(principal),
+  }),
+  perform: async ({ deps, input: { query, owner } }) => {
+    const { status, since, until, limit = DEFAULT_PAGE_ITEMS, cursor } = query;
+    const before = cursorNumber(cursor);
+    const found = await deps.store.read((tx) =>
+      tx.batches.list({
+        tokenId: owner.token.id,
+        limit: limit + 1,
+        ...(status === undefined ? {} : { status }),
+        ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
+        ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
+        ...(before === undefined ? {} : { before }),
+      }),
+    );
+    const shown = found.slice(0, limit);
+    const last = shown.at(-1);
+    const nextCursor = found.length > limit && last !== undefined ? toCursor(last.ordinal) : null;
+    const items = shown.map(({ batch }) => batchView(batch, owner));
+    return { value: { items, nextCursor }, meta: { replayed: false } };
+  },
+});
 
-export async function batchPipelines(
-  deps: EngineDeps,
-  input: BatchPipelinesQuery,
-  call: Call,
-): Promise<Reply<PipelinePage>> {
-  const principal = await admit(deps.store, call.credential, OPERATIONS.batchPipelines);
-  const { batchId, limit = DEFAULT_PAGE_ITEMS, cursor } = parseInput(batchPipelinesQuerySchema, input);
-  const batch = await findBatch(deps, principal, batchId);
-  const from = cursorNumber(cursor) ?? 0;
-  const to = Math.min(from + limit, batch.pipelines.length);
-  const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
-  const signatures = landedSignatures(stored);
-  const wanted = Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
-  const records = await deps.chain.lookUp(wanted.flatMap((index) => signatures.get(index) ?? []));
-  const times = new Map(
-    records.flatMap((record) => (record === null ? [] : [[record.signature, record.blockTimeMs]])),
-  );
-  const items = wanted.map((index) => pipelineState(batch, index, signatures.get(index), times));
-  const nextCursor = to < batch.pipelines.length ? toCursor(to) : null;
-  return { value: { items, nextCursor }, meta: { replayed: false, cost: batch.cost } };
-}
+export const batchPipelines = operation('batchPipelines', {
+  parse: (input) => parseInput(batchPipelinesQuerySchema, input),
+  perform: async ({ deps, principal, input }) => {
+    const { batchId, limit = DEFAULT_PAGE_ITEMS, cursor } = input;
+    const batch = await findBatch(deps, principal, batchId);
+    const from = cursorNumber(cursor) ?? 0;
+    const to = Math.min(from + limit, batch.pipelines.length);
+    const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
+    const signatures = landedSignatures(stored);
+    const wanted = Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
+    const records = await deps.chain.lookUp(wanted.flatMap((index) => signatures.get(index) ?? []));
+    const times = new Map(
+      records.flatMap((record) => (record === null ? [] : [[record.signature, record.blockTimeMs]])),
+    );
+    const items = wanted.map((index) => pipelineState(batch, index, signatures.get(index), times));
+    const nextCursor = to < batch.pipelines.length ? toCursor(to) : null;
+    return { value: { items, nextCursor }, meta: { replayed: false, cost: batch.cost } };
+  },
+});
 
 /** By the index of the pipeline. */
 function landedSignatures(stored: readonly BundleRecord[]): ReadonlyMap<number, string> {

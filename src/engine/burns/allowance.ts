@@ -5,7 +5,7 @@ import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { TokenRecord } from '../../store/records.js';
 import type { UtcDay } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
-import { capExceededMessage } from '../limits/daily-cap.js';
+import { capExceededMessage } from '../daily-cap.js';
 import type { Refusal } from './prepare-burns.js';
 
 export interface BurnWalletBalance {

@@ -9,7 +9,7 @@ import { InexactNumber } from '../../values/inexact-number.js';
 import { isHeavy } from '../../values/json-weight.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/schemas.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
-import { type Principal, permitsProofType } from '../auth/authenticate.js';
+import { type Principal, permitsProofType } from '../authenticate.js';
 import type { EngineLimits } from '../deps.js';
 import { createPause } from '../pause.js';
 

@@ -4,7 +4,7 @@ import type { BurnShape } from '../../contract/schemas/burn.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { type Principal, requireToken } from '../auth/authenticate.js';
+import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { sayIfUnused } from '../requests/key-unused.js';
 import { abandonRequest, openRequest, type RequestIdentity, renewRequest } from '../requests/requests.js';

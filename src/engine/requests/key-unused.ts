@@ -3,8 +3,8 @@
  * so. It says so only where no record of the key is there after the refusal, and no other call with it was under way meanwhile.
  */
 import type { Call } from '../../contract/call.js';
+import type { KeyedOperationId } from '../../contract/operations.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
-import type { RequestOperation } from '../../store/records.js';
 import type { EngineDeps } from '../deps.js';
 import type { RequestIdentity } from './requests.js';
 
@@ -59,7 +59,7 @@ export class KeysInFlight {
   readonly #calls = new Map<string, Set<KeyedCall>>();
 
   async run<Result>(
-    operation: RequestOperation,
+    operation: KeyedOperationId,
     { idempotencyKey }: Pick<Call, 'idempotencyKey'>,
     work: () => Promise<Result>,
   ): Promise<Result> {

@@ -2,27 +2,24 @@
  * Idempotency: the first result of a request wins, a repeat gets it again, and a request that its engine did not finish is
  * carried on by whoever brings it next (contract, section 1.4).
  */
-import type { Call, Reply } from '../../contract/call.js';
+import type { KeyedOperationId } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { RequestOperation, RequestRecord } from '../../store/records.js';
+import type { RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { JsonValue } from '../../values/canonical-json.js';
 import { fingerprintInTurns, type Sha256 } from '../../values/digest.js';
 import { StrictJsonReader } from '../../values/json-reader.js';
 import { isoTime } from '../../values/time.js';
-import type { Principal } from '../auth/authenticate.js';
+import type { Principal } from '../authenticate.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
 import { createPause } from '../pause.js';
-
-/** The stored answer of a request, or the request of the same key that is to be carried on, if there is one. */
-export type Earlier<Value> = Reply<Value> | { readonly request: RequestRecord | undefined };
 
 /** What identifies a request, before anything is known of it. */
 export interface RequestIdentity {
   /** Whose key value it is: the project's. */
   readonly tokenId: string;
   readonly keyId: string;
-  readonly operation: RequestOperation;
+  readonly operation: KeyedOperationId;
   /** The idempotency key; `undefined` makes every call a request of its own. */
   readonly value: string | undefined;
   readonly fingerprint: Sha256;
@@ -40,7 +37,7 @@ export type Opening =
 
 export async function requestIdentity(
   { key }: Principal,
-  operation: RequestOperation,
+  operation: KeyedOperationId,
   value: string | undefined,
   body: JsonValue,
   proofTypes: readonly string[],
@@ -53,7 +50,7 @@ export async function requestIdentity(
 /**
  * Looks for an earlier request with the same key without taking anything.
  *
- * @returns its stored answer, `'running'` when it has to be taken over, or `undefined` when there is none.
+ * @returns the request, with its answer or to be taken over, or `undefined` when there is none.
  * @throws `ERR_IDEMPOTENCY_KEY_REUSED`, `ERR_DUPLICATE_IDEMPOTENCY_KEY`
  */
 export async function findEarlier(
@@ -74,40 +71,22 @@ export async function findEarlier(
   return earlier;
 }
 
-/**
- * Looks for the answer of an earlier request with the same key, and for one that has to be carried on.
- * @throws as {@link findEarlier}; `ERR_RATE_LIMIT_EXCEEDED` when only a stored answer may be given and there is none.
- */
-export async function findReply<Value>(
-  deps: EngineDeps,
-  identity: RequestIdentity,
-  { repeatOnly }: Pick<Call, 'repeatOnly'>,
-): Promise<Earlier<Value>> {
-  const request = await deps.store.read((tx) => findEarlier(deps, tx, identity));
-  if (request?.reply != null) {
-    mayRead(request, identity);
-    return { value: await readReply<Value>(request.reply), meta: { replayed: true } };
-  }
-  if (repeatOnly === true) throw noRepeat();
-  return { request };
-}
-
 /** Characters of a stored answer that are read at once. */
 const PIECE_CHARACTERS = 16 * 1_024;
 
 /** A stored answer as it was given, down to the digits of numbers in proofs that no double can carry. */
-export async function readReply<Value>(reply: string): Promise<Value> {
+export async function readReply(reply: string): Promise<unknown> {
   const reader = new StrictJsonReader(reply, { maxDepth: Number.POSITIVE_INFINITY });
   const pause = createPause();
   while (!reader.read(PIECE_CHARACTERS)) await pause();
-  return reader.result() as Value;
+  return reader.result();
 }
 
 /**
  * A stored answer is the project's; a key that is limited to some proof types reads those answers only.
  * @throws `ERR_INVALID_PROOF`
  */
-function mayRead(request: RequestRecord, { keyId, permitted, proofTypes }: RequestIdentity): void {
+export function mayRead(request: RequestRecord, { keyId, permitted, proofTypes }: RequestIdentity): void {
   if (request.keyId === keyId || permitted === null) return;
   const foreign = proofTypes.find((type) => !permitted.includes(type));
   if (foreign === undefined) return;

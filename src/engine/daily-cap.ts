@@ -2,11 +2,11 @@
  * Daily caps: the day that counts, the decision, its sentence. A cap holds for the UTC day on which things land, so a day's
  * use is what has landed on it and all that may still land (contract, section 1.4).
  */
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
-import type { StoreTransaction, UsageKind } from '../../store/store.js';
-import { type UtcDay, utcDay } from '../../values/time.js';
-import { tokenText } from '../amount-text.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import type { FlywheelRecord, TokenRecord } from '../store/records.js';
+import type { StoreTransaction, UsageKind } from '../store/store.js';
+import { type UtcDay, utcDay } from '../values/time.js';
+import { tokenText } from './amount-text.js';
 
 /** Both kinds that have a cap. */
 export const USAGE_KINDS: readonly UsageKind[] = ['burn', 'airdrop'];

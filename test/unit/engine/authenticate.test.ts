@@ -1,18 +1,18 @@
 /** Who may do what: one answer for every key that is not good, and the scope that each operation asks for. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Call } from '../../../../src/contract/call.js';
-import { sha256 } from '../../../../src/values/digest.js';
-import { randomIds } from '../../../../src/values/ids.js';
-import type { Scope } from '../../../../src/values/schemas.js';
-import { Secret } from '../../../../src/values/secret.js';
+import type { Call } from '../../../src/contract/call.js';
+import { sha256 } from '../../../src/values/digest.js';
+import { randomIds } from '../../../src/values/ids.js';
+import type { Scope } from '../../../src/values/schemas.js';
+import { Secret } from '../../../src/values/secret.js';
 import {
   aBurnRequest,
   aPipeline,
   burnAction,
   openTestEngine,
   type TestEngine,
-} from '../../../support/engine.js';
-import { rawSqlite } from '../../../support/store.js';
+} from '../../support/engine.js';
+import { rawSqlite } from '../../support/store.js';
 
 let test: TestEngine;
 beforeAll(async () => {

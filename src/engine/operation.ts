@@ -1,0 +1,130 @@
+/**
+ * How every call of the service begins, written once: who calls and what for, the idempotency key, the shape of the input, and
+ * the answer of an earlier call with the same key. What differs from operation to operation is data.
+ */
+import type { Call, Reply } from '../contract/call.js';
+import { checkIdempotencyKey } from '../contract/headers.js';
+import { type KeyedOperationId, OPERATIONS, type OperationId } from '../contract/operations.js';
+import type { AnswerOf } from '../contract/service.js';
+import type { ErrorCode } from '../errors/codes.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import type { RequestRecord } from '../store/records.js';
+import type { JsonValue } from '../values/canonical-json.js';
+import { admit, type Principal } from './authenticate.js';
+import type { EngineDeps } from './deps.js';
+import { beforeRecord, type KeysInFlight } from './requests/key-unused.js';
+import {
+  findEarlier,
+  mayRead,
+  noRepeat,
+  type RequestIdentity,
+  readReply,
+  requestIdentity,
+} from './requests/requests.js';
+
+/** A call that may be carried out: who calls, and what for. */
+export interface Admitted<Input> {
+  readonly deps: EngineDeps;
+  readonly principal: Principal;
+  readonly input: Input;
+  readonly call: Call;
+}
+
+/** The same of an operation that takes an idempotency key. */
+export interface KeyedCall<Input> extends Admitted<Input> {
+  readonly identity: RequestIdentity;
+  /** An earlier call with the same key that is to be carried on, or whose answer the operation itself looks at. */
+  readonly earlier: RequestRecord | undefined;
+}
+
+/** What an operation does beyond what the contract's table says of it. */
+interface Plan<Id extends OperationId, Input, Given> {
+  /** What becomes of an error that is not one of the contract. @default `ERR_INTERNAL` */
+  readonly failure?: ErrorCode;
+  /** Judges what came, and what of its caller has to be there; everything is thrown. */
+  readonly parse: (
+    input: unknown,
+    caller: { readonly deps: EngineDeps; readonly principal: Principal },
+  ) => Input;
+  readonly perform: (given: Given) => Promise<Reply<AnswerOf<Id>>>;
+}
+
+interface KeyedPlan<Id extends KeyedOperationId, Input> extends Plan<Id, Input, KeyedCall<Input>> {
+  /** Of an input: a key that is limited to some reads stored answers about those only. */
+  readonly proofTypes: (input: Input) => readonly string[];
+  /** May a refusal of the input say that the key was not used? */
+  readonly saysUnused: boolean;
+  /** An answer once more, from what is stored of it. Where it is missing, `perform` sees to repeats. */
+  readonly replay?: (stored: unknown, call: Admitted<Input>) => Promise<Reply<AnswerOf<Id>>>;
+}
+
+/** One operation, ready to be called. */
+export type EngineOperation<Id extends OperationId> = (
+  deps: EngineDeps,
+  keys: KeysInFlight,
+  input: unknown,
+  call: Call,
+) => Promise<Reply<AnswerOf<Id>>>;
+
+/** An operation that knows no idempotency key. */
+export const operation =
+  <Id extends Exclude<OperationId, KeyedOperationId>, Input>(
+    id: Id,
+    plan: Plan<Id, Input, Admitted<Input>>,
+  ): EngineOperation<Id> =>
+  (deps, _keys, input, call) =>
+    withOwnError(plan.failure, call, async () => {
+      const principal = await admit(deps.store, call.credential, OPERATIONS[id]);
+      return plan.perform({ deps, principal, input: plan.parse(input, { deps, principal }), call });
+    });
+
+/** An operation whose calls are known by their idempotency key. */
+export const keyedOperation =
+  <Id extends KeyedOperationId, Input>(id: Id, plan: KeyedPlan<Id, Input>): EngineOperation<Id> =>
+  (deps, keys, input, call) =>
+    withOwnError(plan.failure, call, () => keys.run(id, call, () => callKeyed(id, plan, deps, input, call)));
+
+async function callKeyed<Id extends KeyedOperationId, Input>(
+  id: Id,
+  plan: KeyedPlan<Id, Input>,
+  deps: EngineDeps,
+  given: unknown,
+  call: Call,
+): Promise<Reply<AnswerOf<Id>>> {
+  const principal = await admit(deps.store, call.credential, OPERATIONS[id]);
+  const value = checkIdempotencyKey(call.idempotencyKey, OPERATIONS[id].idempotencyKey);
+  const parse = (): Input => plan.parse(given, { deps, principal });
+  const place = { tokenId: principal.key.tokenId, operation: id, value };
+  const input = plan.saysUnused ? await beforeRecord(deps, place, parse) : parse();
+  const admitted = { deps, principal, input, call };
+  // Its shape has been judged, and whatever else the text of a request holds is JSON too.
+  const body = given as JsonValue;
+  const identity = await requestIdentity(principal, id, value, body, plan.proofTypes(input));
+  const earlier = await deps.store.read((tx) => findEarlier(deps, tx, identity));
+  if (plan.replay !== undefined) {
+    if (earlier?.reply != null) {
+      mayRead(earlier, identity);
+      return plan.replay(await readReply(earlier.reply), admitted);
+    }
+    if (call.repeatOnly === true) throw noRepeat();
+  }
+  return plan.perform({ ...admitted, identity, earlier });
+}
+
+/** Errors of the contract pass; anything else becomes the operation's own internal error and keeps its cause. */
+async function withOwnError<Result>(
+  code: ErrorCode = 'ERR_INTERNAL',
+  { signal }: Call,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (isFlywheelError(cause)) throw cause;
+    if (signal?.aborted === true) {
+      const message = 'Interrupted; what was under way is stored and can be carried on.';
+      throw new FlywheelError('ERR_INTERRUPTED', message, { cause });
+    }
+    throw new FlywheelError(code, 'Something went wrong inside the service.', { cause });
+  }
+}

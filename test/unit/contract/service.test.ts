@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import type { Call, Reply } from '../../../src/contract/call.js';
+import { OPERATION_LIST, pathParameters } from '../../../src/contract/operations.js';
+import { callOperation, eachOperation } from '../../../src/contract/service.js';
+
+const call: Call = { credential: null };
+
+describe('eachOperation', () => {
+  it('hands each call on with its name, its input and its call', async () => {
+    const seen: unknown[] = [];
+    const operations = eachOperation(async (id, input, given) => {
+      seen.push([id, input, given]);
+      throw new Error(id);
+    });
+    await expect(operations.getBatch({ batchId: 'x' }, call)).rejects.toThrow('getBatch');
+    await expect(operations.currentBatch(call)).rejects.toThrow('currentBatch');
+    expect(seen).toEqual([
+      ['getBatch', { batchId: 'x' }, call],
+      ['currentBatch', null, call],
+    ]);
+  });
+
+  it('has a method for every operation of the table, which callOperation reaches with any input', async () => {
+    const reply = { value: 'answer', meta: { replayed: false } };
+    const seen: unknown[] = [];
+    const operations = eachOperation(async (id, input, given) => {
+      seen.push([id, input, given]);
+      return reply as Reply<never>;
+    });
+    for (const { id } of OPERATION_LIST)
+      expect(await callOperation(operations, id, { any: 1 }, call)).toBe(reply);
+    const inputOf = (id: string) => (id === 'currentBatch' ? null : { any: 1 });
+    expect(seen).toEqual(OPERATION_LIST.map(({ id }) => [id, inputOf(id), call]));
+  });
+});
+
+describe('the table of operations', () => {
+  it('has one word and one name of a limit for each', () => {
+    const words = OPERATION_LIST.map(({ word }) => word);
+    const limits = OPERATION_LIST.map(({ rateLimit }) => rateLimit.name);
+    expect(new Set(words).size).toBe(words.length);
+    expect(new Set(limits).size).toBe(limits.length);
+    expect(words.filter((word) => !/^[a-z]+(?:-[a-z]+)*$/.test(word))).toEqual([]);
+  });
+
+  it('names the parameters of each path', () => {
+    const named = OPERATION_LIST.filter((operation) => pathParameters(operation).length > 0);
+    expect(named.map(({ id }) => id)).toEqual(['getBatch', 'batchPipelines', 'issueApproval', 'cancelBatch']);
+    for (const operation of named) expect(pathParameters(operation)).toEqual(['batchId']);
+  });
+});
