@@ -6,7 +6,7 @@ import { OPERATION_LIST, OPERATIONS, type OperationId, type RateLimit } from '..
 import { callOperation, eachOperation, type Perform, type Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { createRateLimiter, withRate } from '../http/rate-limiter.js';
-import { rememberReads } from '../http/remembered-reads.js';
+import { cacheReads } from '../http/read-cache.js';
 import { createHttpServer, type HttpServer } from '../http/server.js';
 import type { Store } from '../store/store.js';
 import { type DataWatch, watchData } from './data-watch.js';
@@ -110,7 +110,7 @@ async function createServer(
   };
   const server = await createHttpServer(
     {
-      ...rememberReads({
+      ...cacheReads({
         service: writes.service,
         authenticate: async (credential) => {
           const principal = await engine.authenticate(credential);

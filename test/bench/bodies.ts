@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { SHARED_LIMITS } from '../../src/compose/engine.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import { openStoreVersion } from '../../src/compose/store-version.js';
-import { rememberReads } from '../../src/http/remembered-reads.js';
+import { cacheReads } from '../../src/http/read-cache.js';
 import { dearBodies, plainBody } from '../support/dear-bodies.js';
 import { openTestEngine } from '../support/engine.js';
 import { type FakeService, fakeService } from '../support/fake-service.js';
@@ -148,7 +148,7 @@ async function besideEngine<Result>(
   const store = await openStoreVersion(dataFiles(opened.dataDir).store);
   const server = await startServer(
     {
-      ...rememberReads({
+      ...cacheReads({
         service: opened.engine,
         authenticate: (credential) => opened.engine.authenticate(credential),
         version: () => store.version(),

@@ -5,7 +5,7 @@ import { dataFiles } from '../../src/compose/local-config.js';
 import { openRateCounts } from '../../src/compose/rate-counts.js';
 import { openStoreVersion } from '../../src/compose/store-version.js';
 import { createRateLimiter } from '../../src/http/rate-limiter.js';
-import { rememberReads } from '../../src/http/remembered-reads.js';
+import { cacheReads } from '../../src/http/read-cache.js';
 import { systemClock } from '../../src/values/time.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { type RunningServer, startServer } from '../support/http.js';
@@ -118,7 +118,7 @@ export async function benchHttp(): Promise<BenchRatio[]> {
   const counts = await openRateCounts(dataFiles(opened.dataDir).rateCounts, systemClock);
   const store = await openStoreVersion(dataFiles(opened.dataDir).store);
   const server = await startServer({
-    ...rememberReads({
+    ...cacheReads({
       service: opened.engine,
       authenticate: (credential) => opened.engine.authenticate(credential),
       version: () => store.version(),

@@ -14,7 +14,6 @@ import { vaultAddress } from '../../src/chain/squads/layouts/addresses.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import { differences, executeOnce } from '../conformance/squads/replay.js';
 import { fromState, toResult, type Vector } from '../conformance/squads/vector.js';
-import { misremembered } from '../support/ledger-accounts.js';
 import { meddle } from './choose.js';
 import { losers, problemOf } from './invariants.js';
 import { knownDifference } from './known-differences.js';
@@ -93,7 +92,7 @@ function judge(world: World, plan: Plan): Verdict | undefined {
   const bytes = sign(world, plan);
   if (bytes === undefined) return undefined;
   const result = run(native, world, bytes);
-  const spoiled = [...world.accounts.changedInPlace(), ...misremembered(result.changes)];
+  const spoiled = world.accounts.changedInPlace();
   const broken = problemOf(world, result);
   const own = broken === null ? spoiled : [broken, ...spoiled];
   return { bytes, result, ...(own.length > 0 ? { problems: own } : besideReal(world, bytes, result)) };

@@ -11,7 +11,7 @@ import type { Service } from '../../src/contract/service.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { type FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { HttpServerOptions } from '../../src/http/options.js';
-import { rememberReads } from '../../src/http/remembered-reads.js';
+import { cacheReads } from '../../src/http/read-cache.js';
 import { type Address, address } from '../../src/values/address.js';
 import { openTestEngine, type TestEngine, type TestProject } from './engine.js';
 import { remoteClient, startServer } from './http.js';
@@ -43,7 +43,7 @@ export async function serveEngine(
   options: HttpServerOptions,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   const store = await openStoreVersion(dataFiles(test.dataDir).store);
-  const reads = rememberReads({
+  const reads = cacheReads({
     service: engine,
     authenticate: (credential) => engine.authenticate(credential),
     version: () => store.version(),

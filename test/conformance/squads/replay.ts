@@ -9,7 +9,7 @@ import type {
 } from '../../../src/chain/local/runtime/runtime.js';
 import type { Address } from '../../../src/values/address.js';
 import { partOf, type ReadonlyBytes, readBuffer } from '../../../src/values/bytes.js';
-import { LedgerAccounts, misremembered } from '../../support/ledger-accounts.js';
+import { LedgerAccounts } from '../../support/ledger-accounts.js';
 import { toResult, toState, type Vector, type VectorResult } from './vector.js';
 
 /** A line that counts compute units, which only the real program's metering gives. */
@@ -94,7 +94,7 @@ export const execute = (runtime: Runtime, vector: Vector, source: AccountSource)
 export function differences(runtime: Runtime, vector: Vector, metered: boolean): readonly string[] {
   const source = new LedgerAccounts(statesOf(vector));
   const { error, changes, logs } = execute(runtime, vector, source);
-  const found: string[] = [...source.changedInPlace(), ...misremembered(changes)];
+  const found: string[] = [...source.changedInPlace()];
   const [expected, actual] = [withoutName(vector.result), withoutName(toResult(error))];
   if (expected !== actual) found.push(`result: expected ${expected}, got ${actual}`);
   for (const key of new Set([...Object.keys(vector.post), ...changes.keys()])) {

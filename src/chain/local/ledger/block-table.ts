@@ -52,8 +52,6 @@ export class BlockTable {
   readonly #database: SqliteFile;
   /** The last 150 blocks. */
   readonly #recent = new Map<string, number>();
-  /** What was found of blocks before those; `null`: nothing that may still be good. */
-  readonly #older = new Map<string, number | null>();
   readonly #writer: RowWriter;
   #tip: Block | undefined;
 
@@ -111,7 +109,6 @@ export class BlockTable {
     this.#writer.discard();
     this.#tip = undefined;
     this.#recent.clear();
-    this.#older.clear();
   }
 
   #slide(block: Block): void {
@@ -123,17 +120,11 @@ export class BlockTable {
 
   /** Height of the block with this hash before the last 150, if it may still be good. */
   #olderHeight(blockhash: ReadonlyBytes): number | null {
-    const key = textKey(blockhash);
-    const known = this.#older.get(key);
-    if (known !== undefined) return known;
     // Without an index, which every block would pay for: few transactions name one of these, and they are all in one minute.
     const row = this.#database
       .prepare('SELECT height FROM blocks WHERE height BETWEEN ? AND ? AND hash = ?')
       .get([this.#oldestGood(), this.tip.height - LIFETIME, blockhash]);
-    const height = row === undefined ? null : Number(row[0]);
-    if (this.#older.size >= LIFETIME) this.#older.clear();
-    this.#older.set(key, height);
-    return height;
+    return row === undefined ? null : Number(row[0]);
   }
 
   #oldestGood(): number {

@@ -1,10 +1,9 @@
 /** Runs any instruction (squads-v4.md, section 4); what is special to one stands in its definition. */
-import { copyBytes } from '../../../values/bytes.js';
+import { copyBytes, sameBytes } from '../../../values/bytes.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import { type AccountLayout, hasTypeMark, TYPE_MARK_BYTES } from '../../squads/layouts/accounts.js';
 import { derive } from '../../squads/layouts/addresses.js';
-import { tryEncodeInto } from '../../squads/layouts/codec.js';
-import { decodeOnce, readsAs, rememberDecoded } from '../../squads/layouts/decode-cache.js';
+import { tryDecode, tryEncodeInto } from '../../squads/layouts/codec.js';
 import type { AccountMeta } from '../../transaction/instruction.js';
 import type { Invocation } from '../runtime/invocation.js';
 import { makeAccount } from './create-account.js';
@@ -23,7 +22,7 @@ function loadState(invocation: Invocation, name: string, rule: AnyRule, meta: Ac
   if (layout === undefined || !hasTypeMark(layout, data)) {
     fail(invocation, 'AccountDiscriminatorMismatch', name);
   }
-  const value = decodeOnce(layout, data);
+  const value = tryDecode(layout.fields, data, TYPE_MARK_BYTES);
   if (value === undefined) fail(invocation, 'AccountDidNotDeserialize', name);
   return value;
 }
@@ -81,14 +80,12 @@ function writeBack(
   { address, value }: Loaded<unknown>,
 ): void {
   const state = invocation.get(address);
-  // What was read and not replaced reads the same as its bytes, so that writing it changes nothing.
-  if (readsAs(state.data, value)) return;
   const data = copyBytes(state.data);
   data.set(layout.typeMark);
   const fits = tryEncodeInto(layout.fields, value as object, data, TYPE_MARK_BYTES);
   if (!fits) fail(invocation, 'AccountDidNotSerialize', name);
-  rememberDecoded(data, value);
-  invocation.set(address, { ...state, data });
+  // An account that stays as it is, is none that has changed.
+  if (!sameBytes(data, state.data)) invocation.set(address, { ...state, data });
 }
 
 /** An account of the instruction being run, with its rule. */

@@ -1,22 +1,22 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Service } from '../../../src/contract/service.js';
-import { rememberReads } from '../../../src/http/remembered-reads.js';
+import { cacheReads } from '../../../src/http/read-cache.js';
 import { Secret } from '../../../src/values/secret.js';
 import { type FakeService, fakeAuthenticate, fakeService, GOOD_KEY } from '../../support/fake-service.js';
 
 const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
 
-describe('rememberReads', () => {
+describe('cacheReads', () => {
   let fake: FakeService;
   let version: number;
   let logins: number;
-  let reads: ReturnType<typeof rememberReads>;
+  let reads: ReturnType<typeof cacheReads>;
 
   beforeEach(() => {
     fake = fakeService();
     version = 1;
     logins = 0;
-    reads = rememberReads({
+    reads = cacheReads({
       service: fake.service,
       version: () => version,
       authenticate: (credential) => {
