@@ -2,30 +2,29 @@
  * Who uses a data directory. Every process that works in it holds a shared lock for as long as it does; wiping it takes the
  * exclusive one. The lock is SQLite's own on an empty database, so the system lets go of it however a process ends.
  */
-import { closeSync, openSync } from 'node:fs';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { loadSqlite, prepareSqliteFile } from '../files/sqlite-connection.js';
 
 /** A lock that is held. */
 export interface DataLock {
   release(): void;
 }
 
-const OWNER_ONLY = 0o600;
-
 async function take(path: string, begin: string, refusal: string): Promise<DataLock> {
-  const { default: Database } = await import('libsql');
+  const name = { path, noun: 'lock' };
+  const connect = await loadSqlite(name);
   try {
-    closeSync(openSync(path, 'a', OWNER_ONLY));
-    const database = new Database(path, { timeout: 0 });
+    prepareSqliteFile(name, true);
+    const connection = connect({ use: 'bare', busyTimeoutMs: 0 });
     try {
-      database.exec(begin);
+      connection.exec(begin);
       // A read transaction takes its lock with its first read.
-      database.prepare('select count(*) from sqlite_master').get();
+      connection.prepare('select count(*) from sqlite_master').get();
     } catch (error) {
-      database.close();
+      connection.close();
       throw error;
     }
-    return { release: () => void database.close() };
+    return { release: () => void connection.close() };
   } catch (cause) {
     throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: ${refusal}.`, {
       hint: 'Wait until the other flywheel processes are done, or stop them, then run again.',

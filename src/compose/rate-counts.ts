@@ -20,8 +20,7 @@ const US_PER_MS = 1_000;
 /** Rows without meaning are deleted once in so many turns. */
 const TURNS_BETWEEN_CLEANING = 1_000;
 
-/** A commit need not survive a power cut, only the end of the process, so that it need not wait for the disk. */
-const SETTINGS = 'pragma synchronous = normal; pragma busy_timeout = 1000';
+const BUSY_TIMEOUT_MS = 1_000;
 
 const SCHEMA = `
   drop table if exists rate_counts;
@@ -49,12 +48,11 @@ export async function openRateCounts(path: string, clock: Clock): Promise<OpenRa
   const file = await openSqliteFile({
     path,
     noun: 'rate limits',
-    readOnly: false,
     create: true,
-    inspect: () => undefined,
+    use: 'process-end',
+    busyTimeoutMs: BUSY_TIMEOUT_MS,
   });
   try {
-    file.exec(SETTINGS);
     file.exec(SCHEMA);
     return countsIn(file, clock);
   } catch (error) {

@@ -1,17 +1,15 @@
-/** One connection to an SQLite file: how it is opened, its transactions, its errors; not what is in it. */
-import { closeSync, openSync, statSync } from 'node:fs';
+/** One connection to an SQLite file that is used at once: its statements, its transactions, its errors; not what is in it. */
 import { resolve } from 'node:path';
-import type Libsql from 'libsql';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
 import { watchFile } from './same-file.js';
 import {
-  type FileName,
-  fileDamaged,
-  fileReplaced,
-  fileUnavailable,
-  translateSqliteError,
-} from './sqlite-errors.js';
+  type ConnectionOptions,
+  loadSqlite,
+  prepareSqliteFile,
+  type SqliteConnection,
+} from './sqlite-connection.js';
+import { type FileName, fileDamaged, fileReplaced, translateSqliteError } from './sqlite-errors.js';
 
 /** Values that a file stores; amounts beyond 2^53 go as text. */
 export type SqlValue = string | number | ReadonlyBytes | null;
@@ -23,26 +21,14 @@ export interface Statement {
   all(parameters: readonly SqlValue[]): readonly (readonly SqlValue[])[];
 }
 
-/** How long a writer waits for another process to finish. */
-const BUSY_TIMEOUT_MS = 5_000;
-/**
- * FULL: what a command reported as done survives power loss; on macOS only with a full sync, which changes nothing elsewhere.
- * WAL: readers never wait for the writer.
- */
-const WAIT_PRAGMA = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`;
-const WRITER_PRAGMAS =
-  'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1';
-const READER_PRAGMAS = 'PRAGMA query_only = 1';
-/** Only the owner reads and writes it. SQLite gives the files beside it the same mode. */
-const FILE_MODE = 0o600;
-
-/** Which file, and whether it may be written. */
-export interface SqliteFileOptions extends FileName {
-  readonly readOnly: boolean;
+/** Which file, and how it is used. */
+export interface SqliteFileOptions extends FileName, Pick<ConnectionOptions, 'busyTimeoutMs'> {
+  /** @default `power-cut` */
+  readonly use?: Exclude<ConnectionOptions['use'], 'bare'>;
   /** Make the file when it is missing. */
   readonly create: boolean;
   /** Looks at the file before anything is written into it. @throws when it must not be touched. */
-  readonly inspect: (database: SqliteFile) => void;
+  readonly inspect?: (database: SqliteFile) => void;
 }
 
 /** A connection whose every failure names the file. */
@@ -50,13 +36,13 @@ export class SqliteFile {
   readonly path: string;
   readonly noun: string;
   readonly readOnly: boolean;
-  readonly #connection: Libsql.Database;
+  readonly #connection: SqliteConnection;
   readonly #isSameFile: () => boolean;
   #open = true;
 
   constructor(
-    { path, noun, readOnly }: Pick<SqliteFileOptions, 'path' | 'noun' | 'readOnly'>,
-    connection: Libsql.Database,
+    { path, noun, readOnly }: FileName & { readonly readOnly: boolean },
+    connection: SqliteConnection,
   ) {
     this.path = path;
     this.noun = noun;
@@ -141,37 +127,19 @@ export class SqliteFile {
   }
 }
 
-function createFile(path: string): void {
-  closeSync(openSync(path, 'a', FILE_MODE));
-}
-
 /**
  * Opens the file, making it if it is not there.
  * @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used.
  */
 export async function openSqliteFile(options: SqliteFileOptions): Promise<SqliteFile> {
-  const path = resolve(options.path);
-  const name = { path, noun: options.noun };
-  const { default: Database } = await import('libsql');
+  const { use = 'power-cut', inspect } = options;
+  const name = { path: resolve(options.path), noun: options.noun };
+  const connect = await loadSqlite(name);
   try {
-    const size = statSync(path, { throwIfNoEntry: false })?.size;
-    if (!options.create && !size) {
-      throw fileUnavailable(name, size === 0 ? 'is empty' : 'is missing', {
-        hint: 'Restore store.db and ledger.db together from one backup; nothing was written.',
-      });
-    }
-    if (size === undefined) createFile(path);
-    const connection = new Database(path);
-    const database = new SqliteFile({ ...name, readOnly: options.readOnly }, connection);
-    try {
-      connection.exec(WAIT_PRAGMA);
-      options.inspect(database);
-      connection.exec(options.readOnly ? READER_PRAGMAS : WRITER_PRAGMAS);
-    } catch (error) {
-      database.close();
-      throw error;
-    }
-    return database;
+    prepareSqliteFile(name, options.create);
+    const open = (connection: SqliteConnection): SqliteFile =>
+      new SqliteFile({ ...name, readOnly: use === 'reader' }, connection);
+    return open(connect({ ...options, use, inspect: (connection) => inspect?.(open(connection)) }));
   } catch (error) {
     throw translateSqliteError(name, error);
   }

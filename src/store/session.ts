@@ -1,6 +1,7 @@
 /** What a repository works with: one open transaction, and the statements that are compiled once for all transactions. */
 import type { CompiledQuery, Kysely } from 'kysely';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { piecesOf } from '../values/pieces.js';
 import type { CounterName, Tables } from './tables.js';
 
 export interface Session {
@@ -9,12 +10,8 @@ export interface Session {
   readonly compiled: Map<string, CompiledQuery>;
 }
 
-/** Rows of one multi-row statement at most; 18 columns of so many stay below every database's limit of parameters. */
-const MAX_ROWS_PER_STATEMENT = 128;
-
 /**
- * Runs a multi-row statement over any number of rows, in pieces of 128, 64, … 1 rows, so that there are no more than eight
- * statements to compile, ever.
+ * Runs a multi-row statement over any number of rows, in pieces.
  *
  * @param parameters - of one row, in the order in which the statement names them.
  * @param build - the statement for so many rows; only its text is kept.
@@ -29,18 +26,15 @@ export async function executeInPieces<Row>(
     readonly build: (rows: readonly Row[]) => CompiledQuery;
   },
 ): Promise<number> {
-  const { rows } = statement;
   let affected = 0;
-  for (let from = 0; from < rows.length; ) {
-    const count = pieceSize(rows.length - from);
-    const piece = rows.slice(from, from + count);
-    const query = compileOnce(session, `${statement.name}/${count}`, () => statement.build(piece));
+  for (const piece of piecesOf(statement.rows)) {
+    const name = `${statement.name}/${piece.length}`;
+    const query = compileOnce(session, name, () => statement.build(piece));
     const result = await session.db.executeQuery({
       ...query,
       parameters: piece.flatMap(statement.parameters),
     });
     affected += Number(result.numAffectedRows ?? 0n);
-    from += count;
   }
   return affected;
 }
@@ -59,9 +53,6 @@ export async function insertRows<Row extends object>(
     build,
   });
 }
-
-const pieceSize = (rest: number): number =>
-  rest >= MAX_ROWS_PER_STATEMENT ? MAX_ROWS_PER_STATEMENT : 2 ** Math.floor(Math.log2(rest));
 
 function compileOnce(session: Session, name: string, build: () => CompiledQuery): CompiledQuery {
   const known = session.compiled.get(name);

@@ -41,7 +41,7 @@ export class Others {
   }
 
   async open(): Promise<void> {
-    const terms = { noun: 'ledger', readOnly: false, create: false, inspect: () => undefined };
+    const terms = { noun: 'ledger', create: false };
     this.#file = await openSqliteFile({ path: this.#path, ...terms });
   }
 

@@ -22,9 +22,7 @@ async function alone<Result>(configDir: string, change: () => Result): Promise<R
   const lock = await openSqliteFile({
     path: join(configDir, LOCK_FILE),
     noun: 'lock of the profiles',
-    readOnly: false,
     create: true,
-    inspect: () => undefined,
   });
   try {
     return lock.write(change);

@@ -10,7 +10,10 @@ export async function countPending(configDir: string, profile: string): Promise<
   const path = join(configDir, JOURNAL_FILE);
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return 0;
   const file = await openSqliteFile({
-    ...{ path, noun: 'journal', readOnly: true, create: false },
+    path,
+    noun: 'journal',
+    use: 'reader',
+    create: false,
     inspect: (opened) => void isEmptyJournal(opened),
   });
   try {

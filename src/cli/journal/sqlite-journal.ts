@@ -37,9 +37,7 @@ export async function openSqliteJournal(options: JournalOptions): Promise<Journa
   const file = await openSqliteFile({
     path: join(options.directory, JOURNAL_FILE),
     noun: 'journal',
-    readOnly: false,
     create: true,
-    inspect: () => undefined,
   });
   try {
     prepareJournal(file);

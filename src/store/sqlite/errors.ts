@@ -7,14 +7,15 @@ import {
   translateSqliteError,
 } from '../../files/sqlite-errors.js';
 
-const named = (path: string) => ({ path, noun: 'store' });
+/** What messages call the file. */
+export const storeName = (path: string) => ({ path, noun: 'store' });
 
 /**
  * What was thrown, as `ERR_STORE_UNAVAILABLE` where the store is at fault and `ERR_INTERNAL` where a statement is; an error of
  * the program stays as it is.
  */
 export function toStoreError(error: unknown, file: string): FlywheelError {
-  const translated = translateSqliteError(named(file), error);
+  const translated = translateSqliteError(storeName(file), error);
   if (isFlywheelError(translated)) return translated;
   const sentence = isRefusedRow(error)
     ? 'The store refused a record that breaks one of its rules.'
@@ -25,13 +26,13 @@ export function toStoreError(error: unknown, file: string): FlywheelError {
 /** The write lock was not to be had in time. */
 export const lockedTooLong = (file: string, waitedMs: number, by: string, cause?: unknown): FlywheelError =>
   fileUnavailable(
-    named(file),
+    storeName(file),
     `is locked by ${by}; gave up after ${(waitedMs / 1_000).toLocaleString('en')} s`,
     { hint: 'Wait until the other work on it is done, or stop it, then run again.', cause },
   );
 
 export const storeClosed = (file: string): FlywheelError =>
-  fileUnavailable(named(file), 'is closed', { hint: 'Run again; the process was shutting down.' });
+  fileUnavailable(storeName(file), 'is closed', { hint: 'Run again; the process was shutting down.' });
 
 /** Somebody has removed the file, or put another in its place, while it was open. */
-export const storeReplaced = (file: string): FlywheelError => fileReplaced(named(file));
+export const storeReplaced = (file: string): FlywheelError => fileReplaced(storeName(file));

@@ -1,19 +1,25 @@
 /** Opens the store in an SQLite file: its directory, its mode, its settings, its version. */
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
-import { arch, platform } from 'node:os';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { watchFile } from '../../files/same-file.js';
+import {
+  BUSY_TIMEOUT_MS,
+  type Connect,
+  closeToOthers,
+  loadSqlite,
+  prepareSqliteFile,
+} from '../../files/sqlite-connection.js';
 import { isBusy } from '../../files/sqlite-errors.js';
 import { createKyselyStore } from '../kysely-store.js';
 import { migrate, refuseOtherStore, STORE_VERSION } from '../migrations/index.js';
 import type { Store } from '../store.js';
 import type { Tables } from '../tables.js';
 import { kyselyOver, type SqliteDatabase, SqliteDriver } from './driver.js';
-import { lockedTooLong, storeClosed, storeReplaced, toStoreError } from './errors.js';
+import { lockedTooLong, storeClosed, storeName, storeReplaced, toStoreError } from './errors.js';
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.js';
 
 export interface SqliteStoreOptions {
@@ -27,56 +33,14 @@ export interface SqliteStoreOptions {
   readonly ledgerHeight?: () => number;
 }
 
-const DEFAULT_BUSY_TIMEOUT_MS = 5_000;
 const POLL_MS = 5;
-const OWNER_ONLY_FILE = 0o600;
 /** A log that outgrew this is folded into the file when the store is closed, because the next to open would read it all. */
 const MAX_LOG_LEFT_BYTES = 512 * 1_024;
 
-/** macOS leaves what was synced in the cache of the drive unless it is asked for a full sync; elsewhere that changes nothing. */
-const WRITER_SETTINGS = [
-  'journal_mode = WAL',
-  'synchronous = FULL',
-  'fullfsync = ON',
-  'checkpoint_fullfsync = ON',
-  'foreign_keys = ON',
-];
-const READER_SETTINGS = ['query_only = ON'];
-
-/** A connection with settings; `timeoutMs` is for how long SQLite itself waits for a lock, stopping the whole process. */
-type Connect = (timeoutMs: number, settings: readonly string[]) => SqliteDatabase;
-
 interface Place {
   readonly path: string;
-  readonly create: boolean;
   readonly busyTimeoutMs: number;
   readonly ledgerHeight: () => number;
-}
-
-async function loadConnect(path: string): Promise<Connect> {
-  const { default: Database } = await import('libsql').catch((cause: unknown) => {
-    throw new FlywheelError(
-      'ERR_STORE_UNAVAILABLE',
-      `The store ${path} cannot be opened: the SQLite driver for ${platform()} ${arch()} is not installed.`,
-      { hint: 'Install again without omitting optional dependencies.', cause },
-    );
-  });
-  return (timeoutMs, settings) => {
-    const database: SqliteDatabase = new Database(path, { timeout: timeoutMs });
-    try {
-      // Before any setting, since some are written into the file.
-      refuseForeign(database, path);
-      for (const setting of settings) {
-        const statement = database.prepare(`pragma ${setting}`);
-        if (statement.reader) statement.all([]);
-        else statement.run([]);
-      }
-    } catch (error) {
-      database.close();
-      throw error;
-    }
-    return database;
-  };
 }
 
 const number = (database: SqliteDatabase, pragma: string): number => {
@@ -95,30 +59,17 @@ function refuseForeign(database: SqliteDatabase, path: string): void {
   });
 }
 
-/** Creates the file for this user only; SQLite gives the files beside it the same mode. */
-function prepareFile({ path, create }: Place): void {
-  if (!create) {
-    const size = statSync(path, { throwIfNoEntry: false })?.size;
-    if (size === undefined || size === 0) {
-      throw new FlywheelError(
-        'ERR_STORE_UNAVAILABLE',
-        `The store ${path} is ${size === 0 ? 'empty' : 'missing'}, though the data directory has been set up.`,
-        { hint: 'Restore store.db and ledger.db together from one backup; nothing was written.' },
-      );
-    }
-  }
-  makeDirectory(dirname(path));
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) closeSync(openSync(path, 'a', OWNER_ONLY_FILE));
-  else if ((stats.mode & 0o077) !== 0) chmodSync(path, OWNER_ONLY_FILE);
-}
-
 /** Setting the journal's mode fails at once when another process does the same; so it is tried until it works. */
 async function openWriter(connect: Connect, { path, busyTimeoutMs }: Place): Promise<SqliteDatabase> {
   const startMs = performance.now();
   for (;;) {
     try {
-      return connect(0, WRITER_SETTINGS);
+      return connect({
+        use: 'power-cut',
+        busyTimeoutMs: 0,
+        foreignKeys: true,
+        inspect: (connection) => refuseForeign(connection, path),
+      });
     } catch (error) {
       if (!isBusy(error)) throw error;
       if (performance.now() - startMs >= busyTimeoutMs)
@@ -168,7 +119,11 @@ function storeOver(
     if (closed) throw storeClosed(path);
     try {
       const driver = new SqliteDriver({
-        database: connect(busyTimeoutMs, READER_SETTINGS),
+        database: connect({
+          use: 'reader',
+          busyTimeoutMs,
+          inspect: (connection) => refuseForeign(connection, path),
+        }),
         file: path,
         busyTimeoutMs,
         readOnly: true,
@@ -204,13 +159,14 @@ function storeOver(
  * @throws `ERR_STORE_UNAVAILABLE` when the file is missing, foreign, locked too long, read-only, damaged, or of another build.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  const { path, busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS } = options;
-  const { create = true, ledgerHeight = () => 0 } = options;
-  const connect = await loadConnect(path);
-  const place = { path, create, busyTimeoutMs, ledgerHeight };
+  const { path, busyTimeoutMs = BUSY_TIMEOUT_MS, create = true, ledgerHeight = () => 0 } = options;
+  const connect = await loadSqlite(storeName(path));
+  const place = { path, busyTimeoutMs, ledgerHeight };
   let database: SqliteDatabase | undefined;
   try {
-    prepareFile(place);
+    if (create) makeDirectory(dirname(path));
+    prepareSqliteFile(storeName(path), create);
+    closeToOthers(path);
     database = await openWriter(connect, place);
     const driver = new SqliteDriver({ database, file: path, busyTimeoutMs });
     const db = kyselyOver(driver);

@@ -16,7 +16,6 @@ describe('openSqliteFile', () => {
     const file = await openSqliteFile({
       path,
       noun: 'ledger',
-      readOnly: false,
       create: true,
       inspect: () => undefined,
     });

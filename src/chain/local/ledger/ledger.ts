@@ -161,7 +161,13 @@ export class Ledger {
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { readOnly = false, create = !readOnly } = options;
   const inspect = (file: SqliteFile): void => void isEmptyLedger(file);
-  const database = await openSqliteFile({ path: options.path, noun: 'ledger', readOnly, create, inspect });
+  const database = await openSqliteFile({
+    path: options.path,
+    noun: 'ledger',
+    use: readOnly ? 'reader' : 'power-cut',
+    create,
+    inspect,
+  });
   try {
     prepareSchema(database, () => {
       const { accounts, seed = randomBytes(GENESIS_SEED_BYTES) } = options.genesis;

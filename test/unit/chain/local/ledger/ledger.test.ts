@@ -51,7 +51,6 @@ async function ledgerWithConnection(options: LedgerOptions): Promise<[Ledger, Sq
   const database = await openSqliteFile({
     noun: 'ledger',
     path: options.path,
-    readOnly: false,
     create: true,
     inspect: () => undefined,
   });
@@ -173,7 +172,6 @@ describe('openLedger', () => {
     const other = await openSqliteFile({
       noun: 'ledger',
       path: options.path,
-      readOnly: false,
       create: true,
       inspect: () => undefined,
     });
@@ -276,7 +274,6 @@ describe('Ledger.write', () => {
     const other = await openSqliteFile({
       noun: 'ledger',
       path: options.path,
-      readOnly: false,
       create: true,
       inspect: () => undefined,
     });

@@ -82,7 +82,7 @@ async function audit(promised: readonly string[]): Promise<number> {
   const database = await openSqliteFile({
     noun: 'ledger',
     path: join(directory, 'ledger.db'),
-    readOnly: true,
+    use: 'reader',
     create: false,
     inspect: () => undefined,
   });
