@@ -2,7 +2,13 @@
 
 import { decodeComputeBudget } from '../chain/compute-budget.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.js';
-import { VOTES, type VoteKind, voteInstruction } from '../chain/squads/instructions/vote.js';
+import {
+  type DecodedApproval,
+  decodeApproval,
+  VOTES,
+  type VoteKind,
+  voteInstruction,
+} from '../chain/squads/instructions/vote.js';
 import { instructionName } from '../chain/squads/layouts/instructions.js';
 import type { Instruction } from '../chain/transaction/instruction.js';
 import {
@@ -20,7 +26,6 @@ import {
   type WireTransaction,
 } from '../chain/transaction/wire.js';
 import type { Address } from '../values/address.js';
-import { base58Encode } from '../values/base58.js';
 import { type ReadonlyBytes, sameBytes } from '../values/bytes.js';
 import { ensure, refuse } from './refuse.js';
 
@@ -55,13 +60,13 @@ export interface CheckedVote {
 /** Instruction number of AdvanceNonceAccount (solana-system-interface, `SystemInstruction`). */
 const ADVANCE_NONCE = 4;
 
-function decode(wire: Uint8Array, the: string): WireTransaction {
+function decode(wire: Uint8Array, the: string): DecodedApproval {
   ensure(
     wire.length <= TRANSACTION_SIZE_LIMIT_BYTES,
     () => `${the} has ${wire.length} bytes, a transaction has at most ${TRANSACTION_SIZE_LIMIT_BYTES}`,
   );
   try {
-    return decodeTransaction(wire);
+    return decodeApproval(wire);
   } catch (error) {
     const reason = (error as Error).message.replace(/^Not a transaction: |\.$/g, '');
     return refuse(`${the} is not a transaction: ${reason}`, error);
@@ -248,7 +253,7 @@ export function checkVote(wire: Uint8Array, expected: ExpectedVote): CheckedVote
   return {
     version: message.version,
     feePayer,
-    blockhash: base58Encode(message.blockhash),
+    blockhash: transaction.blockhash,
     priorityFeeLamports,
     missingSignatures: missingSignatures(transaction, the),
     messageBytes: transaction.messageBytes,

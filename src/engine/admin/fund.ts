@@ -19,6 +19,11 @@ const SOL_DECIMALS = 9;
 
 /**
  * Sends tokens, SOL or both in one transaction.
+ *
+ * No intent is stored: each call is a gift of its own without an idempotency key, so that no later call asks what became of it,
+ * nothing of caps or usage is reserved for it, and the answer says what the wallet holds then. Only a local chain has a treasury,
+ * and it decides while the transaction is submitted: a crash can take the answer away and never leaves one that may land later.
+ *
  * @throws `ERR_INVALID_REQUEST` when neither is asked for; `ERR_INSUFFICIENT_FUNDS` when the treasury has not enough.
  */
 export async function fund(

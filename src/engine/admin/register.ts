@@ -60,6 +60,12 @@ export interface Registered {
 /**
  * Registers a project: everything lands on the chain in one bundle, then in the store in one transaction.
  *
+ * No intent is stored, since nothing has to be found again. Mint, multisig, burn wallet and operator are made for this call, the
+ * keys of the latter two in the keyring before anything is sent, and no request names them: until the store holds them, which is
+ * last, nobody can burn from them, pay into them, or be told of them. After a crash in between they lie on the local chain
+ * without an owner, and the next registration makes others; two that land do not meet. What is lost is SOL of the treasury, which
+ * exists on a local chain only.
+ *
  * @param admit - asked in that transaction; what it throws leaves the store as it was.
  * @throws `ERR_INVALID_REQUEST` for amounts that the token cannot express or that exceed its supply.
  */

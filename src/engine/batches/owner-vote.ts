@@ -4,6 +4,8 @@
  * blockhash with the owner as payer. Nothing else is ever landed.
  */
 import {
+  type DecodedApproval,
+  decodeApproval,
   isVoteMessage,
   VOTES,
   type VoteMessageInput,
@@ -11,11 +13,9 @@ import {
 } from '../../chain/squads/instructions/vote.js';
 import { partiallySign } from '../../chain/transaction/compile.js';
 import { verifySignature } from '../../chain/transaction/signer.js';
-import { decodeTransaction, type WireTransaction } from '../../chain/transaction/wire.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, IssuedVote, VoteKind } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
-import { base58Encode } from '../../values/base58.js';
 import { sameBytes } from '../../values/bytes.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
@@ -47,26 +47,22 @@ export async function issueVote(
   const payer = context.operator.address;
   const message = voteMessage(voteOf(context, batch, kind, { payer, blockhash }));
   const transaction = partiallySign(message, [context.operator]);
-  const [signature] = decodeTransaction(transaction).signatures;
+  const { signature } = decodeApproval(transaction);
   invariant(signature !== undefined, 'A vote has a payer.');
   return {
     batchId: batch.id,
     kind,
     transaction,
-    signature: base58Encode(signature),
+    signature,
     lastValidBlockHeight,
     dateCreated: isoTime(clock.nowMs()),
   };
 }
 
 /** A vote with all its signatures. */
-export interface SignedVote {
-  readonly bytes: Uint8Array;
-  /** Base58; the transaction's name on the chain. */
+export interface SignedVote extends DecodedApproval {
   readonly signature: string;
   readonly payer: Address;
-  /** Base58. */
-  readonly blockhash: string;
   /** Is it, but for the owner's signature, one that was handed out? */
   readonly wasIssued: boolean;
   /** Up to which block it can land, as far as that is known. */
@@ -92,51 +88,41 @@ const refuse = (reason: string): FlywheelError =>
  * @throws `ERR_INVALID_SIGNED_TX` saying whether it cannot be decoded, is another transaction, or lacks a valid signature.
  */
 export function checkSignedVote(signedTx: string, expected: VoteExpected): SignedVote {
-  const bytes = Uint8Array.from(Buffer.from(signedTx, 'base64'));
-  const transaction = decode(bytes);
+  const approval = decode(Uint8Array.from(Buffer.from(signedTx, 'base64')));
   const own = expected.issued.filter(({ kind }) => kind === expected.kind);
   const issued = own.find((vote) =>
-    sameBytes(decodeTransaction(vote.transaction).messageBytes, transaction.messageBytes),
+    sameBytes(decodeApproval(vote.transaction).messageBytes, approval.messageBytes),
   );
-  if (issued === undefined && !isRenewed(transaction, own, expected)) {
+  if (issued === undefined && !isRenewed(approval, own, expected)) {
     throw refuse(`it is not the ${VOTES[expected.kind].noun} that was issued for batch ${expected.batch.id}`);
   }
-  checkSignatures(transaction);
-  const [signature] = transaction.signatures;
-  const [payer] = transaction.message.staticKeys;
+  checkSignatures(approval);
+  const { signature, payer } = approval;
   invariant(signature !== undefined && payer !== undefined, 'A vote has a payer.');
   const lastValidBlockHeight = issued?.lastValidBlockHeight ?? expected.expiredHeight;
-  return {
-    bytes,
-    signature: base58Encode(signature),
-    payer,
-    blockhash: base58Encode(transaction.message.blockhash),
-    wasIssued: issued !== undefined,
-    lastValidBlockHeight,
-  };
+  return { ...approval, signature, payer, wasIssued: issued !== undefined, lastValidBlockHeight };
 }
 
-function decode(bytes: Uint8Array): WireTransaction {
+function decode(bytes: Uint8Array): DecodedApproval {
   try {
-    return decodeTransaction(bytes);
+    return decodeApproval(bytes);
   } catch (error) {
     throw refuse(`it cannot be decoded (${(error as Error).message.replace(/\.$/, '')})`);
   }
 }
 
 function isRenewed(
-  transaction: WireTransaction,
+  { messageBytes, blockhash }: DecodedApproval,
   issued: readonly IssuedVote[],
   { context, batch, kind, expiredHeight }: VoteExpected,
 ): boolean {
   const [first] = issued;
   if (first === undefined || !hasExpired(first.lastValidBlockHeight, expiredHeight)) return false;
   const payer = context.flywheel.owner;
-  const blockhash = base58Encode(transaction.message.blockhash);
-  return isVoteMessage(transaction.messageBytes, voteOf(context, batch, kind, { payer, blockhash }));
+  return isVoteMessage(messageBytes, voteOf(context, batch, kind, { payer, blockhash }));
 }
 
-function checkSignatures({ message, messageBytes, signatures }: WireTransaction): void {
+function checkSignatures({ message, messageBytes, signatures }: DecodedApproval): void {
   if (signatures.length !== message.requiredSignatures)
     throw refuse('it does not carry the signatures that it asks for');
   for (const [index, signature] of signatures.entries()) {

@@ -1,8 +1,10 @@
 /** The votes of a member on the proposal of a batch (squads-v4.md, sections 7.5 to 7.7). */
 import type { Address } from '../../../values/address.js';
+import { base58Encode } from '../../../values/base58.js';
 import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import { compileLegacyMessage, compileV0Message, type MessageInput } from '../../transaction/compile.js';
 import type { Instruction } from '../../transaction/instruction.js';
+import { decodeTransaction, type WireTransaction } from '../../transaction/wire.js';
 import { type MemberInput, proposalApprove, proposalCancelV2, proposalReject } from './proposal.js';
 
 /** `cancel` is a vote against what has been approved, `reject` against what has not. */
@@ -45,3 +47,30 @@ export const voteMessage = (input: VoteMessageInput): Uint8Array => compileV0Mes
 export const isVoteMessage = (messageBytes: ReadonlyBytes, input: VoteMessageInput): boolean =>
   sameBytes(voteMessage(input), messageBytes) ||
   sameBytes(compileLegacyMessage(voteTransaction(input)), messageBytes);
+
+/** The bytes of an approval, or of another vote, and what they hold; decoded once, and passed on as this from then on. */
+export interface DecodedApproval extends WireTransaction {
+  readonly bytes: Uint8Array;
+  /** Base58; the name of the transaction on chain once its payer has signed. */
+  readonly signature: string | undefined;
+  readonly payer: Address | undefined;
+  /** Base58. */
+  readonly blockhash: string;
+}
+
+/**
+ * Whether it is a vote at all is looked at by others.
+ * @throws `ERR_INVALID_REQUEST` for bytes that are no transaction.
+ */
+export function decodeApproval(bytes: Uint8Array): DecodedApproval {
+  const transaction = decodeTransaction(bytes);
+  const { signatures, message } = transaction;
+  const [signature] = signatures;
+  return {
+    ...transaction,
+    bytes,
+    signature: signature && base58Encode(signature),
+    payer: message.staticKeys[0],
+    blockhash: base58Encode(message.blockhash),
+  };
+}
