@@ -1,5 +1,5 @@
 /**
- * An account of the chain as every part of the house passes it around.
+ * An account of the chain as every part of the program passes it around.
  *
  * A state is shared by all who ever asked for it: the ledger's memory, the machine, bundles that may still be rolled back.
  * So it is never changed in place, and its type has nothing to change it with; a new state is a new object with data of its

@@ -58,7 +58,7 @@ export type SubmitReceipt = readonly (Rejection | null)[];
 
 /** The part of the chain that only reads; all that an approver needs. */
 export interface ChainReader {
-  /** Accounts in the order asked for, as of one moment; `null` where there is none. */
+  /** Accounts in the order asked for, as of one point in time; `null` where there is none. */
   getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]>;
 
   latestBlockhash(): Promise<RecentBlockhash>;

@@ -3,7 +3,7 @@ import type { RateLimitState } from '../contract/call.js';
 import type { OperationId } from '../contract/operations.js';
 import type { Clock } from '../values/time.js';
 
-/** Remembers what is left of each operation's limit. */
+/** Keeps what is left of each operation's limit. */
 export class Pacer {
   readonly #clock: Clock;
   readonly #windows = new Map<OperationId, { remaining: number; resetAtMs: number }>();

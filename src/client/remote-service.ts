@@ -1,4 +1,4 @@
-/** The service over HTTP: what is sent, how often, and which outcome the caller is told (contract, section 2.5). */
+/** The service over HTTP: what is sent, how often, and which outcome the caller gets (contract, section 2.5). */
 import type * as z from 'zod';
 import type { Call, Reply } from '../contract/call.js';
 import { decodeBatchCost, decodeRateLimit } from '../contract/header-values.js';
@@ -62,7 +62,7 @@ export interface RemoteServiceDeps {
   readonly extraCa?: string;
   /** Carries the exchanges. @default sockets of this machine */
   readonly transport?: Transport;
-  /** Told of every exchange, one line each, without keys and bodies. */
+  /** Hears of every exchange, one line each, without keys and bodies. */
   readonly onHttpLog?: (line: string) => void;
   /** Hears, once a kind, what is odd about the service and may still be right. */
   readonly onWarning?: (text: string) => void;

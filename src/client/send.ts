@@ -2,7 +2,7 @@
  * One call until it has a trustworthy answer, or until trying again is of no use.
  *
  * What is at stake is the truth about a POST: once a try may have reached the service, only an answer about the request
- * itself says what became of it; without one the outcome is unknown, and the caller is told so.
+ * itself says what became of it; without one the outcome is unknown, and the error says so.
  */
 import { MAX_TRIES } from '../contract/limits.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
@@ -25,10 +25,10 @@ const rewritten = (error: FlywheelError, message: string, hint?: string): Flywhe
   new FlywheelError(error.code, message, { ...error.options, ...(hint === undefined ? {} : { hint }) });
 
 /** What the tries so far say together. */
-interface Story {
+interface Tried {
   /** The service may have done it, and nothing has said otherwise since. */
   maybeDone: boolean;
-  /** An earlier try was under way at the service; whoever refuses a later one need not know what became of it. */
+  /** An earlier try was under way at the service; what refuses a later one need not know what became of it. */
   underWay: boolean;
   /** No try has reached the service. */
   unsent: boolean;
@@ -38,18 +38,18 @@ interface Story {
 const isRefusal = ({ status }: FlywheelError): boolean =>
   status !== undefined && status >= 400 && status < 500 && status !== 409;
 
-function addTo(story: Story, { meaning }: Failed): void {
-  if (meaning === 'maybe-done') story.maybeDone = true;
-  if (meaning === 'under-way') story.underWay = true;
-  if (meaning === 'refused') Object.assign(story, { maybeDone: false, underWay: false });
-  if (meaning !== 'unsent') story.unsent = false;
+function addTo(tried: Tried, { meaning }: Failed): void {
+  if (meaning === 'maybe-done') tried.maybeDone = true;
+  if (meaning === 'under-way') tried.underWay = true;
+  if (meaning === 'refused') Object.assign(tried, { maybeDone: false, underWay: false });
+  if (meaning !== 'unsent') tried.unsent = false;
 }
 
-/** What the caller is told in the end. */
+/** The error of the call in the end. */
 function finalError(
   call: PreparedCall,
   error: FlywheelError,
-  { maybeDone, underWay, unsent }: Story,
+  { maybeDone, underWay, unsent }: Tried,
 ): FlywheelError {
   const key = call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey };
   if (unsent && error.code === 'ERR_UNAVAILABLE')
@@ -123,12 +123,12 @@ async function lastError(
   sender: Sender,
   call: PreparedCall,
   budget: CallBudget,
-  story: Story,
+  tried: Tried,
   { error, wordless }: Failed,
 ): Promise<FlywheelError> {
   if (wordless !== true || !(await sender.transport.hidesTls(termsOf(sender, call, budget)))) return error;
-  story.maybeDone = false;
-  story.unsent = true;
+  tried.maybeDone = false;
+  tried.unsent = true;
   return failedAtTls(call).error;
 }
 
@@ -136,7 +136,7 @@ async function tryUntilAnswered<Value>(
   sender: Sender,
   call: PreparedCall,
   expected: Expected<Value>,
-  story: Story,
+  tried: Tried,
 ): Promise<Answered<Value>> {
   const budget = new CallBudget(sender.clock, sender.totalTimeoutMs, sender.maxWaitMs);
   for (let tryNumber = 1; ; tryNumber += 1) {
@@ -145,10 +145,10 @@ async function tryUntilAnswered<Value>(
       throw gaveUp(sender, new FlywheelError('ERR_UNAVAILABLE', 'There is no time for a request.'));
     const result = await tryOnce(sender, call, expected, budget, tryNumber);
     if ('value' in result) return result;
-    addTo(story, result);
+    addTo(tried, result);
     const again = result.retryable && tryNumber < MAX_TRIES;
     if (!again || !(await waitForRetry(sender, call, budget, { ...result, tryNumber })))
-      throw await lastError(sender, call, budget, story, result);
+      throw await lastError(sender, call, budget, tried, result);
   }
 }
 
@@ -162,13 +162,13 @@ export async function sendUntilAnswered<Value>(
   call: PreparedCall,
   expected: Expected<Value>,
 ): Promise<Answered<Value>> {
-  const story: Story = { maybeDone: false, underWay: false, unsent: true };
+  const tried: Tried = { maybeDone: false, underWay: false, unsent: true };
   try {
-    return await tryUntilAnswered(sender, call, expected, story);
+    return await tryUntilAnswered(sender, call, expected, tried);
   } catch (error) {
     const { mask } = call.reading;
     if (call.signal?.aborted === true) throw maskError(interruption(call, error), mask);
     if (!isFlywheelError(error)) throw error;
-    throw maskError(finalError(call, error, story), mask);
+    throw maskError(finalError(call, error, tried), mask);
   }
 }

@@ -17,7 +17,7 @@ export interface Call {
   readonly repeatOnly?: boolean;
   /** Aborting stops waiting and stops before the next step; what was submitted goes on. */
   readonly signal?: AbortSignal;
-  /** Told of each burn-batch element as soon as its outcome is stored. */
+  /** Hears of each burn-batch element as soon as its outcome is stored. */
   readonly onElement?: (outcome: ElementOutcome) => void;
 }
 
@@ -28,7 +28,7 @@ export interface RateLimitState {
   readonly resetSeconds: number;
 }
 
-/** Lamports that a batch has cost so far, whoever paid them. */
+/** Lamports that a batch has cost so far, no matter who paid them. */
 export interface BatchCost {
   readonly feeLamports: bigint;
   /** Rent laid out for the batch's own accounts. */

@@ -1,4 +1,4 @@
-/** Long work in small pieces: between two of them whoever else waits in this process has a turn. */
+/** Long work in small pieces: between two of them everybody else in this process has a turn. */
 import type { Pause } from '../values/digest.js';
 import { giveTurns } from '../values/turns.js';
 

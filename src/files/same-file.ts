@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 
 /**
- * Remembers which file is at a path now.
+ * Notes which file is at a path now.
  * @returns whether that very file is still there; cheap enough to ask before every write.
  */
 export function watchFile(path: string): () => boolean {

@@ -11,7 +11,7 @@ import {
 } from '../contract/headers.js';
 import type { HttpSettings } from './options.js';
 
-/** For how long a browser may remember what it may send. */
+/** For how long a browser may keep in mind what it may send. */
 const PREFLIGHT_SECONDS = 600;
 
 const EXPOSED = [

@@ -44,7 +44,7 @@ function loggedError(error: unknown, depth = 0): LoggedError {
   };
 }
 
-/** ISO text of now; under load many lines share a millisecond, and writing it anew for each would show. */
+/** ISO text of now; under load many lines share a millisecond, and writing it again for each would show. */
 function createTimestamp(): () => string {
   let atMs = 0;
   let text = '';

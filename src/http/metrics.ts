@@ -46,8 +46,8 @@ function burnsOf(
   return { success: lengthOf(value, 'success'), error: lengthOf(value, 'errors') };
 }
 
-/** Remembers what was made for each combination; there are few. */
-function memoize<Arguments extends readonly (string | number)[], Made>(
+/** Keeps what was made for each combination; there are few. */
+function makeOnce<Arguments extends readonly (string | number)[], Made>(
   make: (...parts: Arguments) => Made,
 ): (...parts: Arguments) => Made {
   const made = new Map<string, Made>();
@@ -164,10 +164,10 @@ export async function createMetrics(source: MetricsSource & ServerState): Promis
   ]);
   addSourceGauges(prometheus, [registry], source);
   // Bound once for each combination of labels, since binding costs more than counting.
-  const requestsOf = memoize((operation: string, status: number) =>
+  const requestsOf = makeOnce((operation: string, status: number) =>
     requests.labels(operation, String(status)),
   );
-  const durationOf = memoize((operation: string) => duration.labels(operation));
+  const durationOf = makeOnce((operation: string) => duration.labels(operation));
   return {
     ended({ operation, status, seconds, isAnswered }) {
       requestsOf(operation, status).inc();

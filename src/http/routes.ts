@@ -48,7 +48,7 @@ function addEarlyRoute(app: FastifyInstance, route: EarlyRoute): void {
   });
 }
 
-/** Adds a path with the only method it has; every other method is told so. */
+/** Adds a path with the only method it has; every other method is answered so. */
 export function addRoute(
   app: FastifyInstance,
   route: { readonly method: 'GET' | 'POST'; readonly path: string; readonly handle: EarlyHandler },

@@ -36,11 +36,11 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
   },
   {
     name: 'a-try-under-way-forgotten',
-    changes: [['src/client/send.ts', "if (meaning === 'under-way') story.underWay = true;", '']],
+    changes: [['src/client/send.ts', "if (meaning === 'under-way') tried.underWay = true;", '']],
   },
   {
     name: 'lost-answer-taken-for-none',
-    changes: [['src/client/send.ts', "if (meaning === 'maybe-done') story.maybeDone = true;", '']],
+    changes: [['src/client/send.ts', "if (meaning === 'maybe-done') tried.maybeDone = true;", '']],
   },
   {
     name: 'execute-key-for-init',

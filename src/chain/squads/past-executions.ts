@@ -14,7 +14,7 @@ const INNER_CALL = new RegExp(`^Program ${SQUADS_PROGRAM} invoke \\[([2-9]|[1-9]
 
 /**
  * How many transactions of a closed batch were executed; `null` when the node has forgotten some of its past, or some of it
- * cannot be told. Anybody may name a batch in a transaction: only instructions that act on this very batch count, and each of
+ * is not known. Anybody may name a batch in a transaction: only instructions that act on this very batch count, and each of
  * its transactions once.
  *
  * @param sinceMs - a time before the batch was made. @default as far back as the node knows

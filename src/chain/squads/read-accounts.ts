@@ -78,7 +78,7 @@ const transactionPlaces = ({ multisig, batchIndex }: BatchRef, size: number): re
   Array.from({ length: size }, (_, index) => batchTransactionAddress(multisig, batchIndex, index + 1));
 
 /**
- * Reads multisig, batch, proposal and the first `size` transactions, all as of one moment. Whether the accounts at this index
+ * Reads multisig, batch, proposal and the first `size` transactions, all as of one point in time. Whether the accounts at this index
  * are those of a certain batch is not decided here.
  */
 export async function readBatchAccounts(

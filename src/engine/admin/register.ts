@@ -62,7 +62,7 @@ export interface Registered {
  *
  * No intent is stored, since nothing has to be found again. Mint, multisig, burn wallet and operator are made for this call, the
  * keys of the latter two in the keyring before anything is sent, and no request names them: until the store holds them, which is
- * last, nobody can burn from them, pay into them, or be told of them. After a crash in between they lie on the local chain
+ * last, nobody can burn from them, pay into them, or learn of them. After a crash in between they lie on the local chain
  * without an owner, and the next registration makes others; two that land do not meet. What is lost is SOL of the treasury, which
  * exists on a local chain only.
  *

@@ -35,7 +35,7 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
   const blocked = blockedReason(before);
   if (blocked !== null) return blocked;
   if (kindOf(before) === 'Executed') return null;
-  // It can run already, whoever approved it: so it counts from now on, even where it is refused here for being too much.
+  // It can run already, no matter who approved it: so it counts from now on, even where it is refused here for being too much.
   if (kindOf(before) === 'Approved') await deps.store.transaction((tx) => holdFromNow(deps, tx, batch));
   await deps.store.read((tx) => refuseOverCaps(deps, tx, context, batch));
   if (kindOf(before) !== 'Active') return null;

@@ -1,6 +1,6 @@
 /**
  * What of a batch counts against the daily caps before it has landed: while it waits, its amounts count on the day of its
- * init; from the moment it can run, what is left of it counts every day, until it has landed or can run no more.
+ * init; as soon as it can run, what is left of it counts every day, until it has landed or can run no more.
  */
 import type { BatchRecord, PlannedPipeline } from '../../store/records.js';
 import type { StoreTransaction, UsageHold, UsageKind } from '../../store/store.js';
@@ -51,7 +51,7 @@ export async function refuseOverCaps(
   await requireCaps(tx, { token, flywheel, day, asked, exceptBatch: batch.id });
 }
 
-/** Lets what is left of the batch count every day from today on: it can run now, whoever runs it. */
+/** Lets what is left of the batch count every day from today on: it can run now, no matter who runs it. */
 export async function holdFromNow(deps: EngineDeps, tx: StoreTransaction, batch: BatchRecord): Promise<void> {
   const fromDay = await dayOfNow(tx, batch.tokenId, deps.clock.nowMs());
   await setHolds(tx, batch, await heldAmounts(tx, batch), { fromDay, toDay: null });

@@ -28,7 +28,7 @@ const noMultisig = ({ multisig }: FlywheelRecord): FlywheelError =>
   new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', `There is no multisig at ${multisig}.`);
 
 /**
- * Reads the accounts at the batch's index, all as of one moment. Whether they are this batch's own is not decided here: until
+ * Reads the accounts at the batch's index, all as of one point in time. Whether they are this batch's own is not decided here: until
  * its set-up has landed, another batch may have taken the index.
  * @throws `ERR_FLYWHEEL_NOT_FOUND` when there is no multisig.
  */

@@ -31,7 +31,7 @@ export interface BurnRun {
   readonly inputs: readonly BurnShape[];
   readonly call: Pick<Call, 'signal' | 'onElement' | 'repeatOnly'>;
   /**
-   * Hears inside the first transaction, before anything is written, which elements are refused at once. Whoever takes it
+   * Hears inside the first transaction, before anything is written, which elements are refused at once. A run that takes it
    * speaks for one element, and gets every failure as an error; else a failure is that of the elements concerned.
    */
   readonly onRefused?: (refusals: ReadonlyMap<number, Refusal>) => void;

@@ -1,6 +1,6 @@
 /**
  * Idempotency: the first result of a request wins, a repeat gets it again, and a request that its engine did not finish is
- * carried on by whoever brings it next (contract, section 1.4).
+ * carried on by the next call that brings it (contract, section 1.4).
  */
 import type { KeyedOperationId } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';

@@ -1,4 +1,4 @@
-/** Flywheels: one row a token. */
+/** Flywheels: one row for each token. */
 import type { Selectable } from 'kysely';
 import type { Address } from '../../values/address.js';
 import { fromJson, fromU64TextOrNull, toU64TextOrNull } from '../column-values.js';

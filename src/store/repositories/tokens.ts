@@ -1,4 +1,4 @@
-/** Tokens: one row a mint that the engine serves. */
+/** Tokens: one row for each mint that the engine serves. */
 import type { Selectable } from 'kysely';
 import type { TokenGeneration, TokenProgramName } from '../../contract/admin.js';
 import type { Address } from '../../values/address.js';

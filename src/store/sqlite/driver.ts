@@ -1,6 +1,6 @@
 /**
  * kysely's driver over one synchronous SQLite connection: statements are prepared once, transactions wait for each other,
- * and whatever fails becomes an error of the house.
+ * and whatever fails becomes an error of this program.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -45,7 +45,7 @@ export interface SqliteDriverOptions {
   readonly readOnly?: boolean;
 }
 
-/** Prepared statements that are kept; the house has fewer, so this only bounds a mistake. */
+/** Prepared statements that are kept; the program has fewer, so this only bounds a mistake. */
 const MAX_STATEMENTS = 256;
 /** Longest pause between two tries to get the write lock; short, because a busy neighbour leaves only short gaps. */
 const MAX_POLL_MS = 10;
@@ -112,7 +112,7 @@ export class SqliteDriver implements Driver {
     if (this.#options.database.inTransaction) this.#execute('rollback', []);
   }
 
-  /** Closes when it is its turn; whoever comes later is refused. */
+  /** Closes when it is its turn; those who come later are refused. */
   async destroy(beforeClosing?: () => void): Promise<void> {
     await this.#turns.take();
     this.#closed = true;

@@ -51,7 +51,7 @@ const number = (database: SqliteDatabase, pragma: string): number => {
 /** @throws `ERR_STORE_UNAVAILABLE` for a database that another program, or another part of this one, has made. */
 function refuseForeign(database: SqliteDatabase, path: string): void {
   if (number(database, 'application_id') === APPLICATION_ID) return;
-  // One that is being made by another process at this moment.
+  // One that is being made by another process right now.
   if (database.prepare('select 1 from sqlite_master limit 1').all([]).length === 0) return;
   refuseOtherStore(readVersion(database), path);
   throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path} is a database, but not a store of flywheel.`, {

@@ -1,7 +1,7 @@
 /** Who may use the one connection: one at a time, in the order of asking. */
 
 export interface Turns {
-  /** Resolves when it is the caller's turn. @throws what `overdue` makes, when whoever has the turn keeps it too long. */
+  /** Resolves when it is the caller's turn. @throws what `overdue` makes, when the holder of the turn keeps it too long. */
   take(): Promise<void>;
   give(): void;
 }

@@ -9,7 +9,7 @@ import type { AccountChanges, AccountTable } from './account-table.js';
 import { type BlockTable, nextBlock } from './block-table.js';
 import { type Landing, SignatureSet, type TransactionTable } from './transaction-table.js';
 
-/** The tables as they are at one moment, for as long as the call lasts that hands them out. */
+/** The tables as they are at one point in time, for as long as the call lasts that hands them out. */
 export interface LedgerTables {
   readonly accounts: AccountTable;
   readonly blocks: BlockTable;

@@ -1,4 +1,4 @@
-/** The durable ledger: one moment to read, one commit to write, shared safely with other processes. Runs nothing itself. */
+/** The durable ledger: one snapshot to read, one commit to write, shared safely with other processes. Runs nothing itself. */
 import { randomBytes } from 'node:crypto';
 import { openSqliteFile, type SqliteFile, type Statement } from '../../../files/sqlite-file.js';
 import { base58Encode } from '../../../values/base58.js';

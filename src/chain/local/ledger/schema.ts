@@ -9,7 +9,7 @@ export const SCHEMA_VERSION = 2;
 const APPLICATION_ID = 0x46_4c_59_4c;
 
 // Transactions are kept in the order in which they landed and found through an index: rows of a kilobyte in the order
-// of their random signatures would touch, and write anew, one page for every transaction.
+// of their random signatures would touch, and write again, one page for every transaction.
 const TABLES = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE progress (id INTEGER PRIMARY KEY CHECK (id = 1), store_revision INTEGER NOT NULL) STRICT;

@@ -170,7 +170,7 @@ export class LocalRuntime implements Runtime {
     const writable = accounts.filter((meta) => meta.writable).map((meta) => meta.address);
     const before = writable.map((address) => this.#vm.peek(address));
     const { logs } = run;
-    // Lines that were cut off may have told of it.
+    // Lines that were cut off may have said so.
     const systemRan = tellsOfCall(logs, SYSTEM_PROGRAM) || logs.at(-1) === LOG_TRUNCATED;
     const after = writable.map((address) => this.#vm.read(address, systemRan));
     const changes = new Map<Address, AccountState | null>();

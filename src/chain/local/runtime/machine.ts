@@ -22,7 +22,7 @@ export const RUN_PAYER: Address = addressFromBytes(Buffer.from('flywheel pays fo
 const MAX_DEPTH = 5;
 /** What a builtin program charges for a call (agave, `DEFAULT_COMPUTE_UNITS` of the system program). */
 const BUILTIN_CALL_UNITS = 150;
-/** Lent to an account for the moment in which LiteSVM looks at its rent; above the minimum of the largest account. */
+/** Lent to an account for as long as LiteSVM looks at its rent; above the minimum of the largest account. */
 const RENT_LOAN_LAMPORTS = 1_000_000_000_000n;
 /** Lines that a builtin program's call leaves in the log: one as it begins, one as it ends. */
 const LINES_A_BUILTIN_CALL = 2;
@@ -41,7 +41,7 @@ export interface MachineParts {
   readonly programs: ReadonlyMap<Address, NativeProgram>;
 }
 
-/** One transaction's execution; made anew for each. */
+/** One transaction's execution; a new one for each. */
 export class Machine {
   readonly logs = new LogCollector();
   readonly #parts: MachineParts;

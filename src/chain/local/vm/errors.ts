@@ -113,7 +113,7 @@ function instructionError(index: number, error: NativeInstructionError): Transac
   return { kind: 'instruction', index, error: 'BorshIoError' };
 }
 
-/** A native error as a value of the house. */
+/** A native error as a value of this program. */
 export function transactionError(error: NativeTransactionError): TransactionError {
   if (typeof error === 'number') return { kind: 'transaction', error: nameOf(TRANSACTION_ERRORS, error) };
   if (error.err !== undefined) return instructionError(error.index ?? 0, error.err());

@@ -15,7 +15,7 @@ const MAX_BUMP = 255;
 const CACHE_LIMIT = 8_192;
 const MARKER = Buffer.from('ProgramDerivedAddress', 'ascii');
 
-/** What an address derives from: the seeds, and a name for them by which results are remembered. */
+/** What an address derives from: the seeds, and a name for them by which results are kept. */
 export interface Seeds {
   /** Different for different seeds. */
   readonly name: string;
@@ -25,7 +25,7 @@ export interface Seeds {
 const canonical = new Map<string, DerivedAddress>();
 const withBump = new Map<string, Address | null>();
 
-function remember<Value>(cache: Map<string, Value>, name: string, value: Value): Value {
+function keep<Value>(cache: Map<string, Value>, name: string, value: Value): Value {
   if (cache.size >= CACHE_LIMIT) cache.clear();
   cache.set(name, value);
   return value;
@@ -51,7 +51,7 @@ export function deriveWithBump(
   const known = withBump.get(name);
   if (known !== undefined) return known;
   const bytes = hashSeeds(seeds.parts(), bump, program);
-  return remember(withBump, name, isOnCurve(bytes) ? null : addressFromBytes(bytes));
+  return keep(withBump, name, isOnCurve(bytes) ? null : addressFromBytes(bytes));
 }
 
 /** The address of these seeds with the highest bump that works: the canonical one. */
@@ -67,7 +67,7 @@ export function derive(seeds: Seeds, program: Address = SQUADS_PROGRAM): Derived
     bump -= 1;
     bytes = hashSeeds(parts, bump, program);
   }
-  return remember(canonical, name, { address: addressFromBytes(bytes), bump });
+  return keep(canonical, name, { address: addressFromBytes(bytes), bump });
 }
 
 const text = (value: string): Uint8Array => Buffer.from(value, 'ascii');

@@ -14,7 +14,7 @@ import {
   viewOf,
 } from '../../../values/bytes.js';
 
-/** Why bytes are not what a layout says. Caught by whoever decodes, never shown as it is. */
+/** Why bytes are not what a layout says. Caught by those who decode, never shown as it is. */
 export class LayoutError extends Error {
   override readonly name = 'LayoutError';
 }
