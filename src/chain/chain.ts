@@ -4,6 +4,7 @@
  * The chain is a ledger of its own. Submitting decides nothing; what became of a signature is only ever known by
  * looking it up. Implementations: `local/` (LiteSVM on a durable ledger) and `rpc/` (a cluster).
  */
+import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 import type { AccountState } from './account.js';
 
@@ -73,6 +74,37 @@ export interface ChainReader {
 
   /** Can a transaction with this blockhash (base58) still land? */
   isBlockhashValid(blockhash: string): Promise<boolean>;
+}
+
+/** What became of a transaction that was sent until it was known. */
+export type SendOutcome =
+  | { readonly kind: 'landed' | 'failed'; readonly record: TransactionRecord }
+  /** It has proven never to land; the last refusal says why, where the chain stated one. */
+  | { readonly kind: 'expired'; readonly rejection: Rejection | null }
+  /** The time was over first: it may have landed, or land yet. */
+  | {
+      readonly kind: 'unknown';
+      readonly rejection: Rejection | null;
+      readonly problem: FlywheelError | null;
+    };
+
+/** How long a transaction is sent for. */
+export interface SendTerms {
+  /** That of its blockhash, where it is known. */
+  readonly lastValidBlockHeight?: bigint;
+  /** Milliseconds since the Unix epoch, by the clock of the sender. */
+  readonly deadlineMs: number;
+}
+
+/** The part of the chain that brings one signed transaction onto it; all that a voter needs who has signed elsewhere. */
+export interface ChainSender {
+  /**
+   * Sends the same bytes again and again until it is known what became of them; they cannot land twice.
+   *
+   * @param wire - signed wire bytes; whoever signed them may have sent them as well.
+   * @throws `ERR_INVALID_REQUEST` for bytes that are no signed transaction, `ERR_INTERRUPTED`.
+   */
+  submitAndConfirm(wire: Uint8Array, terms: SendTerms): Promise<SendOutcome>;
 }
 
 /** A transaction that has landed and succeeded. */

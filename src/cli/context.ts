@@ -5,8 +5,9 @@
  */
 
 import type { Pins } from '../approval/pins.js';
-import type { ChainReader, History } from '../chain/chain.js';
+import type { ChainReader, ChainSender, History } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
+import type { NodeAddress } from '../chain/node-address.js';
 import type { Simulator } from '../chain/simulator.js';
 import type {
   ApiKeyCreated,
@@ -62,6 +63,8 @@ export interface OpenedService {
   readonly credential: Secret | null;
   /** The local ledger or the user's own RPC; `null` where no chain can be read. */
   readonly chain: ChainReader | null;
+  /** Brings a signed transaction onto that chain; `null` where there is none. */
+  readonly sender: ChainSender | null;
   /** What has landed on the user's own RPC; `null` where there is none. The embedded engine and its ledger are one. */
   readonly history: History | null;
   /**
@@ -174,6 +177,24 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+/** What was found at one of the user's own RPC nodes. */
+export interface RpcReport {
+  readonly address: NodeAddress;
+  /** `null` where the node says nothing of use. */
+  readonly state: {
+    /** Name of the public cluster, or `null`: it is somebody's own. */
+    readonly cluster: string | null;
+    readonly genesisHash: string;
+    readonly slot: number;
+    /** Slots behind the furthest of the nodes. */
+    readonly slotsBehind: number;
+    readonly version: string;
+    readonly latencyMs: number;
+  } | null;
+  /** Why it is not to be used, or `null`. */
+  readonly problem: FlywheelError | null;
+}
+
 /** Everything the command line knows of the outside world. */
 export interface CliContext {
   readonly io: Io;
@@ -192,14 +213,17 @@ export interface CliContext {
   openService(settings: Settings): Promise<OpenedService>;
   openLocal(settings: Settings): Promise<LocalAdmin>;
   startServer(settings: Settings, options: ServeOptions): Promise<RunningServer>;
+  /** Looks at each of the user's own RPC nodes, without a service. */
+  checkRpc(settings: Settings): Promise<readonly RpcReport[]>;
 }
 
 /** The part of the context that comes from the process; the rest opens services for it. */
-export type Ambient = Omit<CliContext, 'openService' | 'openLocal' | 'startServer'>;
+export type Ambient = Omit<CliContext, 'openService' | 'openLocal' | 'startServer' | 'checkRpc'>;
 
 /** How services are opened for a process; `compose` has the one implementation. */
 export interface Openers {
   openService(ambient: Ambient, settings: Settings): Promise<OpenedService>;
   openLocal(ambient: Ambient, settings: Settings): Promise<LocalAdmin>;
   startServer(ambient: Ambient, settings: Settings, options: ServeOptions): Promise<RunningServer>;
+  checkRpc(ambient: Ambient, settings: Settings): Promise<readonly RpcReport[]>;
 }

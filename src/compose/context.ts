@@ -10,6 +10,11 @@ export const openService: Openers['openService'] = async (ambient, settings): Pr
   return openRemoteService(ambient, settings, settings.apiUrl.value);
 };
 
+export const checkRpc: Openers['checkRpc'] = async (ambient, settings) => {
+  const { checkRpcNodes } = await import('./rpc.js');
+  return checkRpcNodes(ambient, settings);
+};
+
 export const openLocal: Openers['openLocal'] = async (ambient, settings) => {
   const { createLocalAdmin } = await import('./local-admin.js');
   return createLocalAdmin({ dataDir: settings.dataDir.value, cwd: ambient.cwd, clock: ambient.clock });

@@ -1,5 +1,6 @@
 /** The embedded engine as a command sees it: the service, its key, its chain, and the flywheel to trust. */
 import type { Flywheel } from '../chain/flywheel.js';
+import { createLocalSender } from '../chain/local/local-sender.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';
@@ -32,6 +33,7 @@ export async function openEmbeddedService(
     service: engine,
     credential: settings.apiKey.value ?? readApiKey(dataDir),
     chain,
+    sender: createLocalSender(chain, ambient),
     history: null,
     trusted,
     pins:

@@ -1,11 +1,9 @@
 /** A remote API as a command sees it: the client, the key, the user's own RPC, and the flywheel that the profile pins. */
 
-import { readFileSync } from 'node:fs';
 import { flywheelOf } from '../approval/flywheel-facts.js';
 import type { Pins } from '../approval/pins.js';
 import type { ChainReader, History } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
-import { createRpcReader } from '../chain/rpc/rpc-reader.js';
 import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
 import { decodeMint } from '../chain/tokens/accounts.js';
 import type { Settings } from '../cli/config/settings.js';
@@ -13,12 +11,11 @@ import type { Ambient, OpenedService } from '../cli/context.js';
 import { plainStyle } from '../cli/output/color.js';
 import { warningLine } from '../cli/output/output.js';
 import { createRemoteService, type RemoteServiceDeps } from '../client/remote-service.js';
-import { REQUEST_TIMEOUT_MS } from '../contract/limits.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
-import { fileProblem } from '../files/file-problem.js';
 import { randomIds } from '../values/ids.js';
+import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
 import { journalPlace } from './journal-place.js';
 import { openSimulator, pinsOf } from './pinned.js';
+import { openOwnRpc } from './rpc.js';
 
 /** How the outside is reached, where not over the sockets of this machine. */
 export interface RemoteWays extends Partial<Pick<RemoteServiceDeps, 'transport' | 'sleep' | 'random'>> {
@@ -33,11 +30,8 @@ export async function openRemoteService(
   baseUrl: string,
   { chain: ownChain, ...ways }: RemoteWays = {},
 ): Promise<OpenedService> {
-  const timeoutMs = requestTimeoutMs(settings);
-  const rpcUrl = settings.rpcUrl.value;
-  const { signal } = ambient;
-  const rpc = rpcUrl === null ? null : createRpcReader({ url: rpcUrl, timeoutMs, signal });
-  const chain = ownChain ?? (rpc === null ? null : withSecondDecoder(rpc));
+  const rpc = ownChain === undefined ? openOwnRpc(ambient, settings) : null;
+  const chain = ownChain ?? (rpc === null ? null : withSecondDecoder(rpc.reader));
   const say = (line: string): void => ambient.io.stderr.write(`${line}\n`);
   const service = createRemoteService({
     baseUrl,
@@ -46,16 +40,27 @@ export async function openRemoteService(
     random: Math.random,
     ids: randomIds,
     maxWaitMs: settings.maxWaitSeconds.value * 1_000,
-    requestTimeoutMs: timeoutMs,
+    requestTimeoutMs: requestTimeoutMs(settings),
     totalTimeoutMs: settings.waitSeconds.value * 1_000,
     userAgent: `flywheel/${ambient.version}`,
     onWarning: (text) => say(warningLine(text, settings.output, plainStyle(ambient.io.stderr.columns))),
     ...(settings.verbose ? { onHttpLog: say } : {}),
-    ...environment(ambient),
+    ...httpEnvironment(ambient),
     ...ways,
   });
+  const close = async (): Promise<void> => {
+    await service.close();
+    await rpc?.close();
+  };
   const credential = settings.apiKey.value;
   const pins = settings.pinned.value === null ? null : pinsOf(settings.pinned.value);
+  const trusted =
+    pins === null
+      ? null
+      : await trust(pins, chain).catch(async (error: unknown) => {
+          await close();
+          throw error;
+        });
   const operations = journalPlace(ambient, settings.configDir.value, {
     place: baseUrl,
     profile: settings.profile.value ?? '',
@@ -65,41 +70,18 @@ export async function openRemoteService(
     service,
     credential,
     chain,
+    sender: rpc?.sender ?? null,
     history: chain,
     foresight: null,
-    trusted: pins === null ? null : await trust(pins, chain),
+    trusted,
     pins,
     simulator: openSimulator,
     journal: operations.journal,
     close: async () => {
       await operations.close();
-      await service.close();
+      await close();
     },
   };
-}
-
-const requestTimeoutMs = ({ timeoutSeconds }: Settings): number =>
-  timeoutSeconds.value === null ? REQUEST_TIMEOUT_MS : timeoutSeconds.value * 1_000;
-
-/** Proxy and certificates as the environment names them. */
-function environment({ env }: Ambient): Pick<RemoteServiceDeps, 'proxy' | 'extraCa'> {
-  const httpsProxy = env['HTTPS_PROXY'] ?? env['https_proxy'];
-  const noProxy = env['NO_PROXY'] ?? env['no_proxy'];
-  const caFile = env['NODE_EXTRA_CA_CERTS'];
-  return {
-    proxy: { ...(httpsProxy ? { httpsProxy } : {}), ...(noProxy ? { noProxy } : {}) },
-    ...(caFile ? { extraCa: readCa(caFile) } : {}),
-  };
-}
-
-function readCa(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new FlywheelError('ERR_CONFIG_INVALID', `NODE_EXTRA_CA_CERTS: ${path}: ${fileProblem(cause)}.`, {
-      cause,
-    });
-  }
 }
 
 /** The flywheel that is pinned, with what follows from it; decimals and token program are the mint's own, read from the chain. */

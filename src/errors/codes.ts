@@ -150,6 +150,14 @@ export const ERRORS = {
     'the data directory is locked, read-only, full or damaged',
   ),
   ERR_APPROVAL_REFUSED: rule(null, EXIT.unsafe, 'the approval is not what it should be; nothing was signed'),
+  ERR_CHAIN_MISMATCH: rule(
+    null,
+    EXIT.unsafe,
+    'two RPC nodes that have to agree do not agree about the chain, so neither is believed',
+    {
+      hint: 'Find out which of the nodes is right before anything is signed: run `flywheel doctor`, or give others with --rpc-url.',
+    },
+  ),
   ERR_OUTCOME_UNKNOWN: rule(
     null,
     EXIT.unknownOutcome,
@@ -166,7 +174,7 @@ export const ERRORS = {
   ERR_RESPONSE_INVALID: rule(
     null,
     EXIT.internal,
-    'the service answered with something that is not its contract',
+    'the service, or an RPC node, answered with something that is not its contract',
   ),
   ERR_INTERRUPTED: rule(null, EXIT.interrupted, 'interrupted'),
   ERR_DECLINED: rule(null, EXIT.interrupted, 'the question was answered with no'),

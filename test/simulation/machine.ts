@@ -164,6 +164,7 @@ export class Machine implements Workplace {
       startServer: async () => {
         throw new FlywheelError('ERR_INTERNAL', `Nobody types ${words.join(' ')}.`);
       },
+      checkRpc: async () => [],
     };
     return context;
   }

@@ -29,7 +29,7 @@ export interface TestCliOptions {
   readonly service?: FakeService;
   /** Parts of the opened service that differ. */
   readonly opened?: Partial<OpenedService>;
-  readonly openers?: Partial<Pick<CliContext, 'openService' | 'openLocal' | 'startServer'>>;
+  readonly openers?: Partial<Pick<CliContext, 'openService' | 'openLocal' | 'startServer' | 'checkRpc'>>;
   readonly home?: string;
   readonly signal?: AbortSignal;
   /** Why nothing can be written to standard output. */
@@ -111,6 +111,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         service: service.service,
         credential: new Secret('fk_test'),
         chain: null,
+        sender: null,
         history: null,
         trusted: null,
         pins: null,
@@ -123,6 +124,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     },
     openLocal: unplanned,
     startServer: unplanned,
+    checkRpc: unplanned,
     ...options.openers,
   };
   return {

@@ -1,5 +1,4 @@
 /** What a node that keeps its past says of transactions, read from a local ledger. */
-import { VersionedTransaction } from '@solana/web3.js';
 import type { LocalChain } from '../../src/chain/local/local-chain.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../src/values/base58.js';
@@ -39,16 +38,15 @@ export async function signaturesFor(chain: LocalChain, account: string): Promise
     .reverse();
 }
 
-/** `getTransaction`, in the encoding that is the default. */
+/** `getTransaction` in base64. */
 export async function transactionOf(chain: LocalChain, signature: string): Promise<unknown> {
   const [record] = await chain.lookUp([signature]);
   const wire = await chain.getTransaction(signature);
   if (record == null || wire === null) return null;
-  const { message } = VersionedTransaction.deserialize(wire);
   return {
     slot: Number(record.slot),
     blockTime: Math.floor(record.blockTimeMs / 1_000),
-    version: message.version,
+    version: decodeTransaction(wire).message.version,
     meta: {
       err: record.error === null ? null : 'InvalidAccountIndex',
       fee: Number(record.feeLamports),
@@ -57,19 +55,6 @@ export async function transactionOf(chain: LocalChain, signature: string): Promi
       postBalances: [],
       logMessages: record.logs,
     },
-    transaction: {
-      signatures: [signature],
-      message: {
-        header: message.header,
-        accountKeys: message.staticAccountKeys.map((key) => key.toBase58()),
-        recentBlockhash: message.recentBlockhash,
-        instructions: message.compiledInstructions.map(({ programIdIndex, accountKeyIndexes, data }) => ({
-          programIdIndex,
-          accounts: accountKeyIndexes,
-          data: base58Encode(data),
-        })),
-        ...(message.version === 0 ? { addressTableLookups: [] } : {}),
-      },
-    },
+    transaction: [Buffer.from(wire).toString('base64'), 'base64'],
   };
 }

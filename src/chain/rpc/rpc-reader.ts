@@ -1,226 +1,211 @@
-/** The reading part of the chain over a cluster's JSON-RPC, at the commitment `confirmed`; nothing is submitted or retried here. */
-import type {
-  AccountInfo,
-  ConfirmedSignatureInfo,
-  Connection,
-  SignatureStatus,
-  VersionedTransactionResponse,
-} from '@solana/web3.js';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+/** The reading part of the chain over the JSON-RPC of one or more nodes of a cluster, at the commitment `confirmed`. */
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
-import { base58Decode } from '../../values/base58.js';
-import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
-import type { ChainReader, History, PastTransaction, Signature, TransactionRecord } from '../chain.js';
-import { encodeTransaction } from '../transaction/wire.js';
-import { readTransactionError } from './transaction-error.js';
+import { sameBytes } from '../../values/bytes.js';
+import type { AccountState } from '../account.js';
+import type {
+  ChainReader,
+  History,
+  PastTransaction,
+  RecentBlockhash,
+  Signature,
+  TransactionRecord,
+} from '../chain.js';
+import type { Question } from './ask.js';
+import type { NodePool, Voice } from './node-pool.js';
+import {
+  accountsQuestion,
+  BLOCKHASH_QUESTION,
+  type FoundTransaction,
+  heightQuestion,
+  type InSlot,
+  type LandedStatus,
+  pastQuestion,
+  SIGNATURES_PER_PAGE,
+  statusesQuestion,
+  transactionQuestion,
+  validityQuestion,
+} from './questions.js';
 
-/** What {@link createRpcReader} needs. */
-export interface RpcReaderOptions {
-  /** `http:` or `https:`; may hold a key, so it is never shown whole. */
-  readonly url: string;
-  /** For one request. */
-  readonly timeoutMs: number;
-  /** Ends every wait when it is aborted. */
-  readonly signal?: AbortSignal;
-  /** How requests are sent. @default the global `fetch` */
-  readonly fetch?: typeof globalThis.fetch;
-}
-
-const COMMITMENT = 'confirmed';
 /** Most accounts that a node returns at once (agave, `MAX_MULTIPLE_ACCOUNTS`). */
 const MAX_ACCOUNTS_PER_CALL = 100;
 /** Most signatures that a node looks up at once (agave, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
 const MAX_SIGNATURES_PER_CALL = 256;
-const NEWEST_VERSION = 0;
-/** Rent epochs are u64 but arrive as JSON numbers; one this large can only mean exempt. */
-const EXEMPT_FROM = 2 ** 63;
-const MS_PER_SECOND = 1_000;
+/** Pages of the past that are asked for at most. */
+const MAX_PAGES = 20;
+/** How often nodes that differ are asked for a newer state, and how long it takes for there to be one. */
+const MAX_COMPARISONS = 5;
+const SLOT_MS = 400;
 
 const chunks = <Value>(values: readonly Value[], size: number): readonly (readonly Value[])[] =>
   Array.from({ length: Math.ceil(values.length / size) }, (_, n) => values.slice(n * size, (n + 1) * size));
 
-function hostOf(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed?.protocol !== 'http:' && parsed?.protocol !== 'https:') {
-    throw new FlywheelError('ERR_CONFIG_INVALID', 'The address of the RPC node is not an http or https URL.');
-  }
-  return parsed.host;
+/** What two nodes say differently, as in "they differ about …", or `undefined`. */
+type Difference<Value> = (left: Value, right: Value) => string | undefined;
+
+/** Which part of an account differs; when its rent is due next is bookkeeping of the node. */
+function accountDifference(left: AccountState | null, right: AccountState | null): string | undefined {
+  if (left === null || right === null) return left === right ? undefined : 'whether it exists';
+  if (left.owner !== right.owner) return 'its owner';
+  if (left.lamports !== right.lamports) return 'its balance';
+  if (left.executable !== right.executable) return 'whether it is a program';
+  return sameBytes(left.data, right.data) ? undefined : 'its data';
 }
 
-const accountState = (info: AccountInfo<Buffer> | null): AccountState | null =>
-  info && {
-    lamports: BigInt(info.lamports),
-    owner: info.owner.toBase58() as Address,
-    data: info.data,
-    executable: info.executable,
-    rentEpoch:
-      info.rentEpoch !== undefined && info.rentEpoch < EXEMPT_FROM
-        ? BigInt(info.rentEpoch)
-        : RENT_EPOCH_EXEMPT,
+const accountsDifference =
+  (addresses: readonly Address[]): Difference<readonly (AccountState | null)[]> =>
+  (left, right) => {
+    for (const [index, address] of addresses.entries()) {
+      const what = accountDifference(left[index] ?? null, right[index] ?? null);
+      if (what !== undefined) return `the account ${address}: ${what}`;
+    }
+    return undefined;
   };
 
-/** A processed transaction may still be dropped with its fork, so it has not landed. */
-const hasLanded = (status: SignatureStatus | null): status is SignatureStatus =>
-  status !== null && (status.confirmationStatus === 'confirmed' || status.confirmationStatus === 'finalized');
+const sameStatus = (left: LandedStatus | null, right: LandedStatus | null): boolean =>
+  left?.slot === right?.slot && JSON.stringify(left?.error) === JSON.stringify(right?.error);
+
+const statusesDifference =
+  (signatures: readonly Signature[]): Difference<readonly (LandedStatus | null)[]> =>
+  (left, right) => {
+    const at = signatures.findIndex((_, index) => !sameStatus(left[index] ?? null, right[index] ?? null));
+    return at < 0 ? undefined : `what became of the transaction ${signatures[at]}`;
+  };
 
 /** Outcome from the status; details from the transaction, which a node may no longer have. */
 const record = (
   signature: Signature,
-  status: SignatureStatus,
-  transaction: VersionedTransactionResponse | null,
+  { slot, error }: LandedStatus,
+  found: FoundTransaction | null,
 ): TransactionRecord => ({
   signature,
-  slot: BigInt(status.slot),
-  blockTimeMs: (transaction?.blockTime ?? 0) * MS_PER_SECOND,
-  error: readTransactionError(status.err),
-  logs: transaction?.meta?.logMessages ?? [],
-  feeLamports: BigInt(transaction?.meta?.fee ?? 0),
-  computeUnits: BigInt(transaction?.meta?.computeUnitsConsumed ?? 0),
+  slot: BigInt(slot),
+  blockTimeMs: found?.blockTimeMs ?? 0,
+  error,
+  logs: found?.logs ?? [],
+  feeLamports: found?.feeLamports ?? 0n,
+  computeUnits: found?.computeUnits ?? 0n,
 });
 
-function wireBytes({ transaction }: VersionedTransactionResponse): Uint8Array {
-  const signatures = transaction.signatures.map((text) => base58Decode(text) ?? new Uint8Array());
-  return encodeTransaction(signatures, transaction.message.serialize());
+/** The most cautious of several heights. */
+export const lowest = (voices: readonly Voice<bigint>[]): bigint =>
+  voices.map(({ value }) => value).reduce((least, next) => (next < least ? next : least));
+
+/** When a look-up has to be over, and the slot that it must have seen. */
+export interface LookUpTerms {
+  readonly minContextSlot?: number;
+  readonly deadlineMs?: number;
 }
 
-/** Signatures that a node returns at once (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`), and how often we ask. */
-const SIGNATURES_PER_PAGE = 1_000;
-const MAX_PAGES = 20;
+/** Reads a cluster through the nodes of a pool. */
+export class RpcReader implements ChainReader, History {
+  readonly #pool: NodePool;
+  readonly #quorum: number;
 
-const timeMs = ({ blockTime }: ConfirmedSignatureInfo): number | null =>
-  blockTime == null ? null : blockTime * MS_PER_SECOND;
-
-class RpcReader implements ChainReader, History {
-  readonly #options: RpcReaderOptions;
-  readonly #host: string;
-  #connection: Promise<Connection> | undefined;
-
-  constructor(options: RpcReaderOptions) {
-    this.#options = options;
-    this.#host = hostOf(options.url);
+  /** @param quorum - nodes that have to agree on accounts, on what became of transactions and on blockhashes. */
+  constructor(pool: NodePool, quorum: number) {
+    this.#pool = pool;
+    this.#quorum = quorum;
   }
 
   /** Accounts in calls of 100; each later call is answered from a state no older than the one before. */
   async getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]> {
-    const { PublicKey } = await import('@solana/web3.js');
     const states: (AccountState | null)[] = [];
     let minContextSlot: number | undefined;
     for (const chunk of chunks(addresses, MAX_ACCOUNTS_PER_CALL)) {
-      const keys = chunk.map((address) => new PublicKey(address));
-      const { value, context } = await this.#call((connection) =>
-        connection.getMultipleAccountsInfoAndContext(keys, {
-          commitment: COMMITMENT,
-          ...(minContextSlot === undefined ? {} : { minContextSlot }),
-        }),
-      );
-      minContextSlot = context.slot;
-      states.push(...value.map(accountState));
+      const { value, slot } = await this.#agreed(accountsQuestion(chunk), accountsDifference(chunk), {
+        ...(minContextSlot === undefined ? {} : { minContextSlot }),
+      });
+      minContextSlot = slot;
+      states.push(...value);
     }
     return states;
   }
 
-  async latestBlockhash() {
-    const { blockhash, lastValidBlockHeight } = await this.#call((connection) =>
-      connection.getLatestBlockhash(COMMITMENT),
-    );
-    return { blockhash, lastValidBlockHeight: BigInt(lastValidBlockHeight) };
+  async latestBlockhash(): Promise<RecentBlockhash> {
+    return this.#one(BLOCKHASH_QUESTION);
   }
 
+  /** The lowest of the heights that the nodes are at. */
   async blockHeight(): Promise<bigint> {
-    return BigInt(await this.#call((connection) => connection.getBlockHeight(COMMITMENT)));
+    const voices = await this.#pool.ask(heightQuestion(), { voices: this.#quorum });
+    return lowest(voices);
   }
 
   async isBlockhashValid(blockhash: string): Promise<boolean> {
-    const { value } = await this.#call((connection) =>
-      connection.isBlockhashValid(blockhash, { commitment: COMMITMENT }),
+    const { value } = await this.#agreed(validityQuestion(blockhash), (left, right) =>
+      left === right ? undefined : `whether the blockhash ${blockhash} is still good`,
     );
     return value;
   }
 
-  async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
+  async lookUp(
+    signatures: readonly Signature[],
+    terms: LookUpTerms = {},
+  ): Promise<readonly (TransactionRecord | null)[]> {
     const records: (TransactionRecord | null)[] = [];
     for (const chunk of chunks(signatures, MAX_SIGNATURES_PER_CALL)) {
-      const { value } = await this.#call((connection) =>
-        connection.getSignatureStatuses([...chunk], { searchTransactionHistory: true }),
-      );
+      const { value } = await this.#agreed(statusesQuestion(chunk), statusesDifference(chunk), terms);
       for (const [index, signature] of chunk.entries()) {
         const status = value[index] ?? null;
-        records.push(
-          hasLanded(status) ? record(signature, status, await this.#transaction(signature)) : null,
-        );
+        records.push(status && record(signature, status, await this.#one(transactionQuestion(signature))));
       }
     }
     return records;
   }
 
   async getTransaction(signature: Signature): Promise<Uint8Array | null> {
-    const transaction = await this.#transaction(signature);
-    return transaction === null ? null : wireBytes(transaction);
+    return (await this.#one(transactionQuestion(signature)))?.wire ?? null;
   }
 
   async pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]> {
-    const { PublicKey } = await import('@solana/web3.js');
-    const key = new PublicKey(account);
     const past: PastTransaction[] = [];
-    let before: string | undefined;
+    let before: Signature | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
-      const options = { limit: SIGNATURES_PER_PAGE, ...(before === undefined ? {} : { before }) };
-      const found = await this.#call((connection) =>
-        connection.getSignaturesForAddress(key, options, COMMITMENT),
-      );
-      const inTime = found.filter((info) => (timeMs(info) ?? sinceMs) >= sinceMs);
-      for (const info of inTime) {
-        const { err, memo } = info;
-        if (err === null)
-          past.push({ signature: info.signature as Signature, memo, blockTimeMs: timeMs(info) });
-      }
+      const found = await this.#one(pastQuestion(account, before));
+      const inTime = found.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs);
+      for (const { failed, ...transaction } of inTime) if (!failed) past.push(transaction);
       before = found.at(-1)?.signature;
       if (found.length < SIGNATURES_PER_PAGE || inTime.length < found.length) break;
     }
     return past;
   }
 
-  #transaction(signature: Signature): Promise<VersionedTransactionResponse | null> {
-    return this.#call((connection) =>
-      connection.getTransaction(signature, {
-        commitment: COMMITMENT,
-        maxSupportedTransactionVersion: NEWEST_VERSION,
-      }),
-    );
+  async #one<Value>(question: Question<Value>): Promise<Value> {
+    const [voice] = await this.#pool.ask(question);
+    return (voice as Voice<Value>).value;
   }
 
-  /** Runs one request; whatever goes wrong with it means that the chain is out of reach. */
-  async #call<Value>(request: (connection: Connection) => Promise<Value>): Promise<Value> {
-    try {
-      this.#connection ??= this.#connect();
-      return await request(await this.#connection);
-    } catch (error) {
-      if (isFlywheelError(error)) throw error;
-      if (this.#options.signal?.aborted === true)
-        throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted while the chain was read.', { cause: error });
-      const timeout = error instanceof Error && error.name === 'TimeoutError';
-      const reason = timeout ? `did not answer within ${this.#options.timeoutMs} ms` : 'could not be asked';
-      throw new FlywheelError('ERR_UNAVAILABLE', `The RPC node ${this.#host} ${reason}.`, { cause: error });
+  /**
+   * What all nodes of the quorum say of one state. Where they differ, the state may have changed between the two answers: both
+   * are asked again from the newer slot on, a few times.
+   * @throws `ERR_CHAIN_MISMATCH`
+   */
+  async #agreed<Value>(
+    question: Question<InSlot<Value>>,
+    differ: Difference<Value>,
+    terms: LookUpTerms = {},
+  ): Promise<InSlot<Value>> {
+    let floor = terms.minContextSlot;
+    for (let comparison = 1; ; comparison += 1) {
+      const voices = await this.#pool.ask(question, {
+        ...terms,
+        voices: this.#quorum,
+        minContextSlot: floor,
+      });
+      const [first, ...others] = voices as readonly [Voice<InSlot<Value>>, ...Voice<InSlot<Value>>[]];
+      floor = Math.max(...voices.map(({ value }) => value.slot));
+      const other = others.find(({ value }) => differ(first.value.value, value.value) !== undefined);
+      if (other === undefined) return { value: first.value.value, slot: floor };
+      const what = differ(first.value.value, other.value.value) ?? '';
+      if (comparison === MAX_COMPARISONS) throw mismatch(first, other, what);
+      await this.#pool.sleep(SLOT_MS * comparison);
     }
-  }
-
-  async #connect(): Promise<Connection> {
-    const { Connection: RpcConnection } = await import('@solana/web3.js');
-    const { url, timeoutMs, signal, fetch: send = globalThis.fetch } = this.#options;
-    const ends = (): AbortSignal =>
-      AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]);
-    return new RpcConnection(url, {
-      commitment: COMMITMENT,
-      disableRetryOnRateLimit: true,
-      httpAgent: false,
-      fetch: (input, init) => send(input, { ...init, signal: ends() }),
-    });
   }
 }
 
-/**
- * Reads a cluster through one node; web3.js is loaded with the first request.
- * @throws `ERR_CONFIG_INVALID` for an address that is no http or https URL; every method `ERR_UNAVAILABLE` when the node
- * does not answer or answers with an error.
- */
-export const createRpcReader = (options: RpcReaderOptions): ChainReader & History => new RpcReader(options);
+const mismatch = (left: Voice<unknown>, right: Voice<unknown>, what: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_CHAIN_MISMATCH',
+    `The RPC nodes ${left.node.address.host} and ${right.node.address.host} do not agree about ${what}.`,
+  );

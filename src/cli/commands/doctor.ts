@@ -23,9 +23,13 @@ export const command = defineCommand({
     return findings.find(({ ok }) => !ok)?.exit ?? EXIT.done;
   },
   details: [
+    'In remote use each RPC node is looked at by itself: reachable, Solana, which cluster, how far behind, the Squads program.',
     'Exits with the number of the first thing that is not in order, else 0. Without --repair nothing is changed.',
   ],
-  output: ['{ "ok": true|false, "checks": [ { "name", "ok", "detail", "hint"?, "error"? } ] }'],
+  output: [
+    '{ "ok": true|false, "checks": [ { "name", "ok", "detail", "hint"?, "error"?, "rpc"? } ] }',
+    '"rpc" of each RPC node: { "url", "source", "cluster", "genesisHash", "slot", "slotsBehind", "version", "latencyMs" }',
+  ],
   errors: [
     'ERR_CONFIG_INVALID',
     'ERR_STORE_UNAVAILABLE',
@@ -33,5 +37,10 @@ export const command = defineCommand({
     'ERR_UNAUTHORIZED',
     'ERR_UNAVAILABLE',
   ],
-  examples: ['flywheel doctor', 'flywheel doctor --profile staging --json', 'flywheel doctor --repair'],
+  examples: [
+    'flywheel doctor',
+    'flywheel doctor --profile staging --json',
+    'flywheel doctor --rpc-url devnet',
+    'flywheel doctor --repair',
+  ],
 });

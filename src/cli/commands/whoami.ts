@@ -24,7 +24,11 @@ function describe({ settings }: Session): Readonly<Record<string, Row>> {
     apiKey: { value: apiKey.value === null ? null : 'set', source: apiKey.source },
     configDir: plain(rest.configDir),
     dataDir: plain(rest.dataDir),
-    rpcUrl: plain(rest.rpcUrl),
+    rpcUrl: {
+      value: rest.rpcUrl.value.length === 0 ? null : rest.rpcUrl.value.join(', '),
+      source: rest.rpcUrl.source,
+    },
+    rpcQuorum: plain(rest.rpcQuorum),
     keypair: {
       value: rest.keypair.value instanceof Secret ? 'a key, not a file' : rest.keypair.value,
       source: rest.keypair.source,

@@ -1,6 +1,7 @@
 /** The options that every command takes. */
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { OptionsOf } from '../command.js';
+import { collect } from '../options/amounts.js';
 
 /** Declares the global options in the order in which help lists them (contract, section 2.2). */
 export const addGlobalOptions = (program: Command) =>
@@ -21,9 +22,15 @@ export const addGlobalOptions = (program: Command) =>
     .option('--api-url <url>', 'use the API at this address')
     .option('--api-key-header <name>', 'header that carries the API key')
     .option('--data-dir <dir>', 'where the embedded engine keeps its state')
+    .option(
+      '--rpc-url <url>',
+      'RPC node of your own, or mainnet, devnet, testnet, localhost; repeat it for several',
+      collect,
+    )
+    .option('--quorum <n>', 'how many of the RPC nodes have to agree (default: 1)')
     .option('--timeout <seconds>', 'longest time for a request, or to wait with --watch')
     .option('--wait <seconds>', 'longest time for all tries and waits of a request (default: 600)')
-    .option('--max-wait <seconds>', 'longest time to wait for a rate limit (default: 60)')
+    .option('--max-wait <seconds>', 'longest time to wait before further tries (default: 60)')
     .option('--pins <file>', 'hold approvals against this flywheel (from `profile pin --out`)')
     .option('--no-input', 'never ask')
     .option('--yes', 'answer every question with yes');

@@ -14,7 +14,9 @@ export interface Profile {
   readonly apiUrl?: string;
   readonly apiKeyHeader?: string;
   readonly dataDir?: string;
-  readonly rpcUrl?: string;
+  /** One address, or several; names of clusters too. */
+  readonly rpcUrl?: string | readonly string[];
+  readonly rpcQuorum?: number;
   readonly keypair?: string;
   readonly pinned?: PinnedFlywheel;
 }
@@ -26,7 +28,7 @@ export interface ProfileFile {
 }
 
 /** Text fields of a profile. */
-export const PROFILE_FIELDS = ['apiUrl', 'apiKeyHeader', 'dataDir', 'rpcUrl', 'keypair'] as const;
+export const PROFILE_FIELDS = ['apiUrl', 'apiKeyHeader', 'dataDir', 'keypair'] as const;
 const PINNED_FIELDS = ['multisig', 'owner', 'operator', 'mint'] as const;
 
 const refuse = (file: string, reason: string, cause?: unknown): never => {
@@ -85,12 +87,20 @@ export function readPinsFile(file: string): PinnedFlywheel {
   return value === undefined ? refuse(file, 'there is no such file') : readPinned(value, 'the file', file);
 }
 
+const isTextOrList = (value: unknown): boolean =>
+  value === undefined ||
+  typeof value === 'string' ||
+  (Array.isArray(value) && value.every((item) => typeof item === 'string'));
+
 function readProfile(value: unknown, name: string, file: string): Profile {
   if (!isRecord(value)) return refuse(file, `profile ${JSON.stringify(name)} must be an object`);
   for (const field of PROFILE_FIELDS) {
     if (value[field] !== undefined && typeof value[field] !== 'string')
       refuse(file, `profiles.${name}.${field} must be text`);
   }
+  if (!isTextOrList(value['rpcUrl'])) refuse(file, `profiles.${name}.rpcUrl must be text or a list of texts`);
+  if (!['undefined', 'number'].includes(typeof value['rpcQuorum']))
+    refuse(file, `profiles.${name}.rpcQuorum must be a number`);
   if (value['pinned'] !== undefined) readPinned(value['pinned'], `profiles.${name}.pinned`, file);
   return value as Profile;
 }

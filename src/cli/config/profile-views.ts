@@ -1,7 +1,9 @@
-/** Profiles without their keys, as commands print them. */
+/** Profiles without their keys, and without those in the addresses of RPC nodes, as commands print them. */
+import { isMoniker, NodeAddress } from '../../chain/node-address.js';
 import type { Session } from '../command.js';
 import type { ProfileView } from '../views/profile.js';
-import { readProfileKey, readProfiles } from './profile-file.js';
+import { type Profile, readProfileKey, readProfiles } from './profile-file.js';
+import { rpcUrlsOf } from './resolve-rpc.js';
 
 /** All profiles by name. */
 export function profileViews({ settings, context }: Session): readonly ProfileView[] {
@@ -14,5 +16,18 @@ export function profileViews({ settings, context }: Session): readonly ProfileVi
       current: name === current,
       hasApiKey: readProfileKey(directory, name, context.platform) !== null,
       ...profile,
+      ...shownRpc(profile),
     }));
+}
+
+function shownRpc(profile: Profile): Pick<ProfileView, 'rpcUrl'> {
+  const [first, ...others] = rpcUrlsOf(profile).map(shownUrl);
+  if (first === undefined) return {};
+  return { rpcUrl: others.length === 0 ? first : [first, ...others] };
+}
+
+/** One that an older version stored may be no address; what it is instead may be a key. */
+function shownUrl(text: string): string {
+  if (isMoniker(text)) return text;
+  return URL.canParse(text) ? new NodeAddress(new URL(text), text).shown : '***';
 }

@@ -9,6 +9,7 @@ import { fromEnvironment } from '../wallet/keypair-source.js';
 import { outputMode } from './output-mode.js';
 import { configDir, defaultDataDir } from './paths.js';
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
+import { resolveRpc } from './resolve-rpc.js';
 import type { Setting, Settings } from './settings.js';
 
 /** Global options as the parser leaves them. */
@@ -29,6 +30,8 @@ export interface GlobalFlags {
   readonly wait?: string;
   readonly maxWait?: string;
   readonly pins?: string;
+  readonly rpcUrl?: readonly string[];
+  readonly quorum?: string;
 }
 
 const filled = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
@@ -181,7 +184,7 @@ export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings 
     apiKey: resolveApiKey(ambient, found, apiUrl.value, config.value),
     configDir: config,
     dataDir: { ...dataDir, value: resolvePath(cwd, dataDir.value) },
-    rpcUrl: pick(undefined, filled(env['FLYWHEEL_RPC_URL']), profile.rpcUrl, null),
+    ...resolveRpc(ambient, flags, profile, apiUrl.value !== null),
     timeoutSeconds: seconds(flags.timeout, '--timeout', null),
     waitSeconds: seconds(flags.wait, '--wait', DEFAULT_WAIT_SECONDS),
     maxWaitSeconds: seconds(flags.maxWait, '--max-wait', DEFAULT_MAX_WAIT_SECONDS),

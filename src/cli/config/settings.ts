@@ -1,9 +1,10 @@
 /** The resolved global options: each value together with where it came from. What a command does with them is its own matter. */
+import type { NodeAddress } from '../../chain/node-address.js';
 import type { Secret } from '../../values/secret.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 
 /** Where a value came from, strongest first. */
-export type Source = 'flag' | 'environment' | 'profile' | 'default';
+export type Source = 'flag' | 'environment' | 'profile' | 'solana config' | 'default';
 
 export interface Setting<Value> {
   readonly value: Value;
@@ -40,8 +41,10 @@ export interface Settings {
   readonly apiKey: Setting<Secret | null>;
   readonly configDir: Setting<string>;
   readonly dataDir: Setting<string>;
-  /** The user's own RPC, with which approvals are checked in remote use. */
-  readonly rpcUrl: Setting<string | null>;
+  /** The user's own RPC nodes, the first choice first, with which approvals are checked in remote use; none: empty. */
+  readonly rpcUrl: Setting<readonly NodeAddress[]>;
+  /** How many of them have to agree. */
+  readonly rpcQuorum: Setting<number>;
   /** Seconds for one request, and for waiting with `--watch`; `null`: the default of each. */
   readonly timeoutSeconds: Setting<number | null>;
   /** Seconds for one request with all its tries and the waits between them. */

@@ -1,44 +1,18 @@
 /** What `flywheel doctor` looks at. A check never changes anything; a repair is asked for by its name. */
 import { accessSync, constants, statSync } from 'node:fs';
-import { EXIT, type ExitCode } from '../../errors/exit-codes.js';
-import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fileProblem } from '../../files/file-problem.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { callWith } from '../send.js';
 import { shellLine } from '../shell-line.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
-
-/** One thing that was looked at. */
-export interface Finding {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly detail: string;
-  readonly hint?: string;
-  /** Code of the error, where it is not ok. */
-  readonly error?: string;
-  readonly exit: ExitCode;
-}
+import { checkRpc } from './check-rpc.js';
+import { check, type Finding } from './finding.js';
 
 /** Clocks that differ by more than this make dates and daily caps surprising. */
 const MAX_CLOCK_SKEW_MS = 30_000;
 const OTHERS = 0o077;
-
-async function check(name: string, look: () => string | Promise<string>): Promise<Finding> {
-  try {
-    return { name, ok: true, detail: await look(), exit: EXIT.done };
-  } catch (thrown) {
-    const error = wrapUnknown(thrown);
-    return {
-      name,
-      ok: false,
-      detail: error.message,
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
-      error: error.wireCode,
-      exit: error.exitCode,
-    };
-  }
-}
 
 /** A directory that only the user can use; one that is missing is fine when something makes it later. */
 function checkDirectory(path: string, platform: string): string {
@@ -110,17 +84,42 @@ export async function runChecks(session: Session): Promise<readonly Finding[]> {
       await check('data directory', () => checkDirectory(settings.dataDir.value, context.platform)),
     );
   if (settings.keypair.value !== null) findings.push(await checkKeypair(session, settings.keypair.value));
-  const opening = session.service();
+  const rpc = await checkRpc(session);
+  return [
+    ...findings,
+    ...rpc,
+    ...(await checkOpened(
+      session,
+      rpc.every(({ ok }) => ok),
+    )),
+  ];
+}
+
+/** The service, and the chain with it; where the RPC is at fault it is looked at without. */
+async function checkOpened(session: Session, withChain: boolean): Promise<readonly Finding[]> {
+  const { context, settings } = session;
+  const opening = withChain
+    ? session.service()
+    : context.openService({
+        ...settings,
+        rpcUrl: { value: [], source: 'default' },
+        rpcQuorum: { value: 1, source: 'default' },
+      });
   const opened = await opening.catch(() => undefined);
-  if (opened === undefined) return [...findings, await check('service', async () => (await opening).kind)];
-  findings.push(
-    await check('api key', () => checkKey(opened, session)),
-    ...(await checkService(session, opened)),
-  );
-  const { chain } = opened;
-  if (chain !== null)
-    findings.push(await check('chain', async () => `readable, block height ${await chain.blockHeight()}`));
-  return findings;
+  if (opened === undefined) return [await check('service', async () => (await opening).kind)];
+  try {
+    const findings = [
+      await check('api key', () => checkKey(opened, session)),
+      ...(await checkService(session, opened)),
+    ];
+    const { chain } = opened;
+    if (chain === null) return findings;
+    const height = async (): Promise<string> => `readable, block height ${await chain.blockHeight()}`;
+    return [...findings, await check('chain', height)];
+  } finally {
+    // The session closes its own.
+    if (!withChain) await opened.close();
+  }
 }
 
 const checkKeypair = (session: Session, location: KeypairSource): Promise<Finding> =>

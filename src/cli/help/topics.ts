@@ -11,7 +11,11 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['FLYWHEEL_KEYPAIR', "the owner's keypair: a file, or the key itself"],
   ['FLYWHEEL_CONFIG_DIR', 'where profiles and their keys are kept'],
   ['FLYWHEEL_DATA_DIR', 'where the embedded engine keeps its state'],
-  ['FLYWHEEL_RPC_URL', 'RPC of your own, with which approvals are checked in remote use'],
+  [
+    'FLYWHEEL_RPC_URL',
+    'RPC nodes of your own, between commas, with which approvals are checked in remote use',
+  ],
+  ['FLYWHEEL_RPC_QUORUM', 'how many of the RPC nodes have to agree'],
   ['FLYWHEEL_METRICS_TOKEN', 'bearer token that opens /metrics of `serve` to others than this machine'],
   ['FLYWHEEL_DEBUG', '1 prints stack traces with errors'],
   ['NO_COLOR', 'no colour, whatever else is set'],

@@ -8,7 +8,12 @@ export interface ProfileView extends Profile {
   readonly name: string;
   readonly current: boolean;
   readonly hasApiKey: boolean;
+  /** Where the RPC comes from that is used although the profile names none. */
+  readonly rpcSource?: 'solana config';
 }
+
+const rpcText = ({ rpcUrl = [], rpcSource }: ProfileView): string =>
+  `${[rpcUrl].flat().join(', ')}${rpcSource === undefined ? '' : ` (${rpcSource})`}`;
 
 /** One profile. */
 export const viewProfile = (profile: ProfileView, style: Style): readonly string[] => {
@@ -21,7 +26,8 @@ export const viewProfile = (profile: ProfileView, style: Style): readonly string
     ...(profile.apiKeyHeader === undefined ? [] : [['key header', profile.apiKeyHeader] as const]),
     ['api key', profile.hasApiKey ? 'stored' : 'none'],
     ...(profile.dataDir === undefined ? [] : [['data dir', profile.dataDir] as const]),
-    ...(profile.rpcUrl === undefined ? [] : [['rpc', profile.rpcUrl] as const]),
+    ...(profile.rpcUrl === undefined ? [] : [['rpc', rpcText(profile)] as const]),
+    ...(profile.rpcQuorum === undefined ? [] : [['rpc quorum', String(profile.rpcQuorum)] as const]),
     ...(profile.keypair === undefined ? [] : [['keypair', profile.keypair] as const]),
     ...pinned,
   ];

@@ -8,6 +8,7 @@ import { parseKeypairText } from '../../files/keypair-file.js';
 import type { Address } from '../../values/address.js';
 import { Secret } from '../../values/secret.js';
 import type { Settings } from '../config/settings.js';
+import { solanaCliSetting } from '../config/solana-config.js';
 import type { CliContext } from '../context.js';
 import { inputName } from '../input/read-input.js';
 import { shellLine } from '../shell-line.js';
@@ -23,17 +24,6 @@ const OTHERS = 0o077;
 const refuse = (name: string, reason: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_KEYPAIR_INVALID', `${name}: ${reason}.`, hint === undefined ? {} : { hint });
 
-/** The `keypair_path` of the Solana CLI, or `undefined`. */
-function solanaCliKeypair(home: string): string | undefined {
-  try {
-    const text = readFileSync(join(home, '.config', 'solana', 'cli', 'config.yml'), 'utf8');
-    const value = /^keypair_path:\s*(.+?)\s*$/m.exec(text)?.[1];
-    return value?.replace(/^(["'])(.*)\1$/, '$2');
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Where the keypair is: the flag, environment or profile, then the Solana CLI's own.
  * @throws `ERR_KEYPAIR_INVALID` when nobody says.
@@ -44,7 +34,7 @@ export function keypairLocation(
   flag: string | undefined,
 ): KeypairSource {
   const typed = flag === undefined ? undefined : typedPath(flag, '--keypair');
-  const location = typed ?? settings.keypair.value ?? solanaCliKeypair(context.home);
+  const location = typed ?? settings.keypair.value ?? solanaCliSetting(context.home, 'keypair_path');
   if (location !== undefined && location !== '') return location;
   throw new FlywheelError('ERR_KEYPAIR_INVALID', 'No keypair was given.', {
     hint: 'Give --keypair FILE, or set FLYWHEEL_KEYPAIR.',

@@ -1,11 +1,13 @@
 /** `flywheel profile add`: settings of one API under a name; its key comes from standard input. */
 import type { Command } from '@commander-js/extra-typings';
+import { nodeAddress } from '../../../chain/node-address.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { isAddress } from '../../../values/address.js';
 import { Secret } from '../../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import type { Profile } from '../../config/profile-file.js';
-import type { PinnedFlywheel } from '../../config/settings.js';
+import { type Profile, readProfiles } from '../../config/profile-file.js';
+import { requireQuorum, rpcUrlsOf } from '../../config/resolve-rpc.js';
+import type { PinnedFlywheel, Settings } from '../../config/settings.js';
 import { integerOption } from '../../options/amounts.js';
 import { parseProfileName } from '../../options/names.js';
 import { viewProfile } from '../../views/profile.js';
@@ -18,7 +20,6 @@ const configure = (command: Command) =>
   command
     .argument('<name>', 'name of the profile; one that is there is changed')
     .option('--api-key-stdin', 'read the API key from standard input')
-    .option('--rpc-url <url>', 'RPC of your own, with which approvals are checked')
     .option('--keypair <file>', "the owner's keypair file")
     .option('--multisig <address>', 'pin the multisig of the flywheel')
     .option('--owner <address>', 'pin its owner')
@@ -31,6 +32,7 @@ type Options = OptionsOf<typeof configure>;
 async function run(session: Session, [given]: [string], options: Options): Promise<undefined> {
   const name = parseProfileName(given);
   const changes = parseChanges(session, options);
+  checkQuorum(session, name, changes);
   const key = options.apiKeyStdin === true ? await readKey(session) : null;
   const { saveProfile } = await import('../../config/profile-store.js');
   const profile = await saveProfile(session.settings.configDir.value, name, changes, key);
@@ -48,16 +50,35 @@ async function run(session: Session, [given]: [string], options: Options): Promi
 /** Fields from the global options as well as from the command's own; only what was typed is stored. */
 function parseChanges({ settings }: Session, options: Options): Profile {
   const { apiUrl, apiKeyHeader, dataDir } = settings;
-  const { rpcUrl, keypair } = options;
+  const { keypair } = options;
   const pinned = parsePinned(options);
   return {
     ...(apiUrl.source === 'flag' && apiUrl.value !== null ? { apiUrl: apiUrl.value } : {}),
     ...(apiKeyHeader.source === 'flag' ? { apiKeyHeader: apiKeyHeader.value } : {}),
     ...(dataDir.source === 'flag' ? { dataDir: dataDir.value } : {}),
-    ...(rpcUrl === undefined ? {} : { rpcUrl }),
+    ...rpcChanges(settings),
     ...(keypair === undefined ? {} : { keypair: typedPath(keypair, '--keypair') }),
     ...(pinned === undefined ? {} : { pinned }),
   };
+}
+
+/** What was typed is checked by now, each address for itself. */
+function rpcChanges({ rpcUrl, rpcQuorum }: Settings): Pick<Profile, 'rpcUrl' | 'rpcQuorum'> {
+  const urls = rpcUrl.source === 'flag' ? rpcUrl.value.map(({ given }) => given) : [];
+  const [only] = urls;
+  return {
+    ...(only === undefined ? {} : { rpcUrl: urls.length === 1 ? only : urls }),
+    ...(rpcQuorum.source === 'flag' ? { rpcQuorum: rpcQuorum.value } : {}),
+  };
+}
+
+/** Nodes and quorum of the profile as it will be have to fit. @throws `ERR_USAGE` */
+function checkQuorum({ settings }: Session, name: string, changes: Profile): void {
+  if (changes.rpcUrl === undefined && changes.rpcQuorum === undefined) return;
+  const { profiles } = readProfiles(settings.configDir.value);
+  const profile = { ...(Object.hasOwn(profiles, name) ? profiles[name] : {}), ...changes };
+  const nodes = rpcUrlsOf(profile).map((text) => nodeAddress(text, 'rpcUrl of the profile'));
+  requireQuorum(nodes, { value: profile.rpcQuorum ?? 1, source: 'flag' });
 }
 
 function parsePinned({ multisig, owner, operator, mint, vaultIndex }: Options): PinnedFlywheel | undefined {
@@ -97,11 +118,11 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    '--api-url, --api-key-header and --data-dir, which are global, are stored in the profile here.',
+    '--api-url, --api-key-header, --data-dir, --rpc-url and --quorum, which are global, are stored in the profile here.',
     'The key is kept in a file of its own that only you can read; it is never taken from the command line.',
   ],
   output: [
-    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "keypair"?, "pinned"? }',
+    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcQuorum"?, "keypair"?, "pinned"? }',
   ],
   errors: ['ERR_INPUT_INVALID', 'ERR_CONFIG_INVALID'],
   examples: ['flywheel profile add staging --api-url https://api.example.com --api-key-stdin < key.txt'],

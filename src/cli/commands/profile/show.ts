@@ -1,8 +1,16 @@
 /** `flywheel profile show`: one profile, without its key. */
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import { defineCommand } from '../../command.js';
+import { defineCommand, type Session } from '../../command.js';
 import { profileViews } from '../../config/profile-views.js';
-import { viewProfile } from '../../views/profile.js';
+import { solanaRpc } from '../../config/resolve-rpc.js';
+import { type ProfileView, viewProfile } from '../../views/profile.js';
+
+/** A profile that names no RPC is used with that of the Solana CLI. */
+function withRpc({ context }: Session, profile: ProfileView): ProfileView {
+  if (profile.rpcUrl !== undefined) return profile;
+  const [node] = solanaRpc(context.home).value;
+  return node === undefined ? profile : { ...profile, rpcUrl: node.shown, rpcSource: 'solana config' };
+}
 
 export const command = defineCommand({
   configure: (command) => command.argument('[name]', 'name of the profile (default: the one in use)'),
@@ -16,11 +24,12 @@ export const command = defineCommand({
         hint: '`flywheel profile list` shows those there are.',
       });
     }
-    session.output.result(profile, (style) => viewProfile(profile, style));
+    const shown = withRpc(session, profile);
+    session.output.result(shown, (style) => viewProfile(shown, style));
     return undefined;
   },
   output: [
-    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "keypair"?, "pinned"? }',
+    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcSource"?, "rpcQuorum"?, "keypair"?, "pinned"? }',
   ],
   errors: ['ERR_CONFIG_INVALID'],
   examples: ['flywheel profile show staging'],

@@ -1,0 +1,127 @@
+/** Addresses of RPC nodes as people give them, and the names of clusters; what a node answers is read in `rpc/`. */
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { visibleLine } from '../values/visible-text.js';
+
+/** The public nodes behind the names that people use for clusters. */
+const MONIKERS: Readonly<Record<string, string>> = {
+  mainnet: 'https://api.mainnet-beta.solana.com',
+  'mainnet-beta': 'https://api.mainnet-beta.solana.com',
+  devnet: 'https://api.devnet.solana.com',
+  testnet: 'https://api.testnet.solana.com',
+  localhost: 'http://localhost:8899',
+};
+
+/** What the Solana CLI takes as well (agave, `normalize_to_url_if_moniker`). */
+const SHORT_MONIKERS: Readonly<Record<string, string>> = {
+  m: 'mainnet-beta',
+  d: 'devnet',
+  t: 'testnet',
+  l: 'localhost',
+};
+
+/** Genesis hashes of the public clusters (docs.anza.xyz/clusters/available). */
+const CLUSTER_BY_GENESIS: Readonly<Record<string, string>> = {
+  '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d': 'mainnet-beta',
+  EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG: 'devnet',
+  '4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY': 'testnet',
+};
+
+/** Name of the public cluster with this genesis hash, or `null`: it is somebody's own. */
+export const clusterName = (genesisHash: string): string | null =>
+  Object.hasOwn(CLUSTER_BY_GENESIS, genesisHash) ? (CLUSTER_BY_GENESIS[genesisHash] ?? null) : null;
+
+/** Shorter parts of an address are words such as `v2`, not keys. */
+const MIN_KEY_LENGTH = 6;
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+/** All that may be a key in an address: user, password, parts of the path, values of the query. */
+function keysIn(url: URL): readonly string[] {
+  const raw = [
+    url.username,
+    url.password,
+    ...url.pathname.split('/'),
+    ...url.search.slice(1).split(/[&=]/),
+    ...[...url.searchParams.values()],
+  ];
+  const texts = new Set(raw.flatMap((text) => [text, decoded(text)]));
+  // The longest first, since one can be part of another.
+  return [...texts].filter(({ length }) => length >= MIN_KEY_LENGTH).sort((a, b) => b.length - a.length);
+}
+
+/** The address of one RPC node. It may hold a key, so every ordinary way of printing it shows only where it is. */
+export class NodeAddress {
+  readonly #url: URL;
+  readonly #given: string;
+
+  constructor(url: URL, given: string) {
+    this.#url = url;
+    this.#given = given;
+  }
+
+  /** The text as it was given, for the place that stores it. */
+  get given(): string {
+    return this.#given;
+  }
+
+  /** The whole address, for the one place that sends to it. */
+  reveal(): URL {
+    return new URL(this.#url);
+  }
+
+  /** Host and port: what errors name. */
+  get host(): string {
+    return this.#url.host;
+  }
+
+  /** The address with `***` for all that may be a key. */
+  get shown(): string {
+    const { origin, pathname, search, username, password } = this.#url;
+    const isWhole = /^\/?$/.test(pathname) && search === '' && username === '' && password === '';
+    return isWhole ? origin : `${origin}/***`;
+  }
+
+  /** Text that came from the node, on one line and without the key that it was sent. */
+  hide(text: string): string {
+    return keysIn(this.#url).reduce((line, key) => line.replaceAll(key, '***'), visibleLine(text));
+  }
+
+  toString(): string {
+    return this.shown;
+  }
+
+  toJSON(): string {
+    return this.shown;
+  }
+}
+
+/** Is it one of the names that stand for a public node? */
+export const isMoniker = (text: string): boolean => Object.hasOwn(MONIKERS, text);
+
+/**
+ * An http or https URL, or the name of a cluster, as the address of a node.
+ * @param where - what the text was given as, for the error; the text itself may hold a key and is not shown.
+ * @throws `ERR_CONFIG_INVALID`
+ */
+export function nodeAddress(text: string, where: string): NodeAddress {
+  const full = isMoniker(text) ? (MONIKERS[text] ?? text) : text;
+  const url = URL.canParse(full) ? new URL(full) : undefined;
+  if ((url?.protocol === 'http:' || url?.protocol === 'https:') && url.hostname !== '') {
+    url.hash = '';
+    return new NodeAddress(url, text);
+  }
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `${where} is not the address of an RPC node: it takes an http or https URL, or one of ${Object.keys(MONIKERS).join(', ')}.`,
+  );
+}
+
+/** The same for what the Solana CLI keeps, which has short names too. @throws `ERR_CONFIG_INVALID` */
+export const solanaCliAddress = (text: string, where: string): NodeAddress =>
+  nodeAddress(Object.hasOwn(SHORT_MONIKERS, text) ? (SHORT_MONIKERS[text] ?? text) : text, where);

@@ -1,0 +1,135 @@
+/** Looks at each node apart: does it answer, as what, of which cluster, how far it is, and whether the multisig program is there. */
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { isAddress } from '../../values/address.js';
+import type { JsonValue } from '../../values/canonical-json.js';
+import { clusterName, type NodeAddress } from '../node-address.js';
+import { SQUADS_PROGRAM } from '../programs.js';
+import type { Question } from './ask.js';
+import type { RpcNode } from './exchange.js';
+import { NodePool, type NodePoolOptions } from './node-pool.js';
+import { accountsQuestion } from './questions.js';
+import { count, Malformed, object, text } from './read-json.js';
+
+/** What is known of a node. */
+export interface NodeState {
+  readonly genesisHash: string;
+  /** Name of the public cluster, or `null`: it is somebody's own. */
+  readonly cluster: string | null;
+  readonly slot: number;
+  /** Slots behind the furthest of the nodes. */
+  readonly slotsBehind: number;
+  readonly version: string;
+  /** Time of one question and its answer. */
+  readonly latencyMs: number;
+}
+
+/** A node, and what was found: its state, or why it is not to be used, or both. */
+export interface NodeReport {
+  readonly address: NodeAddress;
+  readonly state: NodeState | null;
+  readonly problem: FlywheelError | null;
+}
+
+/** Longest time for one question here. */
+const CHECK_TIMEOUT_MS = 10_000;
+/** A node this far behind takes blockhashes for good that are not. */
+const MAX_SLOTS_BEHIND = 150;
+const MAX_VERSION_LENGTH = 40;
+
+const plain = <Value>(method: string, read: (result: JsonValue) => Value): Question<Value> => ({
+  method,
+  params: () => [],
+  read,
+});
+
+const GENESIS = plain('getGenesisHash', (result) => {
+  const hash = text(result, 'genesis hash');
+  if (!isAddress(hash)) throw new Malformed('a genesis hash that is no hash');
+  return hash;
+});
+const HEALTH = plain('getHealth', (result) => text(result, 'state of health'));
+const SLOT = plain('getSlot', (result) => count(result, 'slot'));
+const VERSION = plain('getVersion', (result) => text(object(result, 'version')['solana-core'], 'version'));
+
+/** Asks one node, once a question. */
+class Examiner {
+  readonly #pool: NodePool;
+
+  constructor(options: NodePoolOptions, node: RpcNode) {
+    const timeoutMs = Math.min(CHECK_TIMEOUT_MS, options.timeoutMs);
+    this.#pool = new NodePool({ ...options, nodes: [node], maxWaitMs: 0, timeoutMs });
+  }
+
+  async ask<Value>(question: Question<Value>): Promise<Value> {
+    const [voice] = await this.#pool.ask(question);
+    return (voice as { readonly value: Value }).value;
+  }
+
+  /** @throws when the node says that it is behind; not every node knows the question. */
+  async requireHealthy(): Promise<void> {
+    const [result] = await this.#pool.askAll(HEALTH);
+    if (result !== undefined && 'kind' in result && result.kind === 'behind') throw result.error;
+  }
+
+  async requireSquads(host: string): Promise<void> {
+    const { value } = await this.ask(accountsQuestion([SQUADS_PROGRAM]));
+    if (value[0]?.executable === true) return;
+    throw new FlywheelError(
+      'ERR_CONFIG_INVALID',
+      `The RPC node ${host} is of a cluster without the Squads program ${SQUADS_PROGRAM}.`,
+      { hint: 'Give a node of the cluster that the flywheel is on with --rpc-url.' },
+    );
+  }
+}
+
+async function examine(options: NodePoolOptions, node: RpcNode): Promise<NodeReport> {
+  const examiner = new Examiner(options, node);
+  const { address } = node;
+  let state: NodeState | null = null;
+  try {
+    const startedMs = options.clock.nowMs();
+    const genesisHash = await examiner.ask(GENESIS);
+    const latencyMs = options.clock.nowMs() - startedMs;
+    const version = address.hide(await examiner.ask(VERSION)).slice(0, MAX_VERSION_LENGTH);
+    const slot = await examiner.ask(SLOT);
+    state = { genesisHash, cluster: clusterName(genesisHash), slot, slotsBehind: 0, version, latencyMs };
+    await examiner.requireHealthy();
+    await examiner.requireSquads(address.host);
+    return { address, state, problem: null };
+  } catch (error) {
+    if (!isFlywheelError(error) || error.code === 'ERR_INTERRUPTED') throw error;
+    return { address, state, problem: error };
+  }
+}
+
+function besideOthers(report: NodeReport, reports: readonly NodeReport[]): NodeReport {
+  const { address, state, problem } = report;
+  if (state === null) return report;
+  const states = reports.flatMap((other) => (other.state === null ? [] : [other]));
+  const first = states[0] as NodeReport & { readonly state: NodeState };
+  const furthest = Math.max(...states.map((other) => (other.state as NodeState).slot));
+  const slotsBehind = furthest - state.slot;
+  const strange =
+    state.genesisHash === first.state.genesisHash
+      ? null
+      : new FlywheelError(
+          'ERR_CONFIG_INVALID',
+          `The RPC node ${address.host} is of another cluster than ${first.address.host}.`,
+          { hint: 'Give nodes of one cluster with --rpc-url.' },
+        );
+  const late =
+    slotsBehind <= MAX_SLOTS_BEHIND
+      ? null
+      : new FlywheelError(
+          'ERR_UNAVAILABLE',
+          `The RPC node ${address.host} is behind ${states.length === 2 ? 'the other one' : 'the others'} by ${slotsBehind} slots.`,
+          { hint: 'It may catch up; or give another node with --rpc-url.' },
+        );
+  return { address, state: { ...state, slotsBehind }, problem: problem ?? strange ?? late };
+}
+
+/** Every node, asked at the same time, in the order given; nothing is tried twice. @throws `ERR_INTERRUPTED` */
+export async function checkNodes(options: NodePoolOptions): Promise<readonly NodeReport[]> {
+  const reports = await Promise.all(options.nodes.map((node) => examine(options, node)));
+  return reports.map((report) => besideOthers(report, reports));
+}

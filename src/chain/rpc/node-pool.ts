@@ -1,0 +1,262 @@
+/**
+ * Several nodes as one: who is asked, in which order, how often, and for how long.
+ *
+ * A node that fails is followed by the next one at once; when none is left to ask, all that may still answer are asked again
+ * after a wait, until the time for waiting is over.
+ */
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Clock } from '../../values/time.js';
+import { clusterName } from '../node-address.js';
+import { askOnce, type Question, type Trouble } from './ask.js';
+import type { RpcNode } from './exchange.js';
+import { text } from './read-json.js';
+
+/** The nodes, and the time that asking them may take. */
+export interface NodePoolOptions {
+  /** At least one, the first choice first. */
+  readonly nodes: readonly RpcNode[];
+  /** For one try, from dialling to the last byte. */
+  readonly timeoutMs: number;
+  /** For one question: when it is over, nothing is waited for and nothing tried again. */
+  readonly maxWaitMs: number;
+  readonly clock: Clock;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  /** @throws when the signal is aborted. */
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** Ends every wait when it is aborted. */
+  readonly signal?: AbortSignal;
+  /** Hears of every try. */
+  readonly log?: (line: string) => void;
+}
+
+/** What one node says. */
+export interface Voice<Value> {
+  readonly node: RpcNode;
+  readonly value: Value;
+}
+
+/** How a question is put. */
+export interface AskTerms {
+  /** Different nodes that have to answer. @default 1 */
+  readonly voices?: number;
+  /** The state must not be older than this slot. */
+  readonly minContextSlot?: number | undefined;
+  /** Time, by the clock, at which all is over. @default that of `maxWaitMs` */
+  readonly deadlineMs?: number;
+}
+
+/** Bounds of the wait before the second round; they double with each further one. */
+const FIRST_BACKOFF_MS = 500;
+const MAX_BACKOFF_MS = 8_000;
+/** Longest wait that a node can ask for. */
+const MAX_RETRY_AFTER_MS = 30_000;
+
+const GENESIS: Question<string> = {
+  method: 'getGenesisHash',
+  params: () => [],
+  read: (result) => text(result, 'genesis hash'),
+};
+
+const interrupted = (cause?: unknown): FlywheelError =>
+  new FlywheelError('ERR_INTERRUPTED', 'Interrupted while the chain was read.', { cause });
+
+/** Which public cluster a genesis is of, for people. */
+const clusterOf = (genesis: string): string => clusterName(genesis) ?? 'a cluster of its own';
+
+interface Failure {
+  readonly node: RpcNode;
+  readonly trouble: Trouble;
+}
+
+/** What is said when no node answered: the words of the first, and those of the others after it. */
+function lastWords(failures: readonly Failure[]): FlywheelError {
+  const errors = failures.map(({ trouble }) => trouble.error);
+  const [first] = errors;
+  if (first === undefined)
+    return new FlywheelError('ERR_UNAVAILABLE', 'There is no further RPC node to ask.');
+  const message = [...new Set(errors.map((error) => error.message))].join(' ');
+  return message === first.message ? first : new FlywheelError(first.code, message, first.options);
+}
+
+/** One question on its way from node to node. */
+interface Round<Value> {
+  readonly question: Question<Value>;
+  readonly terms: AskTerms;
+  readonly found: Voice<Value>[];
+  /** Of each node that failed, how it failed last. */
+  readonly failures: Map<RpcNode, Trouble>;
+  readonly deadlineMs: number;
+}
+
+/** Asks the nodes of one cluster. */
+export class NodePool {
+  readonly #options: NodePoolOptions;
+  /** Of each node that has said it. */
+  readonly #genesis = new Map<RpcNode, string>();
+  /** Failures of each node since it last answered. */
+  readonly #failures = new Map<RpcNode, number>();
+
+  constructor(options: NodePoolOptions) {
+    this.#options = options;
+  }
+
+  get nodes(): readonly RpcNode[] {
+    return this.#options.nodes;
+  }
+
+  /** Waits. @throws `ERR_INTERRUPTED` */
+  async sleep(ms: number): Promise<void> {
+    const { sleep, signal } = this.#options;
+    const isOver = (): boolean => signal?.aborted === true;
+    if (isOver()) throw interrupted();
+    try {
+      await sleep(ms, signal);
+    } catch (error) {
+      if (isOver()) throw interrupted(error);
+      throw error;
+    }
+  }
+
+  /**
+   * @returns as many answers as voices are wanted, each of another node; the states that they are from do not go back in time.
+   * @throws `ERR_UNAVAILABLE`, `ERR_RESPONSE_INVALID`, `ERR_CONFIG_INVALID` for nodes of different clusters, `ERR_INTERRUPTED`
+   */
+  async ask<Value>(question: Question<Value>, terms: AskTerms = {}): Promise<readonly Voice<Value>[]> {
+    const { clock, maxWaitMs } = this.#options;
+    const deadlineMs = terms.deadlineMs ?? clock.nowMs() + maxWaitMs;
+    const round: Round<Value> = { question, terms, found: [], failures: new Map(), deadlineMs };
+    for (let number = 1; ; number += 1) {
+      if (await this.#askAround(round, number)) return round.found;
+      const waitMs = this.#waitMs(round, number);
+      if (waitMs === undefined) throw this.#failure(round);
+      this.#options.log?.(`rpc: waiting ${waitMs} ms before ${question.method} is asked again`);
+      await this.sleep(waitMs);
+    }
+  }
+
+  /** Puts a question to every node once. @returns what each made of it, in order. */
+  async askAll<Value>(
+    question: Question<Value>,
+    timeoutMs = this.#options.timeoutMs,
+  ): Promise<readonly ({ readonly value: Value } | Trouble)[]> {
+    const limitMs = Math.min(timeoutMs, this.#options.timeoutMs);
+    return Promise.all(this.nodes.map((node) => this.#tryNode(node, question, undefined, limitMs)));
+  }
+
+  /** One try at each node that has not answered. @returns whether there are enough answers. */
+  async #askAround<Value>(round: Round<Value>, number: number): Promise<boolean> {
+    const { question, terms, found, failures, deadlineMs } = round;
+    for (const node of this.#inOrder()) {
+      if (found.some((voice) => voice.node === node) || failures.get(node)?.retryable === false) continue;
+      const result = await this.#tryNode(
+        node,
+        question,
+        floorOf(round),
+        this.#tryMs(terms, number, deadlineMs),
+      );
+      if (!('value' in result)) {
+        failures.set(node, result);
+        this.#failures.set(node, (this.#failures.get(node) ?? 0) + 1);
+        continue;
+      }
+      failures.delete(node);
+      this.#failures.delete(node);
+      found.push({ node, value: result.value });
+      if (found.length >= (terms.voices ?? 1)) return true;
+    }
+    return false;
+  }
+
+  /** As given, but those that have failed of late come last. */
+  #inOrder(): readonly RpcNode[] {
+    const failed = (node: RpcNode): number => this.#failures.get(node) ?? 0;
+    return [...this.nodes].sort((left, right) => failed(left) - failed(right));
+  }
+
+  /** Every node gets one whole try; what comes after that, and what has a deadline of its own, ends in time. */
+  #tryMs({ deadlineMs: own }: AskTerms, number: number, deadlineMs: number): number {
+    const { timeoutMs, clock } = this.#options;
+    if (number === 1 && own === undefined) return timeoutMs;
+    return Math.max(1, Math.min(timeoutMs, deadlineMs - clock.nowMs()));
+  }
+
+  /** How long to wait before the next round; `undefined` where there will be none. */
+  #waitMs<Value>({ failures, deadlineMs }: Round<Value>, number: number): number | undefined {
+    const { random, clock } = this.#options;
+    const bound = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (number - 1));
+    const waits = [...failures.values()]
+      .filter(({ retryable }) => retryable)
+      .map(({ waitMs }) => waitMs ?? Math.ceil((bound * (1 + random())) / 2));
+    if (waits.length === 0) return undefined;
+    const waitMs = Math.min(MAX_RETRY_AFTER_MS, ...waits);
+    return clock.nowMs() + waitMs < deadlineMs ? waitMs : undefined;
+  }
+
+  #failure<Value>({ failures }: Round<Value>): FlywheelError {
+    const inOrder = this.nodes.flatMap((node) => {
+      const trouble = failures.get(node);
+      return trouble === undefined ? [] : [{ node, trouble }];
+    });
+    return lastWords(inOrder);
+  }
+
+  async #tryNode<Value>(
+    node: RpcNode,
+    question: Question<Value>,
+    minContextSlot: number | undefined,
+    timeoutMs: number,
+  ): Promise<{ readonly value: Value } | Trouble> {
+    const stranger = await this.#strangeness(node, timeoutMs);
+    return stranger ?? this.#once(node, question, minContextSlot, timeoutMs);
+  }
+
+  async #once<Value>(
+    node: RpcNode,
+    question: Question<Value>,
+    minContextSlot: number | undefined,
+    timeoutMs: number,
+  ): Promise<{ readonly value: Value } | Trouble> {
+    const { signal, clock, log } = this.#options;
+    if (signal?.aborted === true) throw interrupted();
+    const startedMs = clock.nowMs();
+    const result = await askOnce(node, question, { timeoutMs, signal }, { minContextSlot, nowMs: startedMs });
+    const how = 'value' in result ? 'answered' : result.error.message;
+    log?.(`rpc: ${node.address.host} ${question.method}: ${how} (${clock.nowMs() - startedMs} ms)`);
+    return result;
+  }
+
+  /** Why a node cannot stand in for the others, if there are any: it is of another cluster, or does not say of which. */
+  async #strangeness(node: RpcNode, timeoutMs: number): Promise<Trouble | undefined> {
+    if (this.nodes.length === 1) return undefined;
+    if (!this.#genesis.has(node)) {
+      const result = await this.#once(node, GENESIS, undefined, timeoutMs);
+      if (!('value' in result)) return result;
+      this.#genesis.set(node, result.value);
+    }
+    const own = this.#genesis.get(node);
+    const [first] = this.#genesis;
+    if (own === undefined || first === undefined || own === first[1]) return undefined;
+    return ofAnotherCluster(node, own, first);
+  }
+}
+
+const floorOf = <Value>({ question, terms, found }: Round<Value>): number | undefined =>
+  found.reduce<number | undefined>((floor, { value }) => {
+    const slot = question.slotOf?.(value);
+    return slot === undefined ? floor : Math.max(floor ?? 0, slot);
+  }, terms.minContextSlot);
+
+const ofAnotherCluster = (
+  node: RpcNode,
+  genesis: string,
+  [first, firstGenesis]: readonly [RpcNode, string],
+): Trouble => ({
+  kind: 'not Solana',
+  error: new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `The RPC nodes are of different clusters: ${first.address.host} is of ${clusterOf(firstGenesis)}, ${node.address.host} of ${clusterOf(genesis)}.`,
+    { hint: 'Give nodes of one cluster with --rpc-url.' },
+  ),
+  retryable: false,
+});

@@ -1,0 +1,29 @@
+/** A cluster as this program uses it: read and sent to through the nodes that the user named. */
+import type { ChainReader, ChainSender, History } from '../chain.js';
+import { NodePool, type NodePoolOptions } from './node-pool.js';
+import { RpcReader } from './rpc-reader.js';
+import { createRpcSender } from './rpc-sender.js';
+
+/** The nodes, how long they are waited for, and how many of them have to agree. */
+export interface RpcChainOptions extends NodePoolOptions {
+  /** @default 1 */
+  readonly quorum?: number;
+}
+
+/** What can be done with a cluster. */
+export interface RpcChain {
+  readonly reader: ChainReader & History;
+  readonly sender: ChainSender;
+}
+
+/**
+ * The cluster behind the nodes; nothing is asked before the first call.
+ *
+ * Every method throws `ERR_UNAVAILABLE` when no node answers in time, `ERR_RESPONSE_INVALID` when what they answer cannot be,
+ * `ERR_CHAIN_MISMATCH` when those that have to agree do not, `ERR_CONFIG_INVALID` when they are of different clusters.
+ */
+export function createRpcChain({ quorum = 1, ...options }: RpcChainOptions): RpcChain {
+  const pool = new NodePool(options);
+  const reader = new RpcReader(pool, quorum);
+  return { reader, sender: createRpcSender(pool, reader, { clock: options.clock, quorum }) };
+}

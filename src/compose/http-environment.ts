@@ -1,0 +1,33 @@
+/** What the environment and the settings say about every connection of this process: proxy, certificates, time. */
+import { readFileSync } from 'node:fs';
+import type { Settings } from '../cli/config/settings.js';
+import type { Ambient } from '../cli/context.js';
+import type { RemoteServiceDeps } from '../client/remote-service.js';
+import { REQUEST_TIMEOUT_MS } from '../contract/limits.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { fileProblem } from '../files/file-problem.js';
+
+/** Time for one request, in milliseconds. */
+export const requestTimeoutMs = ({ timeoutSeconds }: Settings): number =>
+  timeoutSeconds.value === null ? REQUEST_TIMEOUT_MS : timeoutSeconds.value * 1_000;
+
+/** Proxy and certificates as the environment names them. @throws `ERR_CONFIG_INVALID` */
+export function httpEnvironment({ env }: Ambient): Pick<RemoteServiceDeps, 'proxy' | 'extraCa'> {
+  const httpsProxy = env['HTTPS_PROXY'] ?? env['https_proxy'];
+  const noProxy = env['NO_PROXY'] ?? env['no_proxy'];
+  const caFile = env['NODE_EXTRA_CA_CERTS'];
+  return {
+    proxy: { ...(httpsProxy ? { httpsProxy } : {}), ...(noProxy ? { noProxy } : {}) },
+    ...(caFile ? { extraCa: readCa(caFile) } : {}),
+  };
+}
+
+function readCa(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new FlywheelError('ERR_CONFIG_INVALID', `NODE_EXTRA_CA_CERTS: ${path}: ${fileProblem(cause)}.`, {
+      cause,
+    });
+  }
+}

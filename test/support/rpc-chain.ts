@@ -1,0 +1,66 @@
+/** A cluster behind nodes that a test names by their URLs, on a clock that stands still but for the waits. */
+import { nodeAddress } from '../../src/chain/node-address.js';
+import type { RpcNode } from '../../src/chain/rpc/exchange.js';
+import type { NodePoolOptions } from '../../src/chain/rpc/node-pool.js';
+import { createRpcChain, type RpcChain } from '../../src/chain/rpc/rpc-chain.js';
+import { createTransport } from '../../src/client/transport.js';
+
+export interface TestRpcOptions {
+  readonly quorum?: number;
+  /** For one try, in real time. @default 5 s */
+  readonly timeoutMs?: number;
+  /** @default none: one round */
+  readonly maxWaitMs?: number;
+  readonly random?: () => number;
+  readonly signal?: AbortSignal;
+  readonly log?: (line: string) => void;
+  /** Instead of letting the clock go on. */
+  readonly sleep?: NodePoolOptions['sleep'];
+}
+
+export interface TestRpc extends RpcChain {
+  /** Every wait, in milliseconds. */
+  readonly waits: readonly number[];
+  readonly options: NodePoolOptions;
+  /** What the clock says. */
+  nowMs(): number;
+}
+
+/** A node at a URL, over real sockets. */
+export function nodeAt(url: string): RpcNode {
+  const address = nodeAddress(url, 'the test');
+  const target = address.reveal();
+  const transport = createTransport(target, { requestTimeoutMs: 5_000, proxy: {} });
+  const headers = { 'content-type': 'application/json' };
+  return {
+    address,
+    post: async (body, terms) => {
+      const request = { method: 'POST', url: target, headers, body } as const;
+      const outcome = await transport.exchange(request, { ...terms, era: transport.era });
+      await transport.close();
+      return outcome;
+    },
+  };
+}
+
+/** The cluster; waits take no time but on the clock. */
+export function rpcChain(
+  urls: readonly string[],
+  { quorum = 1, timeoutMs = 5_000, maxWaitMs = 0, random = () => 0.5, ...more }: TestRpcOptions = {},
+): TestRpc {
+  let nowMs = 1_000_000;
+  const waits: number[] = [];
+  const options: NodePoolOptions = {
+    nodes: urls.map(nodeAt),
+    timeoutMs,
+    maxWaitMs,
+    random,
+    clock: { nowMs: () => nowMs },
+    sleep: async (ms) => {
+      waits.push(ms);
+      nowMs += ms;
+    },
+    ...more,
+  };
+  return { ...createRpcChain({ ...options, quorum }), waits, options, nowMs: () => nowMs };
+}

@@ -1,0 +1,129 @@
+/** An RPC node on loopback of which a test says what it knows, and how each request goes wrong before it answers. */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ReadonlyBytes } from '../../src/values/bytes.js';
+import { readBuffer } from '../../src/values/bytes.js';
+
+export interface RpcCall {
+  readonly method: string;
+  readonly params: readonly unknown[];
+  readonly id: unknown;
+}
+
+/** Deals with a request in another way than answering it; `undefined` as a fault is an honest answer. */
+export type Fault = (response: ServerResponse, call: RpcCall) => void;
+
+export type Methods = Readonly<Record<string, (...params: readonly never[]) => unknown>>;
+
+export interface StubNode {
+  readonly url: string;
+  readonly calls: readonly RpcCall[];
+  /** Faults of the next requests, one each; an honest answer when they are used up. */
+  readonly faults: (Fault | undefined)[];
+  /** The fault of every request from now on. */
+  always: Fault | undefined;
+  methods: Methods;
+  close(): Promise<void>;
+}
+
+const json = (response: ServerResponse, status: number, body: unknown, headers: object = {}): void => {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+};
+
+export const status =
+  (code: number, headers: object = {}, body = 'no'): Fault =>
+  (response) => {
+    response.writeHead(code, { 'content-type': 'text/plain', ...headers }).end(body);
+  };
+
+/** An error as JSON-RPC states it. */
+export const stated =
+  (code: number, message = 'no', data: unknown = undefined, http = 200): Fault =>
+  (response, { id }) =>
+    json(response, http, { jsonrpc: '2.0', id, error: { code, message, data } });
+
+/** A 200 with this text. */
+export const says =
+  (body: string, type = 'application/json'): Fault =>
+  (response) => {
+    response.writeHead(200, { 'content-type': type }).end(body);
+  };
+
+/** A result, whatever was asked. */
+export const result =
+  (value: unknown): Fault =>
+  (response, { id }) =>
+    json(response, 200, { jsonrpc: '2.0', id, result: value });
+
+/** No answer, ever. */
+export const silence: Fault = () => undefined;
+
+/** The connection is closed without a word. */
+export const hangUp: Fault = (response) => void response.destroy();
+
+/** An answer that goes on for as long as it is read. */
+export const endless: Fault = (response) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const chunk = 'x'.repeat(65_536);
+  const pour = (): void => {
+    while (!response.destroyed && response.write(chunk));
+    if (!response.destroyed) response.once('drain', pour);
+  };
+  response.write('{"jsonrpc":"2.0","id":1,"result":"');
+  pour();
+};
+
+export const inContext = (value: unknown, slot = 9) => ({ context: { slot }, value });
+
+export const wireAccount = (data: ReadonlyBytes, owner: string, lamports = 1, more: object = {}) => ({
+  lamports,
+  owner,
+  data: [readBuffer(data).toString('base64'), 'base64'],
+  executable: false,
+  rentEpoch: 2 ** 64,
+  space: data.length,
+  ...more,
+});
+
+/** Genesis hashes of public clusters. */
+export const MAINNET = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
+export const DEVNET = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';
+
+const KEPT: Methods = { getGenesisHash: () => MAINNET };
+
+const servers = new Set<Server>();
+
+/** Ends every node that a test has started. */
+export async function closeStubs(): Promise<void> {
+  const all = [...servers];
+  servers.clear();
+  await Promise.all(all.map((server) => new Promise((done) => server.close(done).closeAllConnections())));
+}
+
+/** A node that knows these methods, and its genesis. */
+export async function stubNode(methods: Methods = {}, path = '/secret-key'): Promise<StubNode> {
+  const calls: RpcCall[] = [];
+  const faults: (Fault | undefined)[] = [];
+  const stub = { calls, faults, methods, always: undefined as Fault | undefined };
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const call = JSON.parse(Buffer.concat(parts).toString()) as RpcCall;
+    calls.push(call);
+    const fault = faults.length > 0 ? faults.shift() : stub.always;
+    if (fault !== undefined) return fault(response, call);
+    const known = { ...KEPT, ...stub.methods }[call.method] as ((...all: unknown[]) => unknown) | undefined;
+    if (known === undefined) return stated(-32_601, 'Method not found')(response, call);
+    return result(known(...call.params))(response, call);
+  });
+  servers.add(server);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+  const close = (): Promise<void> =>
+    new Promise((done) => {
+      servers.delete(server);
+      server.close(() => done()).closeAllConnections();
+    });
+  return Object.assign(stub, { url, close });
+}
