@@ -130,5 +130,10 @@ const outcomeOf = (record: TransactionRecord | null): SendOutcome | null =>
  * over.
  * @throws `ERR_INVALID_REQUEST` for bytes that are no signed transaction, `ERR_INTERRUPTED`.
  */
-export const sendUntilKnown = (steps: SendSteps, wire: Uint8Array, terms: SendTerms): Promise<SendOutcome> =>
-  new Sending(steps, readSigned(wire), terms).run();
+export async function sendUntilKnown(
+  steps: SendSteps,
+  wire: Uint8Array,
+  terms: SendTerms,
+): Promise<SendOutcome> {
+  return new Sending(steps, readSigned(wire), terms).run();
+}

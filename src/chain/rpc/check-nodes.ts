@@ -43,13 +43,15 @@ const plain = <Value>(method: string, read: (result: JsonValue) => Value): Quest
 });
 
 const GENESIS = plain('getGenesisHash', (result) => {
-  const hash = text(result, 'genesis hash');
+  const hash = text(result, 'a genesis hash');
   if (!isAddress(hash)) throw new Malformed('a genesis hash that is no hash');
   return hash;
 });
-const HEALTH = plain('getHealth', (result) => text(result, 'state of health'));
-const SLOT = plain('getSlot', (result) => count(result, 'slot'));
-const VERSION = plain('getVersion', (result) => text(object(result, 'version')['solana-core'], 'version'));
+const HEALTH = plain('getHealth', (result) => text(result, 'a state of health'));
+const SLOT = plain('getSlot', (result) => count(result, 'a slot'));
+const VERSION = plain('getVersion', (result) =>
+  text(object(result, 'a version')['solana-core'], 'a version'),
+);
 
 /** Asks one node, once a question. */
 class Examiner {

@@ -55,7 +55,7 @@ const MAX_RETRY_AFTER_MS = 30_000;
 const GENESIS: Question<string> = {
   method: 'getGenesisHash',
   params: () => [],
-  read: (result) => text(result, 'genesis hash'),
+  read: (result) => text(result, 'a genesis hash'),
 };
 
 const interrupted = (cause?: unknown): FlywheelError =>

@@ -27,8 +27,11 @@ const from = (minContextSlot: number | undefined) => (minContextSlot === undefin
 
 /** The `{ context, value }` in which most results come. */
 function inContext<Value>(result: JsonValue, read: (value: JsonValue | undefined) => Value): InSlot<Value> {
-  const outer = object(result, 'result');
-  return { slot: count(object(outer['context'], 'context')['slot'], 'slot'), value: read(outer['value']) };
+  const outer = object(result, 'a result');
+  return {
+    slot: count(object(outer['context'], 'a context')['slot'], 'a slot'),
+    value: read(outer['value']),
+  };
 }
 
 /** Rent epochs are of 64 bits, and some nodes write them as doubles; one this large can only mean exempt. */
@@ -37,22 +40,22 @@ const EXEMPT_FROM = 2n ** 63n;
 function rentEpoch(value: JsonValue | undefined): bigint {
   if (value === undefined || (typeof value === 'number' && value >= Number(EXEMPT_FROM)))
     return RENT_EPOCH_EXEMPT;
-  const epoch = u64(value, 'rent epoch');
+  const epoch = u64(value, 'a rent epoch');
   return epoch < EXEMPT_FROM ? epoch : RENT_EPOCH_EXEMPT;
 }
 
 function account(value: JsonValue): AccountState | null {
   if (value === null) return null;
-  const fields = object(value, 'account');
+  const fields = object(value, 'an account');
   const data = base64Bytes(fields['data'], 'account data');
   const { space } = fields;
   if (space !== undefined && space !== data.length)
     throw new Malformed(`an account whose stated size is not that of its data, ${data.length} bytes`);
   return {
-    lamports: u64(fields['lamports'], 'balance'),
-    owner: addressText(fields['owner'], 'owner'),
+    lamports: u64(fields['lamports'], 'a balance'),
+    owner: addressText(fields['owner'], 'an owner'),
     data,
-    executable: flag(fields['executable'], 'mark of a program'),
+    executable: flag(fields['executable'], 'a mark of a program'),
     rentEpoch: rentEpoch(fields['rentEpoch']),
   };
 }
@@ -70,7 +73,7 @@ export const accountsQuestion = (
 const hash = (value: JsonValue | undefined, name: string): string => {
   const hashText = text(value, name);
   if (hashText.length > 2 * HASH_BYTES || base58Decode(hashText)?.length !== HASH_BYTES)
-    throw new Malformed(`a ${name} that is no hash`);
+    throw new Malformed(`${name} that is no hash`);
   return hashText;
 };
 
@@ -80,10 +83,10 @@ export const BLOCKHASH_QUESTION: Question<{ blockhash: string; lastValidBlockHei
   params: (slot) => [{ commitment: COMMITMENT, ...from(slot) }],
   read: (result) =>
     inContext(result, (value) => {
-      const fields = object(value, 'blockhash');
+      const fields = object(value, 'a blockhash');
       return {
-        blockhash: hash(fields['blockhash'], 'blockhash'),
-        lastValidBlockHeight: BigInt(count(fields['lastValidBlockHeight'], 'block height')),
+        blockhash: hash(fields['blockhash'], 'a blockhash'),
+        lastValidBlockHeight: BigInt(count(fields['lastValidBlockHeight'], 'a block height')),
       };
     }).value,
 };
@@ -95,7 +98,7 @@ export type Commitment = 'confirmed' | 'finalized';
 export const heightQuestion = (commitment: Commitment = COMMITMENT): Question<bigint> => ({
   method: 'getBlockHeight',
   params: (slot) => [{ commitment, ...from(slot) }],
-  read: (result) => BigInt(count(result, 'block height')),
+  read: (result) => BigInt(count(result, 'a block height')),
 });
 
 /** `isBlockhashValid`. */
@@ -105,7 +108,7 @@ export const validityQuestion = (
 ): Question<InSlot<boolean>> => ({
   method: 'isBlockhashValid',
   params: (slot) => [blockhash, { commitment, ...from(slot) }],
-  read: (result) => inContext(result, (value) => flag(value, 'validity')),
+  read: (result) => inContext(result, (value) => flag(value, 'a validity')),
   slotOf,
 });
 
@@ -118,9 +121,9 @@ export interface LandedStatus {
 /** A processed transaction may still be dropped with its fork, so it has not landed. */
 function landedStatus(value: JsonValue): LandedStatus | null {
   if (value === null) return null;
-  const { slot, err, confirmationStatus } = object(value, 'status');
+  const { slot, err, confirmationStatus } = object(value, 'a status');
   if (confirmationStatus !== 'confirmed' && confirmationStatus !== 'finalized') return null;
-  return { slot: count(slot, 'slot'), error: readTransactionError(err) };
+  return { slot: count(slot, 'a slot'), error: readTransactionError(err) };
 }
 
 /** `getSignatureStatuses`, of at most 256, through all that the node remembers. The method itself takes no slot. */
@@ -159,7 +162,7 @@ function signedBytes(value: JsonValue | undefined, signature: Signature): Uint8A
 }
 
 const seconds = (value: JsonValue | undefined): number | null =>
-  value === undefined || value === null ? null : count(value, 'time') * MS_PER_SECOND;
+  value === undefined || value === null ? null : count(value, 'a time') * MS_PER_SECOND;
 
 const amount = (value: JsonValue | undefined, name: string): bigint =>
   value === undefined || value === null ? 0n : u64(value, name);
@@ -173,15 +176,15 @@ export const transactionQuestion = (signature: Signature): Question<FoundTransac
   ],
   read: (result) => {
     if (result === null) return null;
-    const fields = object(result, 'transaction');
-    const meta: JsonObject = fields['meta'] == null ? {} : object(fields['meta'], 'meta');
+    const fields = object(result, 'a transaction');
+    const meta: JsonObject = fields['meta'] == null ? {} : object(fields['meta'], 'a meta');
     const logs = meta['logMessages'] ?? [];
     return {
       wire: signedBytes(fields['transaction'], signature),
       blockTimeMs: seconds(fields['blockTime']) ?? 0,
-      logs: list(logs, 'log lines').map((line) => text(line, 'log line')),
-      feeLamports: amount(meta['fee'], 'fee'),
-      computeUnits: amount(meta['computeUnitsConsumed'], 'number of compute units'),
+      logs: list(logs, 'log lines').map((line) => text(line, 'a log line')),
+      feeLamports: amount(meta['fee'], 'a fee'),
+      computeUnits: amount(meta['computeUnitsConsumed'], 'a number of compute units'),
     };
   },
 });
@@ -193,11 +196,11 @@ export const SIGNATURES_PER_PAGE = 1_000;
 export type PastEntry = PastTransaction & { readonly failed: boolean };
 
 function pastEntry(value: JsonValue): PastEntry {
-  const fields = object(value, 'past transaction');
+  const fields = object(value, 'a past transaction');
   const memo = fields['memo'] ?? null;
   return {
-    signature: text(fields['signature'], 'signature'),
-    memo: memo === null ? null : text(memo, 'memo'),
+    signature: text(fields['signature'], 'a signature'),
+    memo: memo === null ? null : text(memo, 'a memo'),
     blockTimeMs: seconds(fields['blockTime']),
     failed: readTransactionError(fields['err']) !== null,
   };

@@ -15,9 +15,9 @@ const malformed = (what: string): never => {
   throw new Malformed(what);
 };
 
-/** The field `name` of what ought to be an object. */
+/** What ought to be an object; `name` comes with its article, here and below. */
 export function object(value: JsonValue | undefined, name: string): JsonObject {
-  return isJsonObject(value) ? value : malformed(`a ${name} that is no object`);
+  return isJsonObject(value) ? value : malformed(`${name} that is no object`);
 }
 
 /** A list, of exactly `length` where that is known. */
@@ -30,18 +30,18 @@ export function list(value: JsonValue | undefined, name: string, length?: number
 }
 
 export function text(value: JsonValue | undefined, name: string): string {
-  return typeof value === 'string' ? value : malformed(`a ${name} that is no text`);
+  return typeof value === 'string' ? value : malformed(`${name} that is no text`);
 }
 
 export function flag(value: JsonValue | undefined, name: string): boolean {
-  return typeof value === 'boolean' ? value : malformed(`a ${name} that is neither true nor false`);
+  return typeof value === 'boolean' ? value : malformed(`${name} that is neither true nor false`);
 }
 
 /** A whole number from 0 that a double carries: slots, heights, times. */
 export function count(value: JsonValue | undefined, name: string): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
     ? value
-    : malformed(`a ${name} that is no whole number`);
+    : malformed(`${name} that is no whole number`);
 }
 
 const U64_LIMIT = 2n ** 64n;
@@ -50,12 +50,12 @@ const U64_LIMIT = 2n ** 64n;
 export function u64(value: JsonValue | undefined, name: string): bigint {
   const digits = value instanceof InexactNumber ? value.text : typeof value === 'number' ? String(value) : '';
   if (!/^\d{1,20}$/.test(digits) || BigInt(digits) >= U64_LIMIT)
-    return malformed(`a ${name} that is no number of 64 bits`);
+    return malformed(`${name} that is no number of 64 bits`);
   return BigInt(digits);
 }
 
 export function addressText(value: JsonValue | undefined, name: string): Address {
-  return typeof value === 'string' && isAddress(value) ? value : malformed(`a ${name} that is no address`);
+  return typeof value === 'string' && isAddress(value) ? value : malformed(`${name} that is no address`);
 }
 
 /** Bytes as a node encodes them, `[text, "base64"]`; nothing that is not exactly their base64. */

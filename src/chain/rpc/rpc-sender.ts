@@ -25,7 +25,7 @@ const sendQuestion = (wire: Uint8Array): Question<string> => ({
     Buffer.from(wire).toString('base64'),
     { encoding: 'base64', preflightCommitment: 'confirmed', maxRetries: 0 },
   ],
-  read: (result) => text(result, 'signature'),
+  read: (result) => text(result, 'a signature'),
 });
 
 /** What a node says of a transaction that it did not pass on; `null` where it says nothing about the transaction. */

@@ -1,0 +1,103 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { SQUADS_PROGRAM } from '../../../../src/chain/programs.js';
+import { checkNodes } from '../../../../src/chain/rpc/check-nodes.js';
+import { namedAddress } from '../../../support/oracle.js';
+import { rpcChain } from '../../../support/rpc-chain.js';
+import {
+  closeStubs,
+  DEVNET,
+  inContext,
+  MAINNET,
+  type StubNode,
+  says,
+  stated,
+  status,
+  stubNode,
+  wireAccount,
+} from '../../../support/rpc-stub.js';
+
+afterEach(closeStubs);
+
+const program = wireAccount(Uint8Array.of(1), namedAddress('loader'), 1, { executable: true });
+const healthy = {
+  getVersion: () => ({ 'solana-core': '2.3.1', 'feature-set': 1 }),
+  getSlot: () => 1_000,
+  getHealth: () => 'ok',
+  getMultipleAccounts: ([asked]: readonly string[]) => inContext([asked === SQUADS_PROGRAM ? program : null]),
+};
+
+const check = async (...nodes: readonly StubNode[]) => {
+  const reports = await checkNodes(rpcChain(nodes.map(({ url }) => url)).options);
+  return reports.map(({ state, problem }) => ({
+    state,
+    problem: problem?.message.replace(/127\.0\.0\.1:\d+/g, 'HOST') ?? null,
+  }));
+};
+
+describe('a node that is looked at', () => {
+  it('says what it is', async () => {
+    expect(await check(await stubNode(healthy))).toEqual([
+      {
+        state: {
+          genesisHash: MAINNET,
+          cluster: 'mainnet-beta',
+          slot: 1_000,
+          slotsBehind: 0,
+          version: '2.3.1',
+          latencyMs: 0,
+        },
+        problem: null,
+      },
+    ]);
+  });
+
+  it('is told of each for itself: one without the program, one behind, one of another cluster, one that answers nothing', async () => {
+    const bare = await stubNode({ ...healthy, getMultipleAccounts: () => inContext([null]) });
+    const late = await stubNode({ ...healthy, getSlot: () => 600 });
+    const other = await stubNode({ ...healthy, getGenesisHash: () => DEVNET });
+    const broken = await stubNode();
+    broken.always = says('<html>');
+    const own = await stubNode(healthy);
+    expect(await check(own, bare, late, other, broken)).toMatchObject([
+      { problem: null },
+      { problem: `The RPC node HOST is of a cluster without the Squads program ${SQUADS_PROGRAM}.` },
+      { problem: 'The RPC node HOST is behind the others by 400 slots.', state: { slotsBehind: 400 } },
+      { problem: 'The RPC node HOST is of another cluster than HOST.', state: { cluster: 'devnet' } },
+      {
+        problem: 'HOST does not speak as a Solana RPC node: it answered getGenesisHash with an HTML page.',
+        state: null,
+      },
+    ]);
+  });
+
+  it('is behind when it says so itself, and need not know the question', async () => {
+    const late = await stubNode({ ...healthy, getHealth: () => undefined });
+    late.faults.push(undefined, undefined, undefined, stated(-32_005, '', { numSlotsBehind: 70 }));
+    const silent = await stubNode({ ...healthy, getHealth: () => undefined });
+    silent.faults.push(undefined, undefined, undefined, stated(-32_601));
+    expect(await check(late)).toMatchObject([
+      { problem: 'The RPC node HOST is behind the cluster by 70 slots.' },
+    ]);
+    expect(await check(silent)).toMatchObject([{ problem: null }]);
+  });
+
+  it('is asked once, and not waited for', async () => {
+    const node = await stubNode(healthy);
+    node.always = status(429, { 'retry-after': '1' });
+    expect(await check(node)).toMatchObject([
+      { problem: 'The RPC node HOST limits how often it may be asked (429).' },
+    ]);
+    expect(node.calls).toHaveLength(1);
+  });
+
+  it('of which the version is no version, or the genesis no hash, is not Solana', async () => {
+    const odd = await stubNode({ ...healthy, getVersion: () => '1.0' });
+    const odder = await stubNode({ ...healthy, getGenesisHash: () => '0xabc' });
+    expect(await check(odd)).toMatchObject([
+      { problem: 'The RPC node HOST answered getVersion with a version that is no object.' },
+    ]);
+    expect(await check(odder)).toMatchObject([
+      { problem: 'The RPC node HOST answered getGenesisHash with a genesis hash that is no hash.' },
+    ]);
+  });
+});

@@ -1,0 +1,191 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { memo } from '../../../../src/chain/memo.js';
+import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
+import { compileV0Message, signTransaction } from '../../../../src/chain/transaction/compile.js';
+import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { namedAddress } from '../../../support/oracle.js';
+import { rpcChain } from '../../../support/rpc-chain.js';
+import { closeStubs, inContext, result, says, stubNode, wireAccount } from '../../../support/rpc-stub.js';
+
+afterEach(closeStubs);
+
+const [one, two] = [namedAddress('one'), namedAddress('two')];
+const good = wireAccount(Uint8Array.of(1, 2, 3), SYSTEM_PROGRAM);
+
+/** What is said when a node answers with this result to a question of the reader. */
+async function refusal(
+  value: unknown,
+  ask: (reader: ReturnType<typeof rpcChain>['reader']) => Promise<unknown>,
+) {
+  const node = await stubNode();
+  node.always = typeof value === 'string' ? says(value) : result(value);
+  try {
+    await ask(rpcChain([node.url], { maxWaitMs: 60_000 }).reader);
+  } catch (error) {
+    if (!isFlywheelError(error)) throw error;
+    expect(node.calls).toHaveLength(1);
+    return { code: error.code, message: error.message.replaceAll(new URL(node.url).host, 'HOST') };
+  }
+  throw new TypeError('it was believed');
+}
+
+const withAccount = (change: object) => inContext([{ ...good, ...change }, null]);
+const said = (what: string) => ({
+  code: 'ERR_RESPONSE_INVALID',
+  message: `The RPC node HOST answered getMultipleAccounts with ${what}.`,
+});
+
+describe('accounts that cannot be', () => {
+  it.each([
+    ['fewer than asked for', inContext([good]), '1 accounts where 2 were asked for'],
+    ['more than asked for', inContext([good, good, good]), '3 accounts where 2 were asked for'],
+    ['no list', inContext({}), 'accounts that are no list'],
+    ['no context', { value: [good, good] }, 'a context that is no object'],
+    ['a slot that is none', { context: { slot: -1 }, value: [good, good] }, 'a slot that is no whole number'],
+    ['nothing', null, 'a result that is no object'],
+    ['text for an account', inContext(['x', null]), 'an account that is no object'],
+    [
+      'data in another encoding',
+      withAccount({ data: ['abc', 'base58'] }),
+      'account data in another encoding than base64',
+    ],
+    ['data without encoding', withAccount({ data: 'AQID' }), 'account data in another encoding than base64'],
+    [
+      'data that is parsed',
+      withAccount({ data: { program: 'spl-token', parsed: {} } }),
+      'account data in another encoding than base64',
+    ],
+    [
+      'data that is not base64',
+      withAccount({ data: ['AQI?', 'base64'] }),
+      'account data that are not base64',
+    ],
+    [
+      'data with bits left over',
+      withAccount({ data: ['AQJ=', 'base64'], space: undefined }),
+      'account data that are not base64',
+    ],
+    [
+      'data cut short',
+      withAccount({ data: ['AQ==', 'base64'] }),
+      'an account whose stated size is not that of its data, 1 bytes',
+    ],
+    [
+      'a size beyond all memory',
+      withAccount({ space: 4_294_967_295 }),
+      'an account whose stated size is not that of its data, 3 bytes',
+    ],
+    ['an owner that is no address', withAccount({ owner: 'me' }), 'an owner that is no address'],
+    ['a balance below 0', withAccount({ lamports: -1 }), 'a balance that is no number of 64 bits'],
+    ['a balance with a fraction', withAccount({ lamports: 0.5 }), 'a balance that is no number of 64 bits'],
+    ['a balance as text', withAccount({ lamports: '5' }), 'a balance that is no number of 64 bits'],
+    [
+      'no mark of a program',
+      withAccount({ executable: 'yes' }),
+      'a mark of a program that is neither true nor false',
+    ],
+  ])('are not believed: %s', async (_name, value, what) => {
+    expect(await refusal(value, (reader) => reader.getAccounts([one, two]))).toEqual(said(what));
+  });
+
+  it('are not believed: a balance beyond 64 bits, an answer to another question, an error beside the result', async () => {
+    const raw = (lamports: string) =>
+      `{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":9},"value":[{"lamports":${lamports},"owner":"${SYSTEM_PROGRAM}","data":["","base64"],"executable":false}]}}`;
+    const ask = (text: string) => refusal(text, (reader) => reader.getAccounts([one]));
+    expect(await ask(raw('18446744073709551616'))).toEqual(said('a balance that is no number of 64 bits'));
+    expect((await ask(raw('1').replace('"id":1', '"id":2'))).message).toContain('JSON of another shape');
+    expect(
+      (await ask(raw('1').replace('"id":1', '"id":1,"error":{"code":-1,"message":"x"}'))).message,
+    ).toContain('refuses');
+  });
+
+  it('keep every digit of a balance that a double would round', async () => {
+    const node = await stubNode();
+    node.always = says(
+      `{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":9},"value":[{"lamports":18446744073709551615,"owner":"${SYSTEM_PROGRAM}","data":["","base64"],"executable":false}]}}`,
+    );
+    const [state] = await rpcChain([node.url]).reader.getAccounts([one]);
+    expect(state?.lamports).toBe(18_446_744_073_709_551_615n);
+  });
+
+  it('are passed over for those of the next node', async () => {
+    const liar = await stubNode({ getMultipleAccounts: () => inContext([]) });
+    const honest = await stubNode({ getMultipleAccounts: () => inContext([good]) });
+    const [state] = await rpcChain([liar.url, honest.url]).reader.getAccounts([one]);
+    expect(state?.lamports).toBe(1n);
+  });
+});
+
+describe('JSON that is there to take memory', () => {
+  it.each([
+    ['deep', '['.repeat(5_000_000)],
+    ['wide', `[${'[],'.repeat(5_000_000)}[]]`],
+    ['a key given twice', '{"jsonrpc":"2.0","id":1,"result":1,"result":2}'],
+  ])('is not read: %s', async (_name, text) => {
+    const before = process.memoryUsage().heapUsed;
+    const told = await refusal(text, (reader) => reader.blockHeight());
+    expect(told.message).toMatch(/^HOST does not speak as a Solana RPC node/);
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(200 * 1_024 * 1_024);
+  });
+});
+
+describe('other answers that cannot be', () => {
+  const signer = createKeypairSigner(generateKeypair());
+  const signed = (text: string) =>
+    signTransaction(
+      compileV0Message({
+        payer: signer.address,
+        instructions: [memo(text, [signer.address])],
+        blockhash: namedAddress('blockhash'),
+      }),
+      [signer],
+    );
+  const asBase64 = (bytes: Uint8Array) => ({
+    slot: 1,
+    blockTime: 1,
+    meta: { err: null, fee: 5_000, logMessages: [] },
+    transaction: [Buffer.from(bytes).toString('base64'), 'base64'],
+  });
+
+  it('are not believed: a transaction of another signature, one that was changed, bytes that are none', async () => {
+    const { bytes, signature } = signed('hi');
+    const changed = Buffer.from(bytes);
+    changed[changed.length - 2] = (changed[changed.length - 2] ?? 0) ^ 1;
+    for (const [wire, what] of [
+      [signed('ho').bytes, 'a transaction that does not have the signature'],
+      [changed, 'a transaction that does not have the signature'],
+      [Uint8Array.of(1, 2, 3), 'bytes that are no transaction'],
+    ] as const) {
+      const told = await refusal(asBase64(wire), (reader) => reader.getTransaction(signature));
+      expect(told.message).toBe(`The RPC node HOST answered getTransaction with ${what}.`);
+    }
+  });
+
+  it('are not believed: statuses, blockhashes, heights and pages of another form', async () => {
+    for (const [value, ask] of [
+      [inContext([]), (reader) => reader.lookUp(['s'])],
+      [inContext([{ confirmationStatus: 'confirmed', slot: 'x' }]), (reader) => reader.lookUp(['s'])],
+      [inContext({ blockhash: 'short', lastValidBlockHeight: 1 }), (reader) => reader.latestBlockhash()],
+      [inContext({ blockhash: one, lastValidBlockHeight: 1e300 }), (reader) => reader.latestBlockhash()],
+      [-1, (reader) => reader.blockHeight()],
+      [inContext('true'), (reader) => reader.isBlockhashValid(one)],
+      [
+        Array.from({ length: 1_001 }, () => ({ signature: 's', err: null })),
+        (reader) => reader.pastOf(one, 0),
+      ],
+      [[{ err: null }], (reader) => reader.pastOf(one, 0)],
+    ] as readonly (readonly [unknown, (reader: ReturnType<typeof rpcChain>['reader']) => Promise<unknown>])[])
+      expect((await refusal(value, ask)).code).toBe('ERR_RESPONSE_INVALID');
+  });
+
+  it('that say that a transaction failed in words of their own are failures all the same', async () => {
+    const node = await stubNode({
+      getSignatureStatuses: () =>
+        inContext([{ slot: 3, err: { [`x${'y'.repeat(99)}`]: [[]] }, confirmationStatus: 'finalized' }]),
+      getTransaction: () => null,
+    });
+    const [record] = await rpcChain([node.url]).reader.lookUp(['s']);
+    expect(record?.error).toMatchObject({ kind: 'transaction' });
+  });
+});

@@ -1,0 +1,120 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
+import { EXIT } from '../../../../src/errors/exit-codes.js';
+import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { namedAddress } from '../../../support/oracle.js';
+import { rpcChain } from '../../../support/rpc-chain.js';
+import {
+  closeStubs,
+  inContext,
+  type StubNode,
+  stated,
+  status,
+  stubNode,
+  wireAccount,
+} from '../../../support/rpc-stub.js';
+
+afterEach(closeStubs);
+
+const address = namedAddress('account');
+const bytes = Uint8Array.of(1, 2, 3);
+const account = wireAccount(bytes, SYSTEM_PROGRAM, 7);
+
+const holding = (value: unknown, slot = 9) => ({ getMultipleAccounts: () => inContext([value], slot) });
+const asked = ({ calls }: StubNode) =>
+  calls.filter(({ method }) => method === 'getMultipleAccounts').map(({ params }) => params[1]);
+
+const read = (nodes: readonly StubNode[], maxWaitMs = 0, quorum = 2) =>
+  rpcChain(
+    nodes.map(({ url }) => url),
+    { quorum, maxWaitMs },
+  );
+
+async function errorOf(work: Promise<unknown>) {
+  try {
+    await work;
+  } catch (error) {
+    if (isFlywheelError(error)) return error;
+    throw error;
+  }
+  throw new TypeError('it was answered');
+}
+
+describe('two nodes that have to agree', () => {
+  it('are both asked, the second for a state that is no older than the first one', async () => {
+    const nodes = [await stubNode(holding(account, 100)), await stubNode(holding(account, 103))] as const;
+    const [state] = await read(nodes).reader.getAccounts([address]);
+    expect(state?.lamports).toBe(7n);
+    expect(asked(nodes[0])).toEqual([{ encoding: 'base64', commitment: 'confirmed' }]);
+    expect(asked(nodes[1])).toEqual([{ encoding: 'base64', commitment: 'confirmed', minContextSlot: 100 }]);
+  });
+
+  it.each([
+    ['owner', wireAccount(bytes, TOKEN_PROGRAM, 7), 'its owner'],
+    ['balance', wireAccount(bytes, SYSTEM_PROGRAM, 8), 'its balance'],
+    ['one byte of data', wireAccount(Uint8Array.of(1, 2, 4), SYSTEM_PROGRAM, 7), 'its data'],
+    ['length', wireAccount(Uint8Array.of(1, 2), SYSTEM_PROGRAM, 7), 'its data'],
+    ['mark of a program', { ...account, executable: true }, 'whether it is a program'],
+    ['existence', null, 'whether it exists'],
+  ])('and differ in the %s are both not believed', async (_name, other, what) => {
+    const nodes = [await stubNode(holding(account)), await stubNode(holding(other))] as const;
+    const error = await errorOf(read(nodes).reader.getAccounts([address]));
+    expect(error.code).toBe('ERR_CHAIN_MISMATCH');
+    expect(error.exitCode).toBe(EXIT.unsafe);
+    const [left, right] = nodes.map(({ url }) => new URL(url).host);
+    expect(error.message).toBe(
+      `The RPC nodes ${left} and ${right} do not agree about the account ${address}: ${what}.`,
+    );
+    expect(asked(nodes[0])).toHaveLength(5);
+  });
+
+  it('are asked once more for the newer state where the account changed in between', async () => {
+    const changed = wireAccount(bytes, SYSTEM_PROGRAM, 8);
+    const states = [inContext([account], 100), inContext([changed], 105)];
+    const first = await stubNode({ getMultipleAccounts: () => states.shift() });
+    const second = await stubNode(holding(changed, 104));
+    second.methods = { getMultipleAccounts: () => inContext([changed], states.length === 1 ? 104 : 106) };
+    const chain = read([first, second]);
+    expect((await chain.reader.getAccounts([address]))[0]?.lamports).toBe(8n);
+    expect(asked(first)[1]).toMatchObject({ minContextSlot: 104 });
+    expect(chain.waits).toEqual([400]);
+  });
+
+  it('wait for the one that is behind, and ask a third where one is gone', async () => {
+    const first = await stubNode(holding(account, 100));
+    const second = await stubNode(holding(account, 100));
+    second.faults.push(undefined, stated(-32_016), stated(-32_016));
+    const chain = read([first, second], 20_000);
+    expect(await chain.reader.getAccounts([address])).toHaveLength(1);
+    expect(asked(first)).toHaveLength(1);
+    expect(chain.waits).toHaveLength(2);
+    const third = await stubNode(holding(account, 100));
+    first.always = status(401);
+    expect(await read([first, second, third]).reader.getAccounts([address])).toHaveLength(1);
+    expect(asked(third)).toHaveLength(1);
+  });
+
+  it('are not made up for by one', async () => {
+    const [first, second] = [await stubNode(holding(account)), await stubNode()];
+    second.always = status(503);
+    const error = await errorOf(read([first, second], 5_000).reader.getAccounts([address]));
+    expect(error.code).toBe('ERR_UNAVAILABLE');
+    expect(error.message).toBe(`The RPC node ${new URL(second.url).host} answered with the status 503.`);
+  });
+
+  it('have to agree on what became of a transaction and on blockhashes too', async () => {
+    const landed = (slot: number | null) => ({
+      getSignatureStatuses: () => inContext([slot && { slot, err: null, confirmationStatus: 'finalized' }]),
+      getTransaction: () => null,
+      isBlockhashValid: () => inContext(slot !== null),
+      getBlockHeight: () => slot ?? 4,
+    });
+    const nodes = [await stubNode(landed(5)), await stubNode(landed(null))] as const;
+    const { reader } = read(nodes);
+    expect((await errorOf(reader.lookUp(['abc']))).message).toContain('what became of the transaction abc');
+    expect((await errorOf(reader.isBlockhashValid(address))).code).toBe('ERR_CHAIN_MISMATCH');
+    expect(await reader.blockHeight()).toBe(4n);
+    nodes[1].methods = landed(5);
+    expect(await reader.lookUp(['abc'])).toMatchObject([{ slot: 5n, error: null }]);
+  });
+});

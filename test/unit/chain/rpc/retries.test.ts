@@ -1,0 +1,315 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { namedAddress } from '../../../support/oracle.js';
+import { rpcChain } from '../../../support/rpc-chain.js';
+import {
+  closeStubs,
+  DEVNET,
+  endless,
+  type Fault,
+  hangUp,
+  inContext,
+  says,
+  silence,
+  stated,
+  status,
+  stubNode,
+} from '../../../support/rpc-stub.js';
+
+afterEach(closeStubs);
+
+const height = { getBlockHeight: () => 200 };
+
+async function errorOf(work: Promise<unknown>) {
+  try {
+    await work;
+  } catch (error) {
+    if (isFlywheelError(error)) return error;
+    throw error;
+  }
+  throw new TypeError('it was answered');
+}
+
+/** What a person sees of one node that always fails in one way. */
+async function wordsOf(fault: Fault, timeoutMs = 5_000) {
+  const node = await stubNode(height);
+  node.always = fault;
+  const error = await errorOf(rpcChain([node.url], { timeoutMs }).reader.blockHeight());
+  const host = new URL(node.url).host;
+  expect(`${error.message} ${error.hint} ${error.stack} ${error.cause}`).not.toContain('secret-key');
+  return {
+    message: error.message.replaceAll(host, 'HOST'),
+    hint: error.hint,
+    exit: error.exitCode,
+    code: error.code,
+  };
+}
+
+describe('what went wrong at a node', () => {
+  it.each([
+    [
+      'a status 429',
+      status(429),
+      'The RPC node HOST limits how often it may be asked (429).',
+      /--max-wait/,
+      6,
+    ],
+    [
+      'a rate limit in JSON',
+      stated(-32_429),
+      'The RPC node HOST limits how often it may be asked (-32429).',
+      /--max-wait/,
+      6,
+    ],
+    ['a status 401', status(401), 'The RPC node HOST does not allow getBlockHeight (401).', /key/, 4],
+    [
+      'a status 403',
+      stated(403, 'no', {}, 403),
+      'The RPC node HOST does not allow getBlockHeight (403).',
+      /key/,
+      4,
+    ],
+    [
+      'an unhealthy node',
+      stated(-32_005, 'Node is behind by 42 slots', { numSlotsBehind: 42 }),
+      'The RPC node HOST is behind the cluster by 42 slots.',
+      /catch up/,
+      6,
+    ],
+    [
+      'an unhealthy node with a status',
+      stated(-32_005, 'Node is unhealthy', {}, 503),
+      'The RPC node HOST is behind the cluster.',
+      /catch up/,
+      6,
+    ],
+    [
+      'a slot that is not reached',
+      stated(-32_016, 'Minimum context slot has not been reached', { contextSlot: 5 }),
+      'The RPC node HOST is behind the cluster.',
+      /catch up/,
+      6,
+    ],
+    [
+      'an HTML page',
+      says('<!doctype html><p>hi', 'text/html'),
+      'HOST does not speak as a Solana RPC node: it answered getBlockHeight with an HTML page.',
+      /address/,
+      6,
+    ],
+    [
+      'JSON of another service',
+      says('{"data":[]}'),
+      'HOST does not speak as a Solana RPC node: it answered getBlockHeight with JSON of another shape.',
+      /address/,
+      6,
+    ],
+    [
+      'no JSON',
+      says('ok'),
+      'HOST does not speak as a Solana RPC node: it answered getBlockHeight with something that is not JSON.',
+      /address/,
+      6,
+    ],
+    [
+      'nothing',
+      says(''),
+      'HOST does not speak as a Solana RPC node: it answered getBlockHeight with nothing.',
+      /address/,
+      6,
+    ],
+    [
+      'another JSON-RPC service',
+      stated(-32_601, 'the method getBlockHeight does not exist'),
+      'HOST does not speak as a Solana RPC node: it answered getBlockHeight that it does not know this method (-32601).',
+      /address/,
+      6,
+    ],
+    [
+      'a status 404',
+      status(404),
+      'HOST does not speak as a Solana RPC node: it answered getBlockHeight with the status 404.',
+      /address/,
+      6,
+    ],
+    [
+      'a redirect',
+      status(301, { location: 'https://elsewhere.example' }),
+      'HOST does not speak as a Solana RPC node: it answered getBlockHeight with a redirect (301), which is not followed.',
+      /address/,
+      6,
+    ],
+    ['a status 502', status(502), 'The RPC node HOST answered with the status 502.', /at the node/, 6],
+    [
+      'an error of its own',
+      stated(-32_011, 'Transaction history is not available from this node.'),
+      'The RPC node HOST refuses getBlockHeight (-32011): Transaction history is not available from this node.',
+      undefined,
+      6,
+    ],
+    [
+      'its key said back',
+      stated(-32_000, 'no quota for secret-key\u001b[2J\nnow'),
+      'The RPC node HOST refuses getBlockHeight (-32000): no quota for ***[2J now.',
+      undefined,
+      6,
+    ],
+    ['a connection that breaks', hangUp, 'The connection to HOST broke (UND_ERR_SOCKET).', undefined, 6],
+  ] as const)('is told: %s', async (_name, fault, message, hint, exit) => {
+    const told = await wordsOf(fault);
+    expect(told).toMatchObject({ message, exit, code: 'ERR_UNAVAILABLE' });
+    if (hint === undefined) expect(told.hint).toBeUndefined();
+    else expect(told.hint).toMatch(hint);
+  });
+
+  it('is told: silence, a closed port, a name that is none, no TLS', async () => {
+    expect((await wordsOf(silence, 40)).message).toBe('No answer from HOST within 0.04 s.');
+    const node = await stubNode();
+    await node.close();
+    const { host, port } = new URL(node.url);
+    expect((await errorOf(rpcChain([node.url]).reader.blockHeight())).message).toBe(
+      `The RPC node ${host} cannot be reached (ECONNREFUSED).`,
+    );
+    const nameless = await errorOf(rpcChain(['http://nobody.invalid/key']).reader.blockHeight());
+    expect(nameless.message).toMatch(
+      /^The RPC node nobody\.invalid cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\)\.$/,
+    );
+    const plain = await stubNode();
+    const wrong = await errorOf(rpcChain([plain.url.replace('http:', 'https:')]).reader.blockHeight());
+    expect(wrong.message).toMatch(/does not speak TLS/);
+    expect(port).not.toBe('');
+  });
+
+  it('is told of an answer that never ends, of which no more is kept than may be', async () => {
+    const node = await stubNode();
+    node.always = endless;
+    const before = process.memoryUsage().rss;
+    const error = await errorOf(rpcChain([node.url], { timeoutMs: 30_000 }).reader.blockHeight());
+    expect(error.code).toBe('ERR_RESPONSE_INVALID');
+    expect(error.message).toContain('with more than 33554432 bytes');
+    expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1_024 * 1_024);
+  });
+});
+
+describe('a node that fails for a while', () => {
+  it.each([
+    ['429', status(429)],
+    ['503', status(503)],
+    ['an internal error', stated(-32_603)],
+    ['being behind', stated(-32_005)],
+    ['a broken connection', hangUp],
+  ])('is asked again until it answers: %s', async (_name, fault) => {
+    const node = await stubNode(height);
+    node.faults.push(fault, fault, fault);
+    const chain = rpcChain([node.url], { maxWaitMs: 60_000 });
+    expect(await chain.reader.blockHeight()).toBe(200n);
+    expect(chain.waits).toEqual([375, 750, 1_500]);
+    expect(node.calls).toHaveLength(4);
+  });
+
+  it('is left alone for as long as it asks, at most 30 s', async () => {
+    const node = await stubNode(height);
+    node.faults.push(status(429, { 'retry-after': '7' }), status(429, { 'retry-after': '999999' }));
+    const chain = rpcChain([node.url], { maxWaitMs: 60_000 });
+    expect(await chain.reader.blockHeight()).toBe(200n);
+    expect(chain.waits).toEqual([7_000, 30_000]);
+  });
+
+  it('is given up when the time for waiting is over, and never waited for beyond it', async () => {
+    const node = await stubNode();
+    node.always = status(429);
+    const chain = rpcChain([node.url], { maxWaitMs: 20_000, random: Math.random });
+    const startedMs = chain.nowMs();
+    expect((await errorOf(chain.reader.blockHeight())).message).toContain('(429)');
+    expect(chain.nowMs() - startedMs).toBeLessThan(20_000);
+    expect(chain.nowMs() - startedMs).toBeGreaterThan(11_000);
+    const late = await stubNode();
+    late.always = status(429, { 'retry-after': '25' });
+    const impatient = rpcChain([late.url], { maxWaitMs: 20_000 });
+    await errorOf(impatient.reader.blockHeight());
+    expect(impatient.waits).toEqual([]);
+  });
+
+  it.each([
+    ['401', status(401)],
+    ['HTML', says('<html>')],
+    ['a refusal', stated(-32_602)],
+  ])('is not asked again where that is of no use: %s', async (_name, fault) => {
+    const node = await stubNode(height);
+    node.always = fault;
+    const chain = rpcChain([node.url], { maxWaitMs: 60_000 });
+    await errorOf(chain.reader.blockHeight());
+    expect(node.calls).toHaveLength(1);
+    expect(chain.waits).toEqual([]);
+  });
+
+  it('ends at once when the user interrupts, in a wait and in a request', async () => {
+    const node = await stubNode();
+    node.always = status(503);
+    const waiting = new AbortController();
+    const inWait = rpcChain([node.url], {
+      maxWaitMs: 60_000,
+      signal: waiting.signal,
+      sleep: (_ms, signal) =>
+        new Promise((_, reject) => {
+          signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+          waiting.abort();
+        }),
+    });
+    expect((await errorOf(inWait.reader.blockHeight())).code).toBe('ERR_INTERRUPTED');
+    const asking = new AbortController();
+    node.always = () => asking.abort();
+    const inRequest = rpcChain([node.url], { maxWaitMs: 60_000, signal: asking.signal });
+    expect((await errorOf(inRequest.reader.blockHeight())).code).toBe('ERR_INTERRUPTED');
+  });
+});
+
+describe('several nodes', () => {
+  it('are asked in their order, the next one at once when one fails', async () => {
+    const [first, second] = [await stubNode(height), await stubNode({ getBlockHeight: () => 300 })];
+    const chain = rpcChain([first.url, second.url], { maxWaitMs: 60_000 });
+    expect(await chain.reader.blockHeight()).toBe(200n);
+    expect(second.calls).toHaveLength(0);
+    first.always = status(429);
+    expect(await chain.reader.blockHeight()).toBe(300n);
+    expect(chain.waits).toEqual([]);
+  });
+
+  it('are told of together when none answers', async () => {
+    const [first, second] = [await stubNode(), await stubNode()];
+    first.always = status(401);
+    second.always = says('<html>');
+    const error = await errorOf(rpcChain([first.url, second.url]).reader.blockHeight());
+    expect(error.message).toContain('does not allow getGenesisHash (401). ');
+    expect(error.message).toContain('with an HTML page.');
+    expect(error.exitCode).toBe(4);
+  });
+
+  it('do not go back in time: a later answer of another node is at least as new', async () => {
+    const addresses = Array.from({ length: 150 }, (_, n) => namedAddress(`account ${n}`));
+    const none = (slot: number) => (keys: readonly string[]) =>
+      inContext(
+        keys.map(() => null),
+        slot,
+      );
+    const first = await stubNode({ getMultipleAccounts: none(100) });
+    const second = await stubNode({ getMultipleAccounts: none(90) });
+    const chain = rpcChain([first.url, second.url], { maxWaitMs: 20_000 });
+    first.faults.push(undefined, undefined);
+    first.always = status(503);
+    const error = await errorOf(chain.reader.getAccounts(addresses));
+    expect(error.message).toContain(`${new URL(second.url).host} is behind the cluster by 10 slots.`);
+    second.methods = { getMultipleAccounts: none(101) };
+    first.faults.push(undefined);
+    expect(await chain.reader.getAccounts(addresses)).toHaveLength(150);
+  });
+
+  it('have to be of one cluster', async () => {
+    const first = await stubNode(height);
+    const second = await stubNode({ ...height, getGenesisHash: () => DEVNET });
+    const chain = rpcChain([first.url, second.url], { quorum: 2 });
+    const error = await errorOf(chain.reader.blockHeight());
+    expect(error.code).toBe('ERR_CONFIG_INVALID');
+    expect(error.message).toMatch(/127\S+ is of mainnet-beta, 127\S+ of devnet\.$/);
+  });
+});
