@@ -1,9 +1,11 @@
 /** An RPC node on loopback that answers from the ledger of a data directory, as a user's own node would. */
+import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import { type Address, address } from '../../src/values/address.js';
+import { base58Encode } from '../../src/values/base58.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import { signaturesFor, statusesOf, transactionOf } from './rpc-history.js';
 
@@ -40,6 +42,13 @@ export async function startRpcNode(dataDir: string, clock: Clock = systemClock):
         const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
         return inContext({ blockhash, lastValidBlockHeight: Number(lastValidBlockHeight) });
       }
+      case 'getGenesisHash':
+        return base58Encode(createHash('sha256').update(path).digest());
+      case 'getVersion':
+        return { 'solana-core': '2.3.1', 'feature-set': 1 };
+      case 'getHealth':
+        return 'ok';
+      case 'getSlot':
       case 'getBlockHeight':
         return height;
       case 'getSignatureStatuses':

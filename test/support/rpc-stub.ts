@@ -11,7 +11,7 @@ export interface RpcCall {
 }
 
 /** Deals with a request in another way than answering it; `undefined` as a fault is an honest answer. */
-export type Fault = (response: ServerResponse, call: RpcCall) => void;
+export type Fault = (response: ServerResponse, call: RpcCall) => void | Promise<void>;
 
 export type Methods = Readonly<Record<string, (...params: readonly never[]) => unknown>>;
 
@@ -55,6 +55,15 @@ export const result =
   (value: unknown): Fault =>
   (response, { id }) =>
     json(response, 200, { jsonrpc: '2.0', id, result: value });
+
+/** What another node answers, changed if a test says how. */
+export const passOn =
+  (url: string, change: (answer: never, call: RpcCall) => unknown = (answer) => answer): Fault =>
+  async (response, call) => {
+    const sent = { method: 'POST', headers: { 'content-type': 'application/json' } };
+    const answer = await fetch(url, { ...sent, body: JSON.stringify({ jsonrpc: '2.0', ...call }) });
+    json(response, answer.status, change((await answer.json()) as never, call));
+  };
 
 /** No answer, ever. */
 export const silence: Fault = () => undefined;

@@ -1,0 +1,229 @@
+/** The user's own RPC nodes, as the built program uses them: several of them, of all tempers. */
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { SQUADS_PROGRAM } from '../../src/chain/programs.js';
+import { flywheel, type Spawned, startFlywheel } from '../support/cli.js';
+import { anOperator, ending, makeTemplate, type Operator, problemOf } from '../support/operator.js';
+import { type RpcNode, startRpcNode } from '../support/rpc-node.js';
+import {
+  closeStubs,
+  passOn,
+  type RpcCall,
+  type StubNode,
+  says,
+  status,
+  stubNode,
+} from '../support/rpc-stub.js';
+
+const PIPELINES = [{ type: 'WATCH_AD', payload: '{"viewId":1}', actions: [{ action: 'BURN', amount: 5 }] }];
+
+let operator: Operator;
+let ledger: RpcNode;
+
+beforeAll(async () => {
+  operator = await anOperator('remote', await makeTemplate());
+  ledger = await startRpcNode(operator.dataDir);
+  operator.write('pipelines.json', PIPELINES);
+  const made = await operator.run('batch', 'init', 'pipelines.json', '--out', 'approval.json');
+  expect(made.exit).toBe(0);
+}, 60_000);
+afterEach(closeStubs);
+afterAll(async () => {
+  await operator.leave();
+  await ledger.close();
+});
+
+interface AccountsAnswer {
+  readonly result: { readonly value: readonly ({ lamports: number; data: [string, string] } | null)[] };
+}
+
+/** A node that tells the truth, and can be made to do something else first. */
+async function honest(path?: string): Promise<StubNode> {
+  const node = await stubNode({}, path);
+  node.always = passOn(ledger.url);
+  return node;
+}
+
+/** A node that tells the truth but for the last byte of every account of this length or more. */
+async function lying(): Promise<StubNode> {
+  const node = await stubNode();
+  node.always = passOn(ledger.url, (answer: AccountsAnswer, { method }: RpcCall) => {
+    if (method !== 'getMultipleAccounts') return answer;
+    for (const account of answer.result.value) {
+      const bytes = Buffer.from(account?.data[0] ?? '', 'base64');
+      if (account === null || bytes.length < 200) continue;
+      bytes[bytes.length - 1] = (bytes[bytes.length - 1] ?? 0) ^ 1;
+      account.data[0] = bytes.toString('base64');
+    }
+    return answer;
+  });
+  return node;
+}
+
+const approve = (nodes: readonly StubNode[], ...words: readonly string[]): Promise<Spawned> =>
+  flywheel(
+    { home: operator.directory },
+    ...[
+      'batch',
+      'approve',
+      'approval.json',
+      '--keypair',
+      operator.owner,
+      '--expect',
+      'pipelines.json',
+      '--yes',
+    ],
+    ...nodes.flatMap(({ url }) => ['--rpc-url', url]),
+    ...words,
+  );
+
+describe('an approval', () => {
+  it('is signed where two nodes agree', async () => {
+    const nodes = [await honest(), await honest()];
+    const { exit, stdout, stderr } = await approve(nodes, '--quorum', '2');
+    expect(stderr).not.toContain('error');
+    expect([exit, Object.keys(JSON.parse(stdout))]).toEqual([0, ['batchId', 'signedTx']]);
+    for (const { calls } of nodes)
+      expect(calls.filter(({ method }) => method === 'getMultipleAccounts').length).toBeGreaterThan(2);
+  });
+
+  it('is refused with exit 9 where two nodes disagree, whichever of them lies', async () => {
+    for (const nodes of [
+      [await honest(), await lying()],
+      [await lying(), await honest()],
+    ]) {
+      const refused = await approve(nodes, '--quorum', '2');
+      expect([refused.exit, refused.stdout]).toEqual([9, '']);
+      expect(problemOf(refused)).toMatchObject({
+        error: 'ERR_CHAIN_MISMATCH',
+        message: expect.stringMatching(/do not agree about the account \S+: its data\.$/),
+      });
+      expect(refused.stderr).not.toContain('secret-key');
+    }
+  });
+
+  it('is refused before anything is asked where there are fewer nodes than have to agree', async () => {
+    const node = await honest();
+    const refused = await approve([node], '--quorum', '2');
+    expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_USAGE']);
+    expect(problemOf(refused).message).toBe('2 RPC nodes have to agree, but only 1 is given.');
+    expect(node.calls).toEqual([]);
+  });
+
+  it('is signed in spite of a node that is busy for a while, and of one that is no node', async () => {
+    const busy = await honest();
+    const pause = { 'retry-after': '0.01' };
+    busy.faults.push(status(429, pause), status(503, pause), undefined, status(429, pause));
+    busy.faults[2] = passOn(ledger.url);
+    expect((await approve([busy])).exit).toBe(0);
+    const none = await stubNode();
+    none.always = says('<!doctype html>', 'text/html');
+    const good = await honest();
+    expect((await approve([none, good])).exit).toBe(0);
+  });
+
+  it('is given up for a node that does not let it in, and says so without the key', async () => {
+    const closed = await honest('/v2/SECRET123456?token=HIDDEN98765');
+    closed.always = status(401);
+    const refused = await flywheel(
+      { home: operator.directory, env: { FLYWHEEL_DEBUG: '1' } },
+      ...['batch', 'inspect', 'approval.json', '--rpc-url', closed.url, '-v', '--json'],
+    );
+    expect(refused.exit).toBe(4);
+    expect(refused.stderr).toContain(
+      `The RPC node ${new URL(closed.url).host} does not allow getMultipleAccounts (401).`,
+    );
+    expect(refused.stderr).not.toMatch(/SECRET|HIDDEN/);
+    expect(closed.calls).toHaveLength(1);
+  });
+
+  it('that waits for a node ends at once when it is interrupted', async () => {
+    const down = await honest();
+    const asked = new Promise<void>((resolve) => {
+      down.always = (response, call) => {
+        status(503, { 'retry-after': '30' })(response, call);
+        resolve();
+      };
+    });
+    const words = ['batch', 'inspect', 'approval.json', '--rpc-url', down.url, '--json', '-v'];
+    const child = startFlywheel({ home: operator.directory }, words);
+    const ended = ending(child);
+    await asked;
+    let told = '';
+    while (!told.includes('waiting'))
+      told += String((await once(child.stderr as NodeJS.ReadableStream, 'data'))[0]);
+    const startedMs = performance.now();
+    child.kill('SIGINT');
+    expect((await ended).exit).toBe(130);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+  });
+
+  it('is read through the node of the Solana CLI where no other is named', async () => {
+    const home = join(operator.directory, 'solana-user');
+    mkdirSync(join(home, '.config/solana/cli'), { recursive: true });
+    const node = await honest();
+    writeFileSync(join(home, '.config/solana/cli/config.yml'), `json_rpc_url: "${node.url}"\n`);
+    const inspected = await flywheel(
+      { home, env: { FLYWHEEL_API_URL: operator.gate?.url ?? '', FLYWHEEL_API_KEY: operator.key } },
+      ...['batch', 'inspect', join(operator.directory, 'approval.json'), '--json'],
+    );
+    expect(inspected.exit).toBe(0);
+    expect(JSON.parse(inspected.stdout).pipelines).toHaveLength(1);
+    expect(node.calls.length).toBeGreaterThan(0);
+  });
+});
+
+describe('doctor', () => {
+  const program = {
+    lamports: 1,
+    owner: SQUADS_PROGRAM,
+    data: ['', 'base64'],
+    executable: true,
+    rentEpoch: 0,
+  };
+  /** The ledger keeps no account for the native program. */
+  const withProgram = (answer: { result: { value: unknown } }, { method, params }: RpcCall) =>
+    method === 'getMultipleAccounts' && (params[0] as string[])[0] === SQUADS_PROGRAM
+      ? { ...answer, result: { ...answer.result, value: [program] } }
+      : answer;
+
+  const doctor = (...words: readonly string[]) =>
+    flywheel({ home: operator.directory }, 'doctor', '--json', '--max-wait', '0', ...words);
+
+  it('looks at each node, apart from the service', async () => {
+    const good = await honest();
+    good.always = passOn(ledger.url, withProgram);
+    const broken = await stubNode();
+    broken.always = status(429);
+    const both = await doctor('--rpc-url', good.url, '--rpc-url', broken.url, '--quorum', '2');
+    expect(both.exit).toBe(6);
+    const { ok, checks } = JSON.parse(both.stdout) as {
+      ok: boolean;
+      checks: { name: string; ok: boolean }[];
+    };
+    expect(ok).toBe(false);
+    expect(checks.filter(({ name }) => name === 'rpc')).toMatchObject([
+      {
+        ok: true,
+        detail: expect.stringMatching(
+          /^http:\/\/127\S+\/\*\*\* \(flag\), a cluster of its own, genesis \w+, slot \d+, version 2\.3\.1, the Squads program is there, \d+ ms$/,
+        ),
+        rpc: {
+          source: 'flag',
+          cluster: null,
+          version: '2.3.1',
+          slotsBehind: 0,
+          latencyMs: expect.any(Number),
+        },
+      },
+      { ok: false, error: 'ERR_UNAVAILABLE', detail: expect.stringContaining('(429)') },
+    ]);
+    expect(checks.find(({ name }) => name === 'rpc quorum')?.ok).toBe(true);
+    expect(checks.find(({ name }) => name === 'service')?.ok).toBe(true);
+    expect(both.stdout).not.toContain('secret-key');
+    const one = await doctor('--rpc-url', good.url);
+    expect([one.exit, JSON.parse(one.stdout).ok]).toEqual([0, true]);
+  });
+});
