@@ -115,8 +115,7 @@ describe('an approval', () => {
   it('is signed in spite of a node that is busy for a while, and of one that is no node', async () => {
     const busy = await honest();
     const pause = { 'retry-after': '0.01' };
-    busy.faults.push(status(429, pause), status(503, pause), undefined, status(429, pause));
-    busy.faults[2] = passOn(ledger.url);
+    busy.faults.push(status(429, pause), status(503, pause), passOn(ledger.url), status(429, pause));
     expect((await approve([busy])).exit).toBe(0);
     const none = await stubNode();
     none.always = says('<!doctype html>', 'text/html');

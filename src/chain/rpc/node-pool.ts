@@ -120,7 +120,7 @@ export class NodePool {
 
   /**
    * @returns as many answers as voices are wanted, each of another node; the states that they are from do not go back in time.
-   * @throws `ERR_UNAVAILABLE`, `ERR_RESPONSE_INVALID`, `ERR_CONFIG_INVALID` for nodes of different clusters, `ERR_INTERRUPTED`
+   * @throws `ERR_UNAVAILABLE`, `ERR_RESPONSE_INVALID`, `ERR_CHAIN_MISMATCH` for nodes of different clusters, `ERR_INTERRUPTED`
    */
   async ask<Value>(question: Question<Value>, terms: AskTerms = {}): Promise<readonly Voice<Value>[]> {
     const { clock, maxWaitMs } = this.#options;
@@ -254,7 +254,7 @@ const ofAnotherCluster = (
 ): Trouble => ({
   kind: 'not Solana',
   error: new FlywheelError(
-    'ERR_CONFIG_INVALID',
+    'ERR_CHAIN_MISMATCH',
     `The RPC nodes are of different clusters: ${first.address.host} is of ${clusterOf(firstGenesis)}, ${node.address.host} of ${clusterOf(genesis)}.`,
     { hint: 'Give nodes of one cluster with --rpc-url.' },
   ),

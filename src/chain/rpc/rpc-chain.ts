@@ -20,7 +20,7 @@ export interface RpcChain {
  * The cluster behind the nodes; nothing is asked before the first call.
  *
  * Every method throws `ERR_UNAVAILABLE` when no node answers in time, `ERR_RESPONSE_INVALID` when what they answer cannot be,
- * `ERR_CHAIN_MISMATCH` when those that have to agree do not, `ERR_CONFIG_INVALID` when they are of different clusters.
+ * `ERR_CHAIN_MISMATCH` when those that have to agree do not, or are of different clusters.
  */
 export function createRpcChain({ quorum = 1, ...options }: RpcChainOptions): RpcChain {
   const pool = new NodePool(options);

@@ -75,7 +75,13 @@ export const command = defineCommand({
     '{ "batchId": uuid, "signedTx": base64 }',
     'when it stands on chain already: { "batchId": uuid, "alreadyApproved": true }',
   ],
-  errors: ['ERR_INPUT_INVALID', 'ERR_KEYPAIR_INVALID', 'ERR_APPROVAL_REFUSED', 'ERR_DECLINED'],
+  errors: [
+    'ERR_INPUT_INVALID',
+    'ERR_KEYPAIR_INVALID',
+    'ERR_APPROVAL_REFUSED',
+    'ERR_CHAIN_MISMATCH',
+    'ERR_DECLINED',
+  ],
   examples: [
     'flywheel batch approve 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json --expect pipelines.json',
     'flywheel batch approve approval.json --keypair owner.json --expect pipelines.json --out signed.json',

@@ -55,6 +55,7 @@ export const command = defineCommand({
     'ERR_BATCH_IN_PROGRESS',
     'ERR_KEYPAIR_INVALID',
     'ERR_APPROVAL_REFUSED',
+    'ERR_CHAIN_MISMATCH',
     'ERR_DECLINED',
     'ERR_OUTCOME_UNKNOWN',
   ],

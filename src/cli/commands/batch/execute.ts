@@ -126,6 +126,7 @@ export const command = defineCommand({
     'ERR_INVALID_SIGNED_TX',
     'ERR_APPROVAL_EXPIRED',
     'ERR_APPROVAL_REFUSED',
+    'ERR_CHAIN_MISMATCH',
     'ERR_BATCH_FAILED',
     'ERR_OUTCOME_UNKNOWN',
   ],

@@ -64,7 +64,13 @@ export const command = defineCommand({
     '{ "batchId", "multisig", "batchIndex", "vault", "proposal": { "address", "status", "approved" },',
     '  "transactions": [ { "number", "address", "operations" } ], "pipelines", "totals", "digest", "problem" }',
   ],
-  errors: ['ERR_INPUT_INVALID', 'ERR_BATCH_NOT_FOUND', 'ERR_APPROVAL_REFUSED', 'ERR_CONFIG_INVALID'],
+  errors: [
+    'ERR_INPUT_INVALID',
+    'ERR_BATCH_NOT_FOUND',
+    'ERR_APPROVAL_REFUSED',
+    'ERR_CHAIN_MISMATCH',
+    'ERR_CONFIG_INVALID',
+  ],
   examples: [
     'flywheel batch inspect approval.json',
     'flywheel batch inspect 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --json',

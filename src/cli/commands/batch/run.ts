@@ -78,6 +78,7 @@ export const command = defineCommand({
     'ERR_INSUFFICIENT_FUNDS',
     'ERR_DAILY_LIMIT_EXCEEDED',
     'ERR_APPROVAL_REFUSED',
+    'ERR_CHAIN_MISMATCH',
     'ERR_DECLINED',
     'ERR_BATCH_FAILED',
     'ERR_OUTCOME_UNKNOWN',

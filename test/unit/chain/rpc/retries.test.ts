@@ -309,7 +309,7 @@ describe('several nodes', () => {
     const second = await stubNode({ ...height, getGenesisHash: () => DEVNET });
     const chain = rpcChain([first.url, second.url], { quorum: 2 });
     const error = await errorOf(chain.reader.blockHeight());
-    expect(error.code).toBe('ERR_CONFIG_INVALID');
+    expect(error.code).toBe('ERR_CHAIN_MISMATCH');
     expect(error.message).toMatch(/127\S+ is of mainnet-beta, 127\S+ of devnet\.$/);
   });
 });
