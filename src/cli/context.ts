@@ -7,7 +7,7 @@
 import type { Pins } from '../approval/pins.js';
 import type { ChainReader, ChainSender, History } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
-import type { NodeAddress } from '../chain/node-address.js';
+import type { NodeReport } from '../chain/node-report.js';
 import type { Simulator } from '../chain/simulator.js';
 import type {
   ApiKeyCreated,
@@ -177,24 +177,6 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** What was found at one of the user's own RPC nodes. */
-export interface RpcReport {
-  readonly address: NodeAddress;
-  /** `null` where the node says nothing of use. */
-  readonly state: {
-    /** Name of the public cluster, or `null`: it is somebody's own. */
-    readonly cluster: string | null;
-    readonly genesisHash: string;
-    readonly slot: number;
-    /** Slots behind the furthest of the nodes. */
-    readonly slotsBehind: number;
-    readonly version: string;
-    readonly latencyMs: number;
-  } | null;
-  /** Why it is not to be used, or `null`. */
-  readonly problem: FlywheelError | null;
-}
-
 /** Everything the command line knows of the outside world. */
 export interface CliContext {
   readonly io: Io;
@@ -214,7 +196,7 @@ export interface CliContext {
   openLocal(settings: Settings): Promise<LocalAdmin>;
   startServer(settings: Settings, options: ServeOptions): Promise<RunningServer>;
   /** Looks at each of the user's own RPC nodes, without a service. */
-  checkRpc(settings: Settings): Promise<readonly RpcReport[]>;
+  checkRpc(settings: Settings): Promise<readonly NodeReport[]>;
 }
 
 /** The part of the context that comes from the process; the rest opens services for it. */
@@ -225,5 +207,5 @@ export interface Openers {
   openService(ambient: Ambient, settings: Settings): Promise<OpenedService>;
   openLocal(ambient: Ambient, settings: Settings): Promise<LocalAdmin>;
   startServer(ambient: Ambient, settings: Settings, options: ServeOptions): Promise<RunningServer>;
-  checkRpc(ambient: Ambient, settings: Settings): Promise<readonly RpcReport[]>;
+  checkRpc(ambient: Ambient, settings: Settings): Promise<readonly NodeReport[]>;
 }

@@ -1,13 +1,14 @@
 /** The user's own RPC nodes as the settings name them, reached in the way of the API client: proxies, certificates, time limits. */
 import type { ChainReader, ChainSender, History } from '../chain/chain.js';
 import type { NodeAddress } from '../chain/node-address.js';
+import type { NodeReport } from '../chain/node-report.js';
 import { checkNodes } from '../chain/rpc/check-nodes.js';
 import type { RpcNode } from '../chain/rpc/exchange.js';
 import type { NodePoolOptions } from '../chain/rpc/node-pool.js';
 import { createRpcChain } from '../chain/rpc/rpc-chain.js';
 import { requireQuorum } from '../cli/config/resolve-rpc.js';
 import type { Settings } from '../cli/config/settings.js';
-import type { Ambient, RpcReport } from '../cli/context.js';
+import type { Ambient } from '../cli/context.js';
 import { createTransport } from '../client/transport.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
 
@@ -91,7 +92,7 @@ export function openOwnRpc(ambient: Ambient, settings: Settings): OwnRpc | null 
 }
 
 /** Looks at every node that the settings name. */
-export async function checkRpcNodes(ambient: Ambient, settings: Settings): Promise<readonly RpcReport[]> {
+export async function checkRpcNodes(ambient: Ambient, settings: Settings): Promise<readonly NodeReport[]> {
   const { options, close } = nodesOf(ambient, settings);
   try {
     return await checkNodes(options);

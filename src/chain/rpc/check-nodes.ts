@@ -2,33 +2,14 @@
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
 import type { JsonValue } from '../../values/canonical-json.js';
-import { clusterName, type NodeAddress } from '../node-address.js';
+import { clusterName } from '../node-address.js';
+import type { NodeReport, NodeState } from '../node-report.js';
 import { SQUADS_PROGRAM } from '../programs.js';
 import type { Question } from './ask.js';
 import type { RpcNode } from './exchange.js';
 import { NodePool, type NodePoolOptions } from './node-pool.js';
 import { accountsQuestion } from './questions.js';
 import { count, Malformed, object, text } from './read-json.js';
-
-/** What is known of a node. */
-export interface NodeState {
-  readonly genesisHash: string;
-  /** Name of the public cluster, or `null`: it is somebody's own. */
-  readonly cluster: string | null;
-  readonly slot: number;
-  /** Slots behind the furthest of the nodes. */
-  readonly slotsBehind: number;
-  readonly version: string;
-  /** Time of one question and its answer. */
-  readonly latencyMs: number;
-}
-
-/** A node, and what was found: its state, or why it is not to be used, or both. */
-export interface NodeReport {
-  readonly address: NodeAddress;
-  readonly state: NodeState | null;
-  readonly problem: FlywheelError | null;
-}
 
 /** Longest time for one question here. */
 const CHECK_TIMEOUT_MS = 10_000;

@@ -148,7 +148,7 @@ export class NodePool {
   async #askAround<Value>(round: Round<Value>, number: number): Promise<boolean> {
     const { question, terms, found, failures, deadlineMs } = round;
     for (const node of this.#inOrder()) {
-      if (found.some((voice) => voice.node === node) || failures.get(node)?.retryable === false) continue;
+      if (hasSpoken(round, node) || failures.get(node)?.retryable === false) continue;
       const result = await this.#tryNode(
         node,
         question,
@@ -187,7 +187,8 @@ export class NodePool {
     const bound = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (number - 1));
     const waits = [...failures.values()]
       .filter(({ retryable }) => retryable)
-      .map(({ waitMs }) => waitMs ?? Math.ceil((bound * (1 + random())) / 2));
+      // A node that asks for less is not asked without end all the same.
+      .map(({ waitMs = 0 }) => Math.max(waitMs, Math.ceil((bound * (1 + random())) / 2)));
     if (waits.length === 0) return undefined;
     const waitMs = Math.min(MAX_RETRY_AFTER_MS, ...waits);
     return clock.nowMs() + waitMs < deadlineMs ? waitMs : undefined;
@@ -240,6 +241,10 @@ export class NodePool {
     return ofAnotherCluster(node, own, first);
   }
 }
+
+/** A second address of the same host is no second opinion. */
+const hasSpoken = <Value>({ found }: Round<Value>, { address }: RpcNode): boolean =>
+  found.some((voice) => voice.node.address.host === address.host);
 
 const floorOf = <Value>({ question, terms, found }: Round<Value>): number | undefined =>
   found.reduce<number | undefined>((floor, { value }) => {

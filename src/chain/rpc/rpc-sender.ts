@@ -28,11 +28,11 @@ const sendQuestion = (wire: Uint8Array): Question<string> => ({
   read: (result) => text(result, 'a signature'),
 });
 
-/** What a node says of a transaction that it did not pass on; `null` where it says nothing about the transaction. */
-function rejectionOf({ code, data }: RpcErrorBody): Rejection | null {
+/** What a node says of a transaction that it did not pass on; `undefined` where it says nothing about the transaction. */
+function rejectionOf({ code, data }: RpcErrorBody): Rejection | null | undefined {
   if (code === SIGNATURE_WRONG)
     return { index: 0, error: { kind: 'transaction', error: 'SignatureFailure' }, logs: [] };
-  if (code !== PREFLIGHT_FAILED || !isJsonObject(data)) return null;
+  if (code !== PREFLIGHT_FAILED || !isJsonObject(data)) return undefined;
   const error = readTransactionError(data['err']);
   // What has landed already is found by its signature.
   if (error === null || ('error' in error && error.error === 'AlreadyProcessed')) return null;
@@ -44,18 +44,19 @@ const logLines = (value: JsonValue | undefined): readonly string[] =>
     ? value.filter((line): line is string => typeof line === 'string').slice(0, MAX_LOG_LINES)
     : [];
 
-/** Sends to every node, so that one that keeps a transaction to itself is no harm. */
+/**
+ * Sends to every node, so that one that keeps a transaction to itself is no harm.
+ * @throws what went wrong where no node said anything about the transaction.
+ */
 async function sendToAll(pool: NodePool, wire: Uint8Array, timeoutMs: number): Promise<Rejection | null> {
   const results = await pool.askAll(sendQuestion(wire), timeoutMs);
-  if (results.some((result) => 'value' in result)) return null;
-  const troubles = results as readonly Trouble[];
-  for (const { stated } of troubles) {
-    const rejection = stated === undefined ? null : rejectionOf(stated);
-    if (rejection !== null) return rejection;
-  }
-  const [unheard] = troubles.filter(({ stated }) => stated === undefined);
-  if (unheard !== undefined) throw unheard.error;
-  return null;
+  const said = results.map((result) =>
+    'value' in result ? null : result.stated === undefined ? undefined : rejectionOf(result.stated),
+  );
+  if (said.includes(null)) return null;
+  const rejection = said.find((each) => each !== undefined);
+  if (rejection !== undefined) return rejection;
+  throw (results[0] as Trouble).error;
 }
 
 /** What a sender needs beside the nodes. */

@@ -1,13 +1,14 @@
 /** What `flywheel doctor` says of the user's own RPC nodes, each for itself and apart from the service. */
+
+import type { NodeReport } from '../../chain/node-report.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import type { Session } from '../command.js';
 import { requireQuorum } from '../config/resolve-rpc.js';
-import type { RpcReport } from '../context.js';
 import { check, type Finding, failed } from './finding.js';
 
 const NAME = 'rpc';
 
-function describe({ address, state }: RpcReport, source: string): string {
+function describe({ address, state }: NodeReport, source: string): string {
   if (state === null) return address.shown;
   const { cluster, genesisHash, slot, slotsBehind, version, latencyMs } = state;
   const behind = slotsBehind === 0 ? '' : `, ${slotsBehind} behind`;
@@ -21,7 +22,7 @@ function describe({ address, state }: RpcReport, source: string): string {
   ].join(', ');
 }
 
-function findingOf(report: RpcReport, session: Session): Finding {
+function findingOf(report: NodeReport, session: Session): Finding {
   const { source } = session.settings.rpcUrl;
   const { address, state, problem } = report;
   const known = state === null ? {} : { rpc: { url: address, source, ...state } };

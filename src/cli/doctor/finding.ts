@@ -1,9 +1,9 @@
 /** One thing that `flywheel doctor` looked at, and how an error becomes one. */
 import type { NodeAddress } from '../../chain/node-address.js';
+import type { NodeState } from '../../chain/node-report.js';
 import { EXIT, type ExitCode } from '../../errors/exit-codes.js';
 import { type FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
 import type { Source } from '../config/settings.js';
-import type { RpcReport } from '../context.js';
 
 /** One thing that was looked at. */
 export interface Finding {
@@ -12,7 +12,7 @@ export interface Finding {
   readonly detail: string;
   readonly hint?: string;
   /** What is known of an RPC node. */
-  readonly rpc?: { readonly url: NodeAddress; readonly source: Source } & NonNullable<RpcReport['state']>;
+  readonly rpc?: { readonly url: NodeAddress; readonly source: Source } & NodeState;
   /** Code of the error, where it is not ok. */
   readonly error?: string;
   readonly exit: ExitCode;

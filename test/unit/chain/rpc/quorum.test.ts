@@ -94,6 +94,14 @@ describe('two nodes that have to agree', () => {
     expect(asked(third)).toHaveLength(1);
   });
 
+  it('are not one under two addresses', async () => {
+    const [first, second] = [await stubNode(holding(account)), await stubNode(holding(account))];
+    const again = { ...first, url: `${first.url}-two` };
+    expect(await read([first, again, second]).reader.getAccounts([address])).toHaveLength(1);
+    expect([asked(first).length, asked(second).length]).toEqual([1, 1]);
+    expect((await errorOf(read([first, again]).reader.getAccounts([address]))).code).toBe('ERR_UNAVAILABLE');
+  });
+
   it('are not made up for by one', async () => {
     const [first, second] = [await stubNode(holding(account)), await stubNode()];
     second.always = status(503);

@@ -215,6 +215,13 @@ describe('a node that fails for a while', () => {
     expect(chain.waits).toEqual([7_000, 30_000]);
   });
 
+  it('is not asked without end when it asks for no time at all', async () => {
+    const node = await stubNode();
+    node.always = status(429, { 'retry-after': '0' });
+    await errorOf(rpcChain([node.url], { maxWaitMs: 60_000 }).reader.blockHeight());
+    expect(node.calls.length).toBeLessThan(15);
+  });
+
   it('is given up when the time for waiting is over, and never waited for beyond it', async () => {
     const node = await stubNode();
     node.always = status(429);

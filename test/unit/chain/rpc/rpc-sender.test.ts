@@ -156,6 +156,14 @@ describe('a transaction that is sent', () => {
     node.faults.push(hangUp, httpStatus(429), httpStatus(503), hangUp);
     const { outcome } = send([node]);
     expect(await outcome).toMatchObject({ kind: 'landed' });
+    for (const fault of [stated(-32_005), stated(429), stated(-32_603)]) {
+      const busy = await cluster.node();
+      busy.always = fault;
+      expect(await send([busy], 5).outcome).toMatchObject({
+        kind: 'unknown',
+        problem: { code: 'ERR_UNAVAILABLE' },
+      });
+    }
     const gone = await cluster.node();
     gone.always = hangUp;
     expect(await send([gone], 5).outcome).toMatchObject({
