@@ -101,7 +101,7 @@ export interface ChainSender {
   /**
    * Sends the same bytes again and again until it is known what became of them; they cannot land twice.
    *
-   * @param wire - signed wire bytes; whoever signed them may have sent them as well.
+   * @param wire - signed wire bytes; who signed them may have sent them as well.
    * @throws `ERR_INVALID_REQUEST` for bytes that are no signed transaction, `ERR_INTERRUPTED`.
    */
   submitAndConfirm(wire: Uint8Array, terms: SendTerms): Promise<SendOutcome>;

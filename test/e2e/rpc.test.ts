@@ -150,9 +150,9 @@ describe('an approval', () => {
     const child = startFlywheel({ home: operator.directory }, words);
     const ended = ending(child);
     await asked;
-    let told = '';
-    while (!told.includes('waiting'))
-      told += String((await once(child.stderr as NodeJS.ReadableStream, 'data'))[0]);
+    let said = '';
+    while (!said.includes('waiting'))
+      said += String((await once(child.stderr as NodeJS.ReadableStream, 'data'))[0]);
     const startedMs = performance.now();
     child.kill('SIGINT');
     expect((await ended).exit).toBe(130);

@@ -220,7 +220,7 @@ function withoutResult(
   );
 }
 
-/** Requests of one process are told apart by it; an answer must repeat it. */
+/** An exchange carries one question, and its answer must repeat this. */
 const REQUEST_ID = 1;
 
 const isResult = (json: JsonValue | undefined): json is JsonObject =>

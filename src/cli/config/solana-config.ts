@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Its file, below the user's home. */
+/** Its file, below the directory of the user. */
 export const SOLANA_CONFIG_FILE = join('.config', 'solana', 'cli', 'config.yml');
 
 const QUOTED = /^(?:"([^"]*)"|'([^']*)')\s*(?:#.*)?$/;

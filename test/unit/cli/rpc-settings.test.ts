@@ -60,7 +60,7 @@ describe('the RPC nodes', () => {
     expect((await settings(testCli({ home: withSolanaConfig(text) }))).rpcUrl.value).toBe(value);
   });
 
-  it('of the Solana CLI that are none are told of where a chain would be read through them', async () => {
+  it('of the Solana CLI that are none are refused where a chain would be read through them', async () => {
     const home = withSolanaConfig('json_rpc_url: sekret-nonsense');
     expect((await settings(testCli({ home }))).rpcUrl.value).toBeNull();
     const refused = await settings(testCli({ home }), '--api-url', API);

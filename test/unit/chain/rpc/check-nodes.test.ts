@@ -51,7 +51,7 @@ describe('a node that is looked at', () => {
     ]);
   });
 
-  it('is told of each for itself: one without the program, one behind, one of another cluster, one that answers nothing', async () => {
+  it('is judged by itself: one without the program, one behind, one of another cluster, one that answers nothing', async () => {
     const bare = await stubNode({ ...healthy, getMultipleAccounts: () => inContext([null]) });
     const late = await stubNode({ ...healthy, getSlot: () => 600 });
     const other = await stubNode({ ...healthy, getGenesisHash: () => DEVNET });

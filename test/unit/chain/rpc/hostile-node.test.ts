@@ -124,8 +124,8 @@ describe('JSON that is there to take memory', () => {
     ['a key given twice', '{"jsonrpc":"2.0","id":1,"result":1,"result":2}'],
   ])('is not read: %s', async (_name, text) => {
     const before = process.memoryUsage().heapUsed;
-    const told = await refusal(text, (reader) => reader.blockHeight());
-    expect(told.message).toMatch(/^HOST does not speak as a Solana RPC node/);
+    const refused = await refusal(text, (reader) => reader.blockHeight());
+    expect(refused.message).toMatch(/^HOST does not speak as a Solana RPC node/);
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(200 * 1_024 * 1_024);
   });
 });
@@ -157,8 +157,8 @@ describe('other answers that cannot be', () => {
       [changed, 'a transaction that does not have the signature'],
       [Uint8Array.of(1, 2, 3), 'bytes that are no transaction'],
     ] as const) {
-      const told = await refusal(asBase64(wire), (reader) => reader.getTransaction(signature));
-      expect(told.message).toBe(`The RPC node HOST answered getTransaction with ${what}.`);
+      const refused = await refusal(asBase64(wire), (reader) => reader.getTransaction(signature));
+      expect(refused.message).toBe(`The RPC node HOST answered getTransaction with ${what}.`);
     }
   });
 

@@ -155,14 +155,14 @@ describe('what went wrong at a node', () => {
       6,
     ],
     ['a connection that breaks', hangUp, 'The connection to HOST broke (UND_ERR_SOCKET).', undefined, 6],
-  ] as const)('is told: %s', async (_name, fault, message, hint, exit) => {
-    const told = await wordsOf(fault);
-    expect(told).toMatchObject({ message, exit, code: 'ERR_UNAVAILABLE' });
-    if (hint === undefined) expect(told.hint).toBeUndefined();
-    else expect(told.hint).toMatch(hint);
+  ] as const)('is named: %s', async (_name, fault, message, hint, exit) => {
+    const words = await wordsOf(fault);
+    expect(words).toMatchObject({ message, exit, code: 'ERR_UNAVAILABLE' });
+    if (hint === undefined) expect(words.hint).toBeUndefined();
+    else expect(words.hint).toMatch(hint);
   });
 
-  it('is told: silence, a closed port, a name that is none, no TLS', async () => {
+  it('is named: silence, a closed port, a name that is none, no TLS', async () => {
     expect((await wordsOf(silence, 40)).message).toBe('No answer from HOST within 0.04 s.');
     const node = await stubNode();
     await node.close();
@@ -180,7 +180,7 @@ describe('what went wrong at a node', () => {
     expect(port).not.toBe('');
   });
 
-  it('is told of an answer that never ends, of which no more is kept than may be', async () => {
+  it('is an answer that never ends, of which no more is kept than may be', async () => {
     const node = await stubNode();
     node.always = endless;
     const before = process.memoryUsage().rss;
@@ -282,7 +282,7 @@ describe('several nodes', () => {
     expect(chain.waits).toEqual([]);
   });
 
-  it('are told of together when none answers', async () => {
+  it('are named together when none answers', async () => {
     const [first, second] = [await stubNode(), await stubNode()];
     first.always = status(401);
     second.always = says('<html>');

@@ -91,7 +91,7 @@ describe('accounts that are read through nodes that go wrong', () => {
   ] as const)(
     'are true, or an error says why: %s',
     async (_name, tempers, quorum, least) => {
-      const told = { true: 0, error: 0 };
+      const ended = { true: 0, error: 0 };
       for (let seed = 1; seed <= SEEDS; seed += 1) {
         const random = randomFrom(seed);
         const nodes = await Promise.all(tempers.map((evil) => node(random, evil)));
@@ -103,18 +103,18 @@ describe('accounts that are read through nodes that go wrong', () => {
           expect(states.map((state) => state && [Number(state.lamports), ...state.data])).toEqual(
             truth.map((account, n) => account && [n, n, n + 1]),
           );
-          told.true += 1;
+          ended.true += 1;
         } catch (error) {
           if (!isFlywheelError(error)) throw error;
           expect(KNOWN).toContain(error.code);
-          told.error += 1;
+          ended.error += 1;
         }
         // Two calls, each with its own time, and the comparisons between them.
         expect(chain.nowMs() - startedMs).toBeLessThan(12 * MAX_WAIT_MS);
         await closeStubs();
       }
       // Of two that have to agree and one that lies there is little to be had but an error.
-      if (least > 0) expect(told.true).toBeGreaterThan(least);
+      if (least > 0) expect(ended.true).toBeGreaterThan(least);
     },
     60_000,
   );
