@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { SQUADS_PROGRAM } from '../../src/chain/programs.js';
 import { flywheel, type Spawned, startFlywheel } from '../support/cli.js';
 import { anOperator, ending, makeTemplate, type Operator, problemOf } from '../support/operator.js';
 import { type RpcNode, startRpcNode } from '../support/rpc-node.js';
@@ -175,25 +174,11 @@ describe('an approval', () => {
 });
 
 describe('doctor', () => {
-  const program = {
-    lamports: 1,
-    owner: SQUADS_PROGRAM,
-    data: ['', 'base64'],
-    executable: true,
-    rentEpoch: 0,
-  };
-  /** The ledger keeps no account for the native program. */
-  const withProgram = (answer: { result: { value: unknown } }, { method, params }: RpcCall) =>
-    method === 'getMultipleAccounts' && (params[0] as string[])[0] === SQUADS_PROGRAM
-      ? { ...answer, result: { ...answer.result, value: [program] } }
-      : answer;
-
   const doctor = (...words: readonly string[]) =>
     flywheel({ home: operator.directory }, 'doctor', '--json', '--max-wait', '0', ...words);
 
   it('looks at each node, apart from the service', async () => {
     const good = await honest();
-    good.always = passOn(ledger.url, withProgram);
     const broken = await stubNode();
     broken.always = status(429);
     const both = await doctor('--rpc-url', good.url, '--rpc-url', broken.url, '--quorum', '2');

@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
+import { SQUADS_PROGRAM } from '../../src/chain/programs.js';
 import { dataFiles } from '../../src/compose/local-config.js';
+
 import { type Address, address } from '../../src/values/address.js';
 import { base58Encode } from '../../src/values/base58.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
@@ -14,21 +16,32 @@ export interface RpcNode {
   close(): Promise<void>;
 }
 
+/** The ledger keeps no account for the program that runs natively; a cluster does. */
+const PROGRAM_ACCOUNT = {
+  lamports: 1_141_440,
+  owner: address('BPFLoaderUpgradeab1e11111111111111111111111'),
+  data: ['', 'base64'],
+  executable: true,
+  rentEpoch: 0,
+  space: 0,
+};
+
 export async function startRpcNode(dataDir: string, clock: Clock = systemClock): Promise<RpcNode> {
   // The ledger is there already, so the genesis is not used.
   const path = dataFiles(dataDir).ledger;
   const chain = await openLocalChain({ path, clock, genesis: { accounts: [] } });
   const accounts = async (addresses: readonly Address[]) =>
-    (await chain.getAccounts(addresses)).map(
-      (state) =>
-        state && {
-          lamports: Number(state.lamports),
-          owner: state.owner,
-          data: [Buffer.from(state.data).toString('base64'), 'base64'],
-          executable: state.executable,
-          rentEpoch: 0,
-          space: state.data.length,
-        },
+    (await chain.getAccounts(addresses)).map((state, index) =>
+      state === null && addresses[index] === SQUADS_PROGRAM
+        ? PROGRAM_ACCOUNT
+        : state && {
+            lamports: Number(state.lamports),
+            owner: state.owner,
+            data: [Buffer.from(state.data).toString('base64'), 'base64'],
+            executable: state.executable,
+            rentEpoch: 0,
+            space: state.data.length,
+          },
     );
   const answer = async (method: string, [first]: readonly unknown[]): Promise<unknown> => {
     const height = Number(await chain.blockHeight());
