@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import packageJson from '../package.json' with { type: 'json' };
 import type { CliContext, InputStream, OutputStream } from './cli/context.js';
 import { isRunning, processIdentity } from './files/process-identity.js';
+import { promptHidden } from './hidden-prompt.js';
 import { loadApp } from './load-app.js';
 
 /** Columns where the terminal does not say. */
@@ -134,6 +135,19 @@ async function prompt(question: string, signal: AbortSignal): Promise<string | n
   });
 }
 
+async function askHidden(
+  question: string,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Uint8Array | null> {
+  const { stdin, stderr } = process;
+  const answer = await promptHidden(stdin, stderr, { question, maxBytes, signal });
+  if (answer === 'interrupted') process.kill(process.pid, 'SIGINT');
+  if (answer !== 'too long') return typeof answer === 'string' ? null : answer;
+  const { FlywheelError } = await loaded().loadErrors();
+  throw new FlywheelError('ERR_INPUT_INVALID', `What was typed has more than ${maxBytes} bytes.`);
+}
+
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** The first signal that came. */
@@ -166,6 +180,7 @@ function createContext(): CliContext {
         return stderr();
       },
       prompt: (question) => prompt(question, signal()),
+      promptHidden: (question, maxBytes) => askHidden(question, maxBytes, signal()),
     },
     env: process.env,
     clock: { nowMs: () => Date.now() },

@@ -183,6 +183,7 @@ function checkAccounts(
   message: WireMessage,
   feePayer: Address,
   used: readonly Instruction[],
+  added: readonly Instruction[],
   expected: ExpectedVote,
   the: string,
 ): void {
@@ -190,7 +191,7 @@ function checkAccounts(
   const allowed = new Set([
     feePayer,
     ...used.map(({ program }) => program),
-    ...wanted.map(({ address }) => address),
+    ...[...wanted, ...added.flatMap(({ accounts }) => accounts)].map(({ address }) => address),
   ]);
   const writable = new Set([
     feePayer,
@@ -226,9 +227,14 @@ function missingSignatures(
  * one instruction, that of this kind of vote without a memo, of this multisig, for the proposal of this batch, by this member.
  *
  * @param wire - signed, partly signed or unsigned; signatures that are there must be right.
+ * @param mayBeAdded - lets another instruction pass as well; the accounts that it names can only be read.
  * @throws `ERR_APPROVAL_REFUSED` with the reason.
  */
-export function checkVote(wire: Uint8Array, expected: ExpectedVote): CheckedVote {
+export function checkVote(
+  wire: Uint8Array,
+  expected: ExpectedVote,
+  mayBeAdded: (instruction: Instruction) => boolean = () => false,
+): CheckedVote {
   const the = `The ${VOTES[expected.kind].noun}`;
   const transaction = decode(wire, the);
   const { message } = transaction;
@@ -238,7 +244,11 @@ export function checkVote(wire: Uint8Array, expected: ExpectedVote): CheckedVote
   const ofSquads = instructions.filter(({ program }) => program === SQUADS_PROGRAM);
   const [vote] = ofSquads;
   const others = instructions.filter(({ program }) => program !== SQUADS_PROGRAM);
-  const priorityFeeLamports = priorityFee(others, the);
+  const added = others.filter(mayBeAdded);
+  const priorityFeeLamports = priorityFee(
+    others.filter((instruction) => !added.includes(instruction)),
+    the,
+  );
   ensure(
     vote !== undefined && ofSquads.length === 1,
     () => `${the} holds ${ofSquads.length} Squads instructions instead of one`,
@@ -249,7 +259,7 @@ export function checkVote(wire: Uint8Array, expected: ExpectedVote): CheckedVote
     () =>
       `${the} could pay ${priorityFeeLamports} lamports of priority fee, the limit is ${MAX_PRIORITY_FEE_LAMPORTS}`,
   );
-  checkAccounts(message, feePayer, instructions, expected, the);
+  checkAccounts(message, feePayer, instructions, added, expected, the);
   return {
     version: message.version,
     feePayer,

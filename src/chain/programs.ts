@@ -10,6 +10,8 @@ export const ASSOCIATED_TOKEN_PROGRAM = known('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25e
 export const MEMO_PROGRAM = known('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
 export const COMPUTE_BUDGET_PROGRAM = known('ComputeBudget111111111111111111111111111111');
 export const ADDRESS_LOOKUP_TABLE_PROGRAM = known('AddressLookupTab1e1111111111111111111111111');
+/** Of the wallets, not ours: it makes a transaction fail where accounts are not as the wallet showed them. */
+export const LIGHTHOUSE_PROGRAM = known('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95');
 export const CLOCK_SYSVAR = known('SysvarC1ock11111111111111111111111111111111');
 /** Squads v4 on mainnet (squads-v4.md, head). */
 export const SQUADS_PROGRAM = known('SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf');

@@ -98,6 +98,18 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     command('use', 'Make a profile the default.', () => import('./commands/profile/use.js')),
     command('remove', 'Remove a profile and its key.', () => import('./commands/profile/remove.js')),
   ]),
+  group('wallet', 'Keep the keypair of the owner under a passphrase.', [
+    command(
+      'encrypt',
+      'Write a keypair under a passphrase into a new file.',
+      () => import('./commands/wallet/encrypt.js'),
+    ),
+    command(
+      'decrypt',
+      'Write an encrypted keypair as a plain file again.',
+      () => import('./commands/wallet/decrypt.js'),
+    ),
+  ]),
   command(
     'whoami',
     'Show the settings in force and where each comes from.',

@@ -47,13 +47,18 @@ export interface InputStream {
   read(maxBytes: number): Promise<Uint8Array>;
 }
 
-/** The three streams and the one question one can ask. */
+/** The three streams, and the questions one can ask. */
 export interface Io {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   /** Asks on standard error, reads a line from standard input; `null` at its end. */
   prompt(question: string): Promise<string | null>;
+  /**
+   * Asks for a secret on the terminal: what is typed is not shown. The bytes belong to the caller, who overwrites them.
+   * @returns `null` when it was ended instead. @throws `ERR_INPUT_INVALID` beyond `maxBytes`.
+   */
+  promptHidden(question: string, maxBytes: number): Promise<Uint8Array | null>;
 }
 
 /** A service with what a command needs beside it. */
@@ -65,6 +70,8 @@ export interface OpenedService {
   readonly chain: ChainReader | null;
   /** Brings a signed transaction onto that chain; `null` where there is none. */
   readonly sender: ChainSender | null;
+  /** That chain, as wallets call it. @throws `ERR_UNAVAILABLE` */
+  walletChain(): Promise<string>;
   /** What has landed on the user's own RPC; `null` where there is none. The embedded engine and its ledger are one. */
   readonly history: History | null;
   /**

@@ -1,6 +1,7 @@
 /** The embedded engine as a command sees it: the service, its key, its chain, and the flywheel to trust. */
 import type { Flywheel } from '../chain/flywheel.js';
 import { createLocalSender } from '../chain/local/local-sender.js';
+import { LOCAL_CHAIN } from '../chain/wallet-chain.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';
@@ -34,6 +35,7 @@ export async function openEmbeddedService(
     credential: settings.apiKey.value ?? readApiKey(dataDir),
     chain,
     sender: createLocalSender(chain, ambient),
+    walletChain: async () => LOCAL_CHAIN,
     history: null,
     trusted,
     pins:

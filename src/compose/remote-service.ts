@@ -6,16 +6,18 @@ import type { ChainReader, History } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
 import { decodeMint } from '../chain/tokens/accounts.js';
+import { walletChain } from '../chain/wallet-chain.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
 import { plainStyle } from '../cli/output/color.js';
 import { warningLine } from '../cli/output/output.js';
 import { createRemoteService, type RemoteServiceDeps } from '../client/remote-service.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
 import { randomIds } from '../values/ids.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
 import { journalPlace } from './journal-place.js';
 import { openSimulator, pinsOf } from './pinned.js';
-import { openOwnRpc } from './rpc.js';
+import { checkRpcNodes, openOwnRpc } from './rpc.js';
 
 /** How the outside is reached, where not over the sockets of this machine. */
 export interface RemoteWays extends Partial<Pick<RemoteServiceDeps, 'transport' | 'sleep' | 'random'>> {
@@ -71,6 +73,7 @@ export async function openRemoteService(
     credential,
     chain,
     sender: rpc?.sender ?? null,
+    walletChain: () => chainOfWallets(ambient, settings),
     history: chain,
     foresight: null,
     trusted,
@@ -82,6 +85,16 @@ export async function openRemoteService(
       await close();
     },
   };
+}
+
+/** @throws `ERR_UNAVAILABLE` when no node says which cluster it is of. */
+async function chainOfWallets(ambient: Ambient, settings: Settings): Promise<string> {
+  const reports = await checkRpcNodes(ambient, settings);
+  const state = reports.find((report) => report.state !== null)?.state;
+  if (state != null) return walletChain(state.genesisHash);
+  throw (
+    reports[0]?.problem ?? new FlywheelError('ERR_UNAVAILABLE', 'No RPC node says which cluster it is of.')
+  );
 }
 
 /** The flywheel that is pinned, with what follows from it; decimals and token program are the mint's own, read from the chain. */

@@ -23,7 +23,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   engine: ['errors', 'values', 'chain', 'actions', 'contract', 'store'],
   client: ['errors', 'values', 'contract'],
   http: ['errors', 'values', 'contract'],
-  cli: ['errors', 'values', 'files', 'chain', 'actions', 'contract', 'approval'],
+  'wallet-page': ['errors'],
+  cli: ['errors', 'values', 'files', 'chain', 'actions', 'contract', 'approval', 'wallet-page'],
   compose: [
     'errors',
     'values',

@@ -146,6 +146,7 @@ export class Machine implements Workplace {
           await process.suffer([]);
           return process.signal.aborted ? null : this.#random.pick(['y', 'y', 'y', 'y', 'y', 'n']);
         },
+        promptHidden: async () => null,
       },
       env: {
         FLYWHEEL_DATA_DIR: named,

@@ -94,6 +94,11 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         questions.push(question);
         return answers.shift() ?? null;
       },
+      promptHidden: async (question) => {
+        questions.push(question);
+        const answer = answers.shift();
+        return answer === undefined ? null : Buffer.from(answer);
+      },
     },
     env: options.env ?? {},
     clock,
@@ -112,6 +117,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         credential: new Secret('fk_test'),
         chain: null,
         sender: null,
+        walletChain: unplanned,
         history: null,
         trusted: null,
         pins: null,

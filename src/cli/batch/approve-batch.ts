@@ -10,7 +10,7 @@ import { checkApprovable, hasApproved } from '../../approval/check-content.js';
 import { type CheckedVote, checkVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
 import type { Signer } from '../../chain/transaction/signer.js';
-import type { ExecuteBatchRequest } from '../../contract/schemas/batch.js';
+import type { SignedApproval } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
@@ -39,7 +39,7 @@ export interface ApproveInput extends ApprovalTerms {
 }
 
 /** The body of execute; or nothing was signed, because the owner's approval stands on chain already. */
-export type Approved = ExecuteBatchRequest | { readonly batchId: string; readonly alreadyApproved: true };
+export type Approved = SignedApproval | { readonly batchId: string; readonly alreadyApproved: true };
 
 /**
  * Checks, shows, asks, signs.

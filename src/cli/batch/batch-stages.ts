@@ -45,8 +45,8 @@ export class CurrentStage {
   }
 
   /** The idempotency key of an execute with this approval. */
-  executeKey(signedTx: string): string {
-    return derivedUuid(this.key, 'execute', signedTx);
+  executeKey(signedTx: string | undefined): string {
+    return derivedUuid(this.key, 'execute', signedTx ?? '');
   }
 
   pipelines(all: readonly Pipeline[]): readonly Pipeline[] {

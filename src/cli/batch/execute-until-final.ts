@@ -1,5 +1,5 @@
 /** Executes a batch under an approval that is kept, and with another one when that has expired. */
-import type { Batch, ExecuteResult } from '../../contract/schemas/batch.js';
+import type { Batch, ExecuteBatchRequest, ExecuteResult } from '../../contract/schemas/batch.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { callWith, noteReply } from '../send.js';
@@ -13,12 +13,16 @@ export interface KeptApproval {
   sign: (() => Promise<string>) | null;
   /** Keeps one before it is sent. */
   keep(signedTx: string): void;
-  /** The idempotency key of an execute with it. */
-  key(signedTx: string): string;
+  /** The idempotency key of an execute with it, or with none. */
+  key(signedTx: string | undefined): string;
 }
 
 /** Times that an approval is signed again because the last one has expired. */
 const MAX_APPROVALS = 3;
+
+/** Without a signed approval the owner's stands on chain, or the service says that it does not. */
+const requestOf = ({ id }: Batch, signedTx: string | undefined): ExecuteBatchRequest =>
+  signedTx === undefined ? { batchId: id } : { batchId: id, signedTx };
 
 /**
  * @returns how it ended, as the service says.
@@ -36,10 +40,10 @@ export async function executeUntilFinal(
       signedTx = await approval.sign();
       approval.keep(signedTx);
     }
-    const request = { batchId: batch.id, signedTx: signedTx ?? '' };
+    const request = requestOf(batch, signedTx);
     session.output.progress.show('executing the batch …');
     try {
-      const call = callWith(session, opened, approval.key(request.signedTx));
+      const call = callWith(session, opened, approval.key(signedTx));
       const reply = await opened.service.executeBatch(request, call);
       session.output.progress.clear();
       noteReply(session, reply);

@@ -78,6 +78,8 @@ export class ExecuteWork implements Work<Executed> {
       keep: (signed) => keep(entry, sent(), signed),
       // The first goes out under the operation's own key, which may be the user's.
       key: (signed) => {
+        // Another body than that of any approval: it must never meet one under the same key.
+        if (signed === undefined) return derivedUuid(entry.key, 'approved on chain');
         const at = sent().indexOf(signed);
         return at <= 0 ? entry.key : derivedUuid(entry.key, String(at));
       },

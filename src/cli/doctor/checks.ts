@@ -124,8 +124,11 @@ async function checkOpened(session: Session, withChain: boolean): Promise<readon
 
 const checkKeypair = (session: Session, location: KeypairSource): Promise<Finding> =>
   check('keypair', async () => {
-    const { loadKeypair } = await import('../wallet/load-keypair.js');
-    return (await loadKeypair(session.context, location)).address;
+    const { ownerKey } = await import('../wallet/owner-key.js');
+    const key = ownerKey(session.context, location);
+    // Nobody is asked for a passphrase only to look around.
+    const { address, isEncrypted } = key.describe();
+    return isEncrypted ? `${address} (encrypted)` : (await key.load()).address;
   });
 
 /** @throws `ERR_USAGE` where the service is not on this machine. */

@@ -9,6 +9,10 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['FLYWHEEL_API_URL', 'address of a remote API; without it the embedded engine is used'],
   ['FLYWHEEL_PROFILE', 'name of the profile to use'],
   ['FLYWHEEL_KEYPAIR', "the owner's keypair: a file, or the key itself"],
+  [
+    'FLYWHEEL_KEY_PASSPHRASE_FILE',
+    'file with the passphrase of an encrypted keypair, also /dev/fd/N; without it the terminal is asked',
+  ],
   ['FLYWHEEL_CONFIG_DIR', 'where profiles and their keys are kept'],
   ['FLYWHEEL_DATA_DIR', 'where the embedded engine keeps its state'],
   [
@@ -61,7 +65,8 @@ const FILES: readonly string[] = [
   'decimal is refused, as are duplicate and unknown keys. All problems of a file are reported at once; nothing is sent.',
   '',
   'Approval file: what `batch init --out` writes. Signed approval: what `batch approve` prints, { "batchId", "signedTx" }.',
-  'Keypair file: the 64 bytes as a JSON array (Solana CLI) or base58; refused when others can read it.',
+  'Keypair file: the 64 bytes as a JSON array (Solana CLI) or base58, or what `wallet encrypt` writes; refused when others can',
+  'read it.',
   'Configuration directory: profiles.json and api-keys.json, for you alone. Data directory: ledger.db, store.db, and the keys.',
   'Each holds, for what was done through it, journal.db (the operations, so that none happens twice) and approvals/.',
 ];

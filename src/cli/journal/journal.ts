@@ -4,8 +4,11 @@
  */
 import type { Sha256 } from '../../values/digest.js';
 
-/** What an operation does; `batch` is one batch from its init to its end, whichever commands take it there. */
-export type OperationKind = 'burn' | 'burn-batch' | 'batch' | 'execute' | 'cancel';
+/**
+ * What an operation does; `batch` is one batch from its init to its end, whichever commands take it there, `approve` what of it
+ * a wallet has signed.
+ */
+export type OperationKind = 'burn' | 'burn-batch' | 'batch' | 'approve' | 'execute' | 'cancel';
 
 /**
  * How far an operation is.

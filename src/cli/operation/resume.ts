@@ -42,6 +42,11 @@ async function workOf(session: Session, entry: Entry, keypair: string | undefine
     }
     case 'batch':
       return batchWork(session, entry, source);
+    case 'approve': {
+      const { WalletApprovalWork } = await import('../batch/wallet-approval-work.js');
+      const { batchId } = bodyOf<{ batchId: Uuid }>(entry);
+      return new WalletApprovalWork(session, batchId, null) as Work<unknown>;
+    }
     case 'execute': {
       const [{ ExecuteWork }, { signing }] = await Promise.all([
         import('../batch/execute-work.js'),

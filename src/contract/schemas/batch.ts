@@ -136,9 +136,17 @@ export const initBatchResultSchema = z
 export type InitBatchResult = z.infer<typeof initBatchResultSchema>;
 
 export const executeBatchRequestSchema = z
-  .strictObject({ batchId: uuidSchema, signedTx: base64Schema })
+  .strictObject({
+    batchId: uuidSchema,
+    signedTx: base64Schema.optional().meta({
+      description:
+        "The signed approval. Not needed once the owner's approval stands on chain (contract, section 1.7).",
+    }),
+  })
   .meta({ id: 'ExecuteBatchRequest' });
 export type ExecuteBatchRequest = z.infer<typeof executeBatchRequestSchema>;
+/** The body of execute with the signed approval in it. */
+export type SignedApproval = ExecuteBatchRequest & { readonly signedTx: string };
 
 export const executeBatchResultSchema = z
   .object({ batchId: uuidSchema, result: executeResultSchema })

@@ -1,4 +1,5 @@
 /** Brings the two approvals onto the chain: the owner's as it was signed, then the operator's own. */
+import { invalidRequest } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { EngineDeps } from '../deps.js';
@@ -7,7 +8,7 @@ import { approveInstructions, type BatchContext } from './batch-context.js';
 import { holdFromNow, holdWhileWaiting, refuseOverCaps } from './holds.js';
 import { countVotes, landOwnerVote } from './land-vote.js';
 import { type BatchOnChain, differenceFromPlan, readBatchOnChain } from './on-chain.js';
-import { checkSignedVote } from './owner-vote.js';
+import { checkSignedVote, type SignedVote } from './owner-vote.js';
 import { runPhase } from './run-phase.js';
 
 export interface ApproveInput {
@@ -15,23 +16,22 @@ export interface ApproveInput {
   readonly context: BatchContext;
   readonly batch: BatchRecord;
   readonly stored: readonly BundleRecord[];
-  readonly signedTx: string;
+  /** `undefined`: the owner's approval has to stand on chain already. */
+  readonly signedTx: string | undefined;
 }
 
 /**
  * Makes the batch approved by owner and operator, and lets it count against the caps of today from then on.
  * @returns why it can never run (it was rejected or cancelled with other tools), or `null`.
- * @throws `ERR_INVALID_SIGNED_TX`, `ERR_APPROVAL_EXPIRED`, `ERR_INSUFFICIENT_FUNDS`; `ERR_DAILY_LIMIT_EXCEEDED`, and the
- * batch stays as it is.
+ * @throws `ERR_INVALID_SIGNED_TX`, `ERR_APPROVAL_EXPIRED`, `ERR_INSUFFICIENT_FUNDS`; `ERR_INVALID_REQUEST` where a signed
+ * approval is needed and missing; `ERR_DAILY_LIMIT_EXCEEDED`, and the batch stays as it is.
  */
 export async function approveBatch(input: ApproveInput): Promise<string | null> {
-  const { deps, context, batch, signedTx } = input;
+  const { deps, context, batch } = input;
   const before = await readPlanned(input);
-  const issued = await deps.store.read((tx) => tx.batches.votes(batch.id));
-  const expiredHeight = await deps.chain.expiredHeight();
-  const vote = checkSignedVote(signedTx, { context, batch, kind: 'approve', issued, expiredHeight });
+  const vote = await givenVote(input, before);
   // An earlier run may have landed approvals and not lived to count what they cost.
-  await countVotes(deps, batch, [vote]);
+  await countVotes(deps, batch, vote === null ? [] : [vote]);
   const blocked = blockedReason(before);
   if (blocked !== null) return blocked;
   if (kindOf(before) === 'Executed') return null;
@@ -39,10 +39,25 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
   if (kindOf(before) === 'Approved') await deps.store.transaction((tx) => holdFromNow(deps, tx, batch));
   await deps.store.read((tx) => refuseOverCaps(deps, tx, context, batch));
   if (kindOf(before) !== 'Active') return null;
-  if (before.proposal?.approved.includes(context.flywheel.owner) !== true)
-    await landOwnerVote(deps, batch, vote);
+  if (vote !== null && !standsOnChain(input, before)) await landOwnerVote(deps, batch, vote);
   if (kindOf(await readPlanned(input)) === 'Active') await landOperatorApproval(input);
   return blockedReason(await readPlanned(input));
+}
+
+/** The owner has approved, with whatever tool. */
+const standsOnChain = ({ context }: ApproveInput, { proposal }: BatchOnChain): boolean =>
+  proposal?.approved.includes(context.flywheel.owner) === true;
+
+/** The signed approval that came with the request; `null` where none did and none is needed. */
+async function givenVote(input: ApproveInput, before: BatchOnChain): Promise<SignedVote | null> {
+  const { deps, context, batch, signedTx } = input;
+  if (signedTx === undefined) {
+    if (standsOnChain(input, before)) return null;
+    throw invalidRequest(["signedTx: expected base64 text; the owner's approval does not stand on chain"]);
+  }
+  const issued = await deps.store.read((tx) => tx.batches.votes(batch.id));
+  const expiredHeight = await deps.chain.expiredHeight();
+  return checkSignedVote(signedTx, { context, batch, kind: 'approve', issued, expiredHeight });
 }
 
 const kindOf = ({ proposal }: BatchOnChain) => proposal?.status.kind;

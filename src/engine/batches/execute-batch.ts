@@ -62,7 +62,10 @@ class Execution {
     this.#identity = identity;
   }
 
-  async run(signedTx: string, signal: AbortSignal | undefined): Promise<Reply<ExecuteBatchResult>> {
+  async run(
+    signedTx: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Reply<ExecuteBatchResult>> {
     if (isFinal(this.#batch) && !needsClosing(this.#batch)) return this.#stored(this.#batch);
     const claimed = await this.#claim();
     // It may have become final only since it was read.
@@ -100,7 +103,7 @@ class Execution {
 
   async #execute(
     batch: BatchRecord,
-    signedTx: string,
+    signedTx: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<BatchRecord> {
     const deps = this.#deps;

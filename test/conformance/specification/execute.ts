@@ -1,6 +1,12 @@
 /** Execute of a flywheel batch (contract, sections 1.2, 1.3 and 1.4). */
 import { randomUUID } from 'node:crypto';
-import { PublicKey, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
+import {
+  ComputeBudgetProgram,
+  PublicKey,
+  type TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
 import { instructions as squads } from '@sqds/multisig';
 import { expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair, type Signer } from '../../../src/chain/transaction/signer.js';
@@ -26,6 +32,7 @@ async function renewed(
   way: Way,
   { owner, registration }: TestProject,
   { batch }: InitBatchResult,
+  ...before: TransactionInstruction[]
 ): Promise<string> {
   const { blockhash } = await way.test.chain.latestBlockhash();
   const member = new PublicKey(owner.address);
@@ -37,7 +44,7 @@ async function renewed(
   const message = new TransactionMessage({
     payerKey: member,
     recentBlockhash: blockhash,
-    instructions: [instruction],
+    instructions: [...before, instruction],
   }).compileToV0Message();
   return signedBy(owner, new VersionedTransaction(message));
 }
@@ -235,6 +242,22 @@ export function execute(under: () => Way): void {
     await passBlocks(way.test, BLOCKS_UNTIL_EXPIRY);
     // Its blockhash has run out: sent again it could not land.
     expect((await way.executeBatch(project, body)).done().result.totalSuccessful).toBe(1);
+  });
+
+  it('contract 1.7: "`signedTx` may be left out once the owner\'s approval stands on chain" — and is asked for where it does not', async () => {
+    const way = under();
+    const { project, init } = await started(way, 1);
+    const body = { batchId: init.batch.id };
+    expect((await way.executeBatch(project, body)).refused(400, 'ERR_INVALID_REQUEST')).toContain('signedTx');
+    expect(await statusOf(way, project, init)).toBe('FINALIZED');
+    // Paid and sent by the owner, with what a wallet adds: as a `signedTx` it would not be taken.
+    const limit = ComputeBudgetProgram.setComputeUnitLimit({ units: 100_000 });
+    const vote = await renewed(way, project, init, limit);
+    (await way.executeBatch(project, { ...body, signedTx: vote })).refused(400, 'ERR_INVALID_SIGNED_TX');
+    expect(await way.test.chain.submit([bytesOf(vote)])).toEqual([null]);
+    const answer = (await way.executeBatch(project, body)).done();
+    expect(answer.result.totalSuccessful).toBe(1);
+    expect((await way.executeBatch(project, body)).done()).toEqual(answer);
   });
 
   it('contract 1.4: "a batch that waits over midnight takes its reservation along when it is executed"', async () => {

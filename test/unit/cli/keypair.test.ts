@@ -23,6 +23,7 @@ function contextWith(text: string, mode = 0o600, options: TestCliOptions = {}) {
 describe('loadKeypair', () => {
   it.each([
     ['the format of the Solana CLI', JSON_TEXT],
+    ['the same over many lines', JSON.stringify([...KEYPAIR], null, 2).replaceAll(',', ' ,\r')],
     ['base58', `${base58Encode(KEYPAIR)}\n`],
   ])('reads %s', async (_name, text) => {
     expect((await loadKeypair(contextWith(text), 'id.json')).address).toBe(ADDRESS);
@@ -42,6 +43,11 @@ describe('loadKeypair', () => {
       'a keypair has 64 bytes, this has 32',
     ],
     ['bytes out of range', '[256,1]', 0o600, 'it is not a JSON array of bytes'],
+    ['bytes that JSON does not write so', '[01,1]', 0o600, 'it is not a whole JSON array'],
+    ['a byte that is missing', '[1,,2]', 0o600, 'it is not a whole JSON array'],
+    ['a comma too many', '[1,2,]', 0o600, 'it is not a whole JSON array'],
+    ['two bytes in one place', '[1 2]', 0o600, 'it is not a whole JSON array'],
+    ['negative bytes', '[-1]', 0o600, 'it is not a JSON array of bytes'],
     ['half a file', JSON_TEXT.slice(0, 100), 0o600, 'it is not a whole JSON array'],
     ['other text', 'hello 0OIl', 0o600, 'it is neither a JSON array of bytes nor base58'],
     [
@@ -64,10 +70,18 @@ describe('loadKeypair', () => {
     });
   });
 
-  it.each(['usb://ledger', 'prompt://', 'ASK'])('says that %s is not supported', async (location) => {
+  it.each(['prompt://', 'ASK'])('says that %s is not supported', async (location) => {
     await expect(loadKeypair(testCli().context, location)).rejects.toMatchObject({
       code: 'ERR_KEYPAIR_INVALID',
-      message: `${location}: hardware wallets and prompts are not supported.`,
+      message: `${location}: prompts are not supported.`,
+    });
+  });
+
+  it.each(['usb://ledger', 'usb://ledger?key=0/0'])('sends who gives %s to the wallet', async (location) => {
+    await expect(loadKeypair(testCli().context, location)).rejects.toMatchObject({
+      code: 'ERR_KEYPAIR_INVALID',
+      message: `${location}: a hardware wallet signs through the wallet in your browser.`,
+      options: { hint: expect.stringContaining('--wallet') },
     });
   });
 

@@ -15,6 +15,10 @@ const configure = (command: Command) =>
   command
     .argument('<approval>', 'id of the batch, the file that `batch init` wrote, base64, or -')
     .addOption(KEYPAIR_OPTION)
+    .option(
+      '--wallet',
+      'sign with the wallet in your browser, on a page of this machine; it pays, and the vote is sent at once',
+    )
     .addOption(EXPECT_OPTION)
     .option('--out <file>', 'write the signed approval here as well')
     .addOption(ALLOW_UNVERIFIED_OPTION)
@@ -23,6 +27,10 @@ const configure = (command: Command) =>
 type Options = OptionsOf<typeof configure>;
 
 async function run(session: Session, [source]: [string], options: Options): Promise<undefined> {
+  if (options.wallet === true) {
+    const { approveWithWallet } = await import('../../batch/approve-with-wallet.js');
+    return approveWithWallet(session, source, options);
+  }
   const { context, settings } = session;
   const { out } = options;
   const outFile = out === undefined ? undefined : resolve(context.cwd, out);
@@ -70,9 +78,12 @@ export const command = defineCommand({
   details: [
     'Nothing is signed that is not exactly one approval of this batch, and the batch is read back from chain.',
     'Without a terminal it needs --yes and --expect.',
+    'With --wallet the owner signs and pays in a Solana wallet of the browser (Phantom, Solflare, a Ledger through them); what comes',
+    'back is checked and sent to the chain that is read, and `batch execute` needs neither keypair nor --signed-tx then.',
   ],
   output: [
     '{ "batchId": uuid, "signedTx": base64 }',
+    'with --wallet: { "batchId": uuid, "approved": true, "signature" }',
     'when it stands on chain already: { "batchId": uuid, "alreadyApproved": true }',
   ],
   errors: [
@@ -81,10 +92,13 @@ export const command = defineCommand({
     'ERR_APPROVAL_REFUSED',
     'ERR_CHAIN_MISMATCH',
     'ERR_DECLINED',
+    'ERR_TIMEOUT',
+    'ERR_OUTCOME_UNKNOWN',
   ],
   examples: [
     'flywheel batch approve 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json --expect pipelines.json',
     'flywheel batch approve approval.json --keypair owner.json --expect pipelines.json --out signed.json',
     'flywheel batch approve approval.json --keypair owner.json --expect pipelines.json --yes --json',
+    'flywheel batch approve 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --wallet --expect pipelines.json',
   ],
 });

@@ -62,9 +62,19 @@ async function executeOptions(session: Session, options: Options, batchId: Uuid)
     throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
   if (signedTx !== undefined)
     return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null, terms: null };
-  if (approval === undefined && options.keypair === undefined)
-    throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
+  if (approval === undefined && options.keypair === undefined) {
+    await requireNoSignature(session, batchId);
+    return { signedTx: null, sign: null, terms: null };
+  }
   return ownSigning(session, options, batchId, approval ?? batchId);
+}
+
+/** @throws `ERR_USAGE` unless the owner's approval stands on chain, where another tool or a wallet has put it. */
+async function requireNoSignature(session: Session, batchId: Uuid): Promise<void> {
+  const { isApprovedOnChain, requireExecutesFromChain } = await import('../../batch/approved-on-chain.js');
+  if (!(await isApprovedOnChain(session, batchId)))
+    throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
+  await requireExecutesFromChain(session, batchId);
 }
 
 /** Base64, or the JSON that `batch approve` prints. */
@@ -116,6 +126,9 @@ async function ownSigning(
 export const command = defineCommand({
   configure,
   run,
+  details: [
+    'Neither is needed once the approval of the owner stands on chain, as after `batch approve --wallet`.',
+  ],
   output: [
     '{ "batchId": uuid, "result": { "total", "totalSuccessful", "totalFailed", "successfulExecutions",',
     '  "failedOnTransactionIndex"?, "failedStartTransactionIndex"?, "failedTxMsg"? } }',

@@ -110,7 +110,10 @@ async function existingOwner(
   file: string | undefined,
 ): Promise<LocalInitInput['owner']> {
   if (file === undefined) return null;
-  const { keypairPath, loadKeypair } = await import('../../wallet/load-keypair.js');
+  const [{ loadKeypair }, { keypairPath }] = await Promise.all([
+    import('../../wallet/load-keypair.js'),
+    import('../../wallet/read-private-file.js'),
+  ]);
   const { address } = await loadKeypair(context, typedPath(file, '--owner-keypair'));
   return { address, keypair: keypairPath(context, file) };
 }

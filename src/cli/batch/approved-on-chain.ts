@@ -1,0 +1,47 @@
+/** Does an execution need a signed approval, or does the owner's stand on chain? */
+
+import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { address } from '../../values/address.js';
+import type { Uuid } from '../../values/ids.js';
+import type { Session } from '../command.js';
+import { callWith } from '../send.js';
+import { batchName } from './approval-source.js';
+import { getBatch, isFinal } from './initiate.js';
+import { isNotOffered } from './landed-pipelines.js';
+
+/** Is the batch over, or has its owner approved it on the chain that is read? Where none can be read the answer is no. */
+export async function isApprovedOnChain(session: Session, batchId: Uuid): Promise<boolean> {
+  const { chain, trusted } = await session.service();
+  if (chain === null || trusted === null) return false;
+  const batch = await getBatch(session, batchId);
+  if (isFinal(batch)) return true;
+  if (batch.status !== 'FINALIZED') return false;
+  const multisig = address(trusted.multisig);
+  const { batchIndex } = batchName(batch);
+  const { proposal } = await readBatchAccounts(chain, { multisig, batchIndex }, 0);
+  return proposal.value?.approved.includes(trusted.owner) === true;
+}
+
+/**
+ * Makes sure that the service executes by an approval that stands on chain. Services that do so are those that hand out fresh
+ * approvals (contract, section 1.7); asking for one changes nothing.
+ * @throws `ERR_NOT_FOUND` naming what to do instead.
+ */
+export async function requireExecutesFromChain(session: Session, batchId: Uuid): Promise<void> {
+  const opened = await session.service();
+  try {
+    await opened.service.issueApproval({ batchId }, callWith(session, opened));
+  } catch (error) {
+    if (!isNotOffered(error)) {
+      // It knows the operation, and says that this batch needs no approval.
+      if (isFlywheelError(error, 'ERR_INVALID_REQUEST')) return;
+      throw error;
+    }
+    throw new FlywheelError(
+      'ERR_NOT_FOUND',
+      'This service executes only by a signed approval that it is sent, not by one that stands on chain.',
+      { hint: `Sign with a keypair: flywheel batch execute ${batchId} --keypair FILE` },
+    );
+  }
+}

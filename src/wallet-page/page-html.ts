@@ -1,0 +1,60 @@
+/** The page as it is sent: markup, style and script in one, so that nothing else is ever loaded. */
+import { runPage } from './page-script.js';
+
+const STYLE = `
+:root { color-scheme: light dark; --ink: #16181d; --paper: #fbfbfa; --line: #d9dad6; --quiet: #5c616b; --good: #0b6b3a;
+  --bad: #a3231b; --accent: #1f4fd8; --on-accent: #fff; --sheet: #fff; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e9eaec; --paper: #131417; --line: #33363d; --quiet: #a3a8b2;
+  --good: #5fd39a; --bad: #ff8b82; --accent: #8fb0ff; --on-accent: #10131a; --sheet: #1a1c21; } }
+* { box-sizing: border-box; }
+body { margin: 0; padding: 2rem 1rem 4rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
+main { max-width: 52rem; margin: 0 auto; }
+h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25; overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: 1rem 0; }
+dt { color: var(--quiet); }
+dd { margin: 0; overflow-wrap: anywhere; }
+dd, #content { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .875rem; unicode-bidi: isolate; }
+#digest { font-weight: 600; }
+#content { margin: 1rem 0; padding: 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--sheet); }
+#content div { white-space: pre-wrap; overflow-wrap: anywhere; min-height: 1.5em; }
+#warnings p { margin: .25rem 0; color: var(--bad); font-weight: 600; }
+#wallets { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1rem 0; }
+button { padding: .625rem 1.25rem; border: 1px solid var(--accent); border-radius: .5rem; background: var(--accent);
+  color: var(--on-accent); font: inherit; font-weight: 600; cursor: pointer; }
+button:focus-visible { outline: 3px solid var(--ink); outline-offset: 2px; }
+button:disabled { opacity: .5; cursor: default; }
+#decline { background: transparent; border-color: var(--line); color: var(--ink); }
+#status { min-height: 1.5rem; font-weight: 600; overflow-wrap: anywhere; }
+#status.good { color: var(--good); }
+#status.bad { color: var(--bad); }
+.quiet { color: var(--quiet); }
+[hidden] { display: none; }
+`;
+
+const BODY = `
+<main>
+<h1 id="title">Approve a batch</h1>
+<p class="quiet">Served by the command line on this computer; it ends when you have signed or declined.</p>
+<div id="facts" hidden>
+<div id="warnings" role="alert"></div>
+<section id="content" aria-label="What the batch will do"></section>
+<dl><dt>digest</dt><dd id="digest"></dd><dt>signed and paid by</dt><dd id="owner"></dd><dt>chain</dt><dd id="chain"></dd></dl>
+<div id="wallets" role="group" aria-label="Wallets"></div>
+<p id="no-wallet" class="quiet">No wallet is here. Open this page in the browser that has yours, or unlock it.</p>
+<button id="decline" type="button">Decline</button>
+</div>
+<p id="status" role="status" aria-live="polite">Opening …</p>
+<noscript><p>This page needs scripts: it asks your wallet to sign.</p></noscript>
+</main>`;
+
+/** The page; only what carries the nonce runs. */
+export const pageHtml = (nonce: string): string =>
+  `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>flywheel: approve a batch</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
+<style nonce="${nonce}">${STYLE}</style></head>
+<body>${BODY}
+<script nonce="${nonce}">(${runPage.toString().replaceAll('</', '<\\/')})(window);</script>
+</body></html>
+`;

@@ -1,0 +1,240 @@
+/**
+ * What runs in the browser: shows what the approval is about, finds the wallets that are there (Wallet Standard), and lets one of
+ * them sign. It is sent as the text of {@link runPage}, so that nothing of this file but that function may be used in it; and all
+ * that it shows it sets as text, never as markup.
+ */
+
+/** An element, as far as it is used. */
+interface PageElement {
+  textContent: string | null;
+  className: string;
+  hidden: boolean;
+  disabled: boolean;
+  append(...children: readonly PageElement[]): void;
+  replaceChildren(...children: readonly PageElement[]): void;
+  addEventListener(type: 'click', listener: () => void): void;
+}
+
+interface WalletAccount {
+  readonly address: string;
+}
+
+/** A wallet, as far as it is used; every part of it is a stranger's. */
+interface Wallet {
+  readonly name: string;
+  readonly chains: readonly string[];
+  readonly accounts: readonly WalletAccount[];
+  readonly features: {
+    readonly 'standard:connect'?: {
+      connect(): Promise<{ readonly accounts: readonly WalletAccount[] }>;
+    };
+    readonly 'solana:signTransaction'?: {
+      readonly supportedTransactionVersions: readonly (string | number)[];
+      signTransaction(input: {
+        readonly account: WalletAccount;
+        readonly transaction: Uint8Array;
+        readonly chain: string;
+      }): Promise<readonly { readonly signedTransaction: Uint8Array }[]>;
+    };
+  };
+}
+
+/** The window of a browser, as far as it is used. */
+export interface PageWindow {
+  readonly document: {
+    getElementById(id: string): PageElement;
+    createElement(tag: string): PageElement;
+  };
+  readonly location: { readonly hash: string };
+  readonly history: { replaceState(state: null, unused: '', url: string): void };
+  readonly CustomEvent: new (type: string, options: { readonly detail: unknown }) => object;
+  addEventListener(type: string, listener: (event: { readonly detail: unknown }) => void): void;
+  dispatchEvent(event: object): void;
+  atob(text: string): string;
+  btoa(text: string): string;
+  fetch(
+    path: string,
+    options: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly ok: boolean; json(): Promise<unknown> }>;
+}
+
+/** What the page is told when it opens. */
+export interface PageFacts {
+  readonly title: string;
+  readonly warnings: readonly string[];
+  /** As on the terminal; on one line each, without anything that is hidden. */
+  readonly lines: readonly string[];
+  /** Of the content, or `null`. */
+  readonly digest: string | null;
+  /** The account that has to sign. */
+  readonly owner: string;
+  /** As the Wallet Standard calls it: `solana:mainnet`. */
+  readonly chain: string;
+}
+
+/** The page from its opening to its end. */
+export function runPage(page: PageWindow): void {
+  /** What went wrong, in a sentence for people. */
+  class PageProblem extends Error {}
+  const { document } = page;
+  const element = (id: string): PageElement => document.getElementById(id);
+  const wallets: Wallet[] = [];
+  let secret = page.location.hash.slice(1);
+  let facts: PageFacts | undefined;
+  let isBusy = false;
+  let isOver = false;
+
+  const say = (text: string, kind: 'plain' | 'good' | 'bad' = 'plain'): void => {
+    const status = element('status');
+    status.textContent = text;
+    status.className = kind;
+  };
+
+  const post = async <Answer>(path: string, body: object): Promise<Answer> => {
+    const headers = { 'content-type': 'application/json', 'x-flywheel-token': secret };
+    const options = {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+      credentials: 'omit',
+      cache: 'no-store',
+    };
+    const answer = await page.fetch(path, options);
+    if (!answer.ok)
+      throw new PageProblem('The command line no longer answers this page. Run the command again.');
+    return (await answer.json()) as Answer;
+  };
+
+  const listOf = (tag: string, lines: readonly string[]): readonly PageElement[] =>
+    lines.map((line) => {
+      const item = document.createElement(tag);
+      item.textContent = line;
+      return item;
+    });
+
+  const problemOf = ({ chains, features }: Wallet, chain: string): string | undefined => {
+    const signing = features['solana:signTransaction'];
+    if (features['standard:connect'] === undefined || signing === undefined) return 'cannot sign';
+    if (!signing.supportedTransactionVersions.includes(0)) return 'signs no transactions of version 0';
+    return chains.includes(chain) ? undefined : `does not know ${chain}`;
+  };
+
+  const buttonOf = (wallet: Wallet, { chain }: PageFacts): PageElement => {
+    const button = document.createElement('button');
+    const problem = problemOf(wallet, chain);
+    button.textContent = problem === undefined ? `Sign with ${wallet.name}` : `${wallet.name} ${problem}`;
+    button.disabled = isBusy || isOver || problem !== undefined;
+    button.addEventListener('click', () => void sign(wallet));
+    return button;
+  };
+
+  const show = (): void => {
+    const now = facts;
+    if (now === undefined) return;
+    const solana = wallets.filter(({ chains }) => chains.some((chain) => chain.startsWith('solana:')));
+    element('wallets').replaceChildren(...solana.map((wallet) => buttonOf(wallet, now)));
+    element('no-wallet').hidden = solana.length > 0 || isOver;
+    element('decline').disabled = isBusy || isOver;
+  };
+
+  const end = (text: string, kind: 'good' | 'bad'): void => {
+    isOver = true;
+    say(`${text} You can close this page.`, kind);
+  };
+
+  const bytesOf = (base64: string): Uint8Array =>
+    Uint8Array.from(page.atob(base64), (character) => character.charCodeAt(0));
+  const textOf = (bytes: Uint8Array): string => page.btoa(String.fromCharCode(...bytes));
+  const reasonOf = (error: unknown): string =>
+    error instanceof Error || (typeof error === 'object' && error !== null && 'message' in error)
+      ? String(error.message)
+      : String(error);
+
+  /** What the wallet made of the transaction; the one that it was given is made anew for each try. */
+  const signedBy = async (wallet: Wallet, { owner, chain }: PageFacts): Promise<Uint8Array | undefined> => {
+    say(`Waiting for ${wallet.name} to connect …`);
+    const connected = await wallet.features['standard:connect']?.connect();
+    const accounts = [...(connected?.accounts ?? []), ...wallet.accounts];
+    const account = accounts.find(({ address }) => address === owner);
+    if (account === undefined) {
+      const others = [...new Set(accounts.map(({ address }) => address))].join(', ') || 'no account';
+      say(
+        `${wallet.name} offers ${others}. The owner is ${owner}: choose that account in the wallet, then try again.`,
+        'bad',
+      );
+      return undefined;
+    }
+    const { transaction, problem } = await post<{ transaction?: string; problem?: string }>(
+      '/transaction',
+      {},
+    );
+    if (transaction === undefined) throw new PageProblem(problem);
+    say(`Waiting for ${wallet.name} to sign. Look at what it shows before you agree …`);
+    const input = { account, transaction: bytesOf(transaction), chain };
+    const outputs = await wallet.features['solana:signTransaction']?.signTransaction(input);
+    const signed = outputs?.[0]?.signedTransaction;
+    if (signed === undefined) throw new PageProblem('nothing came back');
+    return signed;
+  };
+
+  const sign = async (wallet: Wallet): Promise<void> => {
+    if (facts === undefined || isBusy || isOver) return;
+    isBusy = true;
+    show();
+    try {
+      const signed = await signedBy(wallet, facts);
+      if (signed !== undefined) {
+        say('Signed. Checking and sending it …');
+        const { state, text } = await post<{ state: string; text: string }>('/signed', {
+          transaction: textOf(signed),
+        });
+        if (state === 'again') say(text, 'bad');
+        else end(text, state === 'done' ? 'good' : 'bad');
+      }
+    } catch (error) {
+      say(`${wallet.name} did not sign: ${reasonOf(error)}`, 'bad');
+    }
+    isBusy = false;
+    show();
+  };
+
+  const decline = async (): Promise<void> => {
+    if (isBusy || isOver) return;
+    isBusy = true;
+    await post('/decline', {}).catch(() => undefined);
+    end('Declined; nothing was signed.', 'bad');
+    show();
+  };
+
+  const open = async (): Promise<void> => {
+    // Neither the history nor whoever looks at the screen needs it.
+    page.history.replaceState(null, '', '/');
+    const opened = await post<{ facts: PageFacts; secret: string }>('/open', {});
+    ({ facts, secret } = opened);
+    element('title').textContent = facts.title;
+    element('warnings').replaceChildren(...listOf('p', facts.warnings));
+    element('content').replaceChildren(...listOf('div', facts.lines));
+    element('digest').textContent = facts.digest ?? 'none';
+    element('owner').textContent = facts.owner;
+    element('chain').textContent = facts.chain;
+    element('facts').hidden = false;
+    say('Compare the digest with that on the terminal, then sign with the wallet of the owner.');
+    show();
+  };
+
+  const register = (...found: readonly Wallet[]): (() => void) => {
+    for (const wallet of found) if (!wallets.includes(wallet)) wallets.push(wallet);
+    show();
+    return () => undefined;
+  };
+  const api = Object.freeze({ register });
+  page.addEventListener('wallet-standard:register-wallet', ({ detail }) => {
+    if (typeof detail === 'function') detail(api);
+  });
+  page.dispatchEvent(new page.CustomEvent('wallet-standard:app-ready', { detail: api }));
+  element('decline').addEventListener('click', () => void decline());
+  open().catch((error: unknown) => {
+    isOver = true;
+    say(reasonOf(error), 'bad');
+  });
+}

@@ -1,0 +1,89 @@
+/** The completion scripts in the shells that they are for: what the tab key gives after some words. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { emptyDirectory, flywheel } from '../support/cli.js';
+
+const home = emptyDirectory();
+const bin = join(home, 'bin');
+
+type Shell = 'bash' | 'zsh' | 'fish';
+
+/** How each shell is asked for the words that would complete a line; every one of them is printed on a line. */
+const ASK: Readonly<Record<Shell, (line: string) => readonly string[]>> = {
+  // What readline does before it calls the function.
+  bash: (line) => [
+    '--norc',
+    '-c',
+    `source ${home}/completion.bash
+       COMP_WORDS=(${line}${line.endsWith(' ') ? " ''" : ''}) COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
+       [[ $(complete -p flywheel) == *'-F _flywheel flywheel' ]] || exit 1
+       _flywheel; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  ],
+  // In a shell with a terminal of its own, where completion runs as it does for people.
+  zsh: (line) => [
+    '-f',
+    '-c',
+    `zmodload zsh/zpty
+       zpty -b shell zsh -f -i
+       zpty -w shell "PS1= PS2= RPS1=; unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -u -d ${home}/dump; source ${home}/completion.zsh"
+       zpty -w shell 'compadd() { builtin compadd -O found "$@"; print -l START $found END; builtin compadd "$@" }'
+       zpty -w shell 'bindkey "^I" complete-word; zle -C complete-word .complete-word _main_complete; print READY'
+       zpty -r -m shell seen '*READY*READY*'
+       zpty -n -w shell '${line}'$'\\t'
+       zpty -r -m shell seen '*END*'
+       print -r -- "$seen"`,
+  ],
+  fish: (line) => ['--no-config', '-c', `source ${home}/completion.fish; complete -C '${line}'`],
+};
+
+beforeAll(async () => {
+  mkdirSync(bin);
+  // The shells look whether there is such a program.
+  writeFileSync(join(bin, 'flywheel'), '#!/bin/sh\n');
+  chmodSync(join(bin, 'flywheel'), 0o755);
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { exit, stdout } = await flywheel({ home }, 'completion', shell);
+    expect(exit).toBe(0);
+    writeFileSync(join(home, `completion.${shell}`), stdout);
+  }
+});
+
+function complete(shell: Shell, line: string): readonly string[] {
+  const { status, stdout, stderr } = spawnSync(`/usr/bin/${shell}`, ASK[shell](line), {
+    cwd: home,
+    env: { HOME: home, PATH: `${bin}:/usr/bin:/bin`, TERM: 'dumb', LANG: 'C.UTF-8' },
+    encoding: 'utf8',
+    timeout: 20_000,
+  });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return stdout.split(/\r?\n/).map((candidate) => candidate.split('\t')[0]?.trim() ?? '');
+}
+
+describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
+  it('completes the first word', () => {
+    const found = complete(shell, 'flywheel ba');
+    expect(found).toContain('batch');
+    expect(found).not.toContain('burn');
+  });
+
+  it('completes the word after a group', () => {
+    const found = complete(shell, 'flywheel batch ap');
+    expect(found).toContain('approve');
+    expect(found).not.toContain('init');
+  });
+
+  it('completes the option of a command, also after its arguments', () => {
+    for (const line of ['flywheel batch approve --wal', 'flywheel batch approve approval.json --wal']) {
+      const found = complete(shell, line);
+      expect(found).toContain('--wallet');
+      expect(found).not.toContain('--keypair');
+    }
+  });
+
+  it('offers every word where none was begun', () => {
+    const found = complete(shell, 'flywheel wallet ');
+    expect(found).toEqual(expect.arrayContaining(['encrypt', 'decrypt']));
+  });
+});

@@ -1,0 +1,225 @@
+/** Keypairs under a passphrase: what the file says, who can open it, and what a foreign one cannot make this program do. */
+import { createDecipheriv, scryptSync } from 'node:crypto';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { generateKeypair } from '../../../src/chain/transaction/signer.js';
+import { encryptKeypair } from '../../../src/cli/wallet/encrypted-keypair.js';
+import { loadKeypair } from '../../../src/cli/wallet/load-keypair.js';
+import { ownerKey } from '../../../src/cli/wallet/owner-key.js';
+import { addressFromBytes } from '../../../src/values/address.js';
+import { type TestCliOptions, testCli } from '../../support/cli.js';
+
+const KEYPAIR = generateKeypair();
+const ADDRESS = addressFromBytes(KEYPAIR.slice(32));
+const PLAIN = `[${KEYPAIR.join(',')}]\n`;
+const PASSPHRASE = 'correct horse 電池';
+
+let encrypted: string;
+beforeAll(async () => {
+  encrypted = await encryptKeypair(KEYPAIR, ADDRESS, Buffer.from(PASSPHRASE));
+});
+
+const TERMINAL = { stdin: true, stderr: true };
+
+function withFile(name: string, text: string, options: TestCliOptions = {}) {
+  const cli = testCli(options);
+  writeFileSync(join(cli.home, name), text, { mode: 0o600 });
+  return cli;
+}
+
+type Stated = Readonly<Record<'kdf' | 'cipher', object>>;
+
+/** The file with something in it changed. */
+const changed = (change: (file: Stated) => void): string => {
+  const file = JSON.parse(encrypted) as Stated;
+  change(file);
+  return JSON.stringify(file);
+};
+
+describe('wallet encrypt', () => {
+  it('writes a file that states how it is encrypted and whose it is', async () => {
+    const cli = withFile('id.json', PLAIN, { tty: TERMINAL, answers: [PASSPHRASE, PASSPHRASE] });
+    const { exit, stdout, stderr, questions } = await cli.run(
+      'wallet',
+      'encrypt',
+      'id.json',
+      '--out',
+      'e.json',
+    );
+    const [file, original] = [join(cli.home, 'e.json'), join(cli.home, 'id.json')];
+    expect({ exit, value: JSON.parse(stdout) }).toEqual({
+      exit: 0,
+      value: { address: ADDRESS, file, original },
+    });
+    expect(questions).toEqual([`New passphrase for ${ADDRESS}: `, 'The same once more: ']);
+    expect(stderr).toContain(`The original is still there, unencrypted: ${original}.`);
+    expect(readFileSync(original, 'utf8')).toBe(PLAIN);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const { kdf, cipher, ...rest } = JSON.parse(readFileSync(file, 'utf8'));
+    expect(rest).toEqual({ format: 'flywheel-encrypted-keypair', version: 1, address: ADDRESS });
+    expect(kdf).toMatchObject({ name: 'scrypt', n: 131_072, r: 8, p: 1 });
+    // Opened by hand, as the documentation says.
+    const bytes = (text: string) => Buffer.from(text, 'base64');
+    const key = scryptSync(PASSPHRASE, bytes(kdf.salt), 32, {
+      N: kdf.n,
+      r: kdf.r,
+      p: kdf.p,
+      maxmem: 2 ** 28,
+    });
+    const header = ['flywheel-encrypted-keypair', 1, ADDRESS, 'scrypt', kdf.n, kdf.r, kdf.p, kdf.salt];
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes(cipher.nonce))
+      .setAAD(Buffer.from(JSON.stringify([...header, 'aes-256-gcm', cipher.nonce])))
+      .setAuthTag(bytes(cipher.tag));
+    const opened = Buffer.concat([decipher.update(bytes(cipher.ciphertext)), decipher.final()]);
+    expect(opened).toEqual(Buffer.from(KEYPAIR));
+  });
+
+  it.each([
+    ['a short passphrase', ['short', 'short'], 'The passphrase: it has fewer than 12 characters.'],
+    ['two that differ', [PASSPHRASE, `${PASSPHRASE}!`], 'The passphrase: it was not typed the same twice.'],
+    ['none', [], 'No passphrase was given.'],
+  ])('writes nothing for %s', async (_name, answers, message) => {
+    const cli = withFile('id.json', PLAIN, { tty: TERMINAL, answers });
+    const { stderr } = await cli.run('wallet', 'encrypt', 'id.json', '--out', 'e.json');
+    expect(stderr).toContain(message);
+    expect(existsSync(join(cli.home, 'e.json'))).toBe(false);
+  });
+
+  it('replaces no file, and asks nothing before it says so', async () => {
+    const cli = withFile('id.json', PLAIN, { tty: TERMINAL, answers: [PASSPHRASE, PASSPHRASE] });
+    const { exit, stderr, questions } = await cli.run('wallet', 'encrypt', 'id.json', '--out', 'id.json');
+    expect({ exit, questions }).toEqual({ exit: 2, questions: [] });
+    expect(stderr).toContain('there is a file of that name already');
+    expect(readFileSync(join(cli.home, 'id.json'), 'utf8')).toBe(PLAIN);
+  });
+
+  it('has no option for a passphrase', async () => {
+    const { exit } = await withFile('id.json', PLAIN).run(
+      ...['wallet', 'encrypt', 'id.json', '--out', 'e.json', '--passphrase', PASSPHRASE],
+    );
+    expect(exit).toBe(2);
+  });
+});
+
+describe('wallet decrypt', () => {
+  it('writes the file of the Solana CLI back', async () => {
+    const cli = withFile('e.json', encrypted, { tty: TERMINAL, answers: [PASSPHRASE] });
+    const { exit, stdout, stderr, questions } = await cli.run(
+      'wallet',
+      'decrypt',
+      'e.json',
+      '--out',
+      'id.json',
+    );
+    const file = join(cli.home, 'id.json');
+    expect({ exit, value: JSON.parse(stdout) }).toEqual({ exit: 0, value: { address: ADDRESS, file } });
+    expect(questions).toEqual([`Passphrase of e.json (${ADDRESS}): `]);
+    expect(stderr).toContain('is not encrypted');
+    expect(readFileSync(file, 'utf8')).toBe(PLAIN);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('refuses what is not encrypted', async () => {
+    const { stderr } = await withFile('id.json', PLAIN).run(
+      'wallet',
+      'decrypt',
+      'id.json',
+      '--out',
+      'x.json',
+    );
+    expect(stderr).toContain('id.json: it is not encrypted.');
+  });
+});
+
+describe('an encrypted keypair', () => {
+  it('tells its address without the passphrase, and signs with it', async () => {
+    const { context } = withFile('e.json', encrypted, { tty: TERMINAL, answers: [PASSPHRASE] });
+    const key = ownerKey(context, 'e.json');
+    expect(key.describe()).toEqual({ name: 'e.json', isEncrypted: true, address: ADDRESS });
+    expect((await key.load()).address).toBe(ADDRESS);
+  });
+
+  it('takes its passphrase from the file that the environment names', async () => {
+    const env = { FLYWHEEL_KEY_PASSPHRASE_FILE: 'pass' };
+    const cli = withFile('e.json', encrypted, { env });
+    writeFileSync(join(cli.home, 'pass'), `${PASSPHRASE}\r\n`, { mode: 0o600 });
+    expect((await loadKeypair(cli.context, 'e.json')).address).toBe(ADDRESS);
+    writeFileSync(join(cli.home, 'open'), PASSPHRASE, { mode: 0o644 });
+    const open = { ...cli.context, env: { FLYWHEEL_KEY_PASSPHRASE_FILE: 'open' } };
+    await expect(loadKeypair(open, 'e.json')).rejects.toMatchObject({
+      message: 'open: others can read this passphrase file.',
+    });
+  });
+
+  it('cannot be opened where nobody can be asked', async () => {
+    const { context } = withFile('e.json', encrypted);
+    await expect(loadKeypair(context, 'e.json')).rejects.toMatchObject({
+      code: 'ERR_KEYPAIR_INVALID',
+      message: 'The keypair is encrypted, and nobody can be asked for its passphrase here.',
+    });
+  });
+
+  it.each([
+    ['another passphrase', () => encrypted, 'wrong passphrase'],
+    [
+      'another address',
+      () => changed((file) => Object.assign(file, { address: addressFromBytes(new Uint8Array(32)) })),
+      PASSPHRASE,
+    ],
+    ['cheaper parameters', () => changed(({ kdf }) => Object.assign(kdf, { n: 2 ** 14 })), PASSPHRASE],
+    [
+      'another nonce',
+      () => changed(({ cipher }) => Object.assign(cipher, { nonce: 'AAAAAAAAAAAAAAAA' })),
+      PASSPHRASE,
+    ],
+  ])('does not open with %s', async (_name, text, passphrase) => {
+    const { context } = withFile('e.json', text(), { tty: TERMINAL, answers: [passphrase] });
+    await expect(loadKeypair(context, 'e.json')).rejects.toMatchObject({
+      code: 'ERR_KEYPAIR_INVALID',
+      message: 'e.json: the passphrase does not fit, or the file was changed.',
+    });
+  });
+
+  it.each([
+    ['100 GB of memory', { n: 2 ** 27, r: 8 }, /more work than any keypair file needs/],
+    ['as many rounds', { p: 1_000 }, /more work than any keypair file needs/],
+    ['a large r', { n: 2 ** 14, r: 4_096 }, /more work than any keypair file needs/],
+    ['no work at all', { n: 2 }, /at least 16384 is safe/],
+    ['a number that is no power of two', { n: 100_000 }, /not valid/],
+    ['text for a number', { n: '131072' }, /not valid/],
+    ['a negative number', { p: -1 }, /not valid/],
+  ])('is refused before anything is asked when it wants %s', async (_name, cost, reason) => {
+    const cli = withFile(
+      'e.json',
+      changed(({ kdf }) => Object.assign(kdf, cost)),
+      { tty: TERMINAL },
+    );
+    expect(() => ownerKey(cli.context, 'e.json').describe()).toThrow(reason);
+    await expect(loadKeypair(cli.context, 'e.json')).rejects.toThrow(reason);
+  });
+
+  it.each([
+    ['another format', { format: 'x' }, 'it is no keypair that this program encrypted'],
+    ['a later version', { version: 2 }, 'it is of a version that this program does not know'],
+    ['no address', { address: 'x' }, 'it does not name its address'],
+    ['another key derivation', { kdf: { name: 'pbkdf2' } }, 'its key derivation is not scrypt'],
+    ['another cipher', { cipher: { name: 'aes-256-cbc' } }, 'its cipher is not aes-256-gcm'],
+  ])('is refused with %s', async (_name, parts, reason) => {
+    const { context } = withFile(
+      'e.json',
+      changed((file) => Object.assign(file, parts)),
+    );
+    expect(() => ownerKey(context, 'e.json').describe()).toThrow(`e.json: ${reason}.`);
+  });
+});
+
+describe('a plain keypair', () => {
+  it('is described without being read', () => {
+    // Were more of it read than its first byte, it would be refused.
+    const { context } = withFile('id.json', `[${'1'.repeat(10_000)}`);
+    expect(ownerKey(context, 'id.json').describe()).toEqual({
+      ...{ name: 'id.json', isEncrypted: false, address: null },
+    });
+  });
+});
