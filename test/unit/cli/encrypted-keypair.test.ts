@@ -152,6 +152,13 @@ describe('an encrypted keypair', () => {
     });
   });
 
+  it('is looked at by doctor without a question', async () => {
+    const cli = withFile('e.json', encrypted, { env: { FLYWHEEL_KEYPAIR: 'e.json' }, tty: TERMINAL });
+    const { stdout, questions } = await cli.run('doctor', '--json');
+    expect(questions).toEqual([]);
+    expect(stdout).toContain(`${ADDRESS} (encrypted)`);
+  });
+
   it('cannot be opened where nobody can be asked', async () => {
     const { context } = withFile('e.json', encrypted);
     await expect(loadKeypair(context, 'e.json')).rejects.toMatchObject({
