@@ -78,7 +78,7 @@ export interface OpenedService {
    * The flywheel that the user trusts, from the local registration or the profile: every address that an approval may name.
    * `null` when nothing is pinned.
    */
-  readonly trusted: Flywheel | null;
+  trusted(): Promise<Flywheel | null>;
   /** What votes are held against; known whether or not a chain can be read. `null` when nothing is pinned. */
   readonly pins: Pins | null;
   /** A machine to try a batch out in. @throws `ERR_INTERNAL` where there is none for this computer. */

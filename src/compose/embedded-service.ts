@@ -37,7 +37,7 @@ export async function openEmbeddedService(
     sender: createLocalSender(chain, ambient),
     walletChain: async () => LOCAL_CHAIN,
     history: null,
-    trusted,
+    trusted: async () => trusted,
     pins:
       settings.pinned.source === 'flag' && given !== null
         ? pinsOf(given)

@@ -34,35 +34,13 @@ export async function openRemoteService(
 ): Promise<OpenedService> {
   const rpc = ownChain === undefined ? openOwnRpc(ambient, settings) : null;
   const chain = ownChain ?? (rpc === null ? null : withSecondDecoder(rpc.reader));
-  const say = (line: string): void => ambient.io.stderr.write(`${line}\n`);
-  const service = createRemoteService({
-    baseUrl,
-    apiKeyHeader: settings.apiKeyHeader.value,
-    clock: ambient.clock,
-    random: Math.random,
-    ids: randomIds,
-    maxWaitMs: settings.maxWaitSeconds.value * 1_000,
-    requestTimeoutMs: requestTimeoutMs(settings),
-    totalTimeoutMs: settings.waitSeconds.value * 1_000,
-    userAgent: `flywheel/${ambient.version}`,
-    onWarning: (text) => say(warningLine(text, settings.output, plainStyle(ambient.io.stderr.columns))),
-    ...(settings.verbose ? { onHttpLog: say } : {}),
-    ...httpEnvironment(ambient),
-    ...ways,
-  });
+  const service = clientOf(ambient, settings, { baseUrl, ...ways });
   const close = async (): Promise<void> => {
     await service.close();
     await rpc?.close();
   };
   const credential = settings.apiKey.value;
   const pins = settings.pinned.value === null ? null : pinsOf(settings.pinned.value);
-  const trusted =
-    pins === null
-      ? null
-      : await trust(pins, chain).catch(async (error: unknown) => {
-          await close();
-          throw error;
-        });
   const operations = journalPlace(ambient, settings.configDir.value, {
     place: baseUrl,
     profile: settings.profile.value ?? '',
@@ -76,7 +54,7 @@ export async function openRemoteService(
     walletChain: () => chainOfWallets(ambient, settings),
     history: chain,
     foresight: null,
-    trusted,
+    trusted: async () => (pins === null ? null : trust(pins, chain)),
     pins,
     simulator: openSimulator,
     journal: operations.journal,
@@ -85,6 +63,29 @@ export async function openRemoteService(
       await close();
     },
   };
+}
+
+/** The client as the settings have it. */
+function clientOf(
+  ambient: Ambient,
+  settings: Settings,
+  ways: Pick<RemoteServiceDeps, 'baseUrl'> & Partial<RemoteServiceDeps>,
+): ReturnType<typeof createRemoteService> {
+  const say = (line: string): void => ambient.io.stderr.write(`${line}\n`);
+  return createRemoteService({
+    apiKeyHeader: settings.apiKeyHeader.value,
+    clock: ambient.clock,
+    random: Math.random,
+    ids: randomIds,
+    maxWaitMs: settings.maxWaitSeconds.value * 1_000,
+    requestTimeoutMs: requestTimeoutMs(settings),
+    totalTimeoutMs: settings.waitSeconds.value * 1_000,
+    userAgent: `flywheel/${ambient.version}`,
+    onWarning: (text) => say(warningLine(text, settings.output, plainStyle(ambient.io.stderr.columns))),
+    ...(settings.verbose ? { onHttpLog: say } : {}),
+    ...httpEnvironment(ambient),
+    ...ways,
+  });
 }
 
 /** @throws `ERR_UNAVAILABLE` when no node says which cluster it is of. */

@@ -119,7 +119,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         sender: null,
         walletChain: unplanned,
         history: null,
-        trusted: null,
+        trusted: async () => null,
         pins: null,
         simulator: async () => createSimulator(),
         foresight: null,

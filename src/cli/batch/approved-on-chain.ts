@@ -2,7 +2,6 @@
 
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { address } from '../../values/address.js';
 import type { Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
 import { callWith } from '../send.js';
@@ -12,15 +11,15 @@ import { isNotOffered } from './landed-pipelines.js';
 
 /** Is the batch over, or has its owner approved it on the chain that is read? Where none can be read the answer is no. */
 export async function isApprovedOnChain(session: Session, batchId: Uuid): Promise<boolean> {
-  const { chain, trusted } = await session.service();
-  if (chain === null || trusted === null) return false;
+  const { chain, pins } = await session.service();
+  if (chain === null || pins === null) return false;
   const batch = await getBatch(session, batchId);
   if (isFinal(batch)) return true;
   if (batch.status !== 'FINALIZED') return false;
-  const multisig = address(trusted.multisig);
+  const multisig = pins.multisig;
   const { batchIndex } = batchName(batch);
   const { proposal } = await readBatchAccounts(chain, { multisig, batchIndex }, 0);
-  return proposal.value?.approved.includes(trusted.owner) === true;
+  return proposal.value?.approved.includes(pins.owner) === true;
 }
 
 /**

@@ -45,14 +45,14 @@ async function readProgress(
  * @throws `ERR_OUTCOME_UNKNOWN` when the chain says otherwise.
  */
 export async function requireChainAgrees(
-  { kind, chain, history, trusted }: Pick<OpenedService, 'kind' | 'chain' | 'history' | 'trusted'>,
+  { kind, chain, history, pins }: Pick<OpenedService, 'kind' | 'chain' | 'history' | 'pins'>,
   batch: Pick<Batch, 'id' | 'batchIndex' | 'dateCancelled' | 'initResult'>,
   { totalSuccessful: landed, total }: Pick<ExecuteResult, 'totalSuccessful' | 'total'>,
 ): Promise<void> {
-  if (kind === 'embedded' || chain === null || history === null || trusted === null) return;
+  if (kind === 'embedded' || chain === null || history === null || pins === null) return;
   // Of what never got there nothing is on chain, and its index may be another's.
   if ((batch.initResult?.totalSuccessful ?? 0) === 0) return;
-  const found = await readProgress(chain, trusted.multisig, BigInt(batch.batchIndex));
+  const found = await readProgress(chain, pins.multisig, BigInt(batch.batchIndex));
   const isCancelled = batch.dateCancelled !== undefined;
   const said = `The service says that ${landed} of ${total} transactions of batch ${batch.id} were executed${isCancelled ? ' and no more will be' : ''}`;
   if (found !== null) {
@@ -66,7 +66,7 @@ export async function requireChainAgrees(
   const closed = `${said}; on chain it is over and closed`;
   if (!isCancelled) throw contradiction(batch.id, `${closed}.`);
   const executed = await countExecutions(chain, history, {
-    multisig: trusted.multisig,
+    multisig: pins.multisig,
     batchIndex: BigInt(batch.batchIndex),
   });
   if (executed === landed) return;

@@ -75,7 +75,7 @@ async function signVote(
   const description = await describe(opened, { multisig, batchIndex }, allowUnverified);
   const kind = votesAgainst(wire, description);
   checkVote(wire, { kind, multisig, batchIndex, member: owner, feePayers: [operator, owner] });
-  show(session, batchId, description, opened.trusted);
+  show(session, batchId, description, await opened.trusted());
   await requireConsent(
     session,
     `Sign the ${VOTES[kind].noun} of batch ${batchId} as ${owner}? What it has not done, it never will.`,

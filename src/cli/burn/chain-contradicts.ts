@@ -3,7 +3,6 @@ import type { PastTransaction } from '../../chain/chain.js';
 import { proofMemoText } from '../../chain/memo.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { address } from '../../values/address.js';
 import { proofHash } from '../../values/digest.js';
 import type { OpenedService } from '../context.js';
 import type { Entry } from '../journal/journal.js';
@@ -16,14 +15,14 @@ const CLOCK_SKEW_MS = 30_000;
  * @throws `ERR_OUTCOME_UNKNOWN` naming the first transaction that carries one.
  */
 export async function requireNotOnChain(
-  { history, trusted }: Pick<OpenedService, 'history' | 'trusted'>,
+  { history, pins }: Pick<OpenedService, 'history' | 'pins'>,
   entry: Pick<Entry, 'dateBegun'>,
   failed: readonly BurnRequest[],
 ): Promise<void> {
   const recorded = failed.filter(({ persistOnchain }) => persistOnchain);
-  if (history === null || trusted === null || recorded.length === 0) return;
+  if (history === null || pins === null || recorded.length === 0) return;
   const since = Date.parse(entry.dateBegun) - CLOCK_SKEW_MS;
-  const past = await history.pastOf(address(trusted.mint), since);
+  const past = await history.pastOf(pins.mint, since);
   for (const { type, proof } of recorded) {
     const text = proofMemoText(type, proofHash(proof));
     const landed = past.find(({ memo }) => memo?.includes(text) === true);

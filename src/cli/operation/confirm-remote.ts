@@ -10,10 +10,10 @@ import type { OpenedService } from '../context.js';
  */
 export async function confirmRemote(
   session: Session,
-  { kind, trusted }: Pick<OpenedService, 'kind' | 'trusted'>,
+  { kind, pins }: Pick<OpenedService, 'kind' | 'pins'>,
   deed: string,
 ): Promise<void> {
   if (kind !== 'remote' || !canAsk(session)) return;
-  const mint = trusted === null ? '' : ` of ${trusted.mint}`;
+  const mint = pins === null ? '' : ` of ${pins.mint}`;
   await requireConsent(session, `${deed}${mint} through ${session.settings.apiUrl.value ?? ''}?`);
 }

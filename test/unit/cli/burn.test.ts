@@ -240,8 +240,8 @@ describe('burn', () => {
   });
 
   it('refuses more decimals than the mint has before anything is sent', async () => {
-    const trusted = { decimals: 2 } as never;
-    const cli = testCli({ opened: { trusted } });
+    const pins = { mint: 'Mint', facts: { 'mint.decimals': '2' } } as never;
+    const cli = testCli({ opened: { pins } });
     const { exit, stderr } = await cli.run('burn', '--type', 'T', '--proof', '{}', '--amount', '1.125');
     expect(exit).toBe(2);
     expect(JSON.parse(stderr).message).toBe(

@@ -67,7 +67,7 @@ function chainWith(transactions: readonly Past[]) {
         blockTimeMs: null,
       })),
   };
-  return { kind: 'remote', chain, history, trusted: { multisig } as never } as const;
+  return { kind: 'remote', chain, history, pins: { multisig } as never } as const;
 }
 
 const batch = {

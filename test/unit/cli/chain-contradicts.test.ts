@@ -37,8 +37,8 @@ function liedTo(memos: readonly PastTransaction[]): TestCli {
     pastOf: async (_account: string, sinceMs: number) =>
       memos.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs),
   };
-  const trusted = { decimals: 6, mint: namedAddress('mint') } as never;
-  return testCli({ service, opened: { history, trusted } });
+  const pins = { mint: namedAddress('mint') } as never;
+  return testCli({ service, opened: { history, pins } });
 }
 
 const lastLine = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '');

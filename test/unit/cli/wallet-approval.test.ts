@@ -73,7 +73,7 @@ function cliWith(
       chain: test.chain,
       sender: senderWith(around),
       walletChain: async () => 'solana:localnet',
-      trusted,
+      trusted: async () => trusted,
       pins,
       simulator: async () => createSimulator(),
       ...opened,

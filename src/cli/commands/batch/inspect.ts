@@ -30,7 +30,7 @@ async function run(session: Session, [source]: [string]): Promise<undefined> {
   }
   const { description, decimals, value, problem } = await inspectBatch(
     opened.chain,
-    opened.trusted,
+    await opened.trusted(),
     batch,
   ).catch(async (error: unknown) => {
     await refuseClosed(session, batch.id);
