@@ -1,6 +1,8 @@
 /** Reads a request's bytes up to a limit, at most one piece in each turn of the event loop once there are many. */
+import { MAX_JSON_OBJECTS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { BodyBudget, BodyLease } from './body-budget.js';
+import { ArrivingValues } from './count-arriving.js';
 import type { RequestLife } from './request-life.js';
 
 /** A body up to this size is read and checked at once. */
@@ -14,6 +16,7 @@ const SMALL_PIECE_BYTES = 4_096;
 /** What may be read of a body. */
 export interface BodyLimits {
   readonly maxBytes: number;
+  readonly maxJsonValues: number;
   readonly budget: BodyBudget;
 }
 
@@ -26,7 +29,7 @@ const cutOff = (cause?: unknown): FlywheelError =>
 /**
  * All bytes of the body, in pieces; the list is the caller's, and nobody else holds them.
  * @throws `ERR_PAYLOAD_TOO_LARGE` at once when content-length says so, else with the first byte too many;
- * `ERR_INVALID_REQUEST` when it is cut off, or is hardly more than the framing of its chunks; `ERR_UNAVAILABLE` when too many
+ * or with the first value too many; `ERR_INVALID_REQUEST` when it is cut off, or is hardly more than the framing of its chunks; `ERR_UNAVAILABLE` when too many
  * large ones are held.
  */
 export function collectBody(life: RequestLife, limits: BodyLimits): Promise<Buffer[]> {
@@ -75,8 +78,10 @@ class ArrivingBody {
   #block: Buffer | undefined;
   #blockBytes = 0;
   #sizeBytes = 0;
+  readonly #values: ArrivingValues;
 
-  constructor(life: RequestLife, { maxBytes, budget }: BodyLimits) {
+  constructor(life: RequestLife, { maxBytes, maxJsonValues, budget }: BodyLimits) {
+    this.#values = new ArrivingValues({ maxValues: maxJsonValues, maxObjects: MAX_JSON_OBJECTS });
     this.#life = life;
     this.#maxBytes = maxBytes;
     this.#lease = budget.lease(life);
@@ -99,6 +104,7 @@ class ArrivingBody {
     this.#sizeBytes += piece.length;
     if (this.#sizeBytes > this.#maxBytes) throw tooLarge(this.#maxBytes);
     this.#refuseEmptyChunks();
+    this.#values.add(piece);
     if (!this.isSmall) this.#lease.growTo(this.#sizeBytes);
     if (piece.length < SMALL_PIECE_BYTES && this.#sizeBytes > piece.length) this.#copy(piece);
     else {

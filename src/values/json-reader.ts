@@ -61,7 +61,8 @@ const SHORT_ARRAY = 12;
 /** Characters of a key that an error quotes. */
 const MAX_QUOTED = 40;
 
-const tooMany = (most: number, what: string): FlywheelError =>
+/** The refusal of a text that holds too many of something. */
+export const tooMany = (most: number, what: string): FlywheelError =>
   new FlywheelError(
     'ERR_PAYLOAD_TOO_LARGE',
     `The JSON holds more than ${most.toLocaleString('en')} ${what}.`,

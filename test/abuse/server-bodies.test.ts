@@ -58,6 +58,27 @@ describe('a body that is dear to check', () => {
     expect(fake.calls[0]?.input).toHaveLength(MAX_JSON_VALUES - 1);
   });
 
+  it('is refused with the first value too many, though more of it is still to come', async () => {
+    for (const [start, what] of [
+      [`[${'1,'.repeat(MAX_JSON_VALUES)}`, '200,000 values'],
+      [`[${'"\\",",'.repeat(10)}${'[1],'.repeat(MAX_JSON_VALUES / 2)}`, '200,000 values'],
+      [`[${'{ "a": "{" },'.repeat(MAX_JSON_OBJECTS + 1)}`, '50,000 objects'],
+    ] as const) {
+      const head = [`POST ${PATH} HTTP/1.1`, 'host: localhost', `x-service-api-key: ${GOOD_KEY}`];
+      const more = [`x-idempotency-key: ${randomUUID()}`, 'content-type: application/json'];
+      const length = `content-length: ${start.length + 1}`;
+      const socket = connect(server.port, '127.0.0.1');
+      socket.write(`${[...head, ...more, length].join('\r\n')}\r\n\r\n${start}`);
+      const answer = await new Promise<string>((resolve) =>
+        socket.once('data', (data) => resolve(String(data))),
+      );
+      socket.destroy();
+      expect(answer).toMatch(/^HTTP\/1.1 413 /);
+      expect(answer).toContain(`The JSON holds more than ${what}.`);
+    }
+    expect(fake.calls).toEqual([]);
+  });
+
   it('has at most 50,000 objects among them, wherever they are', async () => {
     const tooMany = [413, 'ERR_PAYLOAD_TOO_LARGE', 'The JSON holds more than 50,000 objects.'];
     expect(await problem(await post(`[${'{},'.repeat(1_000_000)}{}]`))).toEqual(tooMany);
