@@ -3,9 +3,10 @@ import type { ZodObject } from 'zod';
 import type { VaultToken } from '../chain/flywheel.js';
 import type { Instruction } from '../chain/transaction/instruction.js';
 import type { Address } from '../values/address.js';
+import type { Scope } from '../values/schemas.js';
 
 /** What an action takes from the vault; each has a scope of keys and a daily cap of the same name. */
-export type Usage = 'burn' | 'airdrop';
+export type Usage = Scope;
 
 /** The amounts of an action as decimal text in whole tokens, all else as it is. */
 export type InText<Content> = {
@@ -73,6 +74,13 @@ interface Named {
   readonly action: string;
 }
 
+/** What an action does to one token account. */
+export interface TokenChange {
+  readonly account: Address;
+  /** Base units; negative for what leaves it. */
+  readonly amount: bigint;
+}
+
 /** One kind of action. */
 export interface ActionKind<Source extends Named = Named, Content extends Named = Named> {
   /** As the API takes it; amounts in whole tokens. */
@@ -87,6 +95,8 @@ export interface ActionKind<Source extends Named = Named, Content extends Named 
   recipients(content: Content): readonly Address[];
   /** Run by the vault. */
   instructions(content: Content, token: VaultToken): readonly Instruction[];
+  /** What these change; what leaves an account and arrives in none is burned. */
+  changes(content: Content, token: VaultToken): readonly TokenChange[];
   /** The kinds of its instructions. */
   readonly operations: readonly OperationKind[];
   /**

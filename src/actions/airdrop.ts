@@ -136,6 +136,10 @@ export const airdropAction = {
       transferChecked({ ...token, owner: vault, from: vaultTokenAccount, to, amount }),
     ];
   },
+  changes: ({ toAddress, amount }, { vaultTokenAccount, mint, tokenProgram }) => [
+    { account: vaultTokenAccount, amount: -amount },
+    { account: associatedTokenAddress(toAddress, mint, tokenProgram), amount },
+  ],
   operations: [createOperation, transferOperation],
   read: ([first, second]) => {
     if (isTransfer(first)) return `a transfer to ${first.to} does not say whose token account that is`;

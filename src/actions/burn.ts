@@ -52,6 +52,7 @@ export const burnAction = {
   instructions: ({ amount }, { vault, vaultTokenAccount, ...token }) => [
     burnChecked({ ...token, owner: vault, account: vaultTokenAccount, amount }),
   ],
+  changes: ({ amount }, { vaultTokenAccount }) => [{ account: vaultTokenAccount, amount: -amount }],
   operations: [burnOperation],
   read: ([first]) =>
     isBurn(first) ? { action: { action: 'BURN', amount: first.amount }, length: 1 } : undefined,

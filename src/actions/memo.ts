@@ -59,6 +59,7 @@ export const memoAction = {
   warning: () => undefined,
   recipients: () => [],
   instructions: ({ message }, { vault }) => [memo(message, [vault])],
+  changes: () => [],
   operations: [memoOperation],
   read: ([first], vault) => {
     if (!isMemo(first)) return undefined;

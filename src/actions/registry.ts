@@ -16,6 +16,7 @@ import {
   type OperationCost,
   type OperationKind,
   type ReadBack,
+  type TokenChange,
   type UnknownOperation,
   type Usage,
   unknownOperation,
@@ -75,6 +76,10 @@ export const actionRecipients = (action: PipelineAction): readonly Address[] =>
 /** The instructions of an action, run by the vault. */
 export const actionInstructions = (action: PipelineAction, token: VaultToken): readonly Instruction[] =>
   kindOf(action).instructions(action, token);
+
+/** What an action does to token accounts. */
+export const actionChanges = (action: PipelineAction, token: VaultToken): readonly TokenChange[] =>
+  kindOf(action).changes(action, token);
 
 /** Base units that actions of one usage move together. */
 export const totalOf = (usage: Usage, actions: readonly PipelineAction[]): bigint =>

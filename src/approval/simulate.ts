@@ -3,6 +3,7 @@
  * says. A run that passes replaces no rule: it can only refuse.
  */
 
+import { actionChanges } from '../actions/registry.js';
 import type { AccountState } from '../chain/account.js';
 import type { ChainReader } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
@@ -10,7 +11,6 @@ import { CLOCK_SYSVAR } from '../chain/programs.js';
 import type { Simulator } from '../chain/simulator.js';
 import { vaultMessageInstructions } from '../chain/squads/instructions/vault-message.js';
 import { decodeMint, decodeTokenAccount } from '../chain/tokens/accounts.js';
-import { associatedTokenAddress } from '../chain/tokens/addresses.js';
 import type { Address } from '../values/address.js';
 import { viewOf } from '../values/bytes.js';
 import type { BatchDescription } from './read-batch.js';
@@ -45,17 +45,14 @@ const supplyOf = (account: AccountState | null): bigint => decodeMint(account)?.
 /** By token account, what the pipelines say it gains or loses. */
 function expectedChanges(
   { pipelines }: BatchDescription,
-  { vaultTokenAccount, mint, tokenProgram }: Flywheel,
+  flywheel: Flywheel,
 ): { accounts: ReadonlyMap<Address, bigint>; burned: bigint } {
   const accounts = new Map<Address, bigint>();
-  const add = (account: Address, amount: bigint): unknown =>
-    accounts.set(account, (accounts.get(account) ?? 0n) + amount);
   let burned = 0n;
-  for (const action of (pipelines ?? []).flatMap(({ actions }) => actions)) {
-    if (action.action === 'MEMO') continue;
-    add(vaultTokenAccount, -action.amount);
-    if (action.action === 'BURN') burned += action.amount;
-    else add(associatedTokenAddress(action.toAddress, mint, tokenProgram), action.amount);
+  const actions = (pipelines ?? []).flatMap((pipeline) => pipeline.actions);
+  for (const { account, amount } of actions.flatMap((action) => actionChanges(action, flywheel))) {
+    accounts.set(account, (accounts.get(account) ?? 0n) + amount);
+    burned -= amount;
   }
   return { accounts, burned };
 }
