@@ -7,6 +7,7 @@ import type { ElementOutcome } from '../contract/call.js';
 import type { OperationId } from '../contract/operations.js';
 import { knownHashes, knownHashesOfText } from '../contract/proof-hashes.js';
 import {
+  ACTION_FIELDS,
   type Batch,
   type CompiledPipeline,
   DEFAULT_PAGE_ITEMS,
@@ -185,9 +186,6 @@ function samePayload(sent: string, answered: string): boolean {
   const known = new Set(knownHashesOfText(sent));
   return knownHashesOfText(answered).some((hash) => known.has(hash));
 }
-
-/** Fields of an action that say what it does. */
-const ACTION_FIELDS = ['action', 'amount', 'toAddress', 'message'] as const;
 
 const sameActions = (sent: SentPipeline['actions'], answered: CompiledPipeline['actions']): boolean =>
   sent.length === answered.length &&

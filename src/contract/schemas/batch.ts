@@ -91,6 +91,11 @@ export const actionSchema = z
   .meta({ id: 'Action' });
 export type Action = z.infer<typeof actionSchema>;
 
+/** Every field that an action of some kind has. */
+export const ACTION_FIELDS: readonly string[] = [
+  ...new Set(ACTION_SCHEMAS.flatMap(({ shape }) => Object.keys(shape))),
+];
+
 export const pipelineSchema = z
   .strictObject({
     type: proofTypeSchema,
