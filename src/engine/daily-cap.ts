@@ -8,12 +8,18 @@ import type { StoreTransaction, UsageKind } from '../store/store.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { tokenText } from './amount-text.js';
 
-/** Both kinds that have a cap. */
-export const USAGE_KINDS: readonly UsageKind[] = ['burn', 'airdrop'];
+/** Where the cap of each kind stands. */
+const CAPS: { readonly [Kind in UsageKind]: (flywheel: FlywheelRecord) => bigint | null } = {
+  burn: ({ dailyBurnCap }) => dailyBurnCap,
+  airdrop: ({ dailyAirdropCap }) => dailyAirdropCap,
+};
+
+/** The kinds that have a cap. */
+export const USAGE_KINDS = Object.keys(CAPS) as readonly UsageKind[];
 
 /** Base units that may be burned or airdropped on one UTC day; `null` for no cap. */
 export const dailyCap = (flywheel: FlywheelRecord | undefined, kind: UsageKind): bigint | null =>
-  (kind === 'burn' ? flywheel?.dailyBurnCap : flywheel?.dailyAirdropCap) ?? null;
+  flywheel === undefined ? null : CAPS[kind](flywheel);
 
 /** The day of now, but none before the latest on which something landed: a clock that goes back opens no day once more. */
 export async function dayOfNow(tx: StoreTransaction, tokenId: string, nowMs: number): Promise<UtcDay> {

@@ -6,6 +6,7 @@
  * no status transition that the table in {@link BATCH_TRANSITIONS} does not name.
  */
 
+import type { Usage } from '../actions/action.js';
 import type { BatchCost } from '../contract/call.js';
 import type { KeyedOperationId } from '../contract/operations.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../contract/schemas/batch.js';
@@ -98,7 +99,8 @@ export interface BurnRepository {
   ofRequest(requestId: string, from?: number, to?: number): Promise<readonly BurnRecord[]>;
 }
 
-export type UsageKind = 'burn' | 'airdrop';
+/** What is counted: each is what an action takes. */
+export type UsageKind = Usage;
 
 /** What is counted, and on which day. */
 export interface UsageCounter {

@@ -1,8 +1,8 @@
 /** The option `--scope`, which repeats. */
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
-import type { Scope } from '../../values/schemas.js';
+import { type Scope, scopeSchema } from '../../values/schemas.js';
 
-const SCOPES: readonly Scope[] = ['burn', 'airdrop'];
+const SCOPES: readonly Scope[] = scopeSchema.options;
 
 function addScope(word: string, before: readonly Scope[] = []): readonly Scope[] {
   const scope = SCOPES.find((name) => name === word);
