@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { OPERATION_LIST } from '../../src/contract/operations.js';
 import { ERRORS } from '../../src/errors/codes.js';
 import { generatedDocs } from '../support/generated-docs.js';
 
@@ -40,6 +41,12 @@ describe('the contract', () => {
     const page = read('docs/contract.md');
     const codes = Object.entries(ERRORS).filter(([, { status }]) => status !== null);
     expect(codes.map(([code]) => code).filter((code) => !page.includes(code))).toEqual([]);
+  });
+
+  it('or the specification names every operation by method and path', () => {
+    const pages = read('docs/contract.md') + read('docs/service.md');
+    const missing = OPERATION_LIST.filter(({ method, path }) => !pages.includes(`\`${method} ${path}\``));
+    expect(missing.map(({ id }) => id)).toEqual([]);
   });
 
   it.each(['docs/contract.md', 'README.md'])('has no option in %s that no command has', (path) => {

@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Call } from '../../../src/contract/call.js';
-import type { Service } from '../../../src/contract/service.js';
+import { EXAMPLES } from '../../../src/contract/examples.js';
+import { OPERATION_LIST, pathParameters } from '../../../src/contract/operations.js';
+import { callOperation, type Service } from '../../../src/contract/service.js';
 import type { Uuid } from '../../../src/values/ids.js';
 import { Secret } from '../../../src/values/secret.js';
 import { failureOf, type ServiceUnderTest, signApproval } from '../../support/service.js';
@@ -10,14 +12,18 @@ import { aBurn, aPipeline } from './examples.js';
 
 const someBatch = randomUUID() as Uuid;
 
-const everyOperation = (service: Service, call: Call): readonly (() => Promise<unknown>)[] => [
-  () => service.burn(aBurn(), call),
-  () => service.burnBatch([aBurn()], { ...call, idempotencyKey: randomUUID() }),
-  () => service.getBatch({ batchId: someBatch }, call),
-  () => service.currentBatch(call),
-  () => service.initBatch({ pipelines: [aPipeline()] }, call),
-  () => service.executeBatch({ batchId: someBatch, signedTx: 'AAAA' }, call),
-];
+/** With an input that is of the right shape. */
+const everyOperation = (
+  service: Service,
+  credential: Call['credential'],
+): readonly (() => Promise<unknown>)[] =>
+  OPERATION_LIST.map((operation) => () => {
+    const { request } = EXAMPLES[operation.id];
+    const inPath = Object.fromEntries(pathParameters(operation).map((name) => [name, someBatch]));
+    const input = Array.isArray(request) ? request : { ...request, ...inPath };
+    const key = operation.idempotencyKey === 'uuid' ? { idempotencyKey: randomUUID() } : {};
+    return callOperation(service, operation.id, input, { credential, ...key });
+  });
 
 export function access(under: () => ServiceUnderTest): void {
   it('refuses a missing, unknown or revoked key alike, in every operation', async () => {
@@ -26,7 +32,7 @@ export function access(under: () => ServiceUnderTest): void {
     await test.engine.revokeKey(extra.id);
     const messages = new Set<string>();
     for (const credential of [null, new Secret('fwk_unknown'), new Secret(extra.key)]) {
-      for (const operation of everyOperation(service, { credential })) {
+      for (const operation of everyOperation(service, credential)) {
         const error = await failureOf(operation());
         expect([error.code, error.exitCode]).toEqual(['ERR_UNAUTHORIZED', 4]);
         messages.add(error.message);
