@@ -95,6 +95,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     command('list', 'List the profiles.', () => import('./commands/profile/list.js')),
     command('show', 'Show a profile.', () => import('./commands/profile/show.js')),
     command('pin', 'Pin the flywheel as it is on chain.', () => import('./commands/profile/pin.js')),
+    command(
+      'limit',
+      'Limit what may be approved with a profile.',
+      () => import('./commands/profile/limit.js'),
+    ),
     command('use', 'Make a profile the default.', () => import('./commands/profile/use.js')),
     command('remove', 'Remove a profile and its key.', () => import('./commands/profile/remove.js')),
   ]),
