@@ -50,6 +50,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
       'End what of a batch has not been executed.',
       () => import('./commands/batch/cancel.js'),
     ),
+    command(
+      'reject',
+      'Vote a batch down that has not been approved.',
+      () => import('./commands/batch/reject.js'),
+    ),
     command('current', 'Show the batch that is not final yet.', () => import('./commands/batch/current.js')),
   ]),
   command(
