@@ -73,9 +73,7 @@ export async function openApprovalRecord(options: ApprovalRecordOptions): Promis
   const file = await openSqliteFile({
     path: join(options.directory, APPROVALS_FILE),
     noun: 'record of approvals',
-    readOnly: false,
     create: true,
-    inspect: () => undefined,
   });
   try {
     prepareApprovals(file);

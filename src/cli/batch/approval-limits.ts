@@ -7,7 +7,6 @@ import { type KnownAddress, type LookAlike, lookAlikes } from '../../approval/lo
 import { outflowOf, totalOutflow } from '../../approval/outflow.js';
 import type { Pins } from '../../approval/pins.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { Sha256 } from '../../values/digest.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { type ApprovalRecord, type Known, openApprovalRecord } from '../approvals/approval-record.js';
 import type { Session } from '../command.js';
@@ -18,18 +17,24 @@ import type { Review } from './review.js';
 /** A batch that is within all limits, counted for today. */
 export interface HeldApproval {
   readonly remarks: Remarks;
-  /** Has it to be agreed to with the first characters of its digest? */
-  readonly asksDigest: boolean;
-  readonly digest: Sha256;
+  /** The first characters of its digest, where they are what has to be typed; else `null`. */
+  readonly typed: string | null;
   /** It is written down as approved; to be called before the signature is handed out. */
   signed(): void;
   /** Lets go of what was not signed. */
   close(): void;
 }
 
+/** Characters of the digest that stand for a y. */
+const TYPED_DIGEST_LENGTH = 8;
+
+/** Completes a question that is answered with them. */
+export const TYPE_DIGEST = `It is a large one: type the first ${TYPED_DIGEST_LENGTH} characters of its digest, those after "sha256:"`;
+
 /** What is worth a look before an answer. */
 export interface Remarks {
-  readonly lookAlikes: readonly LookAlike[];
+  /** Sentences about recipients that look like known addresses. */
+  readonly lookAlikes: readonly string[];
   /** Sentences about what has not been seen before. */
   readonly news: readonly string[];
 }
@@ -101,8 +106,9 @@ export async function holdApproval(
     });
     return {
       remarks: remarksOn(reservation.known, asked, pins, token.flywheel, settings),
-      asksDigest: settings.limits.some((limits) => needsDigest(limits.value, asked)),
-      digest,
+      typed: settings.limits.some((limits) => needsDigest(limits.value, asked))
+        ? digest.slice(0, TYPED_DIGEST_LENGTH)
+        : null,
       signed: reservation.signed,
       close: () => {
         try {
@@ -117,6 +123,9 @@ export async function holdApproval(
     throw error;
   }
 }
+
+const lookAlikeText = ({ recipient, like }: LookAlike): string =>
+  `LOOK-ALIKE: the recipient ${recipient} begins and ends like ${like.address}, which is ${like.as}, and is another address.`;
 
 /** Recipients that one remark names; more are counted. */
 const MAX_NAMED = 20;
@@ -143,7 +152,7 @@ function remarksOn(
   const strangers = unseen.filter((one) => !isAllowed.has(one));
   const total = totalOutflow(outflow);
   return {
-    lookAlikes: lookAlikes(recipients, known, isAllowed),
+    lookAlikes: lookAlikes(recipients, known, isAllowed).map(lookAlikeText),
     news:
       count === 0
         ? ['Nothing has been approved here for this flywheel before, so its recipients are not known.']

@@ -17,7 +17,7 @@ import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
 import { safeLine } from '../output/safe-text.js';
 import { viewReview } from '../views/batch-content.js';
-import { type HeldApproval, holdApproval, requireNoLimits } from './approval-limits.js';
+import { type HeldApproval, holdApproval, requireNoLimits, TYPE_DIGEST } from './approval-limits.js';
 import type { IssuedApproval } from './approval-source.js';
 import { type Expectation, expectedDigest } from './expectation.js';
 import { noChain, pinsForApproval, refuse, requireOwner } from './pins.js';
@@ -85,9 +85,6 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
   }
 }
 
-/** Characters of the digest that stand for a y. */
-const TYPED_DIGEST_LENGTH = 8;
-
 /** Asks; with `--yes` the digest was named by --expect. */
 async function requireAgreed(
   session: Session,
@@ -97,21 +94,14 @@ async function requireAgreed(
 ): Promise<void> {
   const declined = 'Declined; nothing was signed.';
   const question = `Sign the approval of batch ${batchId} as ${owner}?`;
-  if (held === null || !held.asksDigest) return requireConsent(session, question, { declined });
-  await requireConsent(
-    session,
-    `${question} It is a large one: type the first ${TYPED_DIGEST_LENGTH} characters of its digest, those after "sha256:"`,
-    { declined, typed: held.digest.slice(0, TYPED_DIGEST_LENGTH) },
-  );
+  if (held === null || held.typed === null) return requireConsent(session, question, { declined });
+  await requireConsent(session, `${question} ${TYPE_DIGEST}`, { declined, typed: held.typed });
 }
 
 /** What is not as before: a script is told of look-alikes, people also of what is merely new. */
 function remark({ output, settings }: Session, { remarks }: HeldApproval): void {
   if (!settings.yes) for (const text of remarks.news) output.show(safeLine(text));
-  for (const { recipient, like } of remarks.lookAlikes)
-    output.warn(
-      `LOOK-ALIKE: the recipient ${recipient} begins and ends like ${like.address}, which is ${like.as}, and is another address.`,
-    );
+  for (const text of remarks.lookAlikes) output.warn(text);
 }
 
 /** The signature of one who signs also what has been approved before. */
