@@ -50,6 +50,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
       'End what of a batch has not been executed.',
       () => import('./commands/batch/cancel.js'),
     ),
+    command(
+      'reject',
+      'Vote a batch down that has not been approved.',
+      () => import('./commands/batch/reject.js'),
+    ),
     command('current', 'Show the batch that is not final yet.', () => import('./commands/batch/current.js')),
   ]),
   command(
@@ -95,6 +100,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     command('list', 'List the profiles.', () => import('./commands/profile/list.js')),
     command('show', 'Show a profile.', () => import('./commands/profile/show.js')),
     command('pin', 'Pin the flywheel as it is on chain.', () => import('./commands/profile/pin.js')),
+    command(
+      'limit',
+      'Limit what may be approved with a profile.',
+      () => import('./commands/profile/limit.js'),
+    ),
     command('use', 'Make a profile the default.', () => import('./commands/profile/use.js')),
     command('remove', 'Remove a profile and its key.', () => import('./commands/profile/remove.js')),
   ]),

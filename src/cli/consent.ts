@@ -8,7 +8,7 @@ export const canAsk = (session: Session): boolean =>
   !session.settings.noInput && session.context.io.stdin.isTTY && session.context.io.stderr.isTTY;
 
 /**
- * Goes on only with consent: `--yes`, or an answer that begins with y. Default is no.
+ * Goes on only with consent: `--yes`, or y for an answer; where `typed` is given, that text. Default is no.
  * @throws `ERR_DECLINED` for a no; `ERR_USAGE` where nobody can be asked.
  */
 export async function requireConsent(
@@ -17,7 +17,8 @@ export async function requireConsent(
   {
     without = '--yes',
     declined = 'Declined; nothing was done.',
-  }: { without?: string; declined?: string } = {},
+    typed,
+  }: { without?: string; declined?: string; typed?: string } = {},
 ): Promise<void> {
   if (session.settings.yes) return;
   if (!canAsk(session)) {
@@ -26,6 +27,11 @@ export async function requireConsent(
     });
   }
   session.output.progress.clear();
-  const answer = await session.context.io.prompt(`${safeLine(question)} [y/N] `);
-  if (answer === null || !/^y(es)?$/i.test(answer.trim())) throw new FlywheelError('ERR_DECLINED', declined);
+  const line = safeLine(question);
+  const answer = await session.context.io.prompt(typed === undefined ? `${line} [y/N] ` : `${line}: `);
+  if (answer === null || !isConsent(answer.trim().toLowerCase(), typed))
+    throw new FlywheelError('ERR_DECLINED', declined);
 }
+
+const isConsent = (answer: string, typed: string | undefined): boolean =>
+  typed === undefined ? /^y(es)?$/.test(answer) : answer === typed.toLowerCase();

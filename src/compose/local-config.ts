@@ -3,7 +3,7 @@ import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BatchFunds } from '../contract/admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { approvalDirectory, JOURNAL_FILE } from '../files/directory-names.js';
+import { APPROVALS_FILE, approvalDirectory, JOURNAL_FILE } from '../files/directory-names.js';
 import { fileProblem } from '../files/file-problem.js';
 import { readIfThere } from '../files/read-file.js';
 import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
@@ -39,6 +39,7 @@ export const dataFiles = (dataDir: string) => ({
   squadsProgram: join(dataDir, 'squads-v4.so'),
   rateCounts: join(dataDir, 'rate-counts.db'),
   journal: join(dataDir, JOURNAL_FILE),
+  approvalRecord: join(dataDir, APPROVALS_FILE),
   approvals: approvalDirectory(dataDir),
   lock: join(dataDir, 'lock'),
 });
@@ -101,10 +102,10 @@ export const writePrivate = (path: string, text: string | Uint8Array): void =>
 
 /** Removes what an engine keeps in its data directory, and nothing else that may lie there. */
 export function wipeDataDirectory(dataDir: string): void {
-  const { config, store, ledger, keys, apiKey, owner, squadsProgram, rateCounts, journal, approvals } =
-    dataFiles(dataDir);
+  const { config, keys, apiKey, owner, squadsProgram, approvals, ...files } = dataFiles(dataDir);
+  const { store, ledger, rateCounts, journal, approvalRecord } = files;
   // The configuration goes last: until then the directory can be wiped again.
-  const databases = [store, ledger, rateCounts, journal].flatMap((file) => [
+  const databases = [store, ledger, rateCounts, journal, approvalRecord].flatMap((file) => [
     file,
     `${file}-wal`,
     `${file}-shm`,

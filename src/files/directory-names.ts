@@ -4,5 +4,8 @@ import { join } from 'node:path';
 /** The journal of operations. */
 export const JOURNAL_FILE = 'journal.db';
 
+/** The record of what has been approved. */
+export const APPROVALS_FILE = 'approvals.db';
+
 /** The approvals that nobody named a file for. */
 export const approvalDirectory = (directory: string): string => join(directory, 'approvals');

@@ -6,7 +6,7 @@
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { base58Decode, base58Encode } from './base58.js';
-import { type ReadonlyBytes, readBuffer } from './bytes.js';
+import { copyBytes, type ReadonlyBytes, readBuffer } from './bytes.js';
 
 declare const brand: unique symbol;
 
@@ -67,5 +67,8 @@ export function addressFromBytes(bytes: ReadonlyBytes): Address {
   if (bytes.length !== ADDRESS_LENGTH_BYTES) {
     throw new FlywheelError('ERR_INTERNAL', `An address has 32 bytes, got ${bytes.length}.`);
   }
-  return keep(textByBytes, key, base58Encode(bytes) as Address);
+  const text = base58Encode(bytes) as Address;
+  // Most addresses that are read are asked for their bytes again; the copy is the cache's own.
+  keep(bytesByText, text, copyBytes(bytes));
+  return keep(textByBytes, key, text);
 }

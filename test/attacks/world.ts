@@ -1,8 +1,9 @@
 /** A batch that is honest in every byte, with everything that its owner reads before approving it; an attack changes one thing. */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipelineContent, pipelineInstructions, type SourcePipeline } from '../../src/actions/pipelines.js';
 import { multisigFacts, tokenFacts } from '../../src/approval/flywheel-facts.js';
+import type { Limits } from '../../src/approval/limits.js';
 import type { Pins } from '../../src/approval/pins.js';
 import type { ChainReader } from '../../src/chain/chain.js';
 import type { Flywheel } from '../../src/chain/flywheel.js';
@@ -186,14 +187,23 @@ export interface Approved {
   readonly message: string;
 }
 
+export interface ApproveOptions {
+  readonly answer?: string;
+  /** Where earlier approvals have been recorded. */
+  readonly home?: string;
+  /** Those of the profile in use. */
+  readonly limits?: Limits;
+}
+
 /** Runs `batch approve` in a world: `expecting` as in a script, else on a terminal where the answer is typed. */
 export async function approve(
   world: World,
-  { answer }: { readonly answer?: string } = {},
+  { answer, home, limits }: ApproveOptions = {},
 ): Promise<Approved> {
   const isTerminal = answer !== undefined;
   const accounts = accountsOfWorld(world);
   const cli = testCli({
+    ...(home === undefined ? {} : { home }),
     ...(isTerminal ? { tty: { stdin: true, stdout: true, stderr: true }, answers: [answer] } : {}),
     opened: {
       kind: 'remote',
@@ -203,6 +213,7 @@ export async function approve(
       simulator: async () => simulator,
     },
   });
+  if (limits !== undefined) writeProfile(cli.home, limits);
   const owned = join(cli.home, 'owner.json');
   writeFileSync(owned, JSON.stringify([...ownerKeypair]), { mode: 0o600 });
   const approval = join(cli.home, 'approval.json');
@@ -214,6 +225,13 @@ export async function approve(
   const script = ['--expect', expected, '--yes', '--json'];
   const ended = await cli.run(...words, ...(isTerminal ? [] : script));
   return { ...ended, message: messageOf(ended.stderr) };
+}
+
+function writeProfile(home: string, limits: Limits): void {
+  const directory = join(home, '.config', 'flywheel');
+  mkdirSync(directory, { recursive: true });
+  const profiles = { main: { limits } };
+  writeFileSync(join(directory, 'profiles.json'), JSON.stringify({ current: 'main', profiles }));
 }
 
 function messageOf(stderr: string): string {

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { benchApprovals } from './approvals.js';
 import { benchBatch } from './batches.js';
 import { benchBodies, benchDearEngine } from './bodies.js';
 import { benchLargeLedger, benchManyBurns, benchOneBurn } from './burns.js';
@@ -22,6 +23,7 @@ const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
   burn: () => benchOneBurn(bin, env),
   burns: benchManyBurns,
   batch: benchBatch,
+  approve: () => benchApprovals(bin, env),
   ledger: () => benchLargeLedger(bin, env),
   squads: benchSquads,
   http: benchHttp,

@@ -46,8 +46,10 @@ const STATES: Readonly<Record<string, (operator: Operator) => Promise<string>>> 
     const id = await initiated(operator, 'approved');
     const words = ['--approval', id, '--keypair', operator.owner, '--yes', '--expect', 'approved.json'];
     // The votes have landed by then, and no pipeline has.
-    await operator.runWith({ signal: 'SIGKILL', point: 24 }, 'batch', 'execute', id, ...words);
+    await operator.runWith({ signal: 'SIGKILL', point: 50 }, 'batch', 'execute', id, ...words);
     expect((await operator.happened()).burned).toBe('0');
+    const { stdout } = await operator.run('batch', 'inspect', id, '--json');
+    expect(JSON.parse(stdout).proposal.status).toBe('Approved');
     return id;
   },
   'has failed': async (operator) => {

@@ -7,18 +7,21 @@ const QUESTION = new RegExp(`\\[y/N\\] (?:${String.fromCharCode(27)}\\[[0-9;]*[A
 /**
  * Runs a line in a shell, with a pseudo terminal for all three streams.
  * @param answer - typed at each question, once it is shown; a return follows.
+ * @param ahead - typed before anything is asked, as it is.
  */
 export function onTerminal(
   home: string,
   line: string,
   env: Record<string, string> = {},
   answer = '',
+  ahead = '',
 ): Promise<{ status: number | null; text: string }> {
   const child = spawn('script', ['-qec', line, '/dev/null'], {
     env: { HOME: home, PATH: process.env['PATH'], TERM: 'xterm', ...env },
     cwd: home,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  child.stdin.write(ahead);
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;

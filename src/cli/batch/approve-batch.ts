@@ -15,7 +15,9 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
+import { safeLine } from '../output/safe-text.js';
 import { viewReview } from '../views/batch-content.js';
+import { type HeldApproval, holdApproval, requireNoLimits, TYPE_DIGEST } from './approval-limits.js';
 import type { IssuedApproval } from './approval-source.js';
 import { type Expectation, expectedDigest } from './expectation.js';
 import { noChain, pinsForApproval, refuse, requireOwner } from './pins.js';
@@ -66,14 +68,40 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
     if (isApproved && !input.mayBeApproved) return { batchId, alreadyApproved: true };
     if (!isApproved) checkApprovable(review.description, pins.owner);
   }
-  show(session, input, checked, review);
-  await requireConsent(session, `Sign the approval of batch ${batchId} as ${pins.owner}?`, {
-    declined: 'Declined; nothing was signed.',
-  });
-  const wire = await currentWire(opened, input, checked, pins);
-  const signer = await input.signer();
-  requireOwner(pins, signer.address);
-  return { batchId, signedTx: Buffer.from(addSignature(wire, signer)).toString('base64') };
+  if (review === null) requireNoLimits(session);
+  const held = review === null ? null : await holdApproval(session, batchId, review, pins);
+  try {
+    show(session, input, checked, review);
+    if (held !== null) remark(session, held);
+    await requireAgreed(session, batchId, pins, held);
+    const wire = await currentWire(opened, input, checked, pins);
+    const signer = await input.signer();
+    requireOwner(pins, signer.address);
+    const signedTx = Buffer.from(addSignature(wire, signer)).toString('base64');
+    held?.signed();
+    return { batchId, signedTx };
+  } finally {
+    held?.close();
+  }
+}
+
+/** Asks; with `--yes` the digest was named by --expect. */
+async function requireAgreed(
+  session: Session,
+  batchId: string,
+  { owner }: Pins,
+  held: HeldApproval | null,
+): Promise<void> {
+  const declined = 'Declined; nothing was signed.';
+  const question = `Sign the approval of batch ${batchId} as ${owner}?`;
+  if (held === null || held.typed === null) return requireConsent(session, question, { declined });
+  await requireConsent(session, `${question} ${TYPE_DIGEST}`, { declined, typed: held.typed });
+}
+
+/** What is not as before: a script is told of look-alikes, people also of what is merely new. */
+function remark({ output, settings }: Session, { remarks }: HeldApproval): void {
+  if (!settings.yes) for (const text of remarks.news) output.show(safeLine(text));
+  for (const text of remarks.lookAlikes) output.warn(text);
 }
 
 /** The signature of one who signs also what has been approved before. */

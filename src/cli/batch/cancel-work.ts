@@ -1,35 +1,51 @@
-/** `batch cancel` as an operation; cancelling twice is cancelling once, so that it is simply asked for until it is known. */
+/** `batch cancel` and `batch reject` as one operation; cancelling twice is cancelling once, so that it is simply asked for until it is known. */
 import type { Batch } from '../../contract/schemas/batch.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import { viewBatch } from '../views/batch.js';
+import { requireChainAgrees } from './chain-agrees.js';
 import { endBatch, type OwnerVoting } from './end-batch.js';
 import { getBatch } from './initiate.js';
+import { agreeToReject } from './reject-batch.js';
 import { settleBatch } from './settle-batch.js';
 
 const ANSWER = 'cancel';
 
+export interface CancelTerms extends Omit<OwnerVoting, 'agreed'> {
+  /** Only what has not been approved yet, and not without a look at it. */
+  readonly isRejection: boolean;
+}
+
 export class CancelWork implements Work<Batch> {
   readonly #session: Session;
   readonly #batchId: string;
-  readonly #voting: OwnerVoting;
+  readonly #terms: CancelTerms;
 
-  constructor(session: Session, batchId: string, voting: OwnerVoting) {
+  constructor(session: Session, batchId: string, terms: CancelTerms) {
     this.#session = session;
     this.#batchId = batchId;
-    this.#voting = voting;
+    this.#terms = terms;
   }
 
   async perform(entry: Entry): Promise<Performed<Batch>> {
     const stored = entry.answer(ANSWER) as Batch | undefined;
     if (stored !== undefined) return { result: stored };
-    const batch = await endBatch(this.#session, this.#batchId, this.#voting).catch((error: unknown) =>
-      this.#refused(error),
-    );
+    const batch = await this.#end();
     await settleBatch(this.#session, batch);
     return { result: batch, verdict: { state: 'done', landed: [], answers: { [ANSWER]: batch } } };
+  }
+
+  async #end(): Promise<Batch> {
+    const { isRejection, ...voting } = this.#terms;
+    const [session, batchId] = [this.#session, this.#batchId];
+    if (isRejection) await agreeToReject(session, batchId, voting);
+    const terms: OwnerVoting = isRejection ? { ...voting, agreed: 'reject' } : voting;
+    const batch = await endBatch(session, batchId, terms).catch((error: unknown) => this.#refused(error));
+    if (isRejection && batch.executeResult !== undefined)
+      await requireChainAgrees(await session.service(), batch, batch.executeResult);
+    return batch;
   }
 
   /** What is executed is refused, also to a command that has asked before: then nothing of it was cancelled, and nothing will be. */

@@ -20,13 +20,15 @@ import { viewBatchContent } from '../views/batch-content.js';
 import { decodeBase64 } from './approval-source.js';
 import { getBatch } from './initiate.js';
 import { isNotOffered } from './landed-pipelines.js';
-import { noChain, requireOwner, requirePins } from './pins.js';
+import { noChain, refuse, requireOwner, requirePins } from './pins.js';
 
 /** How the owner votes. */
 export interface OwnerVoting {
   /** Asked for only when the owner's vote is needed. */
   readonly signer: () => Promise<Signer>;
   readonly allowUnverified: boolean;
+  /** A kind of vote that was shown and agreed to before; no other is signed then. */
+  readonly agreed?: VoteKind;
 }
 
 /** Votes of the owner that one batch can need: the proposal may have moved on since the last. */
@@ -67,27 +69,34 @@ async function signVote(
   opened: OpenedService,
   batchId: string,
   wire: Uint8Array,
-  { signer: load, allowUnverified }: OwnerVoting,
+  { signer: load, allowUnverified, agreed }: OwnerVoting,
 ): Promise<string> {
   const { multisig, owner, operator } = requirePins(opened.pins);
   const batch = await getBatch(session, batchId);
   const batchIndex = BigInt(batch.batchIndex);
-  const description = await describe(opened, { multisig, batchIndex }, allowUnverified);
+  const description = await describeBatch(opened, { multisig, batchIndex }, allowUnverified);
   const kind = votesAgainst(wire, description);
   checkVote(wire, { kind, multisig, batchIndex, member: owner, feePayers: [operator, owner] });
-  show(session, batchId, description, await opened.trusted());
-  await requireConsent(
-    session,
-    `Sign the ${VOTES[kind].noun} of batch ${batchId} as ${owner}? What it has not done, it never will.`,
-    { declined: `Declined; nothing was signed, and batch ${batchId} is as it was.` },
-  );
+  if (agreed === undefined) {
+    showBatch(session, batchId, description, await opened.trusted());
+    await requireConsent(
+      session,
+      `Sign the ${VOTES[kind].noun} of batch ${batchId} as ${owner}? What it has not done, it never will.`,
+      { declined: `Declined; nothing was signed, and batch ${batchId} is as it was.` },
+    );
+  } else if (agreed !== kind) {
+    throw refuse(
+      `The ${VOTES[agreed].noun} of batch ${batchId} was agreed to, and by now it takes a ${VOTES[kind].noun}.`,
+      `Look again, then: flywheel batch cancel ${batchId}`,
+    );
+  }
   const signer = await load();
   requireOwner(requirePins(opened.pins), signer.address);
   return Buffer.from(addSignature(wire, signer)).toString('base64');
 }
 
 /** The batch as it is on chain; `null` where no chain can be read and that is allowed. */
-async function describe(
+export async function describeBatch(
   { chain }: OpenedService,
   ref: BatchRef,
   allowUnverified: boolean,
@@ -103,17 +112,20 @@ function votesAgainst(wire: Uint8Array, description: BatchDescription | null): V
   return holdsInstruction(wire, VOTES.cancel.instruction) ? 'cancel' : 'reject';
 }
 
-function show(
+/** What a vote is about: to people as lines, to a script as one notice. */
+export function showBatch(
   session: Session,
   batchId: string,
   description: BatchDescription | null,
   flywheel: Flywheel | null,
 ): void {
-  const { output, settings } = session;
+  const { output, settings, context } = session;
   if (description === null || flywheel === null) {
     output.warn(`What is left of batch ${batchId} was not looked at: no chain was read.`);
     return;
   }
-  if (settings.yes && (settings.quiet || output.mode !== 'human')) return;
-  output.show(viewBatchContent(description, flywheel, output.noticeStyle).join('\n'));
+  const text = viewBatchContent(description, flywheel, output.noticeStyle).join('\n');
+  if (!settings.yes || context.io.stderr.isTTY || (output.mode === 'human' && !settings.quiet))
+    output.show(text);
+  else if (output.mode !== 'human') output.tell(text);
 }

@@ -1,6 +1,6 @@
 /** What the later steps of `batch run` will need, looked at before the first one costs anything. */
 import { checkVoters } from '../../approval/check-content.js';
-import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
+import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approval/flywheel-facts.js';
 import { requireUnchanged } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
 import type { Address } from '../../values/address.js';
@@ -16,19 +16,20 @@ export interface Prospects {
 }
 
 /**
+ * @returns the token, where the flywheel is known and a chain can be read.
  * @throws `ERR_APPROVAL_REFUSED` when the owner could not approve the batch in the end; `ERR_UNAVAILABLE` when the chain that
  * it would be checked against is out of reach.
  */
 export async function requireApprovable(
   opened: Pick<OpenedService, 'pins' | 'chain'>,
   { owner, allowUnverified, canBePinned }: Prospects,
-): Promise<void> {
+): Promise<TokenOnChain | null> {
   const { chain } = opened;
-  if (opened.pins === null && canBePinned && chain !== null) return;
+  if (opened.pins === null && canBePinned && chain !== null) return null;
   const pins = requirePins(opened.pins);
   if (owner !== null) requireOwner(pins, owner);
   if (chain === null) {
-    if (allowUnverified) return;
+    if (allowUnverified) return null;
     throw noChain();
   }
   const multisig = await readMultisigAccount(chain, pins.multisig);
@@ -40,4 +41,5 @@ export async function requireApprovable(
       'Only the addresses of this flywheel are pinned, so nobody would notice a change of its members, rules or token.',
       'Run `flywheel profile pin`, or give --pins FILE.',
     );
+  return token;
 }

@@ -2,6 +2,8 @@
  * `batch run` as one operation: set up, check, approve, execute, report. Wherever it was left, the batch itself says what is
  * next; a second one is never made of the same file.
  */
+import { pipelineContent } from '../../actions/pipelines.js';
+import { outflowOf } from '../../approval/outflow.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { Batch, ExecuteResult, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
@@ -16,6 +18,7 @@ import { shellLine } from '../shell-line.js';
 import { viewBatch } from '../views/batch.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 import { keypairOwner, loadKeypair } from '../wallet/load-keypair.js';
+import { requireNoLimits, requirePlanWithinLimits } from './approval-limits.js';
 import { batchName, decodeBase64 } from './approval-source.js';
 import { approveBatch, requireSigned } from './approve-batch.js';
 import { batchFailure } from './batch-failure.js';
@@ -25,6 +28,7 @@ import { endBatch } from './end-batch.js';
 import { executeUntilFinal } from './execute-until-final.js';
 import { getBatch, type Initiated, initiate, isFinal, isVoid, withFreshApproval } from './initiate.js';
 import { landedPipelines } from './landed-pipelines.js';
+import { requirePins } from './pins.js';
 import { requireApprovable } from './preflight.js';
 import { beginRest } from './rest.js';
 import { writeRest } from './rest-file.js';
@@ -64,7 +68,7 @@ export class RunWork implements Work<Ran> {
     const stored = before.runAnswer as Ran | undefined;
     if (stored !== undefined && !(this.rest && entry.state === 'partial')) return { result: stored };
     // What is set up already may be over by now, and learning that takes no keypair.
-    if (before.initAnswer === undefined) await this.#requireApprovable();
+    if (before.initAnswer === undefined) await this.#requireApprovable(before);
     // What `batch init` has begun is run from here on.
     if (!entry.isNew) entry.note(this.notes);
     if (this.rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id));
@@ -96,11 +100,20 @@ export class RunWork implements Work<Ran> {
   }
 
   /** All that approving will need: before anything is set up that could not be approved. */
-  async #requireApprovable(): Promise<void> {
+  async #requireApprovable(stage: CurrentStage): Promise<void> {
     const owner = await keypairOwner(this.#session.context, this.#options.keypair);
     const canBePinned = canAsk(this.#session) && !this.#session.settings.yes;
     const { allowUnverified } = this.#options;
-    await requireApprovable(await this.#session.service(), { owner, allowUnverified, canBePinned });
+    const opened = await this.#session.service();
+    const token = await requireApprovable(opened, { owner, allowUnverified, canBePinned });
+    if (opened.chain === null) requireNoLimits(this.#session);
+    if (token === null) return;
+    const { decimals } = token.flywheel;
+    const pipelines = toSourcePipelines(stage.pipelines(this.#request.pipelines));
+    const outflow = outflowOf(pipelines.map((pipeline) => pipelineContent(pipeline, decimals)));
+    await requirePlanWithinLimits(this.#session, requirePins(opened.pins), {
+      ...{ outflow, decimals, supply: token.mint.supply },
+    });
   }
 
   /** For carrying on without the command line; a keypair itself is never written down. */

@@ -9,12 +9,15 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Uuid } from '../../values/ids.js';
 import type { Taken } from '../../wallet-page/serve-page.js';
 import type { Session } from '../command.js';
+import { requireConsent } from '../consent.js';
 import type { Entry, Notes } from '../journal/journal.js';
 import type { Performed, Work } from '../operation/run-operation.js';
+import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
 import { batchName } from './approval-source.js';
 import { requireExecutesFromChain } from './approved-on-chain.js';
 import { type Expectation, readExpectation } from './expectation.js';
 import { getBatch } from './initiate.js';
+import { refuse } from './pins.js';
 import {
   requireGround,
   reviewForWallet,
@@ -96,8 +99,26 @@ export class WalletApprovalWork implements Work<WalletApproved> {
     });
     if (review.isApproved) return { batchId: this.#batchId, alreadyApproved: true };
     await requireExecutesFromChain(this.#session, this.#batchId);
-    showReview(this.#session, review.facts);
-    return this.#serve(entry, ground, review, batch.batchIndex);
+    const held = await holdApproval(this.#session, this.#batchId, review.review, review.pins);
+    try {
+      const { lookAlikes, news } = held.remarks;
+      const facts = { ...review.facts, warnings: [...lookAlikes, ...news, ...review.facts.warnings] };
+      showReview(this.#session, facts);
+      await this.#requireDigest(held, expectation);
+      return await this.#serve(entry, ground, { ...review, facts }, batch.batchIndex, held);
+    } finally {
+      held.close();
+    }
+  }
+
+  /** A large batch is agreed to here, with its digest, before the wallet is asked. */
+  async #requireDigest({ typed }: HeldApproval, expectation: Expectation | null): Promise<void> {
+    if (typed === null) return;
+    if (this.#session.settings.yes && expectation === null)
+      throw refuse('The batch is a large one, and --yes names nothing; add --expect.');
+    await requireConsent(this.#session, `Approve batch ${this.#batchId} in the wallet? ${TYPE_DIGEST}`, {
+      ...{ typed, declined: 'Declined; nothing was signed.' },
+    });
   }
 
   /** Serves the page until a signed approval has landed. */
@@ -106,6 +127,7 @@ export class WalletApprovalWork implements Work<WalletApproved> {
     ground: WalletGround,
     review: WalletReview,
     batchIndex: bigint,
+    held: HeldApproval,
   ): Promise<WalletApproved> {
     const { context, settings, output } = this.#session;
     const { servePage } = await import('../../wallet-page/serve-page.js');
@@ -122,6 +144,8 @@ export class WalletApprovalWork implements Work<WalletApproved> {
       take: async (wire) => {
         const { blockhash = '', lastValidBlockHeight = 0n } = recent ?? {};
         const vote = checkWalletVote(wire, { multisig, batchIndex, owner, blockhash });
+        // It is signed: from here on it counts, whatever becomes of it.
+        held.signed();
         return this.#send(entry, ground, vote, lastValidBlockHeight);
       },
       onListening: (url) => {

@@ -1,6 +1,7 @@
 /** What is found out about a batch before a wallet is asked to sign its approval, and how the page shows it. */
 import { digestText } from '../../actions/pipelines.js';
 import { checkApprovable, hasApproved } from '../../approval/check-content.js';
+import type { Pins } from '../../approval/pins.js';
 import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
 import type { ChainReader, ChainSender } from '../../chain/chain.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
@@ -12,7 +13,7 @@ import { plainStyle } from '../output/color.js';
 import { viewReview } from '../views/batch-content.js';
 import type { BatchName } from './approval-source.js';
 import { noChain, pinsForApproval, refuse } from './pins.js';
-import { type ReviewInput, reviewBatch } from './review.js';
+import { type Review, type ReviewInput, reviewBatch } from './review.js';
 
 /** The chain that is read and sent to. */
 export interface WalletGround {
@@ -31,6 +32,8 @@ export function requireGround({ chain, sender }: OpenedService): WalletGround {
 
 /** A batch that may be approved. */
 export interface WalletReview {
+  readonly review: Review;
+  readonly pins: Pins;
   readonly multisig: Address;
   readonly owner: Address;
   /** The owner's approval stands on chain. */
@@ -64,6 +67,7 @@ export async function reviewForWallet(
   }
   const notCompared = 'The batch was not compared with a pipelines file; --expect does that.';
   return {
+    ...{ review, pins },
     multisig: pins.multisig,
     owner,
     isApproved,

@@ -3,6 +3,7 @@ import { Secret } from '../../values/secret.js';
 import { defineCommand, type Session } from '../command.js';
 import type { Setting } from '../config/settings.js';
 import { fieldLines } from '../output/table.js';
+import { limitFields } from '../views/limits.js';
 
 interface Row {
   readonly value: string | number | null;
@@ -43,11 +44,17 @@ export const command = defineCommand({
   configure: (command) => command,
   run: async (session) => {
     const rows = describe(session);
-    session.output.result(rows, (style) =>
+    const { limits } = session.settings;
+    session.output.result({ ...rows, limits }, (style) =>
       fieldLines(
-        Object.entries(rows).map(
-          ([name, { value, source }]) => [name, `${value ?? 'none'} (${source})`] as const,
-        ),
+        [
+          ...Object.entries(rows).map(
+            ([name, { value, source }]) => [name, `${value ?? 'none'} (${source})`] as const,
+          ),
+          ...limits.flatMap(({ value, source }) =>
+            limitFields(value).map(([name, limit]) => [name, `${limit} (${source})`] as const),
+          ),
+        ],
         style.dim,
       ),
     );
@@ -55,7 +62,8 @@ export const command = defineCommand({
   },
   details: ['The API key itself is never shown.'],
   output: [
-    '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", … }',
+    '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", …,',
+    '  "limits": [ { "value": { "batchTokens"?, … }, "source" } ] }',
   ],
   errors: ['ERR_CONFIG_INVALID'],
   examples: ['flywheel whoami', 'flywheel whoami --profile staging --json'],

@@ -1,6 +1,7 @@
 /** Reads the profiles and their API keys; writing is for the `profile` commands. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Limits, limitsProblem } from '../../approval/limits.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { readIfThere } from '../../files/read-file.js';
 import { isAddress as isAddressText } from '../../values/address.js';
@@ -19,6 +20,13 @@ export interface Profile {
   readonly rpcQuorum?: number;
   readonly keypair?: string;
   readonly pinned?: PinnedFlywheel;
+  readonly limits?: Limits;
+}
+
+/** What a file of pins holds. */
+export interface PinsFile {
+  readonly pinned: PinnedFlywheel;
+  readonly limits: Limits | null;
 }
 
 export interface ProfileFile {
@@ -78,13 +86,20 @@ function readPinned(value: unknown, where: string, file: string): PinnedFlywheel
   return value as unknown as PinnedFlywheel;
 }
 
+function readLimits(value: unknown, where: string, file: string): Limits | null {
+  if (value === undefined) return null;
+  const problem = limitsProblem(value);
+  return problem === undefined ? (value as Limits) : refuse(file, `${where} ${problem}`);
+}
+
 /**
- * The flywheel that a file of its own pins, as `profile pin --out` writes it.
+ * The flywheel that a file of its own pins, as `profile pin --out` writes it, and limits if it has them.
  * @throws `ERR_CONFIG_INVALID` naming the file and what is wrong with it.
  */
-export function readPinsFile(file: string): PinnedFlywheel {
+export function readPinsFile(file: string): PinsFile {
   const value = readObject(file);
-  return value === undefined ? refuse(file, 'there is no such file') : readPinned(value, 'the file', file);
+  if (value === undefined) return refuse(file, 'there is no such file');
+  return { pinned: readPinned(value, 'the file', file), limits: readLimits(value['limits'], 'limits', file) };
 }
 
 const isTextOrList = (value: unknown): boolean =>
@@ -102,6 +117,7 @@ function readProfile(value: unknown, name: string, file: string): Profile {
   if (!['undefined', 'number'].includes(typeof value['rpcQuorum']))
     refuse(file, `profiles.${name}.rpcQuorum must be a number`);
   if (value['pinned'] !== undefined) readPinned(value['pinned'], `profiles.${name}.pinned`, file);
+  readLimits(value['limits'], `profiles.${name}.limits`, file);
   return value as Profile;
 }
 

@@ -43,17 +43,21 @@ function open<Content extends Record<string, unknown>>(configDir: string, file: 
   });
 }
 
-/** Adds a profile or changes the fields that are given; the first profile becomes the current one. */
+/**
+ * Adds a profile or changes the fields that are given; the first profile becomes the current one.
+ * @param changes - the fields, or what they become by what they were, which no other process changes in between.
+ */
 export function saveProfile(
   configDir: string,
   name: string,
-  changes: Profile,
+  changes: Profile | ((before: Profile) => Profile),
   key: Secret | null,
 ): Promise<Profile> {
   return alone(configDir, () => {
     const { current, profiles } = readProfiles(configDir);
     if (key !== null) checkKeys(configDir);
-    const profile = { ...(Object.hasOwn(profiles, name) ? profiles[name] : {}), ...changes };
+    const before = (Object.hasOwn(profiles, name) ? profiles[name] : undefined) ?? {};
+    const profile = { ...before, ...(typeof changes === 'function' ? changes(before) : changes) };
     write(configDir, { current: current ?? name, profiles: { ...profiles, [name]: profile } });
     if (key !== null) open<Record<string, string>>(configDir, API_KEYS_FILE).set(name, key.reveal());
     return profile;

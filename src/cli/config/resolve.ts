@@ -10,7 +10,7 @@ import { outputMode } from './output-mode.js';
 import { configDir, defaultDataDir } from './paths.js';
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
 import { resolveRpc } from './resolve-rpc.js';
-import type { Setting, Settings } from './settings.js';
+import type { LimitSetting, Setting, Settings } from './settings.js';
 
 /** Global options as the parser leaves them. */
 export interface GlobalFlags {
@@ -142,9 +142,24 @@ function resolveApiKey(
   return key === null ? { value: null, source: 'default' } : { value: key, source: 'profile' };
 }
 
-function resolvePins(cwd: string, file: string | undefined, { pinned }: Profile): Settings['pinned'] {
-  if (file !== undefined) return { value: readPinsFile(resolvePath(cwd, file)), source: 'flag' };
-  return pinned === undefined ? { value: null, source: 'default' } : { value: pinned, source: 'profile' };
+/** Pins of a file stand in for those of the profile; its limits hold beside them, so that no file takes a limit away. */
+function resolvePins(
+  cwd: string,
+  file: string | undefined,
+  { pinned, limits }: Profile,
+): Pick<Settings, 'pinned' | 'limits'> {
+  const own: readonly LimitSetting[] = limits === undefined ? [] : [{ value: limits, source: 'profile' }];
+  if (file !== undefined) {
+    const given = readPinsFile(resolvePath(cwd, file));
+    return {
+      pinned: { value: given.pinned, source: 'flag' },
+      limits: given.limits === null ? own : [...own, { value: given.limits, source: 'flag' }],
+    };
+  }
+  return {
+    pinned: pinned === undefined ? { value: null, source: 'default' } : { value: pinned, source: 'profile' },
+    limits: own,
+  };
 }
 
 function resolveKeypair(environment: string | undefined, { keypair }: Profile): Settings['keypair'] {
@@ -189,6 +204,6 @@ export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings 
     waitSeconds: seconds(flags.wait, '--wait', DEFAULT_WAIT_SECONDS),
     maxWaitSeconds: seconds(flags.maxWait, '--max-wait', DEFAULT_MAX_WAIT_SECONDS),
     keypair: resolveKeypair(filled(env['FLYWHEEL_KEYPAIR']), profile),
-    pinned: resolvePins(cwd, flags.pins, profile),
+    ...resolvePins(cwd, flags.pins, profile),
   };
 }

@@ -1,4 +1,5 @@
 /** The resolved global options: each value together with where it came from. What a command does with them is its own matter. */
+import type { Limits } from '../../approval/limits.js';
 import type { NodeAddress } from '../../chain/node-address.js';
 import type { Secret } from '../../values/secret.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
@@ -22,6 +23,13 @@ export interface PinnedFlywheel {
   readonly mint: string;
   /** Who may act for it, and what its token allows; without them only the addresses are known. */
   readonly facts?: Readonly<Record<string, string>>;
+}
+
+/** Limits of approvals, and where they stand. */
+export interface LimitSetting {
+  readonly value: Limits;
+  /** A profile, or the file of `--pins`. */
+  readonly source: 'profile' | 'flag';
 }
 
 /** Everything that is the same for all commands. */
@@ -52,4 +60,6 @@ export interface Settings {
   readonly maxWaitSeconds: Setting<number>;
   readonly keypair: Setting<KeypairSource | null>;
   readonly pinned: Setting<PinnedFlywheel | null>;
+  /** Each of them holds. */
+  readonly limits: readonly LimitSetting[];
 }

@@ -68,7 +68,8 @@ const FILES: readonly string[] = [
   'Keypair file: the 64 bytes as a JSON array (Solana CLI) or base58, or what `wallet encrypt` writes; refused when others can',
   'read it.',
   'Configuration directory: profiles.json and api-keys.json, for you alone. Data directory: ledger.db, store.db, and the keys.',
-  'Each holds, for what was done through it, journal.db (the operations, so that none happens twice) and approvals/.',
+  'Each holds, for what was done through it, journal.db (the operations, so that none happens twice),',
+  'approvals.db (what was approved, for the limit of a day) and approvals/.',
 ];
 
 /** A topic's text by its name. */

@@ -1,11 +1,14 @@
 /** The tables of the journal and their version. */
-import { fileUnavailable } from '../../files/sqlite-errors.js';
 import type { SqliteFile } from '../../files/sqlite-file.js';
+import { type FileVersion, isEmptyFile, prepareFile } from '../../files/sqlite-version.js';
 
-/** Rises when an older build could no longer read the file. */
-const SCHEMA_VERSION = 1;
-/** Marks the file as a journal of this house: "FLYJ" as a 32-bit number. */
-const APPLICATION_ID = 0x46_4c_59_4a;
+/** "FLYJ" as a 32-bit number. */
+const JOURNAL: FileVersion = {
+  applicationId: 0x46_4c_59_4a,
+  version: 1,
+  kind: 'a journal',
+  unharmed: 'nothing was sent',
+};
 
 // Bodies and answers are JSON, gzipped. `days` counts the days on which the journal was used, which no clock can hurry;
 // `days_before` of an operation is how many there were when it last changed.
@@ -31,33 +34,10 @@ CREATE TABLE elements (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX elements_claimed ON elements (operation) WHERE landed = 0;
 CREATE TABLE days (day TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-PRAGMA application_id = ${APPLICATION_ID};
-PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
 /** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
-export function isEmptyJournal(file: SqliteFile): boolean {
-  const version = file.number('PRAGMA user_version');
-  const application = file.number('PRAGMA application_id');
-  if (application === APPLICATION_ID && version === SCHEMA_VERSION) return false;
-  if (application === APPLICATION_ID) {
-    throw fileUnavailable(
-      file,
-      `was written by a newer flywheel (schema ${version}, this one knows ${SCHEMA_VERSION})`,
-      { hint: 'Upgrade flywheel; nothing was sent.' },
-    );
-  }
-  if (application === 0 && version === 0 && file.number('PRAGMA page_count') <= 1) return true;
-  throw fileUnavailable(file, 'is not a journal', {
-    hint: 'Move it away; nothing was written into it, and nothing was sent.',
-  });
-}
+export const isEmptyJournal = (file: SqliteFile): boolean => isEmptyFile(file, JOURNAL);
 
 /** Makes sure that the file holds the tables. @throws `ERR_STORE_UNAVAILABLE` */
-export function prepareJournal(file: SqliteFile): void {
-  if (!isEmptyJournal(file)) return;
-  file.write(() => {
-    // Another process may have filled it between the look and the lock.
-    if (isEmptyJournal(file)) file.exec(TABLES);
-  });
-}
+export const prepareJournal = (file: SqliteFile): void => prepareFile(file, JOURNAL, TABLES);

@@ -61,12 +61,14 @@ async function workOf(session: Session, entry: Entry, keypair: string | undefine
     case 'cancel': {
       const { CancelWork } = await import('../batch/cancel-work.js');
       const { batchId } = bodyOf<{ batchId: string }>(entry);
-      const { keypair: noted, allowUnverified } = entry.notes as {
-        keypair: string | null;
-        allowUnverified: boolean;
-      };
+      // Earlier versions have noted no rejections.
+      const {
+        keypair: noted,
+        allowUnverified,
+        isRejection = false,
+      } = entry.notes as { keypair: string | null; allowUnverified: boolean; isRejection?: boolean };
       const signer = () => loadKeypair(context, source(noted));
-      return new CancelWork(session, batchId, { signer, allowUnverified }) as Work<unknown>;
+      return new CancelWork(session, batchId, { signer, allowUnverified, isRejection }) as Work<unknown>;
     }
   }
 }

@@ -2,6 +2,7 @@
 import type { Profile } from '../config/profile-file.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
+import { limitFields } from './limits.js';
 
 /** A profile as it is printed. */
 export interface ProfileView extends Profile {
@@ -30,6 +31,7 @@ export const viewProfile = (profile: ProfileView, style: Style): readonly string
     ...(profile.rpcQuorum === undefined ? [] : [['rpc quorum', String(profile.rpcQuorum)] as const]),
     ...(profile.keypair === undefined ? [] : [['keypair', profile.keypair] as const]),
     ...pinned,
+    ...limitFields(profile.limits ?? {}),
   ];
   return [
     `${style.bold(profile.name)}${profile.current ? ' (current)' : ''}`,

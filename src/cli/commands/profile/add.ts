@@ -122,7 +122,7 @@ export const command = defineCommand({
     'The key is kept in a file of its own that only you can read; it is never taken from the command line.',
   ],
   output: [
-    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcQuorum"?, "keypair"?, "pinned"? }',
+    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcQuorum"?, "keypair"?, "pinned"?, "limits"? }',
   ],
   errors: ['ERR_INPUT_INVALID', 'ERR_CONFIG_INVALID'],
   examples: ['flywheel profile add staging --api-url https://api.example.com --api-key-stdin < key.txt'],

@@ -1,0 +1,130 @@
+/**
+ * What an owner lets be approved at most, whatever the content: most tokens, most of the supply, to whom. The numbers stay
+ * decimal text in whole tokens and are compared exactly, so that they hold for a mint of any decimals.
+ */
+import { type Address, isAddress } from '../values/address.js';
+import { formatTokenAmount } from '../values/token-amount.js';
+import { type Outflow, totalOutflow } from './outflow.js';
+import { refuse } from './refuse.js';
+
+/** What is not named is not limited. */
+export interface Limits {
+  /** Most tokens of one batch, burned and airdropped together. */
+  readonly batchTokens?: string;
+  /** Most tokens of all batches that are approved on one UTC day. */
+  readonly dayTokens?: string;
+  /** Most of one batch in percent of the supply. */
+  readonly supplyPercent?: string;
+  /** The only addresses that an airdrop may go to. */
+  readonly recipients?: readonly Address[];
+  /** A batch of more tokens is agreed to with the first characters of its digest. */
+  readonly digestAbove?: string;
+}
+
+/** Names of the limits that are one number. */
+export const NUMBER_LIMITS = ['batchTokens', 'dayTokens', 'supplyPercent', 'digestAbove'] as const;
+
+const LIMIT_NAMES: readonly string[] = [...NUMBER_LIMITS, 'recipients'];
+
+/** Whole tokens of a u64 have up to 20 digits; no mint has more decimals than a byte can say. */
+const DECIMAL = /^(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,255})?$/;
+
+/** Is the text a number that a limit can be? */
+export const isLimitNumber = (value: unknown): boolean => typeof value === 'string' && DECIMAL.test(value);
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Why a value from a file is not a set of limits, or `undefined`; a limit that is not understood would not be kept to. */
+export function limitsProblem(value: unknown): string | undefined {
+  if (!isRecord(value)) return 'must be an object';
+  const unknown = Object.keys(value).find((name) => !LIMIT_NAMES.includes(name));
+  if (unknown !== undefined) return `holds ${JSON.stringify(unknown)}, which is not known here`;
+  const wrong = NUMBER_LIMITS.find((name) => value[name] !== undefined && !isLimitNumber(value[name]));
+  if (wrong !== undefined) return `holds ${wrong}, which must be a decimal number as text`;
+  const { recipients } = value;
+  const isList =
+    recipients === undefined ||
+    (Array.isArray(recipients) && recipients.every((one) => typeof one === 'string' && isAddress(one)));
+  return isList ? undefined : 'holds recipients, which must be a list of addresses';
+}
+
+/** A decimal number as a whole one and how often it was multiplied by ten. */
+function scaled(text: string): { readonly digits: bigint; readonly scale: number } {
+  const [whole = '', fraction = ''] = text.split('.');
+  return { digits: BigInt(whole + fraction), scale: fraction.length };
+}
+
+/** Is `amount` base units more than `limit` whole tokens? */
+function isAbove(amount: bigint, decimals: number, limit: string): boolean {
+  const { digits, scale } = scaled(limit);
+  return amount * 10n ** BigInt(scale) > digits * 10n ** BigInt(decimals);
+}
+
+function isAbovePercent(amount: bigint, supply: bigint, percent: string): boolean {
+  const { digits, scale } = scaled(percent);
+  return amount * 100n * 10n ** BigInt(scale) > digits * supply;
+}
+
+/** What a limit is about. */
+export interface Asked {
+  readonly outflow: Outflow;
+  readonly decimals: number;
+  /** Base units. */
+  readonly supply: bigint;
+}
+
+/**
+ * Holds a batch against all limits but that of the day.
+ * @param whose - where the limits stand, for the message.
+ * @throws `ERR_APPROVAL_REFUSED` naming the limit and what is asked.
+ */
+export function requireWithinLimits(
+  limits: Limits,
+  { outflow, decimals, supply }: Asked,
+  whose: string,
+): void {
+  const { batchTokens, supplyPercent, recipients } = limits;
+  const total = totalOutflow(outflow);
+  const asked = formatTokenAmount(total, decimals);
+  if (batchTokens !== undefined && isAbove(total, decimals, batchTokens))
+    refuse(`The limit of ${whose} is ${batchTokens} tokens a batch, and this one takes ${asked}`);
+  if (supplyPercent !== undefined && isAbovePercent(total, supply, supplyPercent)) {
+    const all = formatTokenAmount(supply, decimals);
+    refuse(
+      `The limit of ${whose} is ${supplyPercent}% of the supply a batch; this one takes ${asked} of ${all} tokens`,
+    );
+  }
+  if (recipients !== undefined) requireAllowed(recipients, outflow, whose);
+}
+
+function requireAllowed(allowed: readonly Address[], { recipients }: Outflow, whose: string): void {
+  const known = new Set(allowed);
+  const others = [...recipients.keys()].filter((recipient) => !known.has(recipient));
+  const [first] = others;
+  if (first === undefined) return;
+  const more = others.length === 1 ? '' : ` (and ${others.length - 1} more are not)`;
+  refuse(`The batch airdrops to ${first}, who is not among the ${known.size} recipients of ${whose}${more}`);
+}
+
+/**
+ * Holds a batch against the limit of a day.
+ * @param used - base units of the other batches that were approved on that day, or are about to be.
+ * @throws `ERR_APPROVAL_REFUSED` naming the limit, what is asked and what is used.
+ */
+export function requireWithinDay(
+  { dayTokens }: Limits,
+  { outflow, decimals }: Omit<Asked, 'supply'>,
+  { day, used }: { readonly day: string; readonly used: bigint },
+  whose: string,
+): void {
+  const total = totalOutflow(outflow);
+  if (dayTokens === undefined || !isAbove(total + used, decimals, dayTokens)) return;
+  refuse(
+    `The limit of ${whose} is ${dayTokens} tokens a day; this batch takes ${formatTokenAmount(total, decimals)}, and ${formatTokenAmount(used, decimals)} of ${day} (UTC) are used`,
+  );
+}
+
+/** Has a batch to be agreed to with its digest? */
+export const needsDigest = ({ digestAbove }: Limits, { outflow, decimals }: Omit<Asked, 'supply'>): boolean =>
+  digestAbove !== undefined && isAbove(totalOutflow(outflow), decimals, digestAbove);

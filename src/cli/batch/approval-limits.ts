@@ -1,0 +1,174 @@
+/**
+ * Holds a batch against the limits in force and against what has been approved before, and counts it for the day: before the
+ * question, for all processes at once, and let go of when nothing comes of it.
+ */
+import { type Asked, needsDigest, requireWithinDay, requireWithinLimits } from '../../approval/limits.js';
+import { type KnownAddress, type LookAlike, lookAlikes } from '../../approval/look-alikes.js';
+import { outflowOf, totalOutflow } from '../../approval/outflow.js';
+import type { Pins } from '../../approval/pins.js';
+import { invariant } from '../../errors/flywheel-error.js';
+import { formatTokenAmount } from '../../values/token-amount.js';
+import { type ApprovalRecord, type Known, openApprovalRecord } from '../approvals/approval-record.js';
+import type { Session } from '../command.js';
+import type { LimitSetting, Settings } from '../config/settings.js';
+import { refuse } from './pins.js';
+import type { Review } from './review.js';
+
+/** A batch that is within all limits, counted for today. */
+export interface HeldApproval {
+  readonly remarks: Remarks;
+  /** The first characters of its digest, where they are what has to be typed; else `null`. */
+  readonly typed: string | null;
+  /** It is written down as approved; to be called before the signature is handed out. */
+  signed(): void;
+  /** Lets go of what was not signed. */
+  close(): void;
+}
+
+/** Characters of the digest that stand for a y. */
+const TYPED_DIGEST_LENGTH = 8;
+
+/** Completes a question that is answered with them. */
+export const TYPE_DIGEST = `It is a large one: type the first ${TYPED_DIGEST_LENGTH} characters of its digest, those after "sha256:"`;
+
+/** What is worth a look before an answer. */
+export interface Remarks {
+  /** Sentences about recipients that look like known addresses. */
+  readonly lookAlikes: readonly string[];
+  /** Sentences about what has not been seen before. */
+  readonly news: readonly string[];
+}
+
+const whose = ({ source }: LimitSetting, { profile }: Settings): string =>
+  source === 'flag' ? 'the file of --pins' : `the profile ${profile.value}`;
+
+/** The record of approvals through the directory that these settings name. */
+export const openRecord = ({ context, settings }: Session): Promise<ApprovalRecord> =>
+  openApprovalRecord({
+    directory: settings.apiUrl.value === null ? settings.dataDir.value : settings.configDir.value,
+    processes: context.processes,
+    clock: context.clock,
+  });
+
+/** Limits are about what stands on chain. @throws `ERR_APPROVAL_REFUSED` where there are any. */
+export function requireNoLimits({ settings }: Pick<Session, 'settings'>): void {
+  const [first] = settings.limits;
+  if (first === undefined) return;
+  throw refuse(
+    `No chain can be read, so the batch cannot be held against the limits of ${whose(first, settings)}.`,
+    'Set FLYWHEEL_RPC_URL to an RPC of your own.',
+  );
+}
+
+/**
+ * Looks whether what is going to be set up could be approved as things stand; nothing is counted.
+ * @throws `ERR_APPROVAL_REFUSED` naming the limit, what is asked and what is used.
+ */
+export async function requirePlanWithinLimits(session: Session, pins: Pins, asked: Asked): Promise<void> {
+  const { settings } = session;
+  if (settings.limits.length === 0) return;
+  const record = await openRecord(session);
+  try {
+    const used = record.usedToday(pins);
+    for (const limits of settings.limits) {
+      requireWithinLimits(limits.value, asked, whose(limits, settings));
+      requireWithinDay(limits.value, asked, used, whose(limits, settings));
+    }
+  } finally {
+    record.close();
+  }
+}
+
+/**
+ * Holds a batch against every limit and counts it for today.
+ * @throws `ERR_APPROVAL_REFUSED` naming the limit, what is asked and what is used; `ERR_STORE_UNAVAILABLE`.
+ */
+export async function holdApproval(
+  session: Session,
+  batchId: string,
+  { description, token }: Review,
+  pins: Pins,
+): Promise<HeldApproval> {
+  const { settings } = session;
+  const { pipelines, digest, batchIndex } = description;
+  invariant(pipelines !== null && digest !== null, 'What has been checked is a batch of pipelines.');
+  const outflow = outflowOf(pipelines);
+  const asked: Asked = { outflow, decimals: token.flywheel.decimals, supply: token.mint.supply };
+  for (const limits of settings.limits) requireWithinLimits(limits.value, asked, whose(limits, settings));
+  const record = await openRecord(session);
+  try {
+    const { multisig, mint, owner } = pins;
+    const profile = settings.profile.value ?? '';
+    const batch = { multisig, mint, owner, batchIndex, digest, batchId, profile, outflow };
+    const reservation = record.reserve(batch, (used) => {
+      for (const limits of settings.limits)
+        requireWithinDay(limits.value, asked, used, whose(limits, settings));
+    });
+    return {
+      remarks: remarksOn(reservation.known, asked, pins, token.flywheel, settings),
+      typed: settings.limits.some((limits) => needsDigest(limits.value, asked))
+        ? digest.slice(0, TYPED_DIGEST_LENGTH)
+        : null,
+      signed: reservation.signed,
+      close: () => {
+        try {
+          reservation.release();
+        } finally {
+          record.close();
+        }
+      },
+    };
+  } catch (error) {
+    record.close();
+    throw error;
+  }
+}
+
+const lookAlikeText = ({ recipient, like }: LookAlike): string =>
+  `LOOK-ALIKE: the recipient ${recipient} begins and ends like ${like.address}, which is ${like.as}, and is another address.`;
+
+/** Recipients that one remark names; more are counted. */
+const MAX_NAMED = 20;
+
+function remarksOn(
+  { count, largest, unseen, alike }: Known,
+  { outflow, decimals }: Asked,
+  pins: Pins,
+  { vault, vaultTokenAccount }: Review['token']['flywheel'],
+  { limits }: Settings,
+): Remarks {
+  const recipients = [...outflow.recipients.keys()];
+  const allowed = limits.flatMap(({ value }) => value.recipients ?? []);
+  const as = (text: string, addresses: Iterable<KnownAddress['address']>): readonly KnownAddress[] =>
+    [...addresses].map((address) => ({ address, as: text }));
+  const { multisig, owner, operator, mint } = pins;
+  const known = [
+    ...as('allowed as a recipient', allowed),
+    ...as('an address of the flywheel', [multisig, owner, operator, mint, vault, vaultTokenAccount]),
+    ...as('a recipient of earlier batches', alike),
+    ...as('another recipient of this batch', recipients),
+  ];
+  const isAllowed = new Set(allowed);
+  const strangers = unseen.filter((one) => !isAllowed.has(one));
+  const total = totalOutflow(outflow);
+  return {
+    lookAlikes: lookAlikes(recipients, known, isAllowed).map(lookAlikeText),
+    news:
+      count === 0
+        ? ['Nothing has been approved here for this flywheel before, so its recipients are not known.']
+        : [
+            ...(strangers.length === 0 ? [] : [newRecipients(strangers)]),
+            ...(largest === null || total <= largest
+              ? []
+              : [
+                  `It takes ${formatTokenAmount(total, decimals)} tokens, more than any batch approved before; the largest took ${formatTokenAmount(largest, decimals)}.`,
+                ]),
+          ],
+  };
+}
+
+function newRecipients(strangers: readonly string[]): string {
+  const more = strangers.length - MAX_NAMED;
+  const named = strangers.slice(0, MAX_NAMED).join(', ');
+  return `Not a recipient of any batch approved before: ${named}${more > 0 ? ` and ${more} more` : ''}.`;
+}

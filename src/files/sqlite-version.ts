@@ -1,0 +1,48 @@
+/** Whose tables an SQLite file holds, and of which version: looked at before anything is written into it. */
+import { fileUnavailable } from './sqlite-errors.js';
+import type { SqliteFile } from './sqlite-file.js';
+
+/** How a build knows its own files. */
+export interface FileVersion {
+  /** Marks files of this kind: four letters as a 32-bit number. */
+  readonly applicationId: number;
+  /** Rises when an older build could no longer read the file. */
+  readonly version: number;
+  /** What the file should be: "a journal". */
+  readonly kind: string;
+  /** What the user may rely on: "nothing was sent". */
+  readonly unharmed: string;
+}
+
+/** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
+export function isEmptyFile(
+  file: SqliteFile,
+  { applicationId, version, kind, unharmed }: FileVersion,
+): boolean {
+  const found = file.number('PRAGMA user_version');
+  const application = file.number('PRAGMA application_id');
+  if (application === applicationId && found === version) return false;
+  if (application === applicationId) {
+    throw fileUnavailable(
+      file,
+      `was written by a newer flywheel (schema ${found}, this one knows ${version})`,
+      { hint: `Upgrade flywheel; ${unharmed}.` },
+    );
+  }
+  if (application === 0 && found === 0 && file.number('PRAGMA page_count') <= 1) return true;
+  throw fileUnavailable(file, `is not ${kind}`, {
+    hint: `Move it away; nothing was written into it, and ${unharmed}.`,
+  });
+}
+
+/** Makes sure that the file holds its tables. @throws `ERR_STORE_UNAVAILABLE` */
+export function prepareFile(file: SqliteFile, version: FileVersion, tables: string): void {
+  if (!isEmptyFile(file, version)) return;
+  file.write(() => {
+    // Another process may have filled it between the look and the lock.
+    if (!isEmptyFile(file, version)) return;
+    file.exec(
+      `${tables}\nPRAGMA application_id = ${version.applicationId}; PRAGMA user_version = ${version.version}`,
+    );
+  });
+}

@@ -1,0 +1,172 @@
+/** Honest batches that are more than their owner allows, and recipients that only look like known ones. */
+import { describe, expect, it } from 'vitest';
+import { pipelinesDigest, type SourcePipeline } from '../../src/actions/pipelines.js';
+import type { Limits } from '../../src/approval/limits.js';
+import { type Address, isAddress } from '../../src/values/address.js';
+import { operator } from '../support/batch-on-chain.js';
+import { emptyDirectory } from '../support/cli.js';
+import { namedAddress } from '../support/oracle.js';
+import { type Approved, alice, approve, bob, compiled, HONEST, honestWorld, mint } from './world.js';
+
+const REFUSED = 9;
+const DECLINED = 130;
+
+/** What the honest batch burns and airdrops together, of a supply of 1,000,000,000. */
+const TOTAL = '12345681.500001';
+const DIGEST = pipelinesDigest(HONEST);
+
+/** The honest batch with another airdrop to alice's place. */
+const airdropTo = (toAddress: Address, amount = 2): readonly SourcePipeline[] =>
+  HONEST.map((pipeline, at) =>
+    at === 1 ? { ...pipeline, actions: [{ action: 'AIRDROP', toAddress, amount }] } : pipeline,
+  );
+
+/** An address with the ends of another. */
+function lookAlikeOf(known: Address): Address {
+  for (const letter of 'ABCDEFGH') {
+    const text = `${known.slice(0, 20)}${letter}${known.slice(21)}`;
+    if (text !== known && isAddress(text)) return text;
+  }
+  throw new TypeError(`${known} has no look-alike`);
+}
+
+/** On a terminal, where the answer is no: what was shown before the question. */
+async function asked(pipelines: readonly SourcePipeline[], home: string, limits?: Limits): Promise<Approved> {
+  const world = honestWorld('token');
+  world.instructions = compiled(pipelines, world.flywheel);
+  return approve(world, { answer: 'n', home, ...(limits === undefined ? {} : { limits }) });
+}
+
+const approveHonest = (options: { home?: string; limits?: Limits; answer?: string }): Promise<Approved> =>
+  approve(honestWorld('token'), options);
+
+describe('a limit of the profile', () => {
+  const each: readonly (readonly [string, Limits, string])[] = [
+    [
+      'tokens a batch',
+      { batchTokens: '12345681.5' },
+      `12345681.5 tokens a batch, and this one takes ${TOTAL}`,
+    ],
+    ['no tokens', { batchTokens: '0' }, '0 tokens a batch'],
+    [
+      'tokens a day',
+      { dayTokens: '12345681.500000999' },
+      `takes ${TOTAL}, and 0 of 2026-01-31 (UTC) are used`,
+    ],
+    [
+      'percent of the supply',
+      { supplyPercent: '1.23456815000009' },
+      `1.23456815000009% of the supply a batch; this one takes ${TOTAL} of 1000000000 tokens`,
+    ],
+    ['another list of recipients', { recipients: [alice] }, `airdrops to ${bob}, who is not among the 1`],
+    ['an empty list', { recipients: [] }, `airdrops to ${alice}, who is not among the 0`],
+  ];
+
+  it.each(each)('refuses: %s', async (_name, limits, reason) => {
+    const script = await approveHonest({ limits });
+    expect(script).toMatchObject({ exit: REFUSED, stdout: '', message: expect.stringContaining(reason) });
+    const person = await approveHonest({ limits, answer: 'y' });
+    expect(person).toMatchObject({ exit: REFUSED, questions: [], stderr: expect.stringContaining(reason) });
+  });
+
+  it.each<readonly [string, Limits]>([
+    ['tokens a batch', { batchTokens: TOTAL }],
+    ['tokens a day', { dayTokens: TOTAL }],
+    ['percent of the supply', { supplyPercent: '1.2345681500001' }],
+    ['recipients', { recipients: [bob, alice] }],
+  ])('lets pass what is just within it: %s', async (_name, limits) => {
+    expect(await approveHonest({ limits })).toMatchObject({ exit: 0 });
+  });
+
+  it('counts what was approved earlier on the day; the same batch once, what was declined not at all', async () => {
+    const home = emptyDirectory();
+    const limits = { dayTokens: '13000000' };
+    expect((await approveHonest({ home, limits, answer: 'n' })).exit).toBe(DECLINED);
+    expect((await approveHonest({ home, limits })).exit).toBe(0);
+    expect((await approveHonest({ home, limits })).exit).toBe(0);
+    const { exit, stderr } = await asked(airdropTo(alice, 3), home, limits);
+    expect(exit).toBe(REFUSED);
+    expect(stderr).toContain(`and ${TOTAL} of 2026-01-31 (UTC) are used`);
+  });
+});
+
+describe('above the amount for which the digest is asked', () => {
+  const limits = { digestAbove: '12345681.5' };
+
+  it.each(['y', 'yes', DIGEST.slice(0, 7), `${DIGEST.slice(0, 7)}g`, ''])(
+    '%j is no consent',
+    async (answer) => {
+      const { exit, questions } = await approveHonest({ limits, answer });
+      expect([exit, questions]).toEqual([DECLINED, [expect.stringContaining('first 8 characters')]]);
+      expect(questions.join()).not.toContain(DIGEST.slice(0, 8));
+    },
+  );
+
+  it('its first eight characters are', async () => {
+    expect((await approveHonest({ limits, answer: DIGEST.slice(0, 8).toUpperCase() })).exit).toBe(0);
+  });
+
+  it('a script has named it with --expect', async () => {
+    expect((await approveHonest({ limits })).exit).toBe(0);
+  });
+
+  it('y is enough up to that amount', async () => {
+    expect((await approveHonest({ limits: { digestAbove: TOTAL }, answer: 'y' })).exit).toBe(0);
+  });
+});
+
+describe('a recipient that looks like', () => {
+  const warning = (recipient: Address, like: Address): string =>
+    `LOOK-ALIKE: the recipient ${recipient} begins and ends like ${like}`;
+
+  it.each([
+    ['the mint', mint],
+    ['the operator', operator],
+  ])('%s is loud', async (_name, known) => {
+    const { stderr, exit } = await asked(airdropTo(lookAlikeOf(known)), emptyDirectory());
+    expect([exit, stderr]).toEqual([DECLINED, expect.stringContaining(warning(lookAlikeOf(known), known))]);
+  });
+
+  it('another of the same batch is loud', async () => {
+    const fake = lookAlikeOf(alice);
+    const { stderr } = await asked([...airdropTo(fake), ...airdropTo(alice)], emptyDirectory());
+    expect(stderr).toContain(warning(fake, alice));
+  });
+
+  it('one of an earlier batch is loud, also where the letters differ in case', async () => {
+    const home = emptyDirectory();
+    expect((await approveHonest({ home })).exit).toBe(0);
+    const swapped = alice.slice(0, 1) + swapCase(alice.slice(1, 4)) + lookAlikeOf(alice).slice(4);
+    for (const fake of [lookAlikeOf(alice), swapped].filter(isAddress)) {
+      const { stderr } = await asked(airdropTo(fake), home);
+      expect(stderr).toContain(warning(fake, alice));
+    }
+  });
+
+  it('one that is allowed is refused as not allowed; both allowed are quiet', async () => {
+    const fake = lookAlikeOf(alice);
+    const only = await asked(airdropTo(fake), emptyDirectory(), { recipients: [alice] });
+    expect(only).toMatchObject({ exit: REFUSED, stderr: expect.stringContaining(fake) });
+    const both = await asked(airdropTo(fake), emptyDirectory(), { recipients: [alice, fake] });
+    expect(both.stderr).not.toContain('LOOK-ALIKE');
+  });
+});
+
+const swapCase = (text: string): string =>
+  [...text].map((one) => (one === one.toLowerCase() ? one.toUpperCase() : one.toLowerCase())).join('');
+
+describe('what has not been seen before', () => {
+  it('is said: nothing yet, then new recipients and larger totals', async () => {
+    const home = emptyDirectory();
+    const first = await asked(HONEST, home);
+    expect(first.stderr).toContain('Nothing has been approved here for this flywheel before');
+    expect((await approveHonest({ home })).exit).toBe(0);
+    const same = await asked(HONEST, home);
+    expect(same.stderr).not.toMatch(/approved before|approved here/);
+    const carol = namedAddress('carol');
+    const other = await asked(airdropTo(carol), home);
+    expect(other.stderr).toContain(`Not a recipient of any batch approved before: ${carol}.`);
+    const larger = await asked(airdropTo(alice, 3), home);
+    expect(larger.stderr).toContain(`more than any batch approved before; the largest took ${TOTAL}.`);
+  });
+});

@@ -1,0 +1,102 @@
+/** Limits and the question at the built command line: what is over a limit is not even set up, and only an answer is an answer. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { pipelinesOf } from '../support/deeds.js';
+import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
+import { onTerminal } from '../support/terminal.js';
+
+const REFUSED = 9;
+const DECLINED = 130;
+
+let template: Template;
+beforeAll(async () => {
+  template = await makeTemplate('--vault-tokens', '100');
+});
+
+const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
+
+/** A profile of the embedded engine with limits. */
+async function limited(...limits: readonly string[]): Promise<Operator> {
+  const operator = await anOperator('embedded', template);
+  const added = await operator.run('profile', 'add', 'main', '--data-dir', operator.dataDir);
+  expect(added.exit).toBe(0);
+  expect((await operator.run('profile', 'limit', 'main', ...limits)).exit).toBe(0);
+  return operator;
+}
+
+const runFile = (operator: Operator, name: string, ...more: readonly string[]) => {
+  const file = operator.write(`${name}.json`, pipelinesOf(name));
+  const words = ['batch', 'run', file, '--keypair', operator.owner, '--profile', 'main'];
+  return operator.run(...words, '--yes', '--json', ...more);
+};
+
+describe('batch run', () => {
+  it('sets nothing up that is over a limit', async () => {
+    const operator = await limited('--batch-tokens', '2.5');
+    const refused = await runFile(operator, 'first');
+    expect([refused.exit, refused.stdout]).toEqual([REFUSED, '']);
+    expect(problemOf(refused).message).toContain(
+      'The limit of the profile main is 2.5 tokens a batch, and this one takes 3',
+    );
+    expect(await operator.happened()).toMatchObject({ burned: '0', batches: [] });
+    expect(await operator.pending()).toEqual([]);
+  });
+
+  it('keeps to the limit of the day over several runs', async () => {
+    const operator = await limited('--day-tokens', '5');
+    expect((await runFile(operator, 'first')).exit).toBe(0);
+    const refused = await runFile(operator, 'second');
+    expect(refused.exit).toBe(REFUSED);
+    expect(problemOf(refused).message).toMatch(/5 tokens a day; this batch takes 3, and 3 of .* are used/);
+    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
+    expect((await operator.run('profile', 'limit', 'main', '--day-tokens', 'none')).exit).toBe(0);
+    expect((await runFile(operator, 'second')).exit).toBe(0);
+    expect(statSync(join(operator.dataDir, 'approvals.db')).mode & 0o777).toBe(0o600);
+  });
+
+  it('has no limits on this machine without a profile', async () => {
+    const operator = await anOperator('embedded', template);
+    const file = operator.write('plain.json', pipelinesOf('plain'));
+    const ran = await operator.run('batch', 'run', file, '--keypair', operator.owner, '--yes');
+    expect(ran.exit).toBe(0);
+  });
+});
+
+describe('two processes at once', () => {
+  it('approve together no more than a day allows', async () => {
+    const operator = await limited('--day-tokens', '8');
+    const ran = await Promise.all(['one', 'two', 'three', 'four'].map((name) => runFile(operator, name)));
+    const done = ran.filter(({ exit }) => exit === 0).length;
+    expect(done).toBeGreaterThanOrEqual(1);
+    expect(done).toBeLessThanOrEqual(2);
+    expect((await operator.happened()).burned).toBe(String(3 * done));
+  });
+});
+
+describe('what is typed before the question', () => {
+  /** The shell reads the first line only, so that the rest waits in the terminal before the command begins. */
+  async function approve(ahead: string, answer: string) {
+    const operator = await anOperator('embedded', template);
+    const file = operator.write('waits.json', pipelinesOf('waits'));
+    const { stdout } = await operator.run('batch', 'init', file, '--json');
+    const { id } = JSON.parse(stdout).batch;
+    const line = `read -r go && exec '${process.execPath}' '${BIN}' batch approve ${id} --keypair ${operator.owner}`;
+    return onTerminal(operator.directory, line, { NO_COLOR: '1' }, answer, `go\n${ahead}`);
+  }
+
+  it.each([
+    ['a y', 'y\n', 'n'],
+    ['several', 'y\ny\nyes\n', 'n'],
+    ['a y without a return, and then a return', 'y', ''],
+  ])('does not answer it: %s', async (_name, ahead, answer) => {
+    const { status, text } = await approve(ahead, answer);
+    expect([status, text]).toEqual([DECLINED, expect.stringContaining('Declined; nothing was signed.')]);
+    expect(text).not.toContain('Signed the approval');
+  });
+
+  it('does not spoil the answer', async () => {
+    const { status, text } = await approve('n\nn', 'y');
+    expect([status, text]).toEqual([0, expect.stringContaining('Signed the approval')]);
+  });
+});

@@ -1,0 +1,105 @@
+/** `batch reject`: what nobody has approved is voted down after a look at it, and only a rejection is ever signed. */
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type VoteKind, voteInstruction } from '../../src/chain/squads/instructions/vote.js';
+import { compileV0Message, partiallySign } from '../../src/chain/transaction/compile.js';
+import { createKeypairSigner } from '../../src/chain/transaction/signer.js';
+import { address } from '../../src/values/address.js';
+import { initiated } from '../support/deeds.js';
+import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
+import { onTerminal } from '../support/terminal.js';
+
+const REFUSED = 9;
+const DECLINED = 130;
+
+let template: Template;
+beforeAll(async () => {
+  template = await makeTemplate('--vault-tokens', '100');
+});
+
+const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
+
+const rejectWords = ({ owner }: Operator, id: string): readonly string[] => [
+  ...['batch', 'reject', id, '--keypair', owner, '--yes', '--json'],
+];
+
+const OVER = { status: 'FAILED', dateCancelled: expect.any(String) };
+
+describe('on this machine', () => {
+  it('a batch that waits is over, and asking again says the same', async () => {
+    const operator = await anOperator('embedded', template);
+    const id = await initiated(operator, 'waits');
+    const ended = await operator.run(...rejectWords(operator, id));
+    expect(JSON.parse(ended.stdout)).toMatchObject({ id, ...OVER });
+    expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['CANCELLED'] });
+    const { exit, stdout } = await operator.run(...rejectWords(operator, id));
+    expect([exit, stdout]).toEqual([0, ended.stdout]);
+    expect(await operator.pending()).toEqual([]);
+  });
+
+  it('a script is told what it votes on', async () => {
+    const operator = await anOperator('embedded', template);
+    const { stderr } = await operator.run(...rejectWords(operator, await initiated(operator, 'waits')));
+    const notices = stderr.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).notice]));
+    expect(notices.join('\n')).toMatch(/total burn +3\n/);
+  });
+
+  it('a person sees it before the question, and a no leaves it as it was', async () => {
+    const operator = await anOperator('embedded', template);
+    const id = await initiated(operator, 'waits');
+    const line = `'${process.execPath}' '${BIN}' batch reject ${id} --keypair ${operator.owner}`;
+    const { status, text } = await onTerminal(operator.directory, line, { NO_COLOR: '1' }, 'n');
+    expect(status).toBe(DECLINED);
+    expect(text).toMatch(/total burn +3\n.*Reject batch .*nothing was signed/s);
+    expect(await operator.happened()).toMatchObject({ batches: ['FINALIZED'] });
+    expect(await operator.pending()).toEqual([]);
+  });
+
+  it('what has been approved is left to batch cancel', async () => {
+    const operator = await anOperator('embedded', template);
+    const id = await initiated(operator, 'approved');
+    const words = ['--approval', id, '--keypair', operator.owner, '--yes', '--expect', 'approved.json'];
+    // Both votes have landed by then, and no pipeline has.
+    await operator.runWith({ signal: 'SIGKILL', point: 50 }, 'batch', 'execute', id, ...words);
+    const before = await operator.happened();
+    const refused = await operator.run(...rejectWords(operator, id));
+    expect([refused.exit, problemOf(refused).message]).toEqual([
+      REFUSED,
+      `The proposal of batch ${id} is Approved; only what has not been approved can be rejected.`,
+    ]);
+    expect(await operator.happened()).toEqual(before);
+    expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  });
+});
+
+describe('over HTTP', () => {
+  it('the owner signs a rejection of this batch where it is asked for, and nothing else', async () => {
+    const operator = await anOperator('remote', template);
+    const { gate } = operator;
+    if (gate === null) throw new TypeError('There is nothing between this operator and the service.');
+    const id = await initiated(operator, 'waits');
+    const owner = createKeypairSigner(Uint8Array.from(JSON.parse(readFileSync(operator.owner, 'utf8'))));
+    const { multisig } = template.made;
+    const wireOf = (kind: VoteKind, batchIndex: bigint): string => {
+      const vote = voteInstruction(kind, { multisig: address(multisig), batchIndex, member: owner.address });
+      const message = { payer: owner.address, instructions: [vote], blockhash: multisig };
+      return Buffer.from(partiallySign(compileV0Message(message), [])).toString('base64');
+    };
+    const asked = async (wire: string) => {
+      gate.fate = ({ path }) =>
+        path.endsWith('/cancel') ? { answer: { ownerVoteNeeded: true, cancelTx: wire } } : 'pass';
+      return operator.run(...rejectWords(operator, id));
+    };
+    for (const wire of [wireOf('approve', 1n), wireOf('cancel', 1n), wireOf('reject', 2n)])
+      expect(await asked(wire)).toMatchObject({ exit: REFUSED, stdout: '' });
+    const requests = () => gate.requests.filter(({ path }) => path.endsWith('/cancel')).length;
+    const before = requests();
+    // It goes on asking; each vote was signed, until that is too often.
+    expect((await asked(wireOf('reject', 1n))).exit).not.toBe(REFUSED);
+    expect(requests()).toBeGreaterThan(before + 1);
+    gate.fate = () => 'pass';
+    const ended = await operator.run(...rejectWords(operator, id));
+    expect([ended.exit, JSON.parse(ended.stdout)]).toMatchObject([0, OVER]);
+    await operator.leave();
+  });
+});
