@@ -1,163 +1,72 @@
-/** One question to one node, once: the result of its answer, or what went wrong, in words that tell the cases apart. */
-import { EXIT } from '../../errors/exit-codes.js';
-import { FlywheelError, type FlywheelErrorOptions } from '../../errors/flywheel-error.js';
+/**
+ * One question to one node, once: `Connection` of web3.js forms the request and reads the answer; what travels in between is
+ * bounded here, and what went wrong is named.
+ *
+ * `Connection` sees no address of a node and opens no connection, for all that it sends goes through `fetch`, its one option.
+ * It gets nothing but results: an error, or an answer that is none, ends the question before that.
+ */
+import type { Connection, PublicKey } from '@solana/web3.js';
+import type { Address } from '../../values/address.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
+import { jsonText } from '../../values/inexact-number.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import type { ExchangeTerms, NodeAnswer, NodeSilence, RpcNode } from './exchange.js';
+import type { ExchangeTerms, RpcNode } from './exchange.js';
 import { Malformed } from './read-json.js';
+import {
+  type Asked,
+  behind,
+  statedError,
+  type Trouble,
+  unbelievable,
+  unreachable,
+  withoutResult,
+} from './troubles.js';
 
-/** A method of a node's JSON-RPC with its parameters, and how its result is read. */
-export interface Question<Value> {
+/** Through what a question is put; each carries one. */
+export interface Line {
+  readonly connection: Connection;
+  key(of: Address): PublicKey;
+  /** Puts the question by hand, for what `connection` cannot ask or read. */
+  request(params: readonly unknown[]): Promise<JsonValue>;
+}
+
+/** A method of a node's JSON-RPC, how it is asked, and how its answer is read. */
+export interface Question<Value, Read = unknown> {
   readonly method: string;
   /** @param minContextSlot - the answer must not be from a state before it. */
-  params(minContextSlot: number | undefined): readonly unknown[];
-  /** @throws Malformed */
-  read(result: JsonValue): Value;
+  ask(line: Line, minContextSlot: number | undefined): Promise<Read>;
+  /** Looks at a result before `Connection` does. @throws Malformed */
+  check?(result: JsonValue): void;
+  /**
+   * @param answer - as `Connection` read it.
+   * @param result - the same as it came, with numbers of 64 bits that `Connection` would round.
+   * @throws Malformed
+   */
+  read(answer: Read, result: JsonValue): Value;
+  /** By the name of a field that `Connection` did not take ('' for the whole): what was wrong with it. */
+  readonly words?: Readonly<Record<string, string>>;
   /** The slot of the state that the value is from, where the answer says. */
-  slotOf?(value: Value): number;
-}
-
-/** What went wrong, by what can be done about it. */
-export type TroubleKind =
-  | 'limited'
-  | 'not allowed'
-  | 'behind'
-  | 'not Solana'
-  | 'unreachable'
-  | 'failing'
-  | 'refused';
-
-/** An error as a node states it. */
-export interface RpcErrorBody {
-  readonly code: number;
-  readonly message: string;
-  readonly data: JsonValue;
-}
-
-/** A question that got no result. */
-export interface Trouble {
-  readonly kind: TroubleKind;
-  readonly error: FlywheelError;
-  readonly retryable: boolean;
-  /** How long the node asks to be left alone. */
-  readonly waitMs?: number;
-  /** What the node itself stated, if it did. */
-  readonly stated?: RpcErrorBody;
+  slotOf?(value: NoInfer<Value>): number;
 }
 
 /** Largest answer that is read, in bytes: a hundred accounts of a quarter of a megabyte each. */
-export const MAX_ANSWER_BYTES = 32 * 1_024 * 1_024;
+const MAX_ANSWER_BYTES = 32 * 1_024 * 1_024;
 /** Values in the JSON of an answer; a thousand signatures take seven thousand. */
 const MAX_ANSWER_VALUES = 200_000;
-const MAX_SHOWN_LENGTH = 200;
+/** An exchange carries one question, and its answer must repeat this. */
+const REQUEST_ID = 1;
+/** `Connection` wants an address; it is never dialled, and holds no key. */
+const NOWHERE = 'http://node.invalid';
 
-/** Codes of agave's `RpcCustomError`, and those that providers put in place of a status. */
-const CODE = {
-  methodNotFound: -32_601,
-  internal: -32_603,
-  nodeUnhealthy: -32_005,
-  slotNotReached: -32_016,
-} as const;
-const LIMIT_CODES: ReadonlySet<number> = new Set([429, -32_429]);
-const NOT_ALLOWED_CODES: ReadonlySet<number> = new Set([401, 403, -32_401, -32_403, -32_052]);
-const NOT_ALLOWED_STATUSES: ReadonlySet<number> = new Set([401, 402, 403]);
-const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([408, 425, 500, 502, 503, 504]);
-const RATE_LIMIT_STATUS = 429;
+/** There is no result. `Connection` passes errors of its `fetch` on as they are. */
+class NoResult extends Error {
+  readonly trouble: Trouble;
 
-interface Asked {
-  readonly node: RpcNode;
-  readonly method: string;
-}
-
-const unavailable = (message: string, options: FlywheelErrorOptions): FlywheelError =>
-  new FlywheelError('ERR_UNAVAILABLE', message, options);
-
-const named = ({ node }: Asked): string => `The RPC node ${node.address.host}`;
-
-const limited = (asked: Asked, code: number, waitMs: number | undefined): Trouble => ({
-  kind: 'limited',
-  error: unavailable(`${named(asked)} limits how often it may be asked (${code}).`, {
-    hint: 'Wait and run it again, allow more with --max-wait, or give further nodes with --rpc-url.',
-  }),
-  retryable: true,
-  ...(waitMs === undefined ? {} : { waitMs }),
-});
-
-const notAllowed = (asked: Asked, code: number): Trouble => ({
-  kind: 'not allowed',
-  error: unavailable(`${named(asked)} does not allow ${asked.method} (${code}).`, {
-    exit: EXIT.auth,
-    hint: 'Check the key in the address of the RPC node, and what it allows.',
-  }),
-  retryable: false,
-});
-
-const behind = (asked: Asked, slots: number | undefined): Trouble => ({
-  kind: 'behind',
-  error: unavailable(
-    `${named(asked)} is behind the cluster${slots === undefined ? '' : ` by ${slots} slots`}.`,
-    { hint: 'It may catch up: allow more with --max-wait, or give another node with --rpc-url.' },
-  ),
-  retryable: true,
-});
-
-const failing = (asked: Asked, how: string, waitMs?: number): Trouble => ({
-  kind: 'failing',
-  error: unavailable(`${named(asked)} ${how}.`, {
-    hint: 'The fault is at the node: run it again later, or give another one with --rpc-url.',
-  }),
-  retryable: true,
-  ...(waitMs === undefined ? {} : { waitMs }),
-});
-
-const CHECK_ADDRESS = 'Check the address of the RPC node, path included; `flywheel doctor` asks it more.';
-
-/** @param how - as in "it answered …". */
-const notSolana = (asked: Asked, how: string): Trouble => ({
-  kind: 'not Solana',
-  error: unavailable(
-    `${asked.node.address.host} does not speak as a Solana RPC node: it answered ${asked.method} ${how}.`,
-    { hint: CHECK_ADDRESS },
-  ),
-  retryable: false,
-});
-
-const unbelievable = (asked: Asked, what: string): Trouble => ({
-  kind: 'not Solana',
-  error: new FlywheelError(
-    'ERR_RESPONSE_INVALID',
-    `${named(asked)} answered ${asked.method} with ${shown(asked, what)}.`,
-    { hint: 'The answer is not believed: give another node with --rpc-url.' },
-  ),
-  retryable: false,
-});
-
-const shown = ({ node }: Asked, text: string): string => node.address.hide(text).slice(0, MAX_SHOWN_LENGTH);
-
-/** A reason as a sentence; the name of a host that it begins with stays as it is. */
-function unreachable(asked: Asked, { reason, hint, retryable, cause }: NodeSilence): Trouble {
-  const isHost = reason.startsWith(asked.node.address.host);
-  const sentence = `${isHost ? 'The RPC node ' : reason.charAt(0).toUpperCase()}${isHost ? reason : reason.slice(1)}.`;
-  return {
-    kind: 'unreachable',
-    error: unavailable(sentence, { cause, ...(hint === undefined ? {} : { hint }) }),
-    retryable,
-  };
-}
-
-/** The header's seconds or HTTP date (RFC 9110, section 10.2.3) as milliseconds from now. */
-function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  const text = header?.trim() ?? '';
-  if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) return Math.ceil(Number(text) * 1_000);
-  const dateMs = Date.parse(text);
-  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
-}
-
-/** How a text that is not JSON looks to one who expected JSON. */
-function describeText(text: string, contentType = ''): string {
-  if (text.trim() === '') return 'with nothing';
-  if (/html/i.test(contentType) || /^\s*<(?:!doctype|html)/i.test(text)) return 'with an HTML page';
-  return 'with something that is not JSON';
+  constructor(trouble: Trouble) {
+    super(trouble.error.message);
+    this.name = 'NoResult';
+    this.trouble = trouble;
+  }
 }
 
 /** An answer as JSON, or `undefined`: nothing, no JSON, or more of it than a node has reason to send. */
@@ -169,76 +78,76 @@ function readJson(text: string): JsonValue | undefined {
   }
 }
 
-function statedError(json: JsonValue | undefined): RpcErrorBody | undefined {
-  const error = isJsonObject(json) ? json['error'] : undefined;
-  if (!isJsonObject(error)) return undefined;
-  const { code, message, data } = error as JsonObject;
-  if (typeof code !== 'number') return undefined;
-  return { code, message: typeof message === 'string' ? message : '', data: data ?? null };
-}
-
-const slotsBehind = ({ data }: RpcErrorBody): number | undefined => {
-  const slots = isJsonObject(data) ? data['numSlotsBehind'] : undefined;
-  return typeof slots === 'number' && Number.isSafeInteger(slots) && slots > 0 ? slots : undefined;
-};
-
-function troubleOf(asked: Asked, stated: RpcErrorBody, waitMs: number | undefined): Trouble {
-  const { code, message } = stated;
-  if (LIMIT_CODES.has(code)) return limited(asked, code, waitMs);
-  if (NOT_ALLOWED_CODES.has(code)) return notAllowed(asked, code);
-  if (code === CODE.nodeUnhealthy || code === CODE.slotNotReached) return behind(asked, slotsBehind(stated));
-  if (code === CODE.methodNotFound) return notSolana(asked, `that it does not know this method (${code})`);
-  const said = message === '' ? '' : `: ${shown(asked, message).replace(/\.$/, '')}`;
-  if (code === CODE.internal) return failing(asked, `failed at ${asked.method} (${code})${said}`, waitMs);
-  return {
-    kind: 'refused',
-    error: unavailable(`${named(asked)} refuses ${asked.method} (${code})${said}.`, {}),
-    retryable: false,
-  };
-}
-
-/** What an answer without a result means; the status speaks first, since what is before a node answers in its own shape. */
-function withoutResult(
-  asked: Asked,
-  answer: NodeAnswer,
-  json: JsonValue | undefined,
-  nowMs: number,
-): Trouble {
-  const { status, text, headers } = answer;
-  const waitMs = retryAfterMs(headers['retry-after'], nowMs);
-  const stated = statedError(json);
-  if (status === RATE_LIMIT_STATUS) return limited(asked, status, waitMs);
-  if (NOT_ALLOWED_STATUSES.has(status)) return notAllowed(asked, status);
-  if (stated !== undefined) return { ...troubleOf(asked, stated, waitMs), stated };
-  if (TRANSIENT_STATUSES.has(status)) return failing(asked, `answered with the status ${status}`, waitMs);
-  if (status >= 300 && status < 400)
-    return notSolana(asked, `with a redirect (${status}), which is not followed`);
-  if (status !== 200) return notSolana(asked, `with the status ${status}`);
-  return notSolana(
-    asked,
-    json === undefined ? describeText(text, headers['content-type']) : 'with JSON of another shape',
-  );
-}
-
-/** An exchange carries one question, and its answer must repeat this. */
-const REQUEST_ID = 1;
-
 const isResult = (json: JsonValue | undefined): json is JsonObject =>
   isJsonObject(json) && json['id'] === REQUEST_ID && json['jsonrpc'] === '2.0' && 'result' in json;
 
-function readAnswer<Value>(
+/** @throws NoResult, and `ERR_INTERRUPTED` */
+async function exchange(
+  asked: Asked,
+  params: unknown,
+  terms: Omit<ExchangeTerms, 'maxBytes'>,
+  nowMs: number,
+): Promise<JsonValue> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: REQUEST_ID, method: asked.method, params });
+  const outcome = await asked.node.post(body, { ...terms, maxBytes: MAX_ANSWER_BYTES });
+  if (outcome.kind === 'failure') throw new NoResult(unreachable(asked, outcome));
+  if (outcome.unread !== undefined && outcome.status === 200)
+    throw new NoResult(unbelievable(asked, outcome.unread));
+  const json = readJson(outcome.text);
+  if (outcome.status !== 200 || !isResult(json) || statedError(json) !== undefined)
+    throw new NoResult(withoutResult(asked, outcome, json, nowMs));
+  return json['result'] ?? null;
+}
+
+/** What `Connection` reads of a response; a whole `Response` costs 15 ms for the first one. */
+const responseOf = (text: string): Response =>
+  ({ ok: true, status: 200, text: async () => text }) as Response;
+
+/** Loads what asks; it takes 150 ms, which are those of no node. */
+export const loadWeb3 = () => import('@solana/web3.js');
+
+/** A line through which what is sent travels as told. */
+async function lineThrough(send: (params: unknown) => Promise<JsonValue>): Promise<Line> {
+  const web3 = await loadWeb3();
+  const connection = new web3.Connection(NOWHERE, {
+    fetch: async (_url, init) => {
+      const { id, params } = JSON.parse(String(init?.body));
+      return responseOf(jsonText({ jsonrpc: '2.0', id, result: await send(params) }));
+    },
+    httpAgent: false,
+    disableRetryOnRateLimit: true,
+  });
+  return { connection, key: (of) => new web3.PublicKey(of), request: send };
+}
+
+/** What `Connection` did not take; it names the field where it can. */
+function notTaken(error: unknown, words: Readonly<Record<string, string>> = {}): string {
+  const path: unknown = error instanceof Error && 'path' in error ? error.path : undefined;
+  const field = Array.isArray(path) ? String(path.at(-1) ?? '') : undefined;
+  return (field === undefined ? undefined : words[field]) ?? 'JSON of another shape';
+}
+
+/** @throws `ERR_INTERRUPTED` */
+async function answerTo<Value>(
   asked: Asked,
   question: Question<Value>,
-  answer: NodeAnswer,
-  nowMs: number,
-): { readonly value: Value } | Trouble {
-  if (answer.unread !== undefined && answer.status === 200) return unbelievable(asked, answer.unread);
-  const json = readJson(answer.text);
-  if (answer.status !== 200 || !isResult(json) || statedError(json) !== undefined)
-    return withoutResult(asked, answer, json, nowMs);
+  terms: Omit<ExchangeTerms, 'maxBytes'>,
+  more: { readonly minContextSlot?: number | undefined; readonly nowMs: number },
+): Promise<{ readonly value: Value } | Trouble> {
+  let result: JsonValue | undefined;
   try {
-    return { value: question.read(json['result'] ?? null) };
+    const line = await lineThrough(async (params) => {
+      const found = await exchange(asked, params, terms, more.nowMs);
+      question.check?.(found);
+      result = found;
+      return found;
+    });
+    const answer = await question.ask(line, more.minContextSlot).catch((error: unknown): never => {
+      throw result === undefined ? error : new Malformed(notTaken(error, question.words));
+    });
+    return { value: question.read(answer, result ?? null) };
   } catch (error) {
+    if (error instanceof NoResult) return error.trouble;
     if (error instanceof Malformed) return unbelievable(asked, error.message);
     throw error;
   }
@@ -256,11 +165,7 @@ export async function askOnce<Value>(
   more: { readonly minContextSlot?: number | undefined; readonly nowMs: number },
 ): Promise<{ readonly value: Value } | Trouble> {
   const asked = { node, method: question.method };
-  const params = question.params(more.minContextSlot);
-  const body = JSON.stringify({ jsonrpc: '2.0', id: REQUEST_ID, method: question.method, params });
-  const outcome = await node.post(body, { ...terms, maxBytes: MAX_ANSWER_BYTES });
-  if (outcome.kind === 'failure') return unreachable(asked, outcome);
-  const read = readAnswer(asked, question, outcome, more.nowMs);
+  const read = await answerTo(asked, question, terms, more);
   const floor = more.minContextSlot;
   if (!('value' in read) || floor === undefined || question.slotOf === undefined) return read;
   return question.slotOf(read.value) < floor ? behind(asked, floor - question.slotOf(read.value)) : read;

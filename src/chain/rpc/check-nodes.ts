@@ -1,38 +1,24 @@
 /** Looks at each node apart: does it answer, as what, of which cluster, how far it is, and whether the multisig program is there. */
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { isAddress } from '../../values/address.js';
-import type { JsonValue } from '../../values/canonical-json.js';
 import { clusterName } from '../node-address.js';
 import type { NodeReport, NodeState } from '../node-report.js';
 import { SQUADS_PROGRAM } from '../programs.js';
-import type { Question } from './ask.js';
+import { loadWeb3, type Question } from './ask.js';
 import type { RpcNode } from './exchange.js';
 import { NodePool, type NodePoolOptions } from './node-pool.js';
-import { accountsQuestion } from './questions.js';
-import { count, Malformed, object, text } from './read-json.js';
+import {
+  accountsQuestion,
+  GENESIS_QUESTION,
+  HEALTH_QUESTION,
+  SLOT_QUESTION,
+  VERSION_QUESTION,
+} from './questions.js';
 
 /** Longest time for one question here. */
 const CHECK_TIMEOUT_MS = 10_000;
 /** A node this far behind takes blockhashes for good that are not. */
 const MAX_SLOTS_BEHIND = 150;
 const MAX_VERSION_LENGTH = 40;
-
-const plain = <Value>(method: string, read: (result: JsonValue) => Value): Question<Value> => ({
-  method,
-  params: () => [],
-  read,
-});
-
-const GENESIS = plain('getGenesisHash', (result) => {
-  const hash = text(result, 'a genesis hash');
-  if (!isAddress(hash)) throw new Malformed('a genesis hash that is no hash');
-  return hash;
-});
-const HEALTH = plain('getHealth', (result) => text(result, 'a state of health'));
-const SLOT = plain('getSlot', (result) => count(result, 'a slot'));
-const VERSION = plain('getVersion', (result) =>
-  text(object(result, 'a version')['solana-core'], 'a version'),
-);
 
 /** Asks one node, once a question. */
 class Examiner {
@@ -50,7 +36,7 @@ class Examiner {
 
   /** @throws when the node says that it is behind; not every node knows the question. */
   async requireHealthy(): Promise<void> {
-    const [result] = await this.#pool.askAll(HEALTH);
+    const [result] = await this.#pool.askAll(HEALTH_QUESTION);
     if (result !== undefined && 'kind' in result && result.kind === 'behind') throw result.error;
   }
 
@@ -71,10 +57,10 @@ async function examine(options: NodePoolOptions, node: RpcNode): Promise<NodeRep
   let state: NodeState | null = null;
   try {
     const startedMs = options.clock.nowMs();
-    const genesisHash = await examiner.ask(GENESIS);
+    const genesisHash = await examiner.ask(GENESIS_QUESTION);
     const latencyMs = options.clock.nowMs() - startedMs;
-    const version = address.hide(await examiner.ask(VERSION)).slice(0, MAX_VERSION_LENGTH);
-    const slot = await examiner.ask(SLOT);
+    const version = address.hide(await examiner.ask(VERSION_QUESTION)).slice(0, MAX_VERSION_LENGTH);
+    const slot = await examiner.ask(SLOT_QUESTION);
     state = { genesisHash, cluster: clusterName(genesisHash), slot, slotsBehind: 0, version, latencyMs };
     await examiner.requireHealthy();
     await examiner.requireSquads(address.host);
@@ -113,6 +99,7 @@ function besideOthers(report: NodeReport, reports: readonly NodeReport[]): NodeR
 
 /** Every node, asked at the same time, in the order given; nothing is tried twice. @throws `ERR_INTERRUPTED` */
 export async function checkNodes(options: NodePoolOptions): Promise<readonly NodeReport[]> {
+  await loadWeb3();
   const reports = await Promise.all(options.nodes.map((node) => examine(options, node)));
   return reports.map((report) => besideOthers(report, reports));
 }

@@ -7,9 +7,10 @@
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Clock } from '../../values/time.js';
 import { clusterName } from '../node-address.js';
-import { askOnce, type Question, type Trouble } from './ask.js';
+import { askOnce, loadWeb3, type Question } from './ask.js';
 import type { RpcNode } from './exchange.js';
-import { text } from './read-json.js';
+import { GENESIS_QUESTION } from './questions.js';
+import type { Trouble } from './troubles.js';
 
 /** The nodes, and the time that asking them may take. */
 export interface NodePoolOptions {
@@ -51,12 +52,6 @@ const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
 /** Longest wait that a node can ask for. */
 const MAX_RETRY_AFTER_MS = 30_000;
-
-const GENESIS: Question<string> = {
-  method: 'getGenesisHash',
-  params: () => [],
-  read: (result) => text(result, 'a genesis hash'),
-};
 
 const interrupted = (cause?: unknown): FlywheelError =>
   new FlywheelError('ERR_INTERRUPTED', 'Interrupted while the chain was read.', { cause });
@@ -220,6 +215,7 @@ export class NodePool {
   ): Promise<{ readonly value: Value } | Trouble> {
     const { signal, clock, log } = this.#options;
     if (signal?.aborted === true) throw interrupted();
+    await loadWeb3();
     const startedMs = clock.nowMs();
     const result = await askOnce(node, question, { timeoutMs, signal }, { minContextSlot, nowMs: startedMs });
     const how = 'value' in result ? 'answered' : result.error.message;
@@ -231,7 +227,7 @@ export class NodePool {
   async #strangeness(node: RpcNode, timeoutMs: number): Promise<Trouble | undefined> {
     if (this.nodes.length === 1) return undefined;
     if (!this.#genesis.has(node)) {
-      const result = await this.#once(node, GENESIS, undefined, timeoutMs);
+      const result = await this.#once(node, GENESIS_QUESTION, undefined, timeoutMs);
       if (!('value' in result)) return result;
       this.#genesis.set(node, result.value);
     }

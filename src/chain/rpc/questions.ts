@@ -1,5 +1,11 @@
-/** The methods of a node that are used, each with its parameters and how its result is read; all at the commitment `confirmed`. */
-import type { Address } from '../../values/address.js';
+/**
+ * The methods of a node that are used, and what is believed of their answers; all at the commitment `confirmed`.
+ *
+ * `Connection` of web3.js asks and reads, but for two: `getTransaction`, of which it reads only JSON, not the bytes that were
+ * signed (`"transaction": ["AQ…", "base64"]` is refused), and `getHealth`, which it does not have.
+ */
+import type { AccountInfo, ConfirmedSignatureInfo, SignatureStatus } from '@solana/web3.js';
+import { type Address, address } from '../../values/address.js';
 import { base58Decode, base58Encode } from '../../values/base58.js';
 import type { JsonObject, JsonValue } from '../../values/canonical-json.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
@@ -7,7 +13,7 @@ import type { PastTransaction, Signature, TransactionError } from '../chain.js';
 import { verifySignature } from '../transaction/signer.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import type { Question } from './ask.js';
-import { addressText, base64Bytes, count, flag, list, Malformed, object, text, u64 } from './read-json.js';
+import { addressText, base64Bytes, count, list, Malformed, object, text, u64 } from './read-json.js';
 import { readTransactionError } from './transaction-error.js';
 
 const COMMITMENT = 'confirmed';
@@ -25,92 +31,126 @@ const slotOf = ({ slot }: InSlot<unknown>): number => slot;
 
 const from = (minContextSlot: number | undefined) => (minContextSlot === undefined ? {} : { minContextSlot });
 
-/** The `{ context, value }` in which most results come. */
-function inContext<Value>(result: JsonValue, read: (value: JsonValue | undefined) => Value): InSlot<Value> {
-  const outer = object(result, 'a result');
-  return {
-    slot: count(object(outer['context'], 'a context')['slot'], 'a slot'),
-    value: read(outer['value']),
-  };
-}
+/** What is read has the type of what was asked, and nobody else needs to know it. */
+const question = <Value, Read>(asked: Question<Value, Read>): Question<Value> => asked;
+
+/** The list in the `{ context, value }` in which most results come. */
+const listIn = (result: JsonValue, name: string, length: number): readonly JsonValue[] =>
+  list(object(result, 'a result')['value'], name, length);
+
+/** @throws Malformed */
+const inSlot = <Value>(
+  { context }: { readonly context: { readonly slot: number } },
+  value: Value,
+): InSlot<Value> => ({
+  slot: count(context.slot, 'a slot'),
+  value,
+});
 
 /** Rent epochs are of 64 bits, and some nodes write them as doubles; one this large can only mean exempt. */
 const EXEMPT_FROM = 2n ** 63n;
 
 function rentEpoch(value: JsonValue | undefined): bigint {
-  if (value === undefined || (typeof value === 'number' && value >= Number(EXEMPT_FROM)))
-    return RENT_EPOCH_EXEMPT;
+  if (typeof value === 'number' && value >= Number(EXEMPT_FROM)) return RENT_EPOCH_EXEMPT;
   const epoch = u64(value, 'a rent epoch');
   return epoch < EXEMPT_FROM ? epoch : RENT_EPOCH_EXEMPT;
 }
 
-function account(value: JsonValue): AccountState | null {
-  if (value === null) return null;
-  const fields = object(value, 'an account');
-  const data = base64Bytes(fields['data'], 'account data');
-  const { space } = fields;
+/**
+ * What `Connection` would pass over or take for too long: it reads base64 that is none, and an owner of 100,000 letters takes
+ * it 12 s. It also rounds a balance of 18446744073709551615, so that balances are read from what is looked at here.
+ */
+function checkAccount(value: JsonValue): void {
+  if (value === null) return;
+  const { data, owner, lamports } = object(value, 'an account');
+  base64Bytes(data, 'account data');
+  addressText(owner, 'an owner');
+  u64(lamports, 'a balance');
+}
+
+function account(
+  { data, owner, executable }: AccountInfo<Buffer>,
+  value: JsonValue | undefined,
+): AccountState {
+  const { lamports, rentEpoch: epoch, space } = object(value, 'an account');
   if (space !== undefined && space !== data.length)
     throw new Malformed(`an account whose stated size is not that of its data, ${data.length} bytes`);
   return {
-    lamports: u64(fields['lamports'], 'a balance'),
-    owner: addressText(fields['owner'], 'an owner'),
+    lamports: u64(lamports, 'a balance'),
+    owner: address(owner.toBase58()),
     data,
-    executable: flag(fields['executable'], 'a mark of a program'),
-    rentEpoch: rentEpoch(fields['rentEpoch']),
+    executable,
+    rentEpoch: rentEpoch(epoch),
   };
 }
 
 /** `getMultipleAccounts`, of at most a hundred. */
-export const accountsQuestion = (
-  addresses: readonly Address[],
-): Question<InSlot<readonly (AccountState | null)[]>> => ({
-  method: 'getMultipleAccounts',
-  params: (slot) => [addresses, { encoding: 'base64', commitment: COMMITMENT, ...from(slot) }],
-  read: (result) => inContext(result, (value) => list(value, 'accounts', addresses.length).map(account)),
-  slotOf,
-});
+export const accountsQuestion = (addresses: readonly Address[]) =>
+  question({
+    method: 'getMultipleAccounts',
+    ask: ({ connection, key }, slot) =>
+      connection.getMultipleAccountsInfoAndContext(addresses.map(key), {
+        commitment: COMMITMENT,
+        ...from(slot),
+      }),
+    check: (result) => listIn(result, 'accounts', addresses.length).forEach(checkAccount),
+    read: (answer, result) => {
+      const values = listIn(result, 'accounts', addresses.length);
+      return inSlot(
+        answer,
+        answer.value.map((info, at) => info && account(info, values[at])),
+      );
+    },
+    words: {
+      context: 'a context that is no object',
+      executable: 'a mark of a program that is neither true nor false',
+    },
+    slotOf,
+  });
 
-const hash = (value: JsonValue | undefined, name: string): string => {
-  const hashText = text(value, name);
-  if (hashText.length > 2 * HASH_BYTES || base58Decode(hashText)?.length !== HASH_BYTES)
+function hash(value: string, name: string): string {
+  if (value.length > 2 * HASH_BYTES || base58Decode(value)?.length !== HASH_BYTES)
     throw new Malformed(`${name} that is no hash`);
-  return hashText;
-};
+  return value;
+}
 
 /** `getLatestBlockhash`. */
-export const BLOCKHASH_QUESTION: Question<{ blockhash: string; lastValidBlockHeight: bigint }> = {
+export const BLOCKHASH_QUESTION = question({
   method: 'getLatestBlockhash',
-  params: (slot) => [{ commitment: COMMITMENT, ...from(slot) }],
-  read: (result) =>
-    inContext(result, (value) => {
-      const fields = object(value, 'a blockhash');
-      return {
-        blockhash: hash(fields['blockhash'], 'a blockhash'),
-        lastValidBlockHeight: BigInt(count(fields['lastValidBlockHeight'], 'a block height')),
-      };
-    }).value,
-};
+  ask: ({ connection }, slot) =>
+    connection.getLatestBlockhashAndContext({ commitment: COMMITMENT, ...from(slot) }),
+  read: ({ value: { blockhash, lastValidBlockHeight } }) => ({
+    blockhash: hash(blockhash, 'a blockhash'),
+    lastValidBlockHeight: BigInt(count(lastValidBlockHeight, 'a block height')),
+  }),
+});
+
+/** `getGenesisHash`: which cluster it is. */
+export const GENESIS_QUESTION = question({
+  method: 'getGenesisHash',
+  ask: ({ connection }) => connection.getGenesisHash(),
+  read: (genesis) => hash(genesis, 'a genesis hash'),
+});
 
 /** How sure a state has to be. */
 export type Commitment = 'confirmed' | 'finalized';
 
 /** `getBlockHeight`. */
-export const heightQuestion = (commitment: Commitment = COMMITMENT): Question<bigint> => ({
-  method: 'getBlockHeight',
-  params: (slot) => [{ commitment, ...from(slot) }],
-  read: (result) => BigInt(count(result, 'a block height')),
-});
+export const heightQuestion = (commitment: Commitment = COMMITMENT) =>
+  question({
+    method: 'getBlockHeight',
+    ask: ({ connection }, slot) => connection.getBlockHeight({ commitment, ...from(slot) }),
+    read: (height) => BigInt(count(height, 'a block height')),
+  });
 
 /** `isBlockhashValid`. */
-export const validityQuestion = (
-  blockhash: string,
-  commitment: Commitment = COMMITMENT,
-): Question<InSlot<boolean>> => ({
-  method: 'isBlockhashValid',
-  params: (slot) => [blockhash, { commitment, ...from(slot) }],
-  read: (result) => inContext(result, (value) => flag(value, 'a validity')),
-  slotOf,
-});
+export const validityQuestion = (blockhash: string, commitment: Commitment = COMMITMENT) =>
+  question({
+    method: 'isBlockhashValid',
+    ask: ({ connection }, slot) => connection.isBlockhashValid(blockhash, { commitment, ...from(slot) }),
+    read: (answer) => inSlot(answer, answer.value),
+    slotOf,
+  });
 
 /** Where a signature has landed, and whether it failed there. */
 export interface LandedStatus {
@@ -119,23 +159,23 @@ export interface LandedStatus {
 }
 
 /** A processed transaction may still be dropped with its fork, so it has not landed. */
-function landedStatus(value: JsonValue): LandedStatus | null {
-  if (value === null) return null;
-  const { slot, err, confirmationStatus } = object(value, 'a status');
+function landedStatus(status: SignatureStatus | null): LandedStatus | null {
+  if (status === null) return null;
+  const { slot, err, confirmationStatus } = status;
   if (confirmationStatus !== 'confirmed' && confirmationStatus !== 'finalized') return null;
   return { slot: count(slot, 'a slot'), error: readTransactionError(err) };
 }
 
 /** `getSignatureStatuses`, of at most 256, through all that the node remembers. The method itself takes no slot. */
-export const statusesQuestion = (
-  signatures: readonly Signature[],
-): Question<InSlot<readonly (LandedStatus | null)[]>> => ({
-  method: 'getSignatureStatuses',
-  params: () => [signatures, { searchTransactionHistory: true }],
-  read: (result) =>
-    inContext(result, (value) => list(value, 'statuses', signatures.length).map(landedStatus)),
-  slotOf,
-});
+export const statusesQuestion = (signatures: readonly Signature[]) =>
+  question({
+    method: 'getSignatureStatuses',
+    ask: ({ connection }) =>
+      connection.getSignatureStatuses([...signatures], { searchTransactionHistory: true }),
+    check: (result) => void listIn(result, 'statuses', signatures.length),
+    read: (answer) => inSlot(answer, answer.value.map(landedStatus)),
+    slotOf,
+  });
 
 /** A landed transaction: its bytes, and what the node says of it. */
 export interface FoundTransaction {
@@ -167,27 +207,29 @@ const seconds = (value: JsonValue | undefined): number | null =>
 const amount = (value: JsonValue | undefined, name: string): bigint =>
   value === undefined || value === null ? 0n : u64(value, name);
 
-/** `getTransaction`. */
-export const transactionQuestion = (signature: Signature): Question<FoundTransaction | null> => ({
-  method: 'getTransaction',
-  params: () => [
-    signature,
-    { encoding: 'base64', commitment: COMMITMENT, maxSupportedTransactionVersion: NEWEST_VERSION },
-  ],
-  read: (result) => {
-    if (result === null) return null;
-    const fields = object(result, 'a transaction');
-    const meta: JsonObject = fields['meta'] == null ? {} : object(fields['meta'], 'a meta');
-    const logs = meta['logMessages'] ?? [];
-    return {
-      wire: signedBytes(fields['transaction'], signature),
-      blockTimeMs: seconds(fields['blockTime']) ?? 0,
-      logs: list(logs, 'log lines').map((line) => text(line, 'a log line')),
-      feeLamports: amount(meta['fee'], 'a fee'),
-      computeUnits: amount(meta['computeUnitsConsumed'], 'a number of compute units'),
-    };
-  },
-});
+/** `getTransaction`, by hand. */
+export const transactionQuestion = (signature: Signature) =>
+  question({
+    method: 'getTransaction',
+    ask: ({ request }) =>
+      request([
+        signature,
+        { encoding: 'base64', commitment: COMMITMENT, maxSupportedTransactionVersion: NEWEST_VERSION },
+      ]),
+    read: (result): FoundTransaction | null => {
+      if (result === null) return null;
+      const fields = object(result, 'a transaction');
+      const meta: JsonObject = fields['meta'] == null ? {} : object(fields['meta'], 'a meta');
+      const logs = meta['logMessages'] ?? [];
+      return {
+        wire: signedBytes(fields['transaction'], signature),
+        blockTimeMs: seconds(fields['blockTime']) ?? 0,
+        logs: list(logs, 'log lines').map((line) => text(line, 'a log line')),
+        feeLamports: amount(meta['fee'], 'a fee'),
+        computeUnits: amount(meta['computeUnitsConsumed'], 'a number of compute units'),
+      };
+    },
+  });
 
 /** Signatures that a node returns at once (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`). */
 export const SIGNATURES_PER_PAGE = 1_000;
@@ -195,28 +237,57 @@ export const SIGNATURES_PER_PAGE = 1_000;
 /** A past transaction, and whether it succeeded. */
 export type PastEntry = PastTransaction & { readonly failed: boolean };
 
-function pastEntry(value: JsonValue): PastEntry {
-  const fields = object(value, 'a past transaction');
-  const memo = fields['memo'] ?? null;
-  return {
-    signature: text(fields['signature'], 'a signature'),
-    memo: memo === null ? null : text(memo, 'a memo'),
-    blockTimeMs: seconds(fields['blockTime']),
-    failed: readTransactionError(fields['err']) !== null,
-  };
-}
+const pastEntry = ({ signature, memo, blockTime, err }: ConfirmedSignatureInfo): PastEntry => ({
+  signature,
+  memo,
+  blockTimeMs: seconds(blockTime),
+  failed: readTransactionError(err) !== null,
+});
 
 /** `getSignaturesForAddress`: one page, newest first. */
-export const pastQuestion = (of: Address, before: Signature | undefined): Question<readonly PastEntry[]> => ({
-  method: 'getSignaturesForAddress',
-  params: () => [
-    of,
-    { commitment: COMMITMENT, limit: SIGNATURES_PER_PAGE, ...(before === undefined ? {} : { before }) },
-  ],
-  read: (result) => {
-    const entries = list(result, 'past transactions').map(pastEntry);
-    if (entries.length > SIGNATURES_PER_PAGE)
-      throw new Malformed('more past transactions than were asked for');
-    return entries;
-  },
+export const pastQuestion = (of: Address, before: Signature | undefined) =>
+  question({
+    method: 'getSignaturesForAddress',
+    ask: ({ connection, key }) =>
+      connection.getSignaturesForAddress(
+        key(of),
+        { limit: SIGNATURES_PER_PAGE, ...(before === undefined ? {} : { before }) },
+        COMMITMENT,
+      ),
+    check: (result) => {
+      if (list(result, 'past transactions').length > SIGNATURES_PER_PAGE)
+        throw new Malformed('more past transactions than were asked for');
+    },
+    read: (entries) => entries.map(pastEntry),
+  });
+
+/** `sendTransaction`; the node does not send it again by itself, so that what was sent is known here. */
+export const sendQuestion = (wire: Uint8Array) =>
+  question({
+    method: 'sendTransaction',
+    ask: ({ connection }) =>
+      connection.sendRawTransaction(wire, { preflightCommitment: COMMITMENT, maxRetries: 0 }),
+    read: (signature) => signature,
+  });
+
+/** `getHealth`, by hand. */
+export const HEALTH_QUESTION = question({
+  method: 'getHealth',
+  ask: ({ request }) => request([]),
+  read: (health) => text(health, 'a state of health'),
+});
+
+/** `getSlot`. */
+export const SLOT_QUESTION = question({
+  method: 'getSlot',
+  ask: ({ connection }) => connection.getSlot(),
+  read: (slot) => count(slot, 'a slot'),
+});
+
+/** `getVersion`. */
+export const VERSION_QUESTION = question({
+  method: 'getVersion',
+  ask: ({ connection }) => connection.getVersion(),
+  read: (version) => version['solana-core'],
+  words: { '': 'a version that is no object' },
 });

@@ -33,10 +33,6 @@ export function text(value: JsonValue | undefined, name: string): string {
   return typeof value === 'string' ? value : malformed(`${name} that is no text`);
 }
 
-export function flag(value: JsonValue | undefined, name: string): boolean {
-  return typeof value === 'boolean' ? value : malformed(`${name} that is neither true nor false`);
-}
-
 /** A whole number from 0 that a double carries: slots, heights, times. */
 export function count(value: JsonValue | undefined, name: string): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0

@@ -4,12 +4,11 @@ import { isJsonObject } from '../../values/canonical-json.js';
 import type { Clock } from '../../values/time.js';
 import type { ChainSender, Rejection } from '../chain.js';
 import { type SendSteps, sendUntilKnown } from '../send.js';
-import type { Question, RpcErrorBody, Trouble } from './ask.js';
 import type { NodePool } from './node-pool.js';
-import { heightQuestion, validityQuestion } from './questions.js';
-import { text } from './read-json.js';
+import { heightQuestion, sendQuestion, validityQuestion } from './questions.js';
 import { lowest, type RpcReader } from './rpc-reader.js';
 import { readTransactionError } from './transaction-error.js';
+import type { RpcErrorBody, Trouble } from './troubles.js';
 
 /** Codes with which a node refuses a transaction (agave, `RpcCustomError`): it failed when tried out; a signature is wrong. */
 const PREFLIGHT_FAILED = -32_002;
@@ -17,16 +16,6 @@ const SIGNATURE_WRONG = -32_003;
 const MAX_LOG_LINES = 100;
 /** Longest time for one sending; the next one follows soon anyway. */
 const SEND_TIMEOUT_MS = 5_000;
-
-/** `sendTransaction`; the node does not send it again by itself, so that what was sent is known here. */
-const sendQuestion = (wire: Uint8Array): Question<string> => ({
-  method: 'sendTransaction',
-  params: () => [
-    Buffer.from(wire).toString('base64'),
-    { encoding: 'base64', preflightCommitment: 'confirmed', maxRetries: 0 },
-  ],
-  read: (result) => text(result, 'a signature'),
-});
 
 /** What a node says of a transaction that it did not pass on; `undefined` where it says nothing about the transaction. */
 function rejectionOf({ code, data }: RpcErrorBody): Rejection | null | undefined {

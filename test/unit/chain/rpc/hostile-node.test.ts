@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { memo } from '../../../../src/chain/memo.js';
 import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
@@ -91,7 +92,7 @@ describe('accounts that cannot be', () => {
 
   it('are not believed: a balance beyond 64 bits, an answer to another question, an error beside the result', async () => {
     const raw = (lamports: string) =>
-      `{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":9},"value":[{"lamports":${lamports},"owner":"${SYSTEM_PROGRAM}","data":["","base64"],"executable":false}]}}`;
+      `{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":9},"value":[{"lamports":${lamports},"owner":"${SYSTEM_PROGRAM}","data":["","base64"],"executable":false,"rentEpoch":18446744073709551615}]}}`;
     const ask = (text: string) => refusal(text, (reader) => reader.getAccounts([one]));
     expect(await ask(raw('18446744073709551616'))).toEqual(said('a balance that is no number of 64 bits'));
     expect((await ask(raw('1').replace('"id":1', '"id":2'))).message).toContain('JSON of another shape');
@@ -103,10 +104,31 @@ describe('accounts that cannot be', () => {
   it('keep every digit of a balance that a double would round', async () => {
     const node = await stubNode();
     node.always = says(
-      `{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":9},"value":[{"lamports":18446744073709551615,"owner":"${SYSTEM_PROGRAM}","data":["","base64"],"executable":false}]}}`,
+      `{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":9},"value":[{"lamports":18446744073709551615,"owner":"${SYSTEM_PROGRAM}","data":["","base64"],"executable":false,"rentEpoch":18446744073709551615}]}}`,
     );
     const [state] = await rpcChain([node.url]).reader.getAccounts([one]);
     expect(state?.lamports).toBe(18_446_744_073_709_551_615n);
+  });
+
+  it.each([
+    ['an owner without end', withAccount({ owner: 'z'.repeat(1_000_000) }), 'an owner that is no address'],
+    [
+      'a field that no text can be made of',
+      inContext([{ ...good, executable: { toString: 1 } }, null]),
+      'JSON of another shape',
+    ],
+    ['a rent epoch that is text', withAccount({ rentEpoch: 'soon' }), 'JSON of another shape'],
+  ])('are refused in no time: %s', async (_name, value, what) => {
+    const startedMs = performance.now();
+    expect(await refusal(value, (reader) => reader.getAccounts([one, two]))).toEqual(said(what));
+    expect(performance.now() - startedMs).toBeLessThan(4_000);
+  });
+
+  it('may come with an error that is none', async () => {
+    const node = await stubNode();
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, error: null, result: inContext([good]) });
+    node.always = says(body);
+    expect((await rpcChain([node.url]).reader.getAccounts([one]))[0]?.lamports).toBe(1n);
   });
 
   it('are passed over for those of the next node', async () => {
@@ -130,17 +152,18 @@ describe('JSON that is there to take memory', () => {
   });
 });
 
+const signer = createKeypairSigner(generateKeypair());
+const signed = (text: string) =>
+  signTransaction(
+    compileV0Message({
+      payer: signer.address,
+      instructions: [memo(text, [signer.address])],
+      blockhash: namedAddress('blockhash'),
+    }),
+    [signer],
+  );
+
 describe('other answers that cannot be', () => {
-  const signer = createKeypairSigner(generateKeypair());
-  const signed = (text: string) =>
-    signTransaction(
-      compileV0Message({
-        payer: signer.address,
-        instructions: [memo(text, [signer.address])],
-        blockhash: namedAddress('blockhash'),
-      }),
-      [signer],
-    );
   const asBase64 = (bytes: Uint8Array) => ({
     slot: 1,
     blockTime: 1,
@@ -182,10 +205,62 @@ describe('other answers that cannot be', () => {
   it('that say that a transaction failed in words of their own are failures all the same', async () => {
     const node = await stubNode({
       getSignatureStatuses: () =>
-        inContext([{ slot: 3, err: { [`x${'y'.repeat(99)}`]: [[]] }, confirmationStatus: 'finalized' }]),
+        inContext([
+          {
+            slot: 3,
+            err: { [`x${'y'.repeat(99)}`]: [[]] },
+            confirmations: null,
+            confirmationStatus: 'finalized',
+          },
+        ]),
       getTransaction: () => null,
     });
     const [record] = await rpcChain([node.url]).reader.lookUp(['s']);
     expect(record?.error).toMatchObject({ kind: 'transaction' });
+  });
+});
+
+const { bytes: wire, signature } = signed('any');
+const FIELDS = (
+  'context slot value lamports owner data executable rentEpoch space err confirmations confirmationStatus blockhash memo ' +
+  'lastValidBlockHeight signature blockTime meta transaction logMessages toString valueOf constructor __proto__ length map'
+).split(' ');
+
+/** JSON out of the words that answers are made of, and of those that trip up who reads objects. */
+const anyJson = fc.letrec<{ json: unknown }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    fc.constantFrom(null, true, 0, -1, 1.5, 1e300, 2 ** 53, '', 'x', 'base64', 'AQ==', one, signature),
+    fc.array(tie('json'), { maxLength: 2 }),
+    fc
+      .uniqueArray(fc.tuple(fc.constantFrom(...FIELDS), tie('json')), { selector: ([key]) => key })
+      .map(Object.fromEntries),
+  ),
+})).json;
+
+describe('any answer at all', () => {
+  it('is read or refused, and never ends in an error of another kind', async () => {
+    const node = await stubNode();
+    const { reader, sender, nowMs } = rpcChain([node.url]);
+    const asks = [
+      () => reader.getAccounts([one]),
+      () => reader.latestBlockhash(),
+      () => reader.blockHeight(),
+      () => reader.isBlockhashValid(one),
+      () => reader.lookUp([signature]),
+      () => reader.getTransaction(signature),
+      () => reader.pastOf(one, 0),
+      () => sender.submitAndConfirm(wire, { deadlineMs: nowMs() + 1 }),
+    ];
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...asks), anyJson, fc.boolean(), async (ask, json, inside) => {
+        node.always = result(inside ? { context: { slot: 1 }, value: json } : json);
+        await ask().catch((error: unknown) => {
+          if (!isFlywheelError(error, 'ERR_RESPONSE_INVALID') && !isFlywheelError(error, 'ERR_UNAVAILABLE'))
+            throw error;
+        });
+      }),
+      { numRuns: 400 },
+    );
   });
 });

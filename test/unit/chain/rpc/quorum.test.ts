@@ -112,7 +112,8 @@ describe('two nodes that have to agree', () => {
 
   it('have to agree on what became of a transaction and on blockhashes too', async () => {
     const landed = (slot: number | null) => ({
-      getSignatureStatuses: () => inContext([slot && { slot, err: null, confirmationStatus: 'finalized' }]),
+      getSignatureStatuses: () =>
+        inContext([slot && { slot, err: null, confirmations: null, confirmationStatus: 'finalized' }]),
       getTransaction: () => null,
       isBlockhashValid: () => inContext(slot !== null),
       getBlockHeight: () => slot ?? 4,

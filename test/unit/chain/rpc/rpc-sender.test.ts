@@ -49,7 +49,12 @@ class Cluster {
       expect(options).toEqual({ searchTransactionHistory: true });
       this.slot += this.slotsPerLook;
       const hasLanded = this.sent.length > 0 && this.slot >= this.landsAt;
-      const status = { slot: this.landsAt, err: this.error, confirmationStatus: 'confirmed' };
+      const status = {
+        slot: this.landsAt,
+        err: this.error,
+        confirmations: 1,
+        confirmationStatus: 'confirmed',
+      };
       return inContext([hasLanded ? status : null], this.slot);
     },
     isBlockhashValid: (asked: string, options: object) => {
@@ -215,7 +220,7 @@ describe('a transaction that is sent', () => {
     liar.methods = {
       ...cluster.methods,
       getSignatureStatuses: () =>
-        inContext([{ slot: 1, err: null, confirmationStatus: 'finalized' }], 10_000),
+        inContext([{ slot: 1, err: null, confirmations: null, confirmationStatus: 'finalized' }], 10_000),
     };
     cluster.landsAt = Number.POSITIVE_INFINITY;
     const honest = await cluster.node();

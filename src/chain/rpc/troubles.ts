@@ -1,0 +1,199 @@
+/** What went wrong between a question and its answer, in words that tell the cases apart. */
+import { EXIT } from '../../errors/exit-codes.js';
+import { FlywheelError, type FlywheelErrorOptions } from '../../errors/flywheel-error.js';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
+import type { NodeAnswer, NodeSilence, RpcNode } from './exchange.js';
+
+/** What went wrong, by what can be done about it. */
+export type TroubleKind =
+  | 'limited'
+  | 'not allowed'
+  | 'behind'
+  | 'not Solana'
+  | 'unreachable'
+  | 'failing'
+  | 'refused';
+
+/** An error as a node states it. */
+export interface RpcErrorBody {
+  readonly code: number;
+  readonly message: string;
+  readonly data: JsonValue;
+}
+
+/** A question that got no result. */
+export interface Trouble {
+  readonly kind: TroubleKind;
+  readonly error: FlywheelError;
+  readonly retryable: boolean;
+  /** How long the node asks to be left alone. */
+  readonly waitMs?: number;
+  /** What the node itself stated, if it did. */
+  readonly stated?: RpcErrorBody;
+}
+
+const MAX_SHOWN_LENGTH = 200;
+
+/** Codes of agave's `RpcCustomError`, and those that providers put in place of a status. */
+const CODE = {
+  methodNotFound: -32_601,
+  internal: -32_603,
+  nodeUnhealthy: -32_005,
+  slotNotReached: -32_016,
+} as const;
+const LIMIT_CODES: ReadonlySet<number> = new Set([429, -32_429]);
+const NOT_ALLOWED_CODES: ReadonlySet<number> = new Set([401, 403, -32_401, -32_403, -32_052]);
+const NOT_ALLOWED_STATUSES: ReadonlySet<number> = new Set([401, 402, 403]);
+const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([408, 425, 500, 502, 503, 504]);
+const RATE_LIMIT_STATUS = 429;
+
+/** A question on its way to a node. */
+export interface Asked {
+  readonly node: RpcNode;
+  readonly method: string;
+}
+
+const unavailable = (message: string, options: FlywheelErrorOptions): FlywheelError =>
+  new FlywheelError('ERR_UNAVAILABLE', message, options);
+
+const named = ({ node }: Asked): string => `The RPC node ${node.address.host}`;
+
+const limited = (asked: Asked, code: number, waitMs: number | undefined): Trouble => ({
+  kind: 'limited',
+  error: unavailable(`${named(asked)} limits how often it may be asked (${code}).`, {
+    hint: 'Wait and run it again, allow more with --max-wait, or give further nodes with --rpc-url.',
+  }),
+  retryable: true,
+  ...(waitMs === undefined ? {} : { waitMs }),
+});
+
+const notAllowed = (asked: Asked, code: number): Trouble => ({
+  kind: 'not allowed',
+  error: unavailable(`${named(asked)} does not allow ${asked.method} (${code}).`, {
+    exit: EXIT.auth,
+    hint: 'Check the key in the address of the RPC node, and what it allows.',
+  }),
+  retryable: false,
+});
+
+/** The node has not seen what has been seen elsewhere. */
+export const behind = (asked: Asked, slots: number | undefined): Trouble => ({
+  kind: 'behind',
+  error: unavailable(
+    `${named(asked)} is behind the cluster${slots === undefined ? '' : ` by ${slots} slots`}.`,
+    { hint: 'It may catch up: allow more with --max-wait, or give another node with --rpc-url.' },
+  ),
+  retryable: true,
+});
+
+const failing = (asked: Asked, how: string, waitMs?: number): Trouble => ({
+  kind: 'failing',
+  error: unavailable(`${named(asked)} ${how}.`, {
+    hint: 'The fault is at the node: run it again later, or give another one with --rpc-url.',
+  }),
+  retryable: true,
+  ...(waitMs === undefined ? {} : { waitMs }),
+});
+
+const CHECK_ADDRESS = 'Check the address of the RPC node, path included; `flywheel doctor` asks it more.';
+
+/** @param how - as in "it answered …". */
+const notSolana = (asked: Asked, how: string): Trouble => ({
+  kind: 'not Solana',
+  error: unavailable(
+    `${asked.node.address.host} does not speak as a Solana RPC node: it answered ${asked.method} ${how}.`,
+    { hint: CHECK_ADDRESS },
+  ),
+  retryable: false,
+});
+
+/** @param what - as in "answered … with". */
+export const unbelievable = (asked: Asked, what: string): Trouble => ({
+  kind: 'not Solana',
+  error: new FlywheelError(
+    'ERR_RESPONSE_INVALID',
+    `${named(asked)} answered ${asked.method} with ${shown(asked, what)}.`,
+    { hint: 'The answer is not believed: give another node with --rpc-url.' },
+  ),
+  retryable: false,
+});
+
+const shown = ({ node }: Asked, text: string): string => node.address.hide(text).slice(0, MAX_SHOWN_LENGTH);
+
+/** A reason as a sentence; the name of a host that it begins with stays as it is. */
+export function unreachable(asked: Asked, { reason, hint, retryable, cause }: NodeSilence): Trouble {
+  const isHost = reason.startsWith(asked.node.address.host);
+  const sentence = `${isHost ? 'The RPC node ' : reason.charAt(0).toUpperCase()}${isHost ? reason : reason.slice(1)}.`;
+  return {
+    kind: 'unreachable',
+    error: unavailable(sentence, { cause, ...(hint === undefined ? {} : { hint }) }),
+    retryable,
+  };
+}
+
+/** The header's seconds or HTTP date (RFC 9110, section 10.2.3) as milliseconds from now. */
+function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
+  const text = header?.trim() ?? '';
+  if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) return Math.ceil(Number(text) * 1_000);
+  const dateMs = Date.parse(text);
+  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
+}
+
+/** How a text that is not JSON looks to one who expected JSON. */
+function describeText(text: string, contentType = ''): string {
+  if (text.trim() === '') return 'with nothing';
+  if (/html/i.test(contentType) || /^\s*<(?:!doctype|html)/i.test(text)) return 'with an HTML page';
+  return 'with something that is not JSON';
+}
+
+/** The error that an answer states, if it does. */
+export function statedError(json: JsonValue | undefined): RpcErrorBody | undefined {
+  const error = isJsonObject(json) ? json['error'] : undefined;
+  if (!isJsonObject(error)) return undefined;
+  const { code, message, data } = error as JsonObject;
+  if (typeof code !== 'number') return undefined;
+  return { code, message: typeof message === 'string' ? message : '', data: data ?? null };
+}
+
+const slotsBehind = ({ data }: RpcErrorBody): number | undefined => {
+  const slots = isJsonObject(data) ? data['numSlotsBehind'] : undefined;
+  return typeof slots === 'number' && Number.isSafeInteger(slots) && slots > 0 ? slots : undefined;
+};
+
+function troubleOf(asked: Asked, stated: RpcErrorBody, waitMs: number | undefined): Trouble {
+  const { code, message } = stated;
+  if (LIMIT_CODES.has(code)) return limited(asked, code, waitMs);
+  if (NOT_ALLOWED_CODES.has(code)) return notAllowed(asked, code);
+  if (code === CODE.nodeUnhealthy || code === CODE.slotNotReached) return behind(asked, slotsBehind(stated));
+  if (code === CODE.methodNotFound) return notSolana(asked, `that it does not know this method (${code})`);
+  const said = message === '' ? '' : `: ${shown(asked, message).replace(/\.$/, '')}`;
+  if (code === CODE.internal) return failing(asked, `failed at ${asked.method} (${code})${said}`, waitMs);
+  return {
+    kind: 'refused',
+    error: unavailable(`${named(asked)} refuses ${asked.method} (${code})${said}.`, {}),
+    retryable: false,
+  };
+}
+
+/** What an answer without a result means; the status speaks first, since what is before a node answers in its own shape. */
+export function withoutResult(
+  asked: Asked,
+  answer: NodeAnswer,
+  json: JsonValue | undefined,
+  nowMs: number,
+): Trouble {
+  const { status, text, headers } = answer;
+  const waitMs = retryAfterMs(headers['retry-after'], nowMs);
+  const stated = statedError(json);
+  if (status === RATE_LIMIT_STATUS) return limited(asked, status, waitMs);
+  if (NOT_ALLOWED_STATUSES.has(status)) return notAllowed(asked, status);
+  if (stated !== undefined) return { ...troubleOf(asked, stated, waitMs), stated };
+  if (TRANSIENT_STATUSES.has(status)) return failing(asked, `answered with the status ${status}`, waitMs);
+  if (status >= 300 && status < 400)
+    return notSolana(asked, `with a redirect (${status}), which is not followed`);
+  if (status !== 200) return notSolana(asked, `with the status ${status}`);
+  return notSolana(
+    asked,
+    json === undefined ? describeText(text, headers['content-type']) : 'with JSON of another shape',
+  );
+}
