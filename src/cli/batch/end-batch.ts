@@ -21,6 +21,7 @@ import { decodeBase64 } from './approval-source.js';
 import { getBatch } from './initiate.js';
 import { isNotOffered } from './landed-pipelines.js';
 import { noChain, requireOwner, requirePins } from './pins.js';
+import { unitOfToken } from './review.js';
 
 /** How the owner votes. */
 export interface OwnerVoting {
@@ -75,7 +76,7 @@ async function signVote(
   const description = await describe(opened, { multisig, batchIndex }, allowUnverified);
   const kind = votesAgainst(wire, description);
   checkVote(wire, { kind, multisig, batchIndex, member: owner, feePayers: [operator, owner] });
-  show(session, batchId, description, await opened.trusted());
+  show(session, batchId, description, { trusted: await opened.trusted(), symbol: opened.symbol });
   await requireConsent(
     session,
     `Sign the ${VOTES[kind].noun} of batch ${batchId} as ${owner}? What it has not done, it never will.`,
@@ -107,13 +108,15 @@ function show(
   session: Session,
   batchId: string,
   description: BatchDescription | null,
-  flywheel: Flywheel | null,
+  opened: { readonly trusted: Flywheel | null; readonly symbol: string | null },
 ): void {
   const { output, settings } = session;
-  if (description === null || flywheel === null) {
+  const { trusted } = opened;
+  if (description === null || trusted === null) {
     output.warn(`What is left of batch ${batchId} was not looked at: no chain was read.`);
     return;
   }
   if (settings.yes && (settings.quiet || output.mode !== 'human')) return;
-  output.show(viewBatchContent(description, flywheel, output.noticeStyle).join('\n'));
+  const unit = unitOfToken(opened, trusted);
+  output.show(viewBatchContent(description, unit, output.noticeStyle).join('\n'));
 }
