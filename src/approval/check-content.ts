@@ -5,6 +5,7 @@ import { operationProblem } from '../actions/registry.js';
 import type { Flywheel, VaultToken } from '../chain/flywheel.js';
 import { type Multisig, PERMISSION } from '../chain/squads/layouts/accounts.js';
 import type { Address } from '../values/address.js';
+import type { BatchContent } from './batch-content.js';
 import { messageProblem } from './check-message.js';
 import type { DecodedTransaction } from './decoded-transaction.js';
 import type { BatchDescription } from './read-batch.js';
@@ -24,12 +25,17 @@ function checkTransaction(transaction: DecodedTransaction, token: VaultToken): v
   });
 }
 
+/** What a batch holds, and who has put it there. */
+export interface JudgedContent extends BatchContent {
+  readonly batch: { readonly creator: Address };
+}
+
 /**
  * Lets pass only memos, checked burns, checked transfers and creations of associated token accounts, all by this vault,
  * from its own token account, of this mint; and of these only what pipelines are compiled to.
  * @throws `ERR_APPROVAL_REFUSED` naming transaction and instruction.
  */
-export function checkBatchContent(description: BatchDescription, flywheel: Flywheel): void {
+export function checkBatchContent(description: JudgedContent, flywheel: Flywheel): void {
   ensure(
     description.vault === flywheel.vault,
     () => `The batch acts for the vault ${description.vault}, expected ${flywheel.vault}`,

@@ -1,7 +1,7 @@
 /** Is what stands on chain exactly what a pipelines file says? Order, types, hashes, actions, amounts, recipients, nothing more. */
 import { type PipelineContent, pipelineContent, type SourcePipeline } from '../actions/pipelines.js';
 import { actionText, inText, type PipelineAction } from '../actions/registry.js';
-import type { BatchDescription } from './read-batch.js';
+import type { BatchContent } from './batch-content.js';
 import { ensure } from './refuse.js';
 
 /** Differences that one message names; more are counted. */
@@ -34,6 +34,23 @@ function pipelineDifferences(
   ];
 }
 
+/** What differs between a batch and the pipelines that it should hold, with pipeline and action index. */
+export function pipelinesDifferences(
+  pipelines: readonly PipelineContent[],
+  expected: readonly SourcePipeline[],
+  { decimals }: { readonly decimals: number },
+): readonly string[] {
+  const differences = pipelines.flatMap((actual, index) => {
+    const source = expected[index];
+    return source === undefined
+      ? []
+      : pipelineDifferences(index, actual, pipelineContent(source, decimals), decimals);
+  });
+  if (pipelines.length !== expected.length)
+    differences.push(`the chain has ${pipelines.length} pipelines, expected ${expected.length}`);
+  return differences;
+}
+
 /**
  * Compares a batch with the pipelines that it should hold.
  *
@@ -41,22 +58,12 @@ function pipelineDifferences(
  * an expected amount or address cannot stand on chain.
  */
 export function compareWithPipelines(
-  description: BatchDescription,
+  { pipelines, pipelinesProblem }: Pick<BatchContent, 'pipelines' | 'pipelinesProblem'>,
   expected: readonly SourcePipeline[],
   token: { readonly decimals: number },
 ): void {
-  const { pipelines, pipelinesProblem } = description;
   ensure(pipelines !== null, () => pipelinesProblem ?? 'The batch holds no pipelines');
-  const { decimals } = token;
-  const differences = pipelines.flatMap((actual, index) => {
-    const source = expected[index];
-    return source === undefined
-      ? []
-      : pipelineDifferences(index, actual, pipelineContent(source, decimals), decimals);
-  });
-  if (pipelines.length !== expected.length) {
-    differences.push(`the chain has ${pipelines.length} pipelines, expected ${expected.length}`);
-  }
+  const differences = pipelinesDifferences(pipelines, expected, token);
   const rest = differences.length - MAX_NAMED_DIFFERENCES;
   const named = differences.slice(0, MAX_NAMED_DIFFERENCES).join('; ');
   ensure(

@@ -1,6 +1,7 @@
 /** What is known of one transaction of a batch once it is read. */
 
-import type { Operation } from '../actions/registry.js';
+import { describeInstruction, type Operation } from '../actions/registry.js';
+import { vaultMessageInstructions } from '../chain/squads/instructions/vault-message.js';
 import type { InnerMessage } from '../chain/squads/layouts/message.js';
 import type { Address } from '../values/address.js';
 
@@ -18,4 +19,18 @@ export interface DecodedTransaction {
   readonly ephemeralSigners: number;
   /** Why the content cannot be told, or `null`. */
   readonly problem: string | null;
+}
+
+/** Decodes one transaction of a batch; an unclear content becomes its `problem`. */
+export function decodedTransaction(
+  stored: Pick<DecodedTransaction, 'number' | 'address' | 'message' | 'ephemeralSigners'>,
+): DecodedTransaction {
+  const { message } = stored;
+  const instructions = vaultMessageInstructions(message);
+  const common = { ...stored, signers: message.keys.slice(0, message.signers) };
+  if (instructions !== undefined)
+    return { ...common, operations: instructions.map(describeInstruction), problem: null };
+  const problem =
+    message.lookups.length > 0 ? 'its accounts come from a lookup table' : 'its message is malformed';
+  return { ...common, operations: [], problem };
 }

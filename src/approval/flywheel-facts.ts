@@ -9,6 +9,7 @@ import { vaultAddress } from '../chain/squads/layouts/addresses.js';
 import { decodeMint, decodeTokenAccount, type Mint, type TokenAccount } from '../chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../chain/tokens/addresses.js';
 import { extensionName, extensionText } from '../chain/tokens/extensions.js';
+import { metadataAddress, symbolOf } from '../chain/tokens/metadata.js';
 import type { Address } from '../values/address.js';
 import type { Facts, Pins } from './pins.js';
 import { ensure, refuse } from './refuse.js';
@@ -22,6 +23,8 @@ export interface TokenOnChain {
   /** The flywheel with what follows from the mint. */
   readonly flywheel: Flywheel;
   readonly facts: Facts;
+  /** What the token is called on chain; anybody may call a token so. */
+  readonly symbol: string | null;
 }
 
 const orNone = (key: Address | null): string => key ?? 'none';
@@ -135,7 +138,12 @@ export async function readTokenOnChain(
   const vault = vaultAddress(multisig, vaultIndex).address;
   // Which program the mint belongs to is not known before it is read.
   const places = TOKEN_PROGRAMS.map((program) => associatedTokenAddress(vault, at, program));
-  const [mintState, vaultState, ...accounts] = await reader.getAccounts([at, vault, ...places]);
+  const [mintState, vaultState, metadata, ...accounts] = await reader.getAccounts([
+    at,
+    vault,
+    metadataAddress(at),
+    ...places,
+  ]);
   const mint = decodeMint(mintState ?? null);
   if (mint === undefined) return refuse(`The account ${at} is not a mint`);
   requirePlainMint(at, mint);
@@ -148,6 +156,7 @@ export async function readTokenOnChain(
     vaultLamports: vaultState?.lamports ?? 0n,
     flywheel,
     facts: tokenFacts(flywheel.vaultTokenAccount, mint, vaultAccount),
+    symbol: symbolOf(mint, metadata ?? null),
   };
 }
 

@@ -1,10 +1,7 @@
 /** Chain accounts → what a batch of a multisig will really do; whether that is right is decided elsewhere. */
 
-import { contentDigest, type PipelineContent } from '../actions/pipelines.js';
-import { describeInstruction } from '../actions/registry.js';
 import type { ChainReader } from '../chain/chain.js';
 import type { BatchRef } from '../chain/squads/instructions/batch.js';
-import { vaultMessageInstructions } from '../chain/squads/instructions/vault-message.js';
 import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../chain/squads/layouts/accounts.js';
 import { multisigAddress, vaultAddress } from '../chain/squads/layouts/addresses.js';
 import {
@@ -15,30 +12,22 @@ import {
   readMultisig,
 } from '../chain/squads/read-accounts.js';
 import type { Address } from '../values/address.js';
-import type { Sha256 } from '../values/digest.js';
-import type { DecodedTransaction } from './decoded-transaction.js';
-import { readPipelines } from './read-pipelines.js';
+import { type BatchContent, contentOf } from './batch-content.js';
+import { type DecodedTransaction, decodedTransaction } from './decoded-transaction.js';
 import { ensure, refuse } from './refuse.js';
 
 /** Most transactions of a batch that are read: as many as the service takes pipelines. A node can claim any number. */
 const MAX_BATCH_SIZE = 1_000;
 
 /** What a batch is and will do, all of it from chain. */
-export interface BatchDescription extends BatchRef {
+export interface BatchDescription extends BatchRef, BatchContent {
   readonly multisigAccount: Multisig;
   readonly proposalAddress: Address;
   readonly proposal: Proposal;
   readonly batchAddress: Address;
   readonly batch: Batch;
-  /** The vault that all transactions act for, re-derived. */
-  readonly vault: Address;
-  readonly transactions: readonly DecodedTransaction[];
-  /** The pipelines that the content stands for, or `null` if it is not that of pipelines. */
-  readonly pipelines: readonly PipelineContent[] | null;
-  /** Why it is not, or `null`. */
-  readonly pipelinesProblem: string | null;
-  /** Digest that a pipelines file of the same content has, or `null`. */
-  readonly digest: Sha256 | null;
+  /** What the accounts of the batch hold in rent. */
+  readonly rentLamports: bigint;
 }
 
 /** @throws `ERR_APPROVAL_REFUSED` when the account holds nothing of the kind. */
@@ -98,15 +87,8 @@ function readTransaction(number: number, found: FoundAt<VaultBatchTransaction>):
   const { address, bump } = found;
   const state = required(found);
   ensure(state.bump === bump, () => `The transaction ${number} at ${address} states another bump`);
-  const { message } = state;
-  const instructions = vaultMessageInstructions(message);
-  const signers = message.keys.slice(0, message.signers);
-  const common = { number, address, message, signers, ephemeralSigners: state.ephemeralSignerBumps.length };
-  if (instructions !== undefined)
-    return { ...common, operations: instructions.map(describeInstruction), problem: null };
-  const problem =
-    message.lookups.length > 0 ? 'its accounts come from a lookup table' : 'its message is malformed';
-  return { ...common, operations: [], problem };
+  const { message, ephemeralSignerBumps } = state;
+  return decodedTransaction({ number, address, message, ephemeralSigners: ephemeralSignerBumps.length });
 }
 
 /**
@@ -121,9 +103,8 @@ export async function readBatch(reader: ChainReader, ref: BatchRef): Promise<Bat
   const multisigAccount = requiredMultisig(found.multisig);
   const [batch, vault] = requiredBatch(found.batch, ref);
   const proposal = requiredProposal(found.proposal, ref);
-  const transactions = (await readBatchTransactions(reader, ref, batch.size)).map((transaction, index) =>
-    readTransaction(index + 1, transaction),
-  );
+  const states = await readBatchTransactions(reader, ref, batch.size);
+  const transactions = states.map((state, index) => readTransaction(index + 1, state));
   return {
     multisig,
     batchIndex,
@@ -132,19 +113,7 @@ export async function readBatch(reader: ChainReader, ref: BatchRef): Promise<Bat
     proposal,
     batchAddress: found.batch.address,
     batch,
-    vault,
-    transactions,
-    ...interpret(transactions, vault),
+    rentLamports: [found.batch, found.proposal, ...states].reduce((sum, { lamports }) => sum + lamports, 0n),
+    ...contentOf(transactions, vault),
   };
-}
-
-/** What the transactions stand for, as far as they can be told. */
-function interpret(
-  transactions: readonly DecodedTransaction[],
-  vault: Address,
-): Pick<BatchDescription, 'pipelines' | 'pipelinesProblem' | 'digest'> {
-  const read = readPipelines(transactions, vault);
-  if ('problem' in read) return { pipelines: null, pipelinesProblem: read.problem, digest: null };
-  const { pipelines, decimals } = read;
-  return { pipelines, pipelinesProblem: null, digest: contentDigest(pipelines, decimals) };
 }

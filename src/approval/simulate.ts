@@ -13,6 +13,7 @@ import { vaultMessageInstructions } from '../chain/squads/instructions/vault-mes
 import { decodeMint, decodeTokenAccount } from '../chain/tokens/accounts.js';
 import type { Address } from '../values/address.js';
 import { viewOf } from '../values/bytes.js';
+import type { BatchContent } from './batch-content.js';
 import type { BatchDescription } from './read-batch.js';
 import { ensure, refuse } from './refuse.js';
 
@@ -43,8 +44,8 @@ function tokensIn(account: AccountState | null): bigint {
 const supplyOf = (account: AccountState | null): bigint => decodeMint(account)?.supply ?? 0n;
 
 /** By token account, what the pipelines say it gains or loses. */
-function expectedChanges(
-  { pipelines }: BatchDescription,
+export function expectedChanges(
+  { pipelines }: Pick<BatchContent, 'pipelines'>,
   flywheel: Flywheel,
 ): { accounts: ReadonlyMap<Address, bigint>; burned: bigint } {
   const accounts = new Map<Address, bigint>();

@@ -44,6 +44,16 @@ export interface TransactionRecord {
   readonly logs: readonly string[];
   readonly feeLamports: bigint;
   readonly computeUnits: bigint;
+  /** What its token accounts held; absent where the chain does not keep it. */
+  readonly tokenChanges?: readonly TokenChange[];
+}
+
+/** Base units of one token account before and after a transaction; 0 where there was none. */
+export interface TokenChange {
+  readonly account: Address;
+  readonly mint: Address;
+  readonly before: bigint;
+  readonly after: bigint;
 }
 
 /** The chain refused to take the bytes at all; nothing of them landed or will land unless they are submitted again. */

@@ -38,6 +38,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
       () => import('./commands/batch/execute.js'),
     ),
     command('run', 'Do init, check, approve and execute in one go.', () => import('./commands/batch/run.js')),
+    command(
+      'verify',
+      'Prove from chain that a batch did what a file says.',
+      () => import('./commands/batch/verify.js'),
+    ),
     command('status', 'Show a batch by its id.', () => import('./commands/batch/status.js')),
     command(
       'show',

@@ -72,7 +72,7 @@ export interface OpenedService {
   readonly sender: ChainSender | null;
   /** That chain, as wallets call it. @throws `ERR_UNAVAILABLE` */
   walletChain(): Promise<string>;
-  /** What has landed on the user's own RPC; `null` where there is none. The embedded engine and its ledger are one. */
+  /** What has landed, on the local ledger or the user's own RPC; `null` where no chain can be read. */
   readonly history: History | null;
   /**
    * The flywheel that the user trusts, from the local registration or the profile: every address that an approval may name.
@@ -81,6 +81,8 @@ export interface OpenedService {
   trusted(): Promise<Flywheel | null>;
   /** What votes are held against; known whether or not a chain can be read. `null` when nothing is pinned. */
   readonly pins: Pins | null;
+  /** What the token is called where it was registered; `null` where that is elsewhere. */
+  readonly symbol: string | null;
   /** A machine to try a batch out in. @throws `ERR_INTERNAL` where there is none for this computer. */
   simulator(): Promise<Simulator>;
   /** What requests would come to; `null` where the service is elsewhere and would have to be sent them. */

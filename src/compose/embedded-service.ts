@@ -36,12 +36,13 @@ export async function openEmbeddedService(
     chain,
     sender: createLocalSender(chain, ambient),
     walletChain: async () => LOCAL_CHAIN,
-    history: null,
-    trusted: async () => trusted,
+    history: chain,
+    trusted: async () => trusted?.flywheel ?? null,
     pins:
       settings.pinned.source === 'flag' && given !== null
         ? pinsOf(given)
-        : trusted && registeredPins(trusted),
+        : trusted && registeredPins(trusted.flywheel),
+    symbol: trusted?.symbol ?? null,
     simulator: openSimulator,
     foresight: engine.foresight,
     journal: operations.journal,
@@ -52,12 +53,17 @@ export async function openEmbeddedService(
   };
 }
 
+interface Registered {
+  readonly flywheel: Flywheel;
+  readonly symbol: string;
+}
+
 /** The flywheel of the data directory: who holds the directory holds its keys, so there is none to doubt. */
-async function readTrusted(store: Store): Promise<Flywheel | null> {
+async function readTrusted(store: Store): Promise<Registered | null> {
   return store.read(async (tx) => {
     const [token] = await tx.tokens.list();
     const flywheel = token === undefined ? undefined : await tx.flywheels.ofToken(token.id);
     if (token === undefined || flywheel === undefined) return null;
-    return flywheelOf(token, flywheel);
+    return { flywheel: flywheelOf(token, flywheel), symbol: token.symbol };
   });
 }

@@ -56,6 +56,7 @@ export async function openRemoteService(
     foresight: null,
     trusted: async () => (pins === null ? null : trust(pins, chain)),
     pins,
+    symbol: null,
     simulator: openSimulator,
     journal: operations.journal,
     close: async () => {

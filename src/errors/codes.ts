@@ -158,6 +158,7 @@ export const ERRORS = {
       hint: 'Find out which of the nodes is right before anything is signed: run `flywheel doctor`, or give others with --rpc-url.',
     },
   ),
+  ERR_NOT_VERIFIED: rule(null, EXIT.unsafe, 'what stands on chain is not, or not all of, what was expected'),
   ERR_OUTCOME_UNKNOWN: rule(
     null,
     EXIT.unknownOutcome,

@@ -198,7 +198,9 @@ describe('JSON output', () => {
     const given = CASES['batch init'] as Case;
     const cli = await commandLine(given, true);
     await cli.run(...given.words);
-    expect(JSON.parse(readFileSync(join(cli.home, 'approval.json'), 'utf8'))).toMatchObject(given.answer as object);
+    expect(JSON.parse(readFileSync(join(cli.home, 'approval.json'), 'utf8'))).toMatchObject(
+      given.answer as object,
+    );
   });
 });
 

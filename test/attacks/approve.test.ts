@@ -4,7 +4,7 @@ import { ACCOUNT_ATTACKS } from './accounts.js';
 import type { Attack } from './attack.js';
 import { CONTENT_ATTACKS } from './contents.js';
 import { VOTE_ATTACKS } from './votes.js';
-import { approve, honestWorld, TOKEN_KINDS, type TokenKind, type World } from './world.js';
+import { approve, honestWorld, problemIn, TOKEN_KINDS, type TokenKind, type World } from './world.js';
 
 const REFUSED = 9;
 const DECLINED = 130;
@@ -40,6 +40,23 @@ describe('with --expect', () => {
       message: expect.stringContaining(attack.reason),
     });
   });
+});
+
+describe('inspect', () => {
+  it('finds nothing to say of an honest one', async () => {
+    for (const kind of TOKEN_KINDS) expect(await problemIn(honestWorld(kind))).toBe(null);
+  });
+
+  // Where there is no batch there is nothing to inspect, which is not a danger.
+  const NO_BATCH = 'has no accounts on chain';
+
+  it.each(EACH.filter(([kind, , { shown }]) => kind === 'token' && shown === undefined))(
+    'says the same as the refusal: %s: %s',
+    async (kind, _name, attack) => {
+      const problem = await problemIn(attacked(kind, attack));
+      if (problem?.includes(NO_BATCH) !== true) expect(problem).toContain(attack.reason);
+    },
+  );
 });
 
 describe('on a terminal, without a pipelines file', () => {

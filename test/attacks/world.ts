@@ -12,6 +12,7 @@ import { voteMessage } from '../../src/chain/squads/instructions/vote.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import { partiallySign } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { OpenedService } from '../../src/cli/context.js';
 import type { Service } from '../../src/contract/service.js';
 import type { Address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
@@ -195,33 +196,39 @@ export interface ApproveOptions {
   readonly limits?: Limits;
 }
 
+/** What a command finds in a world. */
+const openedIn = (world: World): Partial<OpenedService> => ({
+  kind: 'remote',
+  chain: world.reader(readerOf(accountsOfWorld(world), world.expired)),
+  service: closedService,
+  pins: pinsOf(honestWorld(world.kind)),
+  simulator: async () => simulator,
+});
+
+function approvalIn(home: string, world: World): string {
+  const approval = join(home, 'approval.json');
+  const proposalApproveTx = Buffer.from(world.wire).toString('base64');
+  writeFileSync(approval, JSON.stringify({ batch: world.batch, proposalApproveTx }));
+  return approval;
+}
+
 /** Runs `batch approve` in a world: `expecting` as in a script, else on a terminal where the answer is typed. */
 export async function approve(
   world: World,
   { answer, home, limits }: ApproveOptions = {},
 ): Promise<Approved> {
   const isTerminal = answer !== undefined;
-  const accounts = accountsOfWorld(world);
   const cli = testCli({
     ...(home === undefined ? {} : { home }),
     ...(isTerminal ? { tty: { stdin: true, stdout: true, stderr: true }, answers: [answer] } : {}),
-    opened: {
-      kind: 'remote',
-      chain: world.reader(readerOf(accounts, world.expired)),
-      service: closedService,
-      pins: pinsOf(honestWorld(world.kind)),
-      simulator: async () => simulator,
-    },
+    opened: openedIn(world),
   });
   if (limits !== undefined) writeProfile(cli.home, limits);
   const owned = join(cli.home, 'owner.json');
   writeFileSync(owned, JSON.stringify([...ownerKeypair]), { mode: 0o600 });
-  const approval = join(cli.home, 'approval.json');
-  const proposalApproveTx = Buffer.from(world.wire).toString('base64');
-  writeFileSync(approval, JSON.stringify({ batch: world.batch, proposalApproveTx }));
   const expected = join(cli.home, 'pipelines.json');
   writeFileSync(expected, JSON.stringify(FILE));
-  const words = ['batch', 'approve', approval, '--keypair', owned];
+  const words = ['batch', 'approve', approvalIn(cli.home, world), '--keypair', owned];
   const script = ['--expect', expected, '--yes', '--json'];
   const ended = await cli.run(...words, ...(isTerminal ? [] : script));
   return { ...ended, message: messageOf(ended.stderr) };
@@ -232,6 +239,26 @@ function writeProfile(home: string, limits: Limits): void {
   mkdirSync(directory, { recursive: true });
   const profiles = { main: { limits } };
   writeFileSync(join(directory, 'profiles.json'), JSON.stringify({ current: 'main', profiles }));
+}
+
+/** Runs `batch inspect` in a world, as a person reads it. */
+export async function inspect(
+  world: World,
+  opened: Partial<OpenedService> = {},
+): Promise<{ readonly exit: number; readonly stdout: string; readonly stderr: string }> {
+  const cli = testCli({
+    tty: { stdin: true, stdout: true, stderr: true },
+    env: { NO_COLOR: '1' },
+    opened: { ...openedIn(world), ...opened },
+  });
+  return cli.run('batch', 'inspect', approvalIn(cli.home, world));
+}
+
+/** The same as JSON: why it is not to be approved. */
+export async function problemIn(world: World): Promise<string | null> {
+  const cli = testCli({ opened: openedIn(world) });
+  const { stdout, stderr } = await cli.run('batch', 'inspect', approvalIn(cli.home, world), '--json');
+  return stdout === '' ? messageOf(stderr) : (JSON.parse(stdout) as { problem: string | null }).problem;
 }
 
 function messageOf(stderr: string): string {

@@ -121,6 +121,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         history: null,
         trusted: async () => null,
         pins: null,
+        symbol: null,
         simulator: async () => createSimulator(),
         foresight: null,
         journal: async () => opened,

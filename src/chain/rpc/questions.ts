@@ -9,11 +9,12 @@ import { type Address, address } from '../../values/address.js';
 import { base58Decode, base58Encode } from '../../values/base58.js';
 import type { JsonObject, JsonValue } from '../../values/canonical-json.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
-import type { PastTransaction, Signature, TransactionError } from '../chain.js';
+import type { PastTransaction, Signature, TokenChange, TransactionError } from '../chain.js';
 import { verifySignature } from '../transaction/signer.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import type { Question } from './ask.js';
 import { addressText, base64Bytes, count, list, Malformed, object, text, u64 } from './read-json.js';
+import { tokenChangesOf } from './token-changes.js';
 import { readTransactionError } from './transaction-error.js';
 
 const COMMITMENT = 'confirmed';
@@ -184,6 +185,7 @@ export interface FoundTransaction {
   readonly logs: readonly string[];
   readonly feeLamports: bigint;
   readonly computeUnits: bigint;
+  readonly tokenChanges: readonly TokenChange[] | undefined;
 }
 
 /** The bytes are held to the signature that was asked for: nobody else can have signed them. */
@@ -221,12 +223,14 @@ export const transactionQuestion = (signature: Signature) =>
       const fields = object(result, 'a transaction');
       const meta: JsonObject = fields['meta'] == null ? {} : object(fields['meta'], 'a meta');
       const logs = meta['logMessages'] ?? [];
+      const wire = signedBytes(fields['transaction'], signature);
       return {
-        wire: signedBytes(fields['transaction'], signature),
+        wire,
         blockTimeMs: seconds(fields['blockTime']) ?? 0,
         logs: list(logs, 'log lines').map((line) => text(line, 'a log line')),
         feeLamports: amount(meta['fee'], 'a fee'),
         computeUnits: amount(meta['computeUnitsConsumed'], 'a number of compute units'),
+        tokenChanges: tokenChangesOf(meta, wire),
       };
     },
   });

@@ -85,6 +85,7 @@ const record = (
   logs: found?.logs ?? [],
   feeLamports: found?.feeLamports ?? 0n,
   computeUnits: found?.computeUnits ?? 0n,
+  ...(found?.tokenChanges === undefined ? {} : { tokenChanges: found.tokenChanges }),
 });
 
 /** The most cautious of several heights. */

@@ -6,22 +6,22 @@
 
 import { pipelinesDigest } from '../../actions/pipelines.js';
 import { addSignature, buildApproval } from '../../approval/build-approval.js';
-import { checkApprovable, hasApproved } from '../../approval/check-content.js';
-import { type CheckedVote, checkVote } from '../../approval/check-vote.js';
+import type { CheckedVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { SignedApproval } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
 import { safeLine } from '../output/safe-text.js';
-import { viewReview } from '../views/batch-content.js';
+import { viewLook } from '../views/batch-content.js';
 import { type HeldApproval, holdApproval, requireNoLimits, TYPE_DIGEST } from './approval-limits.js';
 import type { IssuedApproval } from './approval-source.js';
 import { type Expectation, expectedDigest } from './expectation.js';
 import { noChain, pinsForApproval, refuse, requireOwner } from './pins.js';
-import { type Review, reviewBatch } from './review.js';
+import { checkApproval, type Review, reviewBatch, unitOf } from './review.js';
 
 /** How the user wants it checked. */
 export interface ApprovalTerms {
@@ -40,8 +40,13 @@ export interface ApproveInput extends ApprovalTerms {
   readonly mayBeApproved: boolean;
 }
 
-/** The body of execute; or nothing was signed, because the owner's approval stands on chain already. */
-export type Approved = SignedApproval | { readonly batchId: string; readonly alreadyApproved: true };
+/** The body of execute, and the digest of what it is for; `null` where no chain was read. */
+export interface Signed extends SignedApproval {
+  readonly digest: Sha256 | null;
+}
+
+/** What was signed; or nothing was signed, because the owner's approval stands on chain already. */
+export type Approved = Signed | { readonly batchId: string; readonly alreadyApproved: true };
 
 /**
  * Checks, shows, asks, signs.
@@ -50,28 +55,16 @@ export type Approved = SignedApproval | { readonly batchId: string; readonly alr
 export async function approveBatch(session: Session, input: ApproveInput): Promise<Approved> {
   const opened = await session.service();
   const { approval } = input;
-  const { id: batchId, batchIndex, multisig } = approval.batch;
+  const { id: batchId } = approval.batch;
   requireExpectation(session, input.expectation);
   const pins = await pinsForApproval(session, opened, approval);
-  if (multisig !== pins.multisig)
-    throw refuse(`The batch is of the multisig ${multisig}; the flywheel's is ${pins.multisig}.`);
-  const checked = checkVote(approval.wire, {
-    kind: 'approve',
-    multisig: pins.multisig,
-    batchIndex,
-    member: pins.owner,
-    feePayers: [pins.operator, pins.owner],
-  });
+  const checked = checkApproval(approval, pins);
   const review = await readReview(opened, input, pins);
-  if (review !== null) {
-    const isApproved = hasApproved(review.description, pins.owner);
-    if (isApproved && !input.mayBeApproved) return { batchId, alreadyApproved: true };
-    if (!isApproved) checkApprovable(review.description, pins.owner);
-  }
+  if (review?.isApproved === true && !input.mayBeApproved) return { batchId, alreadyApproved: true };
   if (review === null) requireNoLimits(session);
   const held = review === null ? null : await holdApproval(session, batchId, review, pins);
   try {
-    show(session, input, checked, review);
+    show(session, opened, input, checked, review);
     if (held !== null) remark(session, held);
     await requireAgreed(session, batchId, pins, held);
     const wire = await currentWire(opened, input, checked, pins);
@@ -79,7 +72,7 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
     requireOwner(pins, signer.address);
     const signedTx = Buffer.from(addSignature(wire, signer)).toString('base64');
     held?.signed();
-    return { batchId, signedTx };
+    return { batchId, signedTx, digest: review?.description.digest ?? null };
   } finally {
     held?.close();
   }
@@ -105,9 +98,9 @@ function remark({ output, settings }: Session, { remarks }: HeldApproval): void 
 }
 
 /** The signature of one who signs also what has been approved before. */
-export function requireSigned(approved: Approved): string {
+export function requireSigned(approved: Approved): Signed {
   invariant('signedTx' in approved, 'What may be approved already is signed once more.');
-  return approved.signedTx;
+  return approved;
 }
 
 /** Consent that was given beforehand is consent to something that was named beforehand. */
@@ -152,7 +145,13 @@ function compareWithFile({ pipelines }: IssuedApproval, expectation: Expectation
     throw refuse(`The digest of the approval file is sha256:${found}, expected sha256:${expected}.`);
 }
 
-function show(session: Session, input: ApproveInput, checked: CheckedVote, review: Review | null): void {
+function show(
+  session: Session,
+  opened: OpenedService,
+  input: ApproveInput,
+  checked: CheckedVote,
+  review: Review | null,
+): void {
   const { output, settings, context } = session;
   const { approval, expectation } = input;
   if (review === null) {
@@ -166,7 +165,12 @@ function show(session: Session, input: ApproveInput, checked: CheckedVote, revie
   // Whoever is asked must see what the question is about, in every mode; to a script with --yes it is a notice like others.
   if (settings.yes && !context.io.stderr.isTTY && (settings.quiet || output.mode !== 'human')) return;
   const fee = `fee payer ${checked.feePayer}, priority fee at most ${checked.priorityFeeLamports} lamports`;
-  output.show([...viewReview(review, output.noticeStyle), fee].join('\n'));
+  output.show(
+    [
+      ...viewLook(review, unitOf({ symbol: opened.symbol, trusted: null }, review), output.noticeStyle),
+      fee,
+    ].join('\n'),
+  );
   if (expectation === null)
     output.show('The batch was not compared with a pipelines file; --expect does that.');
 }

@@ -3,6 +3,7 @@
  * pipelines that had not landed by then.
  */
 import type { Batch, ExecuteResult, InitBatchResult, Pipeline } from '../../contract/schemas/batch.js';
+import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid } from '../../values/ids.js';
 import type { Entry, Notes } from '../journal/journal.js';
 
@@ -14,6 +15,8 @@ export interface BatchStage {
   readonly batchId?: string;
   /** The approval that was sent, base64. */
   readonly signedTx?: string;
+  /** Of what was approved. */
+  readonly digest?: Sha256;
 }
 
 /** How `batch run` ended. */

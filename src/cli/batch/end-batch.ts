@@ -21,6 +21,7 @@ import { decodeBase64 } from './approval-source.js';
 import { getBatch } from './initiate.js';
 import { isNotOffered } from './landed-pipelines.js';
 import { noChain, refuse, requireOwner, requirePins } from './pins.js';
+import { unitOfToken } from './review.js';
 
 /** How the owner votes. */
 export interface OwnerVoting {
@@ -78,7 +79,7 @@ async function signVote(
   const kind = votesAgainst(wire, description);
   checkVote(wire, { kind, multisig, batchIndex, member: owner, feePayers: [operator, owner] });
   if (agreed === undefined) {
-    showBatch(session, batchId, description, await opened.trusted());
+    showBatch(session, batchId, description, { trusted: await opened.trusted(), symbol: opened.symbol });
     await requireConsent(
       session,
       `Sign the ${VOTES[kind].noun} of batch ${batchId} as ${owner}? What it has not done, it never will.`,
@@ -117,14 +118,16 @@ export function showBatch(
   session: Session,
   batchId: string,
   description: BatchDescription | null,
-  flywheel: Flywheel | null,
+  opened: { readonly trusted: Flywheel | null; readonly symbol: string | null },
 ): void {
   const { output, settings, context } = session;
-  if (description === null || flywheel === null) {
+  const { trusted } = opened;
+  if (description === null || trusted === null) {
     output.warn(`What is left of batch ${batchId} was not looked at: no chain was read.`);
     return;
   }
-  const text = viewBatchContent(description, flywheel, output.noticeStyle).join('\n');
+  const unit = unitOfToken(opened, trusted);
+  const text = viewBatchContent(description, unit, output.noticeStyle).join('\n');
   if (!settings.yes || context.io.stderr.isTTY || (output.mode === 'human' && !settings.quiet))
     output.show(text);
   else if (output.mode !== 'human') output.tell(text);

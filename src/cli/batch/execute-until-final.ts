@@ -1,18 +1,25 @@
 /** Executes a batch under an approval that is kept, and with another one when that has expired. */
 import type { Batch, ExecuteBatchRequest, ExecuteResult } from '../../contract/schemas/batch.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { callWith, noteReply } from '../send.js';
+import type { Signed } from './approve-batch.js';
 import { requireChainAgrees } from './chain-agrees.js';
+import { requireWillRun } from './hold-digest.js';
 
 /** The approval that an execution goes by. */
 export interface KeptApproval {
   /** Base64; `undefined`: none yet. */
   current(): string | undefined;
+  /** May one have been sent before? */
+  readonly wasSent: boolean;
   /** Signs one, if this command can. */
-  sign: (() => Promise<string>) | null;
+  readonly sign: (() => Promise<Signed>) | null;
   /** Keeps one before it is sent. */
-  keep(signedTx: string): void;
+  readonly keep: (signed: Signed) => void;
+  /** What has been approved, as far as that is known. */
+  digest(): Sha256 | null;
   /** The idempotency key of an execute with it, or with none. */
   key(signedTx: string | undefined): string;
 }
@@ -36,10 +43,8 @@ export async function executeUntilFinal(
   const opened = await session.service();
   let signedTx = approval.current();
   for (let count = 1; ; count += 1) {
-    if (signedTx === undefined && approval.sign !== null) {
-      signedTx = await approval.sign();
-      approval.keep(signedTx);
-    }
+    signedTx ??= await signNow(approval);
+    await requireWillRun(opened, batch, approval.digest(), approval.wasSent || count > 1);
     const request = requestOf(batch, signedTx);
     session.output.progress.show('executing the batch …');
     try {
@@ -57,4 +62,12 @@ export async function executeUntilFinal(
       signedTx = undefined;
     }
   }
+}
+
+/** Signs one and keeps it, if this command can. */
+async function signNow({ sign, keep }: KeptApproval): Promise<string | undefined> {
+  if (sign === null) return undefined;
+  const signed = await sign();
+  keep(signed);
+  return signed.signedTx;
 }

@@ -1,14 +1,17 @@
 /** `batch execute` as an operation: the approval that was sent is kept, so that what came of it can be asked for again. */
 import type { Batch, ExecuteBatchResult, ExecuteResult } from '../../contract/schemas/batch.js';
 import type { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
 import type { Entry, Notes } from '../journal/journal.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import { viewExecuteResult } from '../views/batch.js';
+import type { Signed } from './approve-batch.js';
 import { batchFailure } from './batch-failure.js';
 import { requireChainAgrees } from './chain-agrees.js';
 import { executeUntilFinal } from './execute-until-final.js';
+import { requireRanAsApproved } from './hold-digest.js';
 import { getBatch, isFinal } from './initiate.js';
 import { settleBatch } from './settle-batch.js';
 import type { SigningTerms } from './signing.js';
@@ -18,9 +21,11 @@ export interface ExecuteOptions {
   /** Signed before, base64. */
   readonly signedTx: string | null;
   /** Checks, asks and signs; `null` where the command has no keypair. */
-  readonly sign: (() => Promise<string>) | null;
+  readonly sign: (() => Promise<Signed>) | null;
   /** How it signs. */
   readonly terms: SigningTerms | null;
+  /** Digest of what the batch is to hold, as far as the user has said. */
+  readonly digest: Sha256 | null;
 }
 
 /** What is noted of an execution. */
@@ -28,12 +33,17 @@ export interface ExecuteNote {
   /** Signed approvals, the latest last. */
   readonly sent: readonly string[];
   readonly terms: SigningTerms | null;
+  /** Of what was approved. Missing in what earlier versions have noted. */
+  readonly digest?: Sha256 | null;
 }
 
+const noted = (entry: Entry): ExecuteNote => entry.notes as unknown as ExecuteNote;
+
 /** The note with which an execution begins. */
-export const noteOf = ({ signedTx, terms }: ExecuteOptions): Notes => ({
+export const noteOf = ({ signedTx, terms, digest }: ExecuteOptions): Notes => ({
   sent: signedTx === null ? [] : [signedTx],
   terms,
+  digest,
 });
 
 /** How it ended, with the batch as it is then. */
@@ -62,20 +72,25 @@ export class ExecuteWork implements Work<Executed> {
     if (isFinal(batch) && batch.executeResult !== undefined) {
       const since = `batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}`;
       if (entry.isNew) this.#session.output.tell(`Done before: ${since}.`);
-      return this.#conclude(batch, batch.executeResult);
+      return this.#conclude(entry, batch, batch.executeResult);
     }
     const result = await this.#execute(entry, batch);
-    return this.#conclude(await getBatch(this.#session, batch.id), result);
+    return this.#conclude(entry, await getBatch(this.#session, batch.id), result);
   }
 
   async #execute(entry: Entry, batch: Batch): Promise<ExecuteResult> {
     const { signedTx, sign } = this.#options;
-    const sent = (): readonly string[] => (entry.notes as unknown as ExecuteNote).sent;
-    if (signedTx !== null) keep(entry, sent(), signedTx);
+    const sent = (): readonly string[] => noted(entry).sent;
+    if (signedTx !== null) keep(entry, signedTx);
     return executeUntilFinal(this.#session, batch, {
       current: () => signedTx ?? sent().at(-1),
       sign,
-      keep: (signed) => keep(entry, sent(), signed),
+      wasSent: !entry.isNew,
+      keep: (signed) => {
+        entry.note({ digest: signed.digest ?? this.#digest(entry) });
+        keep(entry, signed.signedTx);
+      },
+      digest: () => this.#digest(entry),
       // The first goes out under the operation's own key, which may be the user's.
       key: (signed) => {
         // Another body than that of any approval: it must never meet one under the same key.
@@ -86,8 +101,14 @@ export class ExecuteWork implements Work<Executed> {
     });
   }
 
-  async #conclude(batch: Batch, result: ExecuteResult): Promise<Performed<Executed>> {
-    await requireChainAgrees(await this.#session.service(), batch, result);
+  #digest(entry: Entry): Sha256 | null {
+    return this.#options.digest ?? noted(entry).digest ?? null;
+  }
+
+  async #conclude(entry: Entry, batch: Batch, result: ExecuteResult): Promise<Performed<Executed>> {
+    const opened = await this.#session.service();
+    await requireChainAgrees(opened, batch, result);
+    await requireRanAsApproved(this.#session, opened, batch, result, this.#digest(entry));
     await settleBatch(this.#session, batch);
     const executed = { batch, value: { batchId: batch.id, result } };
     const state = batchFailure(batch, result) === undefined ? 'done' : 'failed';
@@ -110,6 +131,7 @@ export class ExecuteWork implements Work<Executed> {
   }
 }
 
-function keep(entry: Entry, sent: readonly string[], signedTx: string): void {
+function keep(entry: Entry, signedTx: string): void {
+  const { sent } = noted(entry);
   if (!sent.includes(signedTx)) entry.note({ sent: [...sent, signedTx] });
 }

@@ -6,8 +6,8 @@ import {
   pipelinesDigest,
   type SourcePipeline,
 } from '../../actions/pipelines.js';
+import type { BatchContent } from '../../approval/batch-content.js';
 import { compareWithPipelines } from '../../approval/compare-pipelines.js';
-import type { BatchDescription } from '../../approval/read-batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
@@ -32,7 +32,7 @@ export const expectedDigest = (expectation: Expectation): Sha256 =>
 
 /** Holds the chain against what is expected. @throws `ERR_APPROVAL_REFUSED` naming what differs. */
 export function checkExpectation(
-  description: BatchDescription,
+  description: BatchContent,
   expectation: Expectation,
   token: { readonly decimals: number },
 ): void {

@@ -1,92 +1,214 @@
-/** Reads a batch from chain and says in JSON what it will do, and whether all of that is allowed. */
+/**
+ * What a batch will do, or has done, as far as it can be read from chain, and whether it may be approved. It is judged by what
+ * judges an approval, and never signs, so that a judgement is a result here and not an error.
+ */
 
 import { digestText } from '../../actions/pipelines.js';
 import { inText } from '../../actions/registry.js';
+import type { BatchContent } from '../../approval/batch-content.js';
+import { costsOf, pastStateOf, stateOf } from '../../approval/batch-state.js';
 import { checkBatchContent } from '../../approval/check-content.js';
-import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
+import { multisigFacts } from '../../approval/flywheel-facts.js';
+import { type PastDescription, readPastContent } from '../../approval/past-content.js';
+import { readBatch } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
-import type { Flywheel } from '../../chain/flywheel.js';
-import { isFlywheelError } from '../../errors/flywheel-error.js';
+import type { BatchRef } from '../../chain/squads/instructions/batch.js';
+import { proposalAddress, transactionAddress } from '../../chain/squads/layouts/addresses.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
+import { isoTime } from '../../values/time.js';
+import type { OpenedService } from '../context.js';
+import type { Style } from '../output/color.js';
+import { safeLine } from '../output/safe-text.js';
+import { contentTotals, viewLook, viewPastBatch } from '../views/batch-content.js';
+import type { Unit } from '../views/unit.js';
+import type { BatchName, IssuedApproval } from './approval-source.js';
+import { unpinned } from './pins.js';
+import { checkApproval, type Look, lookAtBatch, refusalOf, requireOwnMultisig, unitOf } from './review.js';
 
-import { contentTotals } from '../views/batch-content.js';
-import type { BatchName } from './approval-source.js';
-
+/** A batch as a person and as a program reads it. */
 export interface Inspection {
-  readonly description: BatchDescription;
-  readonly decimals: number;
-  /** Why it should not be approved, or `null`. */
-  readonly problem: string | null;
   /** What is printed as JSON. */
   readonly value: unknown;
+  readonly view: (style: Style) => readonly string[];
 }
 
-/** Reads and judges a batch; where nothing is pinned it is only described. */
+/** What is inspected: a batch, with its approval where there is a file of it. */
+export interface Inspected {
+  readonly batch: BatchName;
+  readonly approval: IssuedApproval | null;
+}
+
+type Opened = Pick<OpenedService, 'pins' | 'trusted' | 'symbol' | 'history' | 'simulator'>;
+
+/**
+ * @throws `ERR_APPROVAL_REFUSED` where the accounts are none of a batch, `ERR_BATCH_NOT_FOUND` where they are closed and the
+ * node has forgotten their past.
+ */
 export async function inspectBatch(
   chain: ChainReader,
-  trusted: Flywheel | null,
-  batch: BatchName,
+  opened: Opened,
+  inspected: Inspected,
 ): Promise<Inspection> {
-  const multisig = address(trusted?.multisig ?? batch.multisig);
-  const description = await readBatch(chain, { multisig, batchIndex: batch.batchIndex });
-  const decimals = trusted?.decimals ?? statedDecimals(description);
-  const problem =
-    trusted === null ? 'nothing is pinned for this flywheel' : contentProblem(description, trusted);
-  return { description, decimals, problem, value: toJson(batch, description, decimals, problem) };
+  const { batch } = inspected;
+  const ref: BatchRef = { multisig: address(batch.multisig), batchIndex: batch.batchIndex };
+  const [account] = await chain.getAccounts([transactionAddress(ref.multisig, ref.batchIndex).address]);
+  return account === null || account === undefined
+    ? inspectPast(chain, opened, batch, ref)
+    : inspectOpen(chain, opened, inspected, ref);
 }
 
-function contentProblem(description: BatchDescription, trusted: Flywheel): string | null {
-  try {
-    checkBatchContent(description, trusted);
-    return description.pipelinesProblem;
-  } catch (error) {
-    if (isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) return error.message;
-    throw error;
-  }
+async function inspectOpen(
+  chain: ChainReader,
+  opened: Opened,
+  { batch, approval }: Inspected,
+  ref: BatchRef,
+): Promise<Inspection> {
+  const { pins } = opened;
+  const refusal = await refusalOf(() => {
+    if (pins === null) throw unpinned(pins);
+    if (approval === null) requireOwnMultisig(pins, batch);
+    else checkApproval(approval, pins);
+  });
+  const look: Look =
+    pins !== null && pins.multisig === ref.multisig
+      ? await lookAtBatch(chain, opened, pins, {
+          ...{ batchIndex: ref.batchIndex, expectation: null, simulate: true },
+        })
+      : {
+          ...{ description: await readBatch(chain, ref), token: null, changes: null },
+          ...{ isApproved: false, refusal },
+        };
+  const problem = (refusal ?? look.refusal)?.message ?? null;
+  const unit = unitOf({ symbol: opened.symbol, trusted: await opened.trusted() }, look);
+  return {
+    value: openJson(batch, look, unit, problem),
+    view: (style) => [
+      ...viewLook(look, unit, style),
+      problem === null
+        ? style.good(look.isApproved ? 'The owner has approved it.' : 'Everything in it is allowed.')
+        : style.bad(`Not to be approved: ${safeLine(problem)}`),
+    ],
+  };
 }
 
-/** The decimals that the amounts of the batch state themselves. */
-function statedDecimals({ transactions }: BatchDescription): number {
-  for (const { operations } of transactions)
-    for (const operation of operations)
-      if (operation.kind === 'burn' || operation.kind === 'transfer') return operation.decimals;
-  return 0;
-}
-
-function toJson(
+async function inspectPast(
+  chain: ChainReader,
+  opened: Opened,
   batch: BatchName,
-  description: BatchDescription,
-  decimals: number,
-  problem: string | null,
-): unknown {
-  const { proposal, pipelines, digest } = description;
+  ref: BatchRef,
+): Promise<Inspection> {
+  const { history, symbol } = opened;
+  const trusted = await opened.trusted();
+  const past = history === null ? null : await readPastContent(chain, history, ref);
+  if (past === null) throw forgotten(ref);
+  const refusal = await refusalOf(() => {
+    if (trusted === null) throw unpinned(null);
+    requireOwnMultisig({ ...trusted, facts: null }, batch);
+    checkBatchContent(past, trusted);
+  });
+  const problem = refusal?.message ?? `The batch ${ref.batchIndex} is over: there is nothing to approve.`;
+  const unit = unitOf({ symbol, trusted }, { description: past, token: null });
+  return {
+    value: pastJson(batch, past, unit, problem),
+    view: (style) => [
+      ...viewPastBatch(past, unit, style),
+      refusal === null
+        ? 'It is over: there is nothing to approve.'
+        : style.bad(`It was not as it should be: ${safeLine(refusal.message)}`),
+    ],
+  };
+}
+
+/** Neither the accounts of a batch nor its past can be read. */
+export const forgotten = ({ batchIndex, multisig }: BatchRef): FlywheelError =>
+  new FlywheelError(
+    'ERR_BATCH_NOT_FOUND',
+    `The batch ${batchIndex} of the multisig ${multisig} has no accounts on chain, and what it was cannot be told: the node does not know all of its past.`,
+    { hint: 'Ask an RPC node that keeps the whole past of the chain: --rpc-url.' },
+  );
+
+/** What both kinds have in common. */
+const contentJson = (content: BatchContent, { decimals, symbol }: Unit) => ({
+  pipelines:
+    content.pipelines?.map(({ type, proofHash, actions }) => ({
+      type,
+      proofHash,
+      actions: actions.map((action) => inText(action, decimals)),
+    })) ?? null,
+  decimals,
+  symbol,
+  totals: contentTotals(content, { decimals }),
+  digest: content.digest === null ? null : digestText(content.digest),
+});
+
+const transactionJson = ({
+  number,
+  address: at,
+  operations,
+  problem,
+}: BatchContent['transactions'][number]) => ({
+  number,
+  address: at,
+  operations,
+  ...(problem === null ? {} : { problem }),
+});
+
+function openJson(batch: BatchName, look: Look, unit: Unit, problem: string | null): unknown {
+  const { description, token, changes } = look;
+  const { proposal, multisigAccount } = description;
   return plain({
     batchId: batch.id,
     multisig: description.multisig,
     batchIndex: description.batchIndex,
+    state: stateOf(description),
+    closed: false,
     vault: description.vault,
+    creator: description.batch.creator,
     proposal: {
       address: description.proposalAddress,
       status: proposal.status.kind,
       approved: proposal.approved,
+      rejected: proposal.rejected,
+      cancelled: proposal.cancelled,
     },
-    transactions: description.transactions.map(({ number, address: at, operations, problem: reason }) => ({
-      number,
-      address: at,
-      operations,
-      ...(reason === null ? {} : { problem: reason }),
-    })),
-    pipelines:
-      pipelines?.map(({ type, proofHash, actions }) => ({
-        type,
-        proofHash,
-        actions: actions.map((action) => inText(action, decimals)),
-      })) ?? null,
-    totals: contentTotals(description, { decimals }),
-    digest: digest === null ? null : digestText(digest),
+    facts: { ...multisigFacts(multisigAccount), ...token?.facts },
+    executed: description.batch.executedTransactionIndex,
+    transactions: description.transactions.map(transactionJson),
+    ...contentJson(description, unit),
+    costs: costsOf(description, changes),
+    changes,
     problem,
   });
 }
+
+function pastJson(batch: BatchName, past: PastDescription, unit: Unit, problem: string): unknown {
+  const ran = past.transactions.filter((_, at) => past.executions[at] !== null);
+  return plain({
+    batchId: batch.id,
+    multisig: past.multisig,
+    batchIndex: past.batchIndex,
+    state: pastStateOf(past),
+    closed: true,
+    vault: past.vault,
+    creator: past.batch.creator,
+    proposal: { address: proposalAddress(past.multisig, past.batchIndex).address, ...past.votes },
+    executed: ran.length,
+    transactions: past.transactions.map((transaction, at) => ({
+      ...transactionJson(transaction),
+      ...executionJson(past.executions[at] ?? null),
+    })),
+    ...contentJson(past, unit),
+    executedTotals: contentTotals({ transactions: ran }, unit),
+    problem,
+  });
+}
+
+/** The transaction on chain that executed one of a batch. */
+export const executionJson = (execution: PastDescription['executions'][number]) =>
+  execution === null
+    ? { txHash: null }
+    : { txHash: execution.signature, dateExecuted: isoTime(execution.blockTimeMs) };
 
 /** Large integers as text; everything else as it is. */
 const plain = (value: unknown): unknown =>

@@ -25,6 +25,16 @@ export function requirePins(pins: Pins | null): Pins {
   throw refuse('Nothing is pinned for this flywheel, so its votes cannot be told from others.', HOW_TO_PIN);
 }
 
+/** Without its facts a change of the flywheel would not be noticed. */
+export function unpinned(pins: Pins | null): FlywheelError {
+  const what =
+    pins === null ? 'Nothing is pinned for this flywheel' : 'Only the addresses of this flywheel are pinned';
+  return refuse(
+    `${what}, so nobody would notice a change of its members, rules or token.`,
+    pins === null ? HOW_TO_PIN : 'Run `flywheel profile pin`, or give --pins FILE.',
+  );
+}
+
 /** @throws `ERR_APPROVAL_REFUSED` */
 export const noChain = (): FlywheelError =>
   refuse(
@@ -56,16 +66,7 @@ export async function pinsForApproval(
 ): Promise<Pins> {
   if (pins !== null && (pins.facts !== null || chain === null)) return pins;
   if (chain === null) return requirePins(null);
-  if (session.settings.yes || !canAsk(session)) {
-    const what =
-      pins === null
-        ? 'Nothing is pinned for this flywheel'
-        : 'Only the addresses of this flywheel are pinned';
-    throw refuse(
-      `${what}, so nobody would notice a change of its members, rules or token.`,
-      pins === null ? HOW_TO_PIN : 'Run `flywheel profile pin`, or give --pins FILE.',
-    );
-  }
+  if (session.settings.yes || !canAsk(session)) throw unpinned(pins);
   const found = await readPins(chain, pins ?? (await proposedAddresses(chain, approval)));
   await confirmPins(session, found);
   return found;

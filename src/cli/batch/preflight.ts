@@ -5,7 +5,7 @@ import { requireUnchanged } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
 import type { Address } from '../../values/address.js';
 import type { OpenedService } from '../context.js';
-import { noChain, refuse, requireOwner, requirePins } from './pins.js';
+import { noChain, requireOwner, requirePins, unpinned } from './pins.js';
 
 export interface Prospects {
   /** Whose keypair will sign; `null` where that is not known yet. */
@@ -36,10 +36,6 @@ export async function requireApprovable(
   checkVoters(multisig, pins);
   const token = await readTokenOnChain(chain, pins);
   if (pins.facts !== null) requireUnchanged(pins.facts, { ...multisigFacts(multisig), ...token.facts });
-  else if (!canBePinned)
-    throw refuse(
-      'Only the addresses of this flywheel are pinned, so nobody would notice a change of its members, rules or token.',
-      'Run `flywheel profile pin`, or give --pins FILE.',
-    );
+  else if (!canBePinned) throw unpinned(pins);
   return token;
 }

@@ -38,7 +38,8 @@ export async function agreeToReject(
     opened.chain === null || description === null
       ? null
       : await tokenWithDoubts(session, opened.chain, pins, description);
-  showBatch(session, batchId, description, token?.flywheel ?? (await opened.trusted()));
+  const trusted = token?.flywheel ?? (await opened.trusted());
+  showBatch(session, batchId, description, { trusted, symbol: opened.symbol });
   await requireConsent(
     session,
     `Reject batch ${batchId} as ${pins.owner}? It is voted down and closed, and nothing of it will ever be executed.`,

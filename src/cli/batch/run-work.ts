@@ -2,11 +2,12 @@
  * `batch run` as one operation: set up, check, approve, execute, report. Wherever it was left, the batch itself says what is
  * next; a second one is never made of the same file.
  */
-import { pipelineContent } from '../../actions/pipelines.js';
+import { pipelineContent, pipelinesDigest } from '../../actions/pipelines.js';
 import { outflowOf } from '../../approval/outflow.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { Batch, ExecuteResult, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
@@ -20,12 +21,13 @@ import type { KeypairSource } from '../wallet/keypair-source.js';
 import { keypairOwner, loadKeypair } from '../wallet/load-keypair.js';
 import { requireNoLimits, requirePlanWithinLimits } from './approval-limits.js';
 import { batchName, decodeBase64 } from './approval-source.js';
-import { approveBatch, requireSigned } from './approve-batch.js';
+import { approveBatch, requireSigned, type Signed } from './approve-batch.js';
 import { batchFailure } from './batch-failure.js';
 import { CurrentStage, type RunResult } from './batch-stages.js';
 import { requireChainAgrees } from './chain-agrees.js';
 import { endBatch } from './end-batch.js';
 import { executeUntilFinal } from './execute-until-final.js';
+import { requireRanAsApproved } from './hold-digest.js';
 import { getBatch, type Initiated, initiate, isFinal, isVoid, withFreshApproval } from './initiate.js';
 import { landedPipelines } from './landed-pipelines.js';
 import { requirePins } from './pins.js';
@@ -133,16 +135,23 @@ export class RunWork implements Work<Ran> {
     return executeUntilFinal(this.#session, initiated.batch, {
       current: () => stage.note.signedTx,
       sign: () => this.#sign(entry, initiated),
-      keep: (signedTx) => {
+      wasSent: stage.note.signedTx !== undefined,
+      keep: ({ signedTx }) => {
         if (entry.state === 'waiting') entry.reopen([], {});
-        stage.add({ signedTx });
+        stage.add({ signedTx, digest: this.#digest(entry) });
       },
+      // The file itself is what is approved.
+      digest: () => this.#digest(entry),
       key: (signedTx) => stage.executeKey(signedTx),
     });
   }
 
+  #digest(entry: Entry): Sha256 {
+    return pipelinesDigest(toSourcePipelines(new CurrentStage(entry).pipelines(this.#request.pipelines)));
+  }
+
   /** Checks, asks and signs. What remains when it comes to nothing is a batch that waits, and that is said. */
-  async #sign(entry: Entry, initiated: Initiated): Promise<string> {
+  async #sign(entry: Entry, initiated: Initiated): Promise<Signed> {
     const pipelines = new CurrentStage(entry).pipelines(this.#request.pipelines);
     try {
       const answer = await withFreshApproval(this.#session, initiated);
@@ -184,7 +193,9 @@ export class RunWork implements Work<Ran> {
   }
 
   async #conclude(entry: Entry, batch: Batch, result: ExecuteResult): Promise<Performed<Ran>> {
-    await requireChainAgrees(await this.#session.service(), batch, result);
+    const opened = await this.#session.service();
+    await requireChainAgrees(opened, batch, result);
+    await requireRanAsApproved(this.#session, opened, batch, result, this.#digest(entry));
     const stage = new CurrentStage(entry);
     const digests = pipelineDigests(this.#request.pipelines);
     const landed = new Set(stage.inFile(await landedPipelines(this.#session, batch)));

@@ -8,7 +8,7 @@ import type { Session } from '../command.js';
 import { inputError } from '../input/read-input.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 import { readApproval } from './approval-source.js';
-import { approveBatch, requireSigned } from './approve-batch.js';
+import { approveBatch, requireSigned, type Signed } from './approve-batch.js';
 import { type Expectation, expectedDigest, readExpectation } from './expectation.js';
 
 /** What the user has said about signing; no key is among it. */
@@ -55,7 +55,7 @@ export const signing =
     batchId: Uuid,
     { approval: source, expect, allowUnverified, simulate = true }: SigningTerms,
     signer: () => Promise<Signer>,
-  ): (() => Promise<string>) =>
+  ): (() => Promise<Signed>) =>
   async () => {
     const approval = await readApproval(session, source);
     if (approval.batch.id.toLowerCase() !== batchId)

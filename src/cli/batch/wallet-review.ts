@@ -1,6 +1,5 @@
 /** What is found out about a batch before a wallet is asked to sign its approval, and how the page shows it. */
 import { digestText } from '../../actions/pipelines.js';
-import { checkApprovable, hasApproved } from '../../approval/check-content.js';
 import type { Pins } from '../../approval/pins.js';
 import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
 import type { ChainReader, ChainSender } from '../../chain/chain.js';
@@ -10,10 +9,10 @@ import type { PageFacts } from '../../wallet-page/page-script.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { plainStyle } from '../output/color.js';
-import { viewReview } from '../views/batch-content.js';
+import { viewLook } from '../views/batch-content.js';
 import type { BatchName } from './approval-source.js';
-import { noChain, pinsForApproval, refuse } from './pins.js';
-import { type Review, type ReviewInput, reviewBatch } from './review.js';
+import { noChain, pinsForApproval } from './pins.js';
+import { type Review, type ReviewInput, requireOwnMultisig, reviewBatch, unitOf } from './review.js';
 
 /** The chain that is read and sent to. */
 export interface WalletGround {
@@ -52,19 +51,14 @@ export async function reviewForWallet(
   { expectation, simulate }: Omit<ReviewInput, 'batchIndex'>,
 ): Promise<WalletReview> {
   const opened = await session.service();
-  const { id, multisig, batchIndex } = batch;
+  const { id, batchIndex } = batch;
   const issued = { wire: new Uint8Array(), batch, pipelines: null };
   const pins = await pinsForApproval(session, opened, issued);
-  if (multisig !== pins.multisig)
-    throw refuse(`The batch is of the multisig ${multisig}; the flywheel's is ${pins.multisig}.`);
+  requireOwnMultisig(pins, batch);
   const review = await reviewBatch(chain, opened, pins, { batchIndex, expectation, simulate });
-  const { description } = review;
+  const { description, isApproved } = review;
   const { owner } = pins;
-  const isApproved = hasApproved(description, owner);
-  if (!isApproved) {
-    checkApprovable(description, owner);
-    await requireFee(chain, owner);
-  }
+  if (!isApproved) await requireFee(chain, owner);
   const notCompared = 'The batch was not compared with a pipelines file; --expect does that.';
   return {
     ...{ review, pins },
@@ -74,7 +68,11 @@ export async function reviewForWallet(
     facts: {
       title: `Approve batch ${id}`,
       warnings: expectation === null ? [notCompared] : [],
-      lines: viewReview(review, plainStyle(PAGE_COLUMNS)),
+      lines: viewLook(
+        review,
+        unitOf({ symbol: opened.symbol, trusted: null }, review),
+        plainStyle(PAGE_COLUMNS),
+      ),
       digest: description.digest === null ? null : digestText(description.digest),
       owner,
     },

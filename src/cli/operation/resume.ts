@@ -56,7 +56,12 @@ async function workOf(session: Session, entry: Entry, keypair: string | undefine
       const { terms } = entry.notes as unknown as ExecuteNote;
       const signer = () => loadKeypair(context, source(terms?.keypair ?? null));
       const sign = terms === null ? null : signing(session, batchId, terms, signer);
-      return new ExecuteWork(session, batchId, { signedTx: null, sign, terms }) as Work<unknown>;
+      return new ExecuteWork(session, batchId, {
+        signedTx: null,
+        sign,
+        terms,
+        digest: null,
+      }) as Work<unknown>;
     }
     case 'cancel': {
       const { CancelWork } = await import('../batch/cancel-work.js');

@@ -1,45 +1,48 @@
 /** What a batch will really do, as the one who approves it reads it. Addresses are whole; what is not understood is loud. */
 
 import { digestText } from '../../actions/pipelines.js';
-import { actionText, inText, type Operation } from '../../actions/registry.js';
+import { actionText, inText, type Operation, type PipelineAction } from '../../actions/registry.js';
+import type { BatchContent } from '../../approval/batch-content.js';
+import { type BatchState, costsOf, pastStateOf, stateOf } from '../../approval/batch-state.js';
 import { multisigFacts } from '../../approval/flywheel-facts.js';
+import type { PastDescription } from '../../approval/past-content.js';
 import type { Facts } from '../../approval/pins.js';
 import type { BatchDescription } from '../../approval/read-batch.js';
 import type { Change } from '../../approval/simulate.js';
-import type { Flywheel } from '../../chain/flywheel.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
-import type { Review } from '../batch/review.js';
+import type { Look } from '../batch/review.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines } from '../output/table.js';
+import { amountText, SOL, type Unit } from './unit.js';
 
-/** What an amount is counted in. */
-type Token = Pick<Flywheel, 'decimals'>;
-
-/** Lamports in a SOL, as decimals. */
-const SOL_DECIMALS = 9;
-
-/** Sums of a batch in whole tokens as decimal text, from its instructions; what is not understood is in neither. */
-export function contentTotals(
-  { transactions }: Pick<BatchDescription, 'transactions'>,
-  { decimals }: Token,
-): { burn: string; airdrop: string } {
+/** Base units that instructions move; what is not understood is in neither. */
+export function contentSums({ transactions }: Pick<BatchContent, 'transactions'>): {
+  burn: bigint;
+  airdrop: bigint;
+} {
   const operations = transactions.flatMap((transaction) => transaction.operations);
-  const sum = (kind: 'burn' | 'transfer'): string =>
-    formatTokenAmount(
-      operations.reduce((total, one) => total + (one.kind === kind && 'amount' in one ? one.amount : 0n), 0n),
-      decimals,
-    );
+  const sum = (kind: 'burn' | 'transfer'): bigint =>
+    operations.reduce((total, one) => total + (one.kind === kind && 'amount' in one ? one.amount : 0n), 0n);
   return { burn: sum('burn'), airdrop: sum('transfer') };
 }
 
+/** Sums of a batch in whole tokens as decimal text, from its instructions. */
+export function contentTotals(
+  content: Pick<BatchContent, 'transactions'>,
+  { decimals }: Pick<Unit, 'decimals'>,
+): { burn: string; airdrop: string } {
+  const { burn, airdrop } = contentSums(content);
+  return { burn: formatTokenAmount(burn, decimals), airdrop: formatTokenAmount(airdrop, decimals) };
+}
+
 /** What one instruction does. */
-function operationText(operation: Operation, { decimals }: Token): string {
+function operationText(operation: Operation, unit: Unit): string {
   switch (operation.kind) {
     case 'burn':
-      return `burn ${formatTokenAmount(operation.amount, decimals)} of mint ${operation.mint} from ${operation.account}`;
+      return `burn ${amountText(operation.amount, unit)} of mint ${operation.mint} from ${operation.account}`;
     case 'transfer':
-      return `transfer ${formatTokenAmount(operation.amount, decimals)} of mint ${operation.mint} from ${operation.from} to ${operation.to}`;
+      return `transfer ${amountText(operation.amount, unit)} of mint ${operation.mint} from ${operation.from} to ${operation.to}`;
     case 'createTokenAccount':
       return `create token account ${operation.account} of ${operation.owner} for mint ${operation.mint}`;
     case 'memo':
@@ -49,22 +52,41 @@ function operationText(operation: Operation, { decimals }: Token): string {
   }
 }
 
-function contentLines(description: BatchDescription, token: Token, style: Style): readonly string[] {
-  const { pipelines, transactions, pipelinesProblem } = description;
+function pipelineActionText(action: PipelineAction, unit: Unit): string {
+  const text = inText(action, unit.decimals);
+  return actionText(
+    'amount' in text && unit.symbol !== null ? { ...text, amount: `${text.amount} ${unit.symbol}` } : text,
+  );
+}
+
+/**
+ * The pipelines of a batch in order; of one that is none, every instruction.
+ * @param notes - what is to be said of each transaction.
+ */
+function contentLines(
+  content: BatchContent,
+  unit: Unit,
+  style: Style,
+  notes: readonly string[] = [],
+): readonly string[] {
+  const { pipelines, transactions, pipelinesProblem } = content;
+  const note = (at: number): readonly string[] => (notes[at] === undefined ? [] : [`   ${notes[at]}`]);
   if (pipelines !== null)
     return pipelines.flatMap(({ type, proofHash, actions }, at) => [
       `${at + 1}. ${safeLine(type)} ${style.dim(proofHash)}`,
-      ...actions.map((action) => `   ${safeLine(actionText(inText(action, token.decimals)))}`),
+      ...actions.map((action) => `   ${safeLine(pipelineActionText(action, unit))}`),
+      ...note(at),
     ]);
   return [
     style.bad(`NOT A BATCH OF PIPELINES. ${safeLine(pipelinesProblem ?? '')}`),
-    ...transactions.flatMap(({ number, address, operations, problem }) => [
+    ...transactions.flatMap(({ number, address, operations, problem }, at) => [
       `transaction ${number} ${style.dim(address)}`,
       ...(problem === null ? [] : [style.bad(`   NOT UNDERSTOOD: ${safeLine(problem)}`)]),
       ...operations.map((operation) => {
-        const line = `   ${safeLine(operationText(operation, token))}`;
+        const line = `   ${safeLine(operationText(operation, unit))}`;
         return operation.kind === 'unknown' ? style.bad(line) : line;
       }),
+      ...note(at),
     ]),
   ];
 }
@@ -77,56 +99,105 @@ function proposalText({ proposal, batchIndex, multisigAccount }: BatchDescriptio
   return `${status.kind}${isStale ? ', STALE' : ''}, ${votes}`;
 }
 
+const voteFields = ({ approved, rejected, cancelled }: PastDescription['votes']): readonly Field[] => [
+  ...approved.map((member): Field => ['approved by', member]),
+  ...rejected.map((member): Field => ['rejected by', member]),
+  ...cancelled.map((member): Field => ['cancelled by', member]),
+];
+
 const factFields = (facts: Facts): readonly Field[] =>
   Object.entries(facts).map(([name, value]) => [safeLine(name), safeLine(value)]);
 
-/** The batch, its pipelines in order, who may act on it, and the totals. */
-export function viewBatchContent(
-  description: BatchDescription,
-  token: Token,
-  style: Style,
-): readonly string[] {
-  const { multisig, batchIndex, proposal, proposalAddress, vault, digest, multisigAccount } = description;
-  const totals = contentTotals(description, token);
+const stateText = (state: BatchState): string => (state === 'stale' ? 'STALE' : state);
+
+function sumFields(content: BatchContent, unit: Unit): readonly Field[] {
+  const { burn, airdrop } = contentSums(content);
   return [
-    style.bold(`Batch ${batchIndex} of multisig ${multisig}`),
-    ...contentLines(description, token, style),
+    ['total burn', amountText(burn, unit)],
+    ['total airdrop', amountText(airdrop, unit)],
+    ['digest', content.digest === null ? 'none' : digestText(content.digest)],
+  ];
+}
+
+/** The batch, its pipelines in order, who may act on it, and the totals. */
+export function viewBatchContent(description: BatchDescription, unit: Unit, style: Style): readonly string[] {
+  const { multisig, batchIndex, batch, proposal, proposalAddress, vault, multisigAccount } = description;
+  const { length } = description.transactions;
+  return [
+    style.bold(`Batch ${batchIndex} of multisig ${multisig}: ${stateText(stateOf(description))}`),
+    ...contentLines(description, unit, style),
     ...fieldLines(
       [
         ['proposal', `${proposalAddress} (${proposalText(description)})`],
-        ...proposal.approved.map((member): Field => ['approved by', member]),
+        ...voteFields(proposal),
+        ['set up by', batch.creator],
         ...factFields(multisigFacts(multisigAccount)),
         ['vault', vault],
-        ['transactions', String(description.transactions.length)],
-        ['total burn', totals.burn],
-        ['total airdrop', totals.airdrop],
-        ['digest', digest === null ? 'none' : digestText(digest)],
+        ['transactions', `${length}, ${batch.executedTransactionIndex} executed`],
+        ...sumFields(description, unit),
       ],
       style.dim,
     ),
   ];
 }
 
-const changeText = ({ before, after }: Change, decimals: number): string =>
-  `${formatTokenAmount(before, decimals)} before, ${formatTokenAmount(after, decimals)} after`;
+const changeText = ({ before, after }: Change, unit: Unit): string =>
+  `${amountText(before, unit)} before, ${amountText(after, unit)} after`;
 
-/** A batch that has been looked into, with the flywheel that it acts for and what it would change. */
-export function viewReview({ description, token, changes }: Review, style: Style): readonly string[] {
-  const { flywheel } = token;
-  const { decimals } = flywheel;
+/** What running it costs, and what it changes. */
+function effectFields({ description, changes }: Look, unit: Unit): readonly Field[] {
+  const { vaultRent, executionFees, rentReturned, rentCollector } = costsOf(description, changes);
+  const executing: Field = [
+    'execution',
+    `at least ${amountText(executionFees, SOL)} of fees, paid by whoever executes it`,
+  ];
+  const returned: Field = [
+    'rent back',
+    `${amountText(rentReturned, SOL)} ${rentCollector === null ? 'stays: there is no rent collector' : `to ${rentCollector}`}`,
+  ];
+  if (changes === null || vaultRent === null) return [executing, returned, ['simulated', 'no']];
   return [
-    ...viewBatchContent(description, flywheel, style),
+    ['new accounts', `${amountText(vaultRent, SOL)} of rent, paid by the vault`],
+    executing,
+    returned,
+    ['vault tokens', changeText(changes.vaultTokens, unit)],
+    ['vault SOL', changeText(changes.vaultLamports, SOL)],
+    ['supply', changeText(changes.supply, unit)],
+  ];
+}
+
+/** A batch that has been looked into, with the token that it moves and what it would change. */
+export function viewLook(look: Look, unit: Unit, style: Style): readonly string[] {
+  const { description, token } = look;
+  const mint: readonly Field[] =
+    token === null ? [] : [['mint', token.flywheel.mint], ...factFields(token.facts)];
+  return [
+    ...viewBatchContent(description, unit, style),
+    ...fieldLines([...mint, ...effectFields(look, unit)], style.dim),
+  ];
+}
+
+/** A batch that is over: what it held, and what of that was executed. */
+export function viewPastBatch(past: PastDescription, unit: Unit, style: Style): readonly string[] {
+  const { multisig, batchIndex, executions, votes, vault, batch } = past;
+  const ran = executions.filter((execution) => execution !== null).length;
+  const notes = executions.map((execution) =>
+    execution === null
+      ? style.bad('not executed')
+      : `executed by ${style.dim(safeLine(execution.signature))}`,
+  );
+  return [
+    style.bold(
+      `Batch ${batchIndex} of multisig ${multisig}: ${stateText(pastStateOf(past))}, its accounts are closed`,
+    ),
+    ...contentLines(past, unit, style, notes),
     ...fieldLines(
       [
-        ['mint', flywheel.mint],
-        ...factFields(token.facts),
-        ...(changes === null
-          ? [['simulated', 'no'] as const]
-          : [
-              ['vault tokens', changeText(changes.vaultTokens, decimals)] as const,
-              ['vault SOL', changeText(changes.vaultLamports, SOL_DECIMALS)] as const,
-              ['supply', changeText(changes.supply, decimals)] as const,
-            ]),
+        ...voteFields(votes),
+        ['set up by', batch.creator],
+        ['vault', vault],
+        ['transactions', `${executions.length}, ${ran} executed`],
+        ...sumFields(past, unit),
       ],
       style.dim,
     ),

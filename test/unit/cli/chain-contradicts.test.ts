@@ -38,7 +38,7 @@ function liedTo(memos: readonly PastTransaction[]): TestCli {
       memos.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs),
   };
   const pins = { mint: namedAddress('mint') } as never;
-  return testCli({ service, opened: { history, pins } });
+  return testCli({ service, opened: { kind: 'remote', history, pins } });
 }
 
 const lastLine = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '');

@@ -63,11 +63,13 @@ async function run(session: Session, [source]: [string], options: Options): Prom
     session.output.result(signed, () => [`Batch ${signed.batchId} is approved already; nothing was signed.`]);
     return undefined;
   }
-  if (outFile !== undefined) writeFileAtomic(outFile, `${JSON.stringify(signed)}\n`, 'ERR_INPUT_INVALID');
-  session.output.result(signed, (style) => [
-    style.good(`Signed the approval of batch ${signed.batchId}.`),
-    signed.signedTx,
-    `Next: flywheel batch execute ${signed.batchId} --signed-tx ${out === undefined ? 'BASE64' : `@${out}`}`,
+  const { batchId, signedTx } = signed;
+  const body = { batchId, signedTx };
+  if (outFile !== undefined) writeFileAtomic(outFile, `${JSON.stringify(body)}\n`, 'ERR_INPUT_INVALID');
+  session.output.result(body, (style) => [
+    style.good(`Signed the approval of batch ${batchId}.`),
+    signedTx,
+    `Next: flywheel batch execute ${batchId} --signed-tx ${out === undefined ? 'BASE64' : `@${out}`}`,
   ]);
   return undefined;
 }

@@ -1,7 +1,7 @@
 /** `flywheel batch execute`: lands the approval and executes. */
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import { fingerprint } from '../../../values/digest.js';
+import { fingerprint, type Sha256 } from '../../../values/digest.js';
 import { isUuid, type Uuid } from '../../../values/ids.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
 import { type ExecuteOptions, noteOf } from '../../batch/execute-work.js';
@@ -60,13 +60,22 @@ async function executeOptions(session: Session, options: Options, batchId: Uuid)
   const { approval } = options;
   if (signedTx !== undefined && approval !== undefined)
     throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
-  if (signedTx !== undefined)
-    return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null, terms: null };
+  if (signedTx !== undefined) {
+    const digest = await digestOf(session, options.expect);
+    return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null, terms: null, digest };
+  }
   if (approval === undefined && options.keypair === undefined) {
     await requireNoSignature(session, batchId);
-    return { signedTx: null, sign: null, terms: null };
+    return { signedTx: null, sign: null, terms: null, digest: await digestOf(session, options.expect) };
   }
   return ownSigning(session, options, batchId, approval ?? batchId);
+}
+
+/** The digest of `--expect`; `null` without it. */
+async function digestOf(session: Session, expect: string | undefined): Promise<Sha256 | null> {
+  if (expect === undefined) return null;
+  const { expectedDigest, readExpectation } = await import('../../batch/expectation.js');
+  return expectedDigest(await readExpectation(session, expect));
 }
 
 /** @throws `ERR_USAGE` unless the owner's approval stands on chain, where another tool or a wallet has put it. */
@@ -105,7 +114,7 @@ async function ownSigning(
   const { context, settings } = session;
   const [
     { absoluteSource, keypairLocation, loadKeypair, requireKeypair },
-    { readExpectation },
+    { expectedDigest, readExpectation },
     { signing, signingTerms },
   ] = await Promise.all([
     import('../../wallet/load-keypair.js'),
@@ -120,7 +129,7 @@ async function ownSigning(
   const { simulate } = options;
   const terms = signingTerms(session, batchId, { approval, keypair, expectation, allowUnverified, simulate });
   const sign = signing(session, batchId, terms, () => loadKeypair(context, keypair));
-  return { signedTx: null, sign, terms };
+  return { signedTx: null, sign, terms, digest: expectation && expectedDigest(expectation) };
 }
 
 export const command = defineCommand({

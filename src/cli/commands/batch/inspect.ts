@@ -3,66 +3,43 @@ import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { isUuid } from '../../../values/ids.js';
 import { defineCommand, type Session } from '../../command.js';
-import { safeLine } from '../../output/safe-text.js';
 import { callWith } from '../../send.js';
 
 const configure = (command: Command) =>
   command.argument('<batch>', 'id of the batch, or the file that `batch init --out` wrote');
 
 async function run(session: Session, [source]: [string]): Promise<undefined> {
-  const [{ batchName, readApproval }, { inspectBatch }, { viewBatchContent }] = await Promise.all([
+  const [{ batchName, readApproval }, { inspectBatch }] = await Promise.all([
     import('../../batch/approval-source.js'),
     import('../../batch/inspect-batch.js'),
-    import('../../views/batch-content.js'),
   ]);
   const opened = await session.service();
-  const { batch } = isUuid(source)
-    ? {
-        batch: batchName(
-          (await opened.service.getBatch({ batchId: source }, callWith(session, opened))).value,
-        ),
-      }
-    : await readApproval(session, source);
-  if (opened.chain === null) {
+  const { chain } = opened;
+  if (chain === null)
     throw new FlywheelError('ERR_CONFIG_INVALID', 'No chain can be read, so there is nothing to inspect.', {
       hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
     });
-  }
-  const { description, decimals, value, problem } = await inspectBatch(
-    opened.chain,
-    await opened.trusted(),
-    batch,
-  ).catch(async (error: unknown) => {
-    await refuseClosed(session, batch.id);
-    throw error;
-  });
-  session.output.result(value, (style) => [
-    ...viewBatchContent(description, { decimals }, style),
-    problem === null
-      ? style.good('Everything in it is allowed.')
-      : style.bad(`Not to be approved: ${safeLine(problem)}`),
-  ]);
+  const approval = isUuid(source) ? null : await readApproval(session, source);
+  const batch =
+    approval?.batch ??
+    batchName((await opened.service.getBatch({ batchId: source }, callWith(session, opened))).value);
+  const { value, view } = await inspectBatch(chain, opened, { batch, approval });
+  session.output.result(value, view);
   return undefined;
-}
-
-/** The accounts of an executed batch are closed, so there is nothing to read; that is not a danger, and is said as it is. */
-async function refuseClosed(session: Session, batchId: string): Promise<void> {
-  const opened = await session.service();
-  const { value } = await opened.service.getBatch({ batchId }, callWith(session, opened));
-  if (value.status !== 'EXECUTED') return;
-  throw new FlywheelError(
-    'ERR_BATCH_NOT_FOUND',
-    `Batch ${batchId} is EXECUTED and its accounts are closed: nothing of it is left on chain to inspect.`,
-    { hint: `\`flywheel batch status ${batchId}\` lists its transactions.` },
-  );
 }
 
 export const command = defineCommand({
   configure,
   run,
+  details: [
+    'It is judged as `batch approve` does: "problem" is why that would refuse it, or null.',
+    'What is over and closed is read from its transactions, as far as the node still has them.',
+  ],
   output: [
-    '{ "batchId", "multisig", "batchIndex", "vault", "proposal": { "address", "status", "approved" },',
-    '  "transactions": [ { "number", "address", "operations" } ], "pipelines", "totals", "digest", "problem" }',
+    '{ "batchId", "multisig", "batchIndex", "state", "closed", "vault", "creator", "proposal": { "address", "status"?,',
+    '  "approved", "rejected", "cancelled" }, "facts"?, "executed", "transactions": [ { "number", "address",',
+    '  "operations", "problem"?, "txHash"?, "dateExecuted"? } ], "pipelines", "decimals", "symbol", "totals",',
+    '  "digest", "executedTotals"?, "costs"?, "changes"?, "problem" }',
   ],
   errors: [
     'ERR_INPUT_INVALID',

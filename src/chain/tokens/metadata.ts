@@ -1,0 +1,59 @@
+/** What a token is called on chain. Anybody may call a token anything: a symbol names, it proves nothing. */
+import { type Address, addressBytes } from '../../values/address.js';
+import { partOf, type ReadonlyBytes, readBuffer, viewOf } from '../../values/bytes.js';
+import type { AccountState } from '../account.js';
+import { METADATA_PROGRAM } from '../programs.js';
+import { derive } from '../squads/layouts/addresses.js';
+import type { Mint } from './accounts.js';
+
+/** The extension of Token-2022 that names a token (spl-token-metadata-interface, `TokenMetadata`). */
+const TOKEN_METADATA = 19;
+/** Update authority and mint. */
+const EXTENSION_TEXTS_AT = 64;
+/** Kind, update authority and mint (Metaplex Token Metadata, `Metadata`). */
+const ACCOUNT_TEXTS_AT = 65;
+const METADATA_KIND = 4;
+
+/** Where Metaplex keeps the metadata of a mint. */
+export const metadataAddress = (mint: Address): Address =>
+  derive(
+    {
+      name: `metadata ${mint}`,
+      parts: () => [Buffer.from('metadata', 'ascii'), addressBytes(METADATA_PROGRAM), addressBytes(mint)],
+    },
+    METADATA_PROGRAM,
+  ).address;
+
+/** A text behind its length, u32; `undefined` when it runs over the end. */
+function textAt(data: ReadonlyBytes, at: number): { text: string; end: number } | undefined {
+  if (at + 4 > data.length) return undefined;
+  const end = at + 4 + viewOf(data).getUint32(at, true);
+  if (end > data.length) return undefined;
+  return { text: readBuffer(partOf(data, at + 4, end)).toString('utf8'), end };
+}
+
+/** Name, then symbol; both may be filled up with zeros. */
+function symbolAt(data: ReadonlyBytes, at: number): string | null {
+  const name = textAt(data, at);
+  const symbol = name === undefined ? undefined : textAt(data, name.end);
+  return symbol === undefined ? null : symbol.text.replace(/\0+$/, '');
+}
+
+/** A short word that cannot be mistaken for a part of the amount that it stands behind. */
+const PLAIN_SYMBOL = /^(?=.*\p{L})[\p{L}\p{N}$][\p{L}\p{N}$._-]{0,15}$/u;
+
+/** A symbol that may stand behind an amount, or `null`. */
+export const plainSymbol = (symbol: string | null): string | null =>
+  symbol !== null && PLAIN_SYMBOL.test(symbol) ? symbol : null;
+
+/**
+ * The symbol of a mint: of its own extension, else of its Metaplex account.
+ * @param account - at {@link metadataAddress}.
+ * @returns `null` where there is none, or one that may not stand behind an amount.
+ */
+export function symbolOf(mint: Pick<Mint, 'extensions'>, account: AccountState | null): string | null {
+  const own = mint.extensions.find(({ type }) => type === TOKEN_METADATA);
+  if (own !== undefined) return plainSymbol(symbolAt(own.data, EXTENSION_TEXTS_AT));
+  if (account?.owner !== METADATA_PROGRAM || account.data[0] !== METADATA_KIND) return null;
+  return plainSymbol(symbolAt(account.data, ACCOUNT_TEXTS_AT));
+}

@@ -1,0 +1,88 @@
+/** The past of a batch as a node tells it when its accounts are closed: what was put into it, voted and executed. */
+import type {
+  ChainReader,
+  History,
+  Signature,
+  TokenChange,
+  TransactionRecord,
+} from '../../src/chain/chain.js';
+import {
+  batchAddTransaction,
+  batchCreate,
+  batchExecuteTransaction,
+} from '../../src/chain/squads/instructions/batch.js';
+import { proposalApprove } from '../../src/chain/squads/instructions/proposal.js';
+import { vaultInnerMessage, vaultMessage } from '../../src/chain/squads/instructions/vault-message.js';
+import { compileLegacyMessage, partiallySign } from '../../src/chain/transaction/compile.js';
+import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { Address } from '../../src/values/address.js';
+import { batchIndex, multisig, operator, owner, vaultAt } from './batch-on-chain.js';
+import { namedAddress } from './oracle.js';
+
+const ref = { multisig, batchIndex };
+const vault = vaultAt.address;
+const paid = { rentPayer: operator, creator: operator, member: operator };
+
+/** Transactions by their name, in the order in which they landed; `null`: the node has forgotten it. */
+export type Past = Map<string, readonly Instruction[] | null>;
+
+/** A batch that was set up, approved and executed as far as `executed`. */
+export function pastOf(inner: readonly (readonly Instruction[])[], executed: number): Past {
+  const past: Past = new Map([['made', [batchCreate({ ...ref, ...paid, vaultIndex: 0 })]]]);
+  inner.forEach((instructions, at) => {
+    const message = vaultMessage(vault, instructions);
+    past.set(`added${at + 1}`, [batchAddTransaction({ ...ref, ...paid, number: at + 1, message })]);
+  });
+  for (const member of [owner, operator])
+    past.set(`approved by ${member.slice(0, 4)}`, [proposalApprove({ ...ref, member })]);
+  inner.slice(0, executed).forEach((instructions, at) => {
+    const message = vaultInnerMessage(vault, instructions);
+    past.set(`executed${at + 1}`, [
+      batchExecuteTransaction({ ...ref, ...paid, number: at + 1, vault, message }),
+    ]);
+  });
+  return past;
+}
+
+export interface PastNode {
+  readonly chain: ChainReader;
+  readonly history: History;
+}
+
+/** A node that tells this past and has no account; token balances as given by transaction. */
+export function nodeOf(
+  past: Past,
+  {
+    balances = {},
+    failed = [],
+  }: { balances?: Record<string, TokenChange[]>; failed?: readonly string[] } = {},
+): PastNode {
+  const record = (signature: Signature): TransactionRecord => ({
+    signature,
+    ...{ slot: 1n, blockTimeMs: Date.parse('2026-01-31T12:00:00.000Z'), logs: ['Program log: all'] },
+    error: failed.includes(signature) ? { kind: 'transaction', error: 'AccountInUse' } : null,
+    ...{ feeLamports: 5_000n, computeUnits: 1n },
+    ...(balances[signature] === undefined ? {} : { tokenChanges: balances[signature] }),
+  });
+  const chain = {
+    getAccounts: async (addresses: readonly Address[]) => addresses.map(() => null),
+    lookUp: async (signatures: readonly Signature[]) => signatures.map(record),
+    getTransaction: async (signature: Signature) => {
+      const instructions = past.get(signature);
+      if (instructions == null) return null;
+      const blockhash = namedAddress(`blockhash ${signature}`);
+      return partiallySign(compileLegacyMessage({ payer: operator, instructions, blockhash }), []);
+    },
+  } as unknown as ChainReader;
+  const names = (account: Address, instructions: readonly Instruction[] | null): boolean =>
+    instructions === null ||
+    instructions.some(({ accounts }) => accounts.some(({ address }) => address === account));
+  const history: History = {
+    pastOf: async (account) =>
+      [...past]
+        .filter(([, instructions]) => names(account, instructions))
+        .map(([signature]) => ({ signature, memo: null, blockTimeMs: null }))
+        .reverse(),
+  };
+  return { chain, history };
+}

@@ -1,0 +1,100 @@
+/** What was approved, held against what stands on the user's own chain before it is executed and after. */
+import { describe, expect, it } from 'vitest';
+import { pipelinesDigest } from '../../../src/actions/pipelines.js';
+import type { ChainReader } from '../../../src/chain/chain.js';
+import { requireRanAsApproved, requireWillRun } from '../../../src/cli/batch/hold-digest.js';
+import type { Session } from '../../../src/cli/command.js';
+import { FlywheelError } from '../../../src/errors/flywheel-error.js';
+import type { Uuid } from '../../../src/values/ids.js';
+import {
+  accountsOf,
+  batchIndex,
+  batchState,
+  flywheel,
+  goodInstructions,
+  pipelines,
+  readerOf,
+} from '../../support/batch-on-chain.js';
+import { nodeOf, type Past, pastOf } from '../../support/past-batch.js';
+
+const batch = { id: 'b-1' as Uuid, batchIndex: String(batchIndex) };
+const digest = pipelinesDigest(pipelines);
+const good = goodInstructions();
+/** A batch that is another from the first pipeline on. */
+const other = [...good].reverse();
+
+describe('before a batch is executed', () => {
+  const willRun = (instructions: typeof good, wasSent = false, approved: typeof digest | null = digest) =>
+    requireWillRun(
+      { chain: readerOf(accountsOf(batchState(instructions))), trusted: async () => flywheel },
+      ...([batch, approved, wasSent] as const),
+    );
+
+  it('goes on when it is the one that was approved, and where nothing is known of that', async () => {
+    await willRun(good);
+    await willRun(other, false, null);
+    await requireWillRun({ chain: null, trusted: async () => flywheel }, batch, digest, false);
+    // Of one that is closed nothing more can run.
+    await requireWillRun({ chain: readerOf(new Map()), trusted: async () => flywheel }, batch, digest, false);
+  });
+
+  it.each([
+    [false, 'ERR_APPROVAL_REFUSED'],
+    [true, 'ERR_OUTCOME_UNKNOWN'],
+  ])('stops when the node shows another by now (sent before: %s)', async (wasSent, code) => {
+    await expect(willRun(other, wasSent)).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(`approved was sha256:${digest}`),
+    });
+  });
+});
+
+describe('after a batch was executed', () => {
+  async function ran(past: Past, totalSuccessful: number, failed: readonly string[] = []) {
+    const warnings: string[] = [];
+    const session = { output: { warn: (text: string) => warnings.push(text) } } as unknown as Session;
+    const opened = { kind: 'remote', ...nodeOf(past, { failed }), trusted: async () => flywheel } as const;
+    await requireRanAsApproved(session, opened, batch, { totalSuccessful }, digest);
+    return warnings;
+  }
+
+  it('is content when exactly that ran', async () => {
+    expect(await ran(pastOf(good, 3), 3)).toEqual([]);
+    expect(await ran(pastOf(good, 2), 2)).toEqual([]);
+  });
+
+  it.each([
+    ['another batch ran', pastOf(other, 3), `approved was sha256:${digest}`],
+    ['less ran', pastOf(good, 2), '2 of its transactions were executed, the service says 3'],
+    ['nothing ran', pastOf(good, 0), '0 of its transactions were executed, the service says 3'],
+  ])('does not believe the service when %s', async (_what, past, reason) => {
+    await expect(ran(past, 3)).rejects.toMatchObject({
+      code: 'ERR_OUTCOME_UNKNOWN',
+      message: expect.stringContaining(reason),
+    });
+  });
+
+  it('says so when the node has forgotten some of it, or contradicts itself', async () => {
+    const forgotten = pastOf(good, 3);
+    forgotten.set('added2', null);
+    for (const [past, failed] of [
+      [forgotten, []],
+      [pastOf(good, 3), ['executed2']],
+      [new Map(), []],
+    ] as const)
+      expect(await ran(past, 3, failed)).toEqual([expect.stringContaining('does not know the past')]);
+  });
+
+  it('says so when the node does not answer', async () => {
+    const down = async (): Promise<never> => {
+      throw new FlywheelError('ERR_UNAVAILABLE', 'The RPC node does not answer.');
+    };
+    const warnings: string[] = [];
+    const session = { output: { warn: (text: string) => warnings.push(text) } } as unknown as Session;
+    const { history, chain } = nodeOf(pastOf(good, 3));
+    const broken = { ...chain, lookUp: down } as ChainReader;
+    const opened = { kind: 'remote', chain: broken, history, trusted: async () => flywheel } as const;
+    await requireRanAsApproved(session, opened, batch, { totalSuccessful: 3 }, digest);
+    expect(warnings).toHaveLength(1);
+  });
+});

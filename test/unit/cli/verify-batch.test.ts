@@ -1,0 +1,107 @@
+/** What a batch did, proven from the past of the chain: contents, executions, and the balances that a node has kept. */
+import { describe, expect, it } from 'vitest';
+import type { TokenChange } from '../../../src/chain/chain.js';
+import { associatedTokenAddress } from '../../../src/chain/tokens/addresses.js';
+import { verifyBatch } from '../../../src/cli/batch/verify-batch.js';
+import type { Address } from '../../../src/values/address.js';
+import { burnOf } from '../../support/batch-checks.js';
+import { batchIndex, flywheel, goodInstructions, pipelines } from '../../support/batch-on-chain.js';
+import { namedAddress } from '../../support/oracle.js';
+import { nodeOf, type Past, pastOf } from '../../support/past-batch.js';
+
+const good = goodInstructions();
+const { mint, tokenProgram, vaultTokenAccount } = flywheel;
+
+async function verify(past: Past, balances: Record<string, TokenChange[]> = {}, expected = pipelines) {
+  const { chain, history } = nodeOf(past, { balances });
+  const { value, failure } = await verifyBatch(chain, history, {
+    ...{ batchId: null, batchIndex, flywheel, expectation: { pipelines: expected } },
+    unit: { decimals: 6, symbol: null },
+  });
+  expect(failure === undefined).toBe(value.verified);
+  return value;
+}
+
+const change = (account: Address, before: bigint, after: bigint): TokenChange => ({
+  account,
+  mint,
+  before,
+  after,
+});
+const held = (name: string): Address => associatedTokenAddress(namedAddress(name), mint, tokenProgram);
+const FIRST = { executed1: [change(vaultTokenAccount, 10_000_000n, 8_500_000n)] };
+const SECOND = {
+  executed2: [
+    change(vaultTokenAccount, 8_500_000n, 6_499_999n),
+    change(held('alice'), 0n, 2_000_000n),
+    change(held('bob'), 7n, 8n),
+  ],
+};
+
+describe('a batch that did what the file says', () => {
+  it('is verified, with balances where the node has kept them', async () => {
+    expect(await verify(pastOf(good, 3))).toMatchObject({
+      ...{ verified: true, balances: 'not kept', missing: [], differences: [] },
+      totals: { burn: '12345679.5', airdrop: '2.000001' },
+      transactions: [{ txHash: 'executed1' }, { txHash: 'executed2' }, { txHash: 'executed3' }],
+    });
+    expect(await verify(pastOf(good, 3), { ...FIRST, ...SECOND })).toMatchObject({
+      ...{ verified: true, balances: 'agree' },
+    });
+  });
+});
+
+describe('a batch is not verified', () => {
+  it('when it was executed in part', async () => {
+    expect(await verify(pastOf(good, 2))).toMatchObject({
+      ...{ verified: false, missing: [2], differences: [], totals: { burn: '1.5', airdrop: '2.000001' } },
+    });
+  });
+
+  it('when it held something else', async () => {
+    const [first = [], ...others] = good;
+    const strange = [[...first, burnOf({ amount: 5n, account: namedAddress('account') })], ...others];
+    expect(await verify(pastOf(strange, 3))).toMatchObject({
+      ...{ verified: false, differences: [expect.stringContaining('Transaction 1')] },
+    });
+    expect(await verify(pastOf(good.slice(0, 2), 2))).toMatchObject({
+      ...{ verified: false, missing: [2], differences: ['the chain has 2 pipelines, expected 3'] },
+    });
+    const [one, two, three] = pipelines;
+    const reordered = [two, one, three] as typeof pipelines;
+    expect((await verify(pastOf(good, 3), {}, reordered)).differences[0]).toContain('pipelines[0]');
+  });
+
+  it('when balances moved otherwise, or of others', async () => {
+    const short = { executed1: [change(vaultTokenAccount, 10_000_000n, 8_500_001n)] };
+    expect(await verify(pastOf(good, 3), short)).toMatchObject({
+      ...{ verified: false, balances: 'differ' },
+      differences: [
+        `transaction executed1: token account ${vaultTokenAccount} changed by -1499999 base units, its pipelines say -1500000`,
+      ],
+    });
+    const beside = { executed1: [...FIRST.executed1, change(held('mallory'), 0n, 1n)] };
+    expect((await verify(pastOf(good, 3), beside)).balances).toBe('differ');
+  });
+});
+
+describe('the past cannot be told', () => {
+  const without = (...names: readonly string[]): Past => {
+    const past = pastOf(good, 3);
+    for (const name of names) past.delete(name);
+    return past;
+  };
+  it.each([
+    ['without its beginning', without('made')],
+    ['without one that was executed', without('added2')],
+    ['of a batch that never was', new Map()],
+  ] as const)('%s', async (_what, past) => {
+    await expect(verify(past)).rejects.toMatchObject({ code: 'ERR_BATCH_NOT_FOUND' });
+  });
+
+  it('and what was executed twice counts once', async () => {
+    const past = pastOf(good, 2);
+    past.set('again', past.get('executed2') ?? null);
+    expect(await verify(past)).toMatchObject({ missing: [2], totals: { burn: '1.5' } });
+  });
+});
