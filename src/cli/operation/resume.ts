@@ -26,7 +26,7 @@ export async function resumeOperation(
 
 async function workOf(session: Session, entry: Entry, keypair: string | undefined): Promise<Work<unknown>> {
   const { context, settings } = session;
-  const source = (noted: string | null): KeypairSource =>
+  const source: Keypair = (noted) =>
     absoluteSource(context, keypairLocation(context, settings, keypair ?? noted ?? undefined));
   switch (entry.kind) {
     case 'burn': {
@@ -47,43 +47,42 @@ async function workOf(session: Session, entry: Entry, keypair: string | undefine
       const { batchId } = bodyOf<{ batchId: Uuid }>(entry);
       return new WalletApprovalWork(session, batchId, null) as Work<unknown>;
     }
-    case 'execute': {
-      const [{ ExecuteWork }, { signing }] = await Promise.all([
-        import('../batch/execute-work.js'),
-        import('../batch/signing.js'),
-      ]);
-      const { batchId } = bodyOf<{ batchId: Uuid }>(entry);
-      const { terms } = entry.notes as unknown as ExecuteNote;
-      const signer = () => loadKeypair(context, source(terms?.keypair ?? null));
-      const sign = terms === null ? null : signing(session, batchId, terms, signer);
-      return new ExecuteWork(session, batchId, {
-        signedTx: null,
-        sign,
-        terms,
-        digest: null,
-      }) as Work<unknown>;
-    }
-    case 'cancel': {
-      const { CancelWork } = await import('../batch/cancel-work.js');
-      const { batchId } = bodyOf<{ batchId: string }>(entry);
-      // Earlier versions have noted no rejections.
-      const {
-        keypair: noted,
-        allowUnverified,
-        isRejection = false,
-      } = entry.notes as { keypair: string | null; allowUnverified: boolean; isRejection?: boolean };
-      const signer = () => loadKeypair(context, source(noted));
-      return new CancelWork(session, batchId, { signer, allowUnverified, isRejection }) as Work<unknown>;
-    }
+    case 'execute':
+      return executeWork(session, entry, source);
+    case 'cancel':
+      return cancelWork(session, entry, source);
   }
 }
 
+type Keypair = (noted: string | null) => KeypairSource;
+
+async function executeWork(session: Session, entry: Entry, source: Keypair): Promise<Work<unknown>> {
+  const [{ ExecuteWork }, { signing }] = await Promise.all([
+    import('../batch/execute-work.js'),
+    import('../batch/signing.js'),
+  ]);
+  const { batchId } = bodyOf<{ batchId: Uuid }>(entry);
+  const { terms } = entry.notes as unknown as ExecuteNote;
+  const signer = () => loadKeypair(session.context, source(terms?.keypair ?? null));
+  const sign = terms === null ? null : signing(session, batchId, terms, signer);
+  return new ExecuteWork(session, batchId, { signedTx: null, sign, terms, digest: null }) as Work<unknown>;
+}
+
+async function cancelWork(session: Session, entry: Entry, source: Keypair): Promise<Work<unknown>> {
+  const { CancelWork } = await import('../batch/cancel-work.js');
+  const { batchId } = bodyOf<{ batchId: string }>(entry);
+  // Earlier versions have noted no rejections.
+  const {
+    keypair: noted,
+    allowUnverified,
+    isRejection = false,
+  } = entry.notes as { keypair: string | null; allowUnverified: boolean; isRejection?: boolean };
+  const signer = () => loadKeypair(session.context, source(noted));
+  return new CancelWork(session, batchId, { signer, allowUnverified, isRejection }) as Work<unknown>;
+}
+
 /** A batch is carried on as what was asked for last: only set up, or run to its end. */
-async function batchWork(
-  session: Session,
-  entry: Entry,
-  source: (noted: string | null) => KeypairSource,
-): Promise<Work<unknown>> {
+async function batchWork(session: Session, entry: Entry, source: Keypair): Promise<Work<unknown>> {
   const request = bodyOf<InitBatchRequest>(entry);
   const run = entry.notes['run'] as
     | { keypair: string | null; allowUnverified: boolean; simulate?: boolean; failedOut: string | null }
