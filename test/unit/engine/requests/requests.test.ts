@@ -80,6 +80,17 @@ describe('a request with a key', () => {
     expect(await burned()).toBe('2');
   });
 
+  it('is told again only to a key that may use its proof types', async () => {
+    const { key } = await test.engine.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] });
+    const narrow = { credential: new Secret(key), idempotencyKey: 'key-1' };
+    await test.engine.burn(aBurnRequest(1), call('key-1'));
+    await expect(test.engine.burn(aBurnRequest(1), narrow)).rejects.toMatchObject({
+      code: 'ERR_INVALID_PROOF',
+      message: 'The proof type "PRODUCT_BUY" is not permitted for this key.',
+    });
+    expect(await burned()).toBe('1');
+  });
+
   it('that failed does not use its key up', async () => {
     await expect(test.engine.burn(aBurnRequest(5_000_000), call('key-1'))).rejects.toMatchObject({
       code: 'ERR_BURN_TOKENOMICS_FAILED',
