@@ -164,6 +164,39 @@ describe('a request that is still running', () => {
     expect(await burned()).toBe('1');
   });
 
+  it('is not taken over within a minute of the last that was written for it', async () => {
+    let [submits, release, reach] = [0, (): void => undefined, (): void => undefined];
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const waiting = new Promise<void>((resolve) => {
+      reach = resolve;
+    });
+    const chain = chainOver(test.chain, {
+      submit: async (transactions) => {
+        submits += 1;
+        clock.timeMs += 50_000;
+        if (submits === 2) {
+          reach();
+          await released;
+        }
+        return test.chain.submit(transactions);
+      },
+    });
+    const elsewhere = { id: 'another-machine/1-0/1', isAlive: () => true };
+    const limits = { ...test.deps.limits, burnsPerCommit: 1 };
+    const burns = [aBurnRequest(1), aBurnRequest(2)];
+    const key = randomIds.uuid();
+    const first = engineBeside(test, { chain, limits, instances: elsewhere }).burnBatch(burns, call(key));
+    await waiting;
+    await expect(test.engine.burnBatch(burns, call(key))).rejects.toMatchObject({
+      code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY',
+    });
+    release();
+    await first;
+    expect(await burned()).toBe('3');
+  });
+
   it('lets only one of many begin', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 8 }, () => engineBeside(test).burn(aBurnRequest(1), call('key-1'))),
