@@ -391,7 +391,14 @@ describe('addSignature', () => {
     );
   });
 
+  it('signs in the first place, too', () => {
+    const fresh = buildApproval({ owner: owner.address, multisig, batchIndex, blockhash });
+    expect(checkVote(addSignature(fresh, owner), expected).missingSignatures).toEqual([]);
+  });
+
   it('refuses a signer who is not asked', () => {
     expect(() => addSignature(issue([approve]), stranger)).toThrow(stranger.address);
+    const wire = tampered(() => ({ requiredSignatures: 1 }));
+    expect(() => addSignature(wire, owner)).toThrow(owner.address);
   });
 });

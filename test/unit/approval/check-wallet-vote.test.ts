@@ -22,6 +22,7 @@ import {
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
 import { decodeTransaction, encodeTransaction } from '../../../src/chain/transaction/wire.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
+import { base58Encode } from '../../../src/values/base58.js';
 import { multisig } from '../../support/batch-on-chain.js';
 import { fromWeb3, namedAddress } from '../../support/oracle.js';
 
@@ -67,7 +68,12 @@ describe('checkWalletVote', () => {
     );
     const signature = owner.sign(unsigned.messageBytes);
     const wire = encodeTransaction([signature], unsigned.messageBytes);
-    expect(checkWalletVote(wire, given)).toMatchObject({ wire, priorityFeeLamports: 0n, assertions: [] });
+    expect(checkWalletVote(wire, given)).toEqual({
+      wire,
+      signature: base58Encode(signature),
+      priorityFeeLamports: 0n,
+      assertions: [],
+    });
   });
 
   it.each([

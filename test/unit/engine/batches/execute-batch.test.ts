@@ -10,7 +10,9 @@ import { compileV0Message, signTransaction } from '../../../../src/chain/transac
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
 import type { Signer } from '../../../../src/chain/transaction/signer.js';
 import type { InitBatchResult, Pipeline } from '../../../../src/contract/schemas/batch.js';
+import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import type { Address } from '../../../../src/values/address.js';
+import { HandClock } from '../../../support/chain.js';
 import { chainOver, storeOver } from '../../../support/doubles.js';
 import {
   aPipeline,
@@ -67,6 +69,28 @@ function gate(): [Promise<void>, () => void] {
 }
 
 describe('executeBatch', () => {
+  it('counts what can run against the caps of every day, from the approval of the operator on', async () => {
+    const clock = new HandClock();
+    test = await openTestEngine({ dailyBurn: '10' }, { clock });
+    const batch = await init(ones(5));
+    let lists = 0;
+    const chain = chainOver(test.chain, {
+      submitBundles: async (bundles) => {
+        lists += 1;
+        // The first is the approval of the operator.
+        if (lists > 1) throw new FlywheelError('ERR_UNAVAILABLE', 'The chain is out of reach.');
+        return test.chain.submitBundles(bundles);
+      },
+    });
+    const signedTx = signApproval(test.project.owner, batch);
+    const broken = engineBeside(test, { chain });
+    await expect(
+      broken.executeBatch({ batchId: batch.batch.id, signedTx } as never, test.project.call()),
+    ).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
+    clock.timeMs += 3 * 86_400_000;
+    expect((await test.engine.status()).usedToday.burn).toBe('5');
+  });
+
   it('executes every pipeline in order, in bundles of up to four', async () => {
     test = await openTestEngine({ dailyBurn: '100' });
     const batch = await init(ones(6));

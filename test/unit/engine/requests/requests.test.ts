@@ -80,6 +80,17 @@ describe('a request with a key', () => {
     expect(await burned()).toBe('2');
   });
 
+  it('is told again only to a key that may use its proof types', async () => {
+    const { key } = await test.engine.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] });
+    const narrow = { credential: new Secret(key), idempotencyKey: 'key-1' };
+    await test.engine.burn(aBurnRequest(1), call('key-1'));
+    await expect(test.engine.burn(aBurnRequest(1), narrow)).rejects.toMatchObject({
+      code: 'ERR_INVALID_PROOF',
+      message: 'The proof type "PRODUCT_BUY" is not permitted for this key.',
+    });
+    expect(await burned()).toBe('1');
+  });
+
   it('that failed does not use its key up', async () => {
     await expect(test.engine.burn(aBurnRequest(5_000_000), call('key-1'))).rejects.toMatchObject({
       code: 'ERR_BURN_TOKENOMICS_FAILED',
@@ -151,6 +162,39 @@ describe('a request that is still running', () => {
     release();
     await expect(first).rejects.toBeDefined();
     expect(await burned()).toBe('1');
+  });
+
+  it('is not taken over within a minute of the last that was written for it', async () => {
+    let [submits, release, reach] = [0, (): void => undefined, (): void => undefined];
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const waiting = new Promise<void>((resolve) => {
+      reach = resolve;
+    });
+    const chain = chainOver(test.chain, {
+      submit: async (transactions) => {
+        submits += 1;
+        clock.timeMs += 50_000;
+        if (submits === 2) {
+          reach();
+          await released;
+        }
+        return test.chain.submit(transactions);
+      },
+    });
+    const elsewhere = { id: 'another-machine/1-0/1', isAlive: () => true };
+    const limits = { ...test.deps.limits, burnsPerCommit: 1 };
+    const burns = [aBurnRequest(1), aBurnRequest(2)];
+    const key = randomIds.uuid();
+    const first = engineBeside(test, { chain, limits, instances: elsewhere }).burnBatch(burns, call(key));
+    await waiting;
+    await expect(test.engine.burnBatch(burns, call(key))).rejects.toMatchObject({
+      code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY',
+    });
+    release();
+    await first;
+    expect(await burned()).toBe('3');
   });
 
   it('lets only one of many begin', async () => {
