@@ -8,7 +8,7 @@ import { compileV0Message, partiallySign } from '../../src/chain/transaction/com
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import { createKeypairSigner } from '../../src/chain/transaction/signer.js';
 import { address } from '../../src/values/address.js';
-import { initiated, pipelinesOf } from '../support/deeds.js';
+import { approvedOnly, initiated, pipelinesOf } from '../support/deeds.js';
 import type { Gate } from '../support/gate.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
 import { rawSqlite } from '../support/store.js';
@@ -42,16 +42,7 @@ const STATES: Readonly<Record<string, (operator: Operator) => Promise<string>>> 
     expect(batch.status).toBe('AVAILABLE_TO_QUEUE');
     return batch.id;
   },
-  'is approved and not executed': async (operator) => {
-    const id = await initiated(operator, 'approved');
-    const words = ['--approval', id, '--keypair', operator.owner, '--yes', '--expect', 'approved.json'];
-    // The votes have landed by then, and no pipeline has.
-    await operator.runWith({ signal: 'SIGKILL', point: 50 }, 'batch', 'execute', id, ...words);
-    expect((await operator.happened()).burned).toBe('0');
-    const { stdout } = await operator.run('batch', 'inspect', id, '--json');
-    expect(JSON.parse(stdout).proposal.status).toBe('Approved');
-    return id;
-  },
+  'is approved and not executed': (operator) => approvedOnly(operator, 'approved'),
   'has failed': async (operator) => {
     const init = await operator.run('batch', 'init', operator.write('ten.json', TEN), '--json');
     const drain = operator.write('drain.json', pipelinesOf('drain'));

@@ -5,7 +5,7 @@ import { type VoteKind, voteInstruction } from '../../src/chain/squads/instructi
 import { compileV0Message, partiallySign } from '../../src/chain/transaction/compile.js';
 import { createKeypairSigner } from '../../src/chain/transaction/signer.js';
 import { address } from '../../src/values/address.js';
-import { initiated } from '../support/deeds.js';
+import { approvedOnly, initiated } from '../support/deeds.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
 import { onTerminal } from '../support/terminal.js';
 
@@ -41,7 +41,7 @@ describe('on this machine', () => {
     const operator = await anOperator('embedded', template);
     const { stderr } = await operator.run(...rejectWords(operator, await initiated(operator, 'waits')));
     const notices = stderr.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).notice]));
-    expect(notices.join('\n')).toMatch(/total burn +3\n/);
+    expect(notices.join('\n')).toMatch(/total burn +3 FLY\n/);
   });
 
   it('a person sees it before the question, and a no leaves it as it was', async () => {
@@ -50,17 +50,14 @@ describe('on this machine', () => {
     const line = `'${process.execPath}' '${BIN}' batch reject ${id} --keypair ${operator.owner}`;
     const { status, text } = await onTerminal(operator.directory, line, { NO_COLOR: '1' }, 'n');
     expect(status).toBe(DECLINED);
-    expect(text).toMatch(/total burn +3\n.*Reject batch .*nothing was signed/s);
+    expect(text).toMatch(/total burn +3 FLY\n.*Reject batch .*nothing was signed/s);
     expect(await operator.happened()).toMatchObject({ batches: ['FINALIZED'] });
     expect(await operator.pending()).toEqual([]);
   });
 
   it('what has been approved is left to batch cancel', async () => {
     const operator = await anOperator('embedded', template);
-    const id = await initiated(operator, 'approved');
-    const words = ['--approval', id, '--keypair', operator.owner, '--yes', '--expect', 'approved.json'];
-    // Both votes have landed by then, and no pipeline has.
-    await operator.runWith({ signal: 'SIGKILL', point: 50 }, 'batch', 'execute', id, ...words);
+    const id = await approvedOnly(operator, 'approved');
     const before = await operator.happened();
     const refused = await operator.run(...rejectWords(operator, id));
     expect([refused.exit, problemOf(refused).message]).toEqual([

@@ -44,6 +44,23 @@ export async function initiated(operator: Operator, name: string): Promise<strin
   return JSON.parse(stdout).batch.id as string;
 }
 
+/** Effects of an execution before the first that could land its votes; those after it are tried one by one. */
+const BEFORE_VOTES = 40;
+
+/** Sets up the batch of a file and has its execution killed once both votes have landed and no pipeline has. @returns its id. */
+export async function approvedOnly(operator: Operator, name: string): Promise<string> {
+  const id = await initiated(operator, name);
+  const words = ['--approval', id, '--keypair', operator.owner, '--yes', '--expect', `${name}.json`];
+  for (let point = BEFORE_VOTES; point < 2 * BEFORE_VOTES; point += 1) {
+    await operator.runWith({ signal: 'SIGKILL', point }, 'batch', 'execute', id, ...words);
+    const { stdout } = await operator.run('batch', 'inspect', id, '--json');
+    if (JSON.parse(stdout).proposal.status !== 'Approved') continue;
+    if ((await operator.happened()).burned === '0') return id;
+    break;
+  }
+  throw new TypeError(`batch ${id} was never approved and not executed`);
+}
+
 const burnWords = (name: string) => [
   ...['--type', 'WATCH_AD', '--proof', JSON.stringify({ name }), '--amount', '3'],
 ];
