@@ -49,12 +49,18 @@ export function createSpinner(stream: OutputStream): Spinner {
     // It would listen for signals to show the cursor again, and end the process at the first one, in the middle of a request.
     hideCursor: false,
   });
+  // Its own timer would keep a process alive that has nothing left to do.
+  let timer: NodeJS.Timeout | undefined;
   return {
     show: (text) => {
       spinner.text = text.slice(0, Math.max(0, stream.columns - OWN_COLUMNS));
-      spinner.start();
+      if (timer !== undefined) return;
+      spinner.render();
+      timer = setInterval(() => spinner.render(), spinner.interval).unref();
     },
     clear: () => {
+      clearInterval(timer);
+      timer = undefined;
       spinner.stop();
     },
   };

@@ -48,6 +48,18 @@ describe('progress', () => {
     progress.clear();
   });
 
+  it('keeps no process alive that forgets to take it away', async () => {
+    const { stream, written } = terminal();
+    const timers = (): number =>
+      process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+    const before = timers();
+    const progress = createProgress(stream, true);
+    progress.show('first');
+    await vi.waitFor(() => expect(written()).toContain('first'));
+    expect(timers()).toBeLessThanOrEqual(before);
+    progress.clear();
+  });
+
   it('draws nothing that was cleared before it was drawn', async () => {
     const { stream, written } = terminal();
     const progress = createProgress(stream, true);
