@@ -29,8 +29,11 @@ export interface BatchName {
 export interface IssuedApproval {
   readonly wire: Uint8Array;
   readonly batch: BatchName;
-  /** What the file says it is the approval of; `null` where it does not say. */
-  readonly pipelines: readonly SourcePipeline[] | null;
+  /**
+   * What the file says it is the approval of; `null` where it does not say. Read when asked for: who has a chain never does.
+   * @throws `ERR_INPUT_INVALID`
+   */
+  pipelines(): readonly SourcePipeline[] | null;
 }
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -73,7 +76,7 @@ export async function readApproval(session: Session, source: string): Promise<Is
   const trimmed = text.trim();
   if (trimmed.startsWith('{')) return readApprovalFile(name, trimmed);
   const wire = decodeBase64(name, trimmed);
-  return { wire, batch: await currentBatchName(session), pipelines: null };
+  return { wire, batch: await currentBatchName(session), pipelines: () => null };
 }
 
 /** A fresh approval, from the service; from a file of an earlier init where it gives out none. */
@@ -84,7 +87,7 @@ async function freshApproval(session: Session, batchId: Uuid): Promise<IssuedApp
     return {
       wire: decodeBase64('proposalApproveTx', value.proposalApproveTx),
       batch: batchName(value.batch),
-      pipelines: null,
+      pipelines: () => null,
     };
   } catch (error) {
     const path = approvalFile(session.settings, batchId);
@@ -113,7 +116,7 @@ function readApprovalFile(name: string, text: string): IssuedApproval {
   return {
     wire: decodeBase64(`${name}: proposalApproveTx`, approval),
     batch: { id, multisig, batchIndex: indexOf(batchIndex) },
-    pipelines: value['pipelines'] === undefined ? null : readPipelines(name, value['pipelines']),
+    pipelines: () => (value['pipelines'] === undefined ? null : readPipelines(name, value['pipelines'])),
   };
 }
 

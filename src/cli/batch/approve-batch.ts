@@ -133,7 +133,8 @@ async function readReview(opened: OpenedService, input: ApproveInput, pins: Pins
 }
 
 /** Without a chain, all that can be compared is what the approval file itself says of the batch. */
-function compareWithFile({ pipelines }: IssuedApproval, expectation: Expectation): void {
+function compareWithFile(approval: IssuedApproval, expectation: Expectation): void {
+  const pipelines = approval.pipelines();
   if (pipelines === null) {
     throw refuse(
       '--expect could not be compared with anything: no chain can be read, and the approval does not carry its pipelines.',

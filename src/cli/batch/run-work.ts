@@ -159,7 +159,7 @@ export class RunWork implements Work<Ran> {
         approval: {
           wire: decodeBase64('proposalApproveTx', answer.proposalApproveTx),
           batch: batchName(answer.batch),
-          pipelines: null,
+          pipelines: () => null,
         },
         signer: () => this.#signer(),
         // The file itself is what is expected: what stands on chain must equal it.

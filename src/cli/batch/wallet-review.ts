@@ -52,7 +52,7 @@ export async function reviewForWallet(
 ): Promise<WalletReview> {
   const opened = await session.service();
   const { id, batchIndex } = batch;
-  const issued = { wire: new Uint8Array(), batch, pipelines: null };
+  const issued = { wire: new Uint8Array(), batch, pipelines: () => null };
   const pins = await pinsForApproval(session, opened, issued);
   requireOwnMultisig(pins, batch);
   const review = await reviewBatch(chain, opened, pins, { batchIndex, expectation, simulate });
