@@ -19,7 +19,7 @@ import {
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { makeDirectory } from './files/make-directory.js';
+import { makeDirectory } from './files/directories.js';
 
 /** Set by the build: what the program's text hashes to. */
 declare const __PROGRAM_HASH__: string;

@@ -4,7 +4,7 @@ import { memo } from '../chain/memo.js';
 import { MEMO_PROGRAM } from '../chain/programs.js';
 import type { Address } from '../values/address.js';
 import { readBuffer } from '../values/bytes.js';
-import { wholeText } from '../values/whole-text.js';
+import { wholeText } from '../values/text.js';
 import { type ActionKind, type AnyOperation, type OperationKind, unknownOperation } from './action.js';
 import { differs } from './amounts.js';
 

@@ -4,8 +4,8 @@ import { memo, proofMemoText } from '../chain/memo.js';
 import type { Instruction } from '../chain/transaction/instruction.js';
 import { canonicalJson, type JsonObject } from '../values/canonical-json.js';
 import { isSha256, type Sha256, sha256 } from '../values/digest.js';
+import { wholeText } from '../values/text.js';
 import { formatTokenAmount, tokenAmountFromNumber } from '../values/token-amount.js';
-import { wholeText } from '../values/whole-text.js';
 import {
   actionContent,
   actionInstructions,

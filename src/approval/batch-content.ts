@@ -1,10 +1,94 @@
 /** What the transactions of a batch do together, and the pipelines that they stand for, as far as they can be told. */
 
+import { isMemo, isSignedBy } from '../actions/memo.js';
 import { contentDigest, type PipelineContent } from '../actions/pipelines.js';
+import { describeInstruction, type Operation, type PipelineAction, readAction } from '../actions/registry.js';
+import { proofMemoText } from '../chain/memo.js';
+import { vaultMessageInstructions } from '../chain/squads/instructions/vault-message.js';
+import type { InnerMessage } from '../chain/squads/layouts/message.js';
 import type { Address } from '../values/address.js';
-import type { Sha256 } from '../values/digest.js';
-import type { DecodedTransaction } from './decoded-transaction.js';
-import { readPipelines } from './read-pipelines.js';
+import { isSha256, type Sha256 } from '../values/digest.js';
+
+/** The pipelines of a batch and the one number of decimals that all amounts state, or what does not fit. */
+type ReadPipelines =
+  | { readonly pipelines: readonly PipelineContent[]; readonly decimals: number }
+  | { readonly problem: string };
+
+type Proof = Pick<PipelineContent, 'type' | 'proofHash'>;
+
+/** Type and hash of a proof memo; only text that is exactly what would be written for them counts. */
+function readProof(operation: Operation | undefined, vault: Address): Proof | undefined {
+  if (!isMemo(operation) || !isSignedBy(operation, vault)) return undefined;
+  try {
+    const { type, hash } = JSON.parse(operation.text) as { type?: unknown; hash?: unknown };
+    if (typeof type !== 'string' || typeof hash !== 'string' || !isSha256(hash)) return undefined;
+    return proofMemoText(type, hash) === operation.text ? { type, proofHash: hash } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readPipeline({ operations, problem }: DecodedTransaction, vault: Address): PipelineContent | string {
+  if (problem !== null) return problem;
+  const proof = readProof(operations[0], vault);
+  if (proof === undefined) return 'it does not begin with the memo of a proof';
+  const actions: PipelineAction[] = [];
+  for (let at = 1; at < operations.length; ) {
+    const read = readAction(operations.slice(at), vault);
+    if (typeof read === 'string') return read;
+    actions.push(read.action);
+    at += read.length;
+  }
+  return { ...proof, actions };
+}
+
+/** Reads each transaction as one pipeline; the first that is none is the problem. */
+export function readPipelines(transactions: readonly DecodedTransaction[], vault: Address): ReadPipelines {
+  const pipelines: PipelineContent[] = [];
+  const decimals = new Set<number>();
+  for (const transaction of transactions) {
+    const pipeline = readPipeline(transaction, vault);
+    if (typeof pipeline === 'string')
+      return { problem: `Transaction ${transaction.number} is no pipeline: ${pipeline}` };
+    pipelines.push(pipeline);
+    for (const operation of transaction.operations) {
+      if ('decimals' in operation) decimals.add(operation.decimals);
+    }
+  }
+  if (decimals.size > 1) return { problem: 'The amounts of the batch state different decimals' };
+  const [only = 0] = decimals;
+  return { pipelines, decimals: only };
+}
+
+/** One transaction of a batch, decoded. */
+export interface DecodedTransaction {
+  /** Place in the batch, from 1. */
+  readonly number: number;
+  readonly address: Address;
+  readonly operations: readonly Operation[];
+  /** As it is stored, with the rights that it gives to each account. */
+  readonly message: InnerMessage;
+  /** Keys that the message marks as signers; normally the vault alone. */
+  readonly signers: readonly Address[];
+  /** Further signers that the program itself would provide; normally none. */
+  readonly ephemeralSigners: number;
+  /** Why the content cannot be told, or `null`. */
+  readonly problem: string | null;
+}
+
+/** Decodes one transaction of a batch; an unclear content becomes its `problem`. */
+export function decodedTransaction(
+  stored: Pick<DecodedTransaction, 'number' | 'address' | 'message' | 'ephemeralSigners'>,
+): DecodedTransaction {
+  const { message } = stored;
+  const instructions = vaultMessageInstructions(message);
+  const common = { ...stored, signers: message.keys.slice(0, message.signers) };
+  if (instructions !== undefined)
+    return { ...common, operations: instructions.map(describeInstruction), problem: null };
+  const problem =
+    message.lookups.length > 0 ? 'its accounts come from a lookup table' : 'its message is malformed';
+  return { ...common, operations: [], problem };
+}
 
 /** The content of a batch, wherever it was read. */
 export interface BatchContent {

@@ -5,9 +5,8 @@ import { operationProblem } from '../actions/registry.js';
 import type { Flywheel, VaultToken } from '../chain/flywheel.js';
 import { type Multisig, PERMISSION } from '../chain/squads/layouts/accounts.js';
 import type { Address } from '../values/address.js';
-import type { BatchContent } from './batch-content.js';
+import type { BatchContent, DecodedTransaction } from './batch-content.js';
 import { messageProblem } from './check-message.js';
-import type { DecodedTransaction } from './decoded-transaction.js';
 import type { BatchDescription } from './read-batch.js';
 import { ensure, refuse } from './refuse.js';
 

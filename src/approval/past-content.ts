@@ -5,8 +5,7 @@ import type { BatchRef } from '../chain/squads/instructions/batch.js';
 import { vaultAddress } from '../chain/squads/layouts/addresses.js';
 import type { InnerMessage } from '../chain/squads/layouts/message.js';
 import { type PastBatch, readPastBatch } from '../chain/squads/past-batch.js';
-import { type BatchContent, contentOf } from './batch-content.js';
-import { decodedTransaction } from './decoded-transaction.js';
+import { type BatchContent, contentOf, decodedTransaction } from './batch-content.js';
 
 /** What a batch held. */
 export interface PastDescription extends BatchRef, BatchContent {

@@ -12,8 +12,12 @@ import {
   readMultisig,
 } from '../chain/squads/read-accounts.js';
 import type { Address } from '../values/address.js';
-import { type BatchContent, contentOf } from './batch-content.js';
-import { type DecodedTransaction, decodedTransaction } from './decoded-transaction.js';
+import {
+  type BatchContent,
+  contentOf,
+  type DecodedTransaction,
+  decodedTransaction,
+} from './batch-content.js';
 import { ensure, refuse } from './refuse.js';
 
 /** Most transactions of a batch that are read: as many as the service takes pipelines. A node can claim any number. */

@@ -1,6 +1,6 @@
 /** Addresses of RPC nodes as people give them, and the names of clusters; what a node answers is read in `rpc/`. */
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { visibleLine } from '../values/visible-text.js';
+import { visibleLine } from '../values/text.js';
 
 /** The public nodes behind the names that people use for clusters. */
 const MONIKERS: Readonly<Record<string, string>> = {

@@ -1,11 +1,55 @@
 /** Runs the command that was typed, with settings and a session of its own, and closes what it opened. */
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { CommandLine } from './command.js';
+import type { CommandLine, Session } from './command.js';
 import { resolveSettings } from './config/resolve.js';
-import type { CliContext } from './context.js';
+import type { Settings } from './config/settings.js';
+import type { CliContext, LocalAdmin, OpenedService } from './context.js';
+import { colorLevel, createStyle } from './output/color.js';
+import { createOutput } from './output/output.js';
 import type { Request } from './program.js';
-import { createSession } from './session.js';
+
+/** A session that closes what it opened. */
+interface ClosableSession extends Session {
+  close(): Promise<void>;
+}
+
+/** The session of one run. */
+async function createSession(
+  context: CliContext,
+  settings: Settings,
+  words: { readonly commandLine: readonly string[]; readonly cli: CommandLine; readonly noColor: boolean },
+): Promise<ClosableSession> {
+  const { io, env } = context;
+  const output = createOutput(io, {
+    mode: settings.output,
+    quiet: settings.quiet,
+    verbose: settings.verbose,
+    style: await createStyle(colorLevel(env, io.stdout.isTTY, words.noColor), io.stdout.columns),
+    noticeStyle: await createStyle(colorLevel(env, io.stderr.isTTY, words.noColor), io.stderr.columns),
+  });
+  let service: Promise<OpenedService> | undefined;
+  let local: Promise<LocalAdmin> | undefined;
+  return {
+    context,
+    settings,
+    output,
+    commandLine: words.commandLine,
+    cli: words.cli,
+    service: () => {
+      service ??= context.openService(settings);
+      return service;
+    },
+    local: () => {
+      local ??= context.openLocal(settings);
+      return local;
+    },
+    close: async () => {
+      // One that failed to open has nothing to close; its error went to the command already.
+      for (const opened of [service, local]) await (await opened?.catch(() => undefined))?.close();
+    },
+  };
+}
 
 /** What commands about the command line get to know of it. */
 const commandLine = (context: CliContext, run: CommandLine['run']): CommandLine => ({

@@ -1,5 +1,5 @@
 /** Words as a shell reads them back, for command lines that can be pasted. */
-import { HIDDEN_CHARACTERS } from '../values/visible-text.js';
+import { HIDDEN_CHARACTERS } from '../values/text.js';
 
 const PLAIN_WORD = /^[A-Za-z0-9_@%+=:,./-]+$/;
 const HIDDEN = new RegExp(`[${HIDDEN_CHARACTERS}]`, 'gu');

@@ -1,5 +1,5 @@
 /** What a connection that did not come to be, or broke, means in words; and whether another try is of any use. */
-import { visibleLine } from '../values/visible-text.js';
+import { visibleLine } from '../values/text.js';
 
 /** Why there is no connection. Until there is one nothing of the request has left this machine. */
 export interface ConnectionProblem {

@@ -5,7 +5,7 @@ import { pathText } from '../contract/validate.js';
 import { ERRORS, isErrorCode } from '../errors/codes.js';
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { errorFromBody, FlywheelError } from '../errors/flywheel-error.js';
-import { visibleLine } from '../values/visible-text.js';
+import { visibleLine } from '../values/text.js';
 import { type AnswerBounds, overBounds } from './answer-bounds.js';
 import type { HttpAnswer } from './exchange.js';
 import type { Mask } from './mask.js';

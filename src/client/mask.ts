@@ -1,6 +1,6 @@
 /** Keeps the API key out of everything that a service could send back; every text that leaves the client goes through here. */
 import { FlywheelError, type FlywheelErrorOptions } from '../errors/flywheel-error.js';
-import { HIDDEN_CHARACTERS } from '../values/visible-text.js';
+import { HIDDEN_CHARACTERS } from '../values/text.js';
 
 /** Text → the same text with `***` for the key. */
 export type Mask = (text: string) => string;

@@ -16,8 +16,8 @@ import { OPERATIONS, type Operation, type OperationId, pathParameters } from '..
 import { DEFAULT_PAGE_ITEMS } from '../contract/schemas/batch.js';
 import { type AnswerOf, eachOperation, type InputOf, type Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { jsonText } from '../values/exact-number.js';
 import { type Ids, isUuid } from '../values/ids.js';
-import { jsonText } from '../values/inexact-number.js';
 import type { Clock } from '../values/time.js';
 import { answerBounds } from './answer-bounds.js';
 import {

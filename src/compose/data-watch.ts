@@ -3,7 +3,7 @@
  * goes nowhere, and what memory says belongs to files that are no more.
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { watchFile } from '../files/same-file.js';
+import { watchFile } from '../files/read-file.js';
 import type { FileName } from '../files/sqlite-errors.js';
 
 /** How often is looked when nobody asks. */

@@ -13,7 +13,7 @@ import { MAX_BURN_BATCH_ELEMENTS } from '../contract/schemas/burn.js';
 import type { EngineLimits } from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { fileProblem } from '../files/file-problem.js';
+import { fileProblem } from '../files/read-file.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store } from '../store/store.js';
 import { sha256 } from '../values/digest.js';

@@ -5,7 +5,7 @@ import type { Ambient } from '../cli/context.js';
 import type { RemoteServiceDeps } from '../client/remote-service.js';
 import { REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { fileProblem } from '../files/file-problem.js';
+import { fileProblem } from '../files/read-file.js';
 
 /** Time for one request, in milliseconds. */
 export const requestTimeoutMs = ({ timeoutSeconds }: Settings): number =>

@@ -1,10 +1,13 @@
 /** `flywheel local …`: sets up a data directory in one step and looks after it. */
+
+import { readFileSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
-import { generateKeypair } from '../chain/transaction/signer.js';
+import { createKeypairSigner, generateKeypair } from '../chain/transaction/signer.js';
 import type { LocalAdmin, LocalInitInput, LocalInitResult } from '../cli/context.js';
 import type { ApiKeyCreated, Registration } from '../contract/admin.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
-import { keypairText } from '../files/keypair-file.js';
+import { keypairText, parseKeypairText } from '../files/keypair-file.js';
+import { fileProblem } from '../files/read-file.js';
 import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
 import type { Address } from '../values/address.js';
 import type { Clock } from '../values/time.js';
@@ -23,8 +26,22 @@ import {
   writeLocalConfig,
   writePrivate,
 } from './local-config.js';
-import { readOwnerKeypair } from './owner-keypair.js';
 import { repair } from './two-files.js';
+
+/** @throws `ERR_KEYPAIR_INVALID` naming the file and the reason, never its content. */
+export function readOwnerKeypair(path: string): { readonly bytes: Uint8Array; readonly address: Address } {
+  const refuse = (reason: string): FlywheelError =>
+    new FlywheelError('ERR_KEYPAIR_INVALID', `${path}: ${reason}.`);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw refuse(fileProblem(error));
+  }
+  const parsed = parseKeypairText(text);
+  if ('problem' in parsed) throw refuse('it is no keypair file');
+  return { bytes: parsed.bytes, address: createKeypairSigner(parsed.bytes).address };
+}
 
 export interface DeskPlace {
   readonly dataDir: string;

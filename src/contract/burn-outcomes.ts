@@ -1,6 +1,6 @@
 /** Which element of a burn-batch each entry of the answer belongs to; the answer itself holds no index. */
 import { canonicalJson, type JsonValue } from '../values/canonical-json.js';
-import { jsonText } from '../values/inexact-number.js';
+import { jsonText } from '../values/exact-number.js';
 import type { ElementOutcome } from './call.js';
 import { knownHashes } from './proof-hashes.js';
 import type { BurnBatchResult, BurnError, BurnRequest, BurnResult } from './schemas/burn.js';

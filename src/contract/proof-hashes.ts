@@ -1,7 +1,7 @@
 /** Hashes that a service may rightly tell of a proof: canonical JSON is the choice of our contract, not of the specification. */
 import type { JsonObject } from '../values/canonical-json.js';
 import { proofHash, sha256 } from '../values/digest.js';
-import { jsonText } from '../values/inexact-number.js';
+import { jsonText } from '../values/exact-number.js';
 
 /** SHA-256 of the canonical JSON of a proof, and of the proof exactly as it was sent. */
 export function knownHashes(proof: JsonObject): readonly string[] {

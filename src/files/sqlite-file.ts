@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
-import { watchFile } from './same-file.js';
+import { watchFile } from './read-file.js';
 import {
   type ConnectionOptions,
   loadSqlite,

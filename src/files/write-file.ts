@@ -18,8 +18,8 @@ import {
 import { dirname } from 'node:path';
 import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { fileProblem } from './file-problem.js';
-import { makeDirectory } from './make-directory.js';
+import { makeDirectory } from './directories.js';
+import { fileProblem } from './read-file.js';
 
 export interface WriteOptions {
   /** Permission bits; @default 0o644 */

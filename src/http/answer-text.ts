@@ -1,6 +1,6 @@
 /** A value → the JSON of an answer. One that is heavy is written a little in each turn of the event loop. */
 import { stringPieces } from '../values/canonical-json.js';
-import { jsonText } from '../values/inexact-number.js';
+import { jsonText } from '../values/exact-number.js';
 import { isHeavy } from '../values/json-weight.js';
 import type { Slices } from './slices.js';
 

@@ -1,9 +1,17 @@
 /** Which header lines a request may have: what two programs could read differently is refused, not interpreted. */
+
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { checkIdempotencyKey, IDEMPOTENCY_KEY_HEADER } from '../contract/headers.js';
 import type { Operation } from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { Secret } from '../values/secret.js';
+
+const HARMLESS = /^[A-Za-z0-9._~:+/=@-]{1,128}$/;
+
+/** A header value as a request id. */
+export const requestIdFrom = (header: string | readonly string[] | undefined): string =>
+  typeof header === 'string' && HARMLESS.test(header) ? header : randomUUID();
 
 /** Of these a request has one; node keeps the first of several, another program might keep the last. */
 const SINGLE = ['host', 'content-type', 'content-length', 'transfer-encoding', 'authorization'];

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import type { OperationId } from '../contract/operations.js';
 import { FlywheelError, invariant } from '../errors/flywheel-error.js';
-import { requestIdFrom } from './request-id.js';
+import { requestIdFrom } from './request-headers.js';
 
 declare module 'node:http' {
   interface IncomingMessage {

@@ -7,7 +7,7 @@
  * of any size and depth in one go, while others wait.
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { InexactNumber } from './inexact-number.js';
+import { InexactNumber } from './exact-number.js';
 
 /** What JSON text holds; a number that a double cannot carry is an {@link InexactNumber}. */
 export type JsonValue = null | boolean | number | string | InexactNumber | readonly JsonValue[] | JsonObject;

@@ -4,8 +4,7 @@
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { type JsonValue, MAX_JSON_DEPTH } from './canonical-json.js';
-import { isPlainlyExact, standsFor } from './exact-number.js';
-import { InexactNumber } from './inexact-number.js';
+import { InexactNumber, isPlainlyExact, standsFor } from './exact-number.js';
 import { LongString, readEscapes } from './long-string.js';
 
 /** How text is read. */

@@ -1,8 +1,8 @@
 /** The scalars of the contract: what a valid id, address, amount or time looks like on the wire. */
 import * as z from 'zod';
 import { isAddress } from './address.js';
+import { InexactNumber } from './exact-number.js';
 import { isUuid } from './ids.js';
-import { InexactNumber } from './inexact-number.js';
 
 export const uuidSchema = z
   .string('expected a UUID')

@@ -5,7 +5,7 @@ import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { EXAMPLES } from '../../src/contract/examples.js';
-import { JOURNAL_FILE } from '../../src/files/directory-names.js';
+import { JOURNAL_FILE } from '../../src/files/directories.js';
 import { emptyDirectory, flywheel, type Spawned } from '../support/cli.js';
 import { exampleReply, fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';

@@ -8,7 +8,7 @@ import { MAX_JSON_OBJECTS, MAX_JSON_VALUES, MAX_OBJECT_KEYS } from '../../src/co
 import type { InitBatchRequest } from '../../src/contract/schemas/batch.js';
 import { readJsonBody } from '../../src/http/read-body.js';
 import { Slices } from '../../src/http/slices.js';
-import { InexactNumber, jsonText } from '../../src/values/inexact-number.js';
+import { InexactNumber, jsonText } from '../../src/values/exact-number.js';
 import { dearBodies, plainBody } from '../support/dear-bodies.js';
 import { openTestEngine } from '../support/engine.js';
 import { exampleReply, type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';

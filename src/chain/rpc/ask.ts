@@ -8,7 +8,7 @@
 import type { Connection, PublicKey } from '@solana/web3.js';
 import type { Address } from '../../values/address.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
-import { jsonText } from '../../values/inexact-number.js';
+import { jsonText } from '../../values/exact-number.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { ExchangeTerms, RpcNode } from './exchange.js';
 import { Malformed } from './read-json.js';

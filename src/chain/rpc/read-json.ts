@@ -1,7 +1,7 @@
 /** JSON of a node → values, or `Malformed`: a node is not believed to send what it should. */
 import { type Address, isAddress } from '../../values/address.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
-import { InexactNumber } from '../../values/inexact-number.js';
+import { InexactNumber } from '../../values/exact-number.js';
 
 /** An answer is not what the method promises. The message goes on after "answered … with". */
 export class Malformed extends Error {

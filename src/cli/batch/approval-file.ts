@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { SourcePipeline } from '../../actions/pipelines.js';
 import type { InitBatchResult } from '../../contract/schemas/batch.js';
-import { approvalDirectory } from '../../files/directory-names.js';
+import { approvalDirectory } from '../../files/directories.js';
 import { makePrivateDirectory, writeFileAtomic } from '../../files/write-file.js';
 import type { Settings } from '../config/settings.js';
 

@@ -10,6 +10,7 @@ import { writeFileAtomic } from '../../files/write-file.js';
 import { fingerprint } from '../../values/digest.js';
 import { requireNotOnChain } from '../burn/chain-contradicts.js';
 import type { Session } from '../command.js';
+import { sumAmounts } from '../input/amount.js';
 import type { Entry, Verdict } from '../journal/journal.js';
 import { confirmRemote } from '../operation/confirm-remote.js';
 import { burnDigests, equalElements } from '../operation/elements.js';
@@ -29,7 +30,6 @@ import {
   stagesOf,
   storedOutcomes,
 } from './stages.js';
-import { sumAmounts } from './totals.js';
 
 /** What carrying on needs. */
 export interface BurnBatchBody {

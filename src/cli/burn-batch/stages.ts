@@ -6,7 +6,7 @@ import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { derivedUuid } from '../../values/ids.js';
 import type { Entry, Notes } from '../journal/journal.js';
-import { cutBurns, partKey } from './cut.js';
+import { cutBurns, partKey } from './plan.js';
 
 /** As it is noted. */
 export interface StageNote {

@@ -3,7 +3,7 @@ import { Secret } from '../../values/secret.js';
 import { defineCommand, type Session } from '../command.js';
 import type { Setting } from '../config/settings.js';
 import { fieldLines } from '../output/table.js';
-import { limitFields } from '../views/limits.js';
+import { limitFields } from '../views/profile.js';
 
 interface Row {
   readonly value: string | number | null;

@@ -1,7 +1,7 @@
 /** What `flywheel doctor` looks at. A check never changes anything; a repair is asked for by its name. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { fileProblem } from '../../files/file-problem.js';
+import { fileProblem } from '../../files/read-file.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { callWith } from '../send.js';

@@ -1,5 +1,5 @@
-/** Amounts that people and files write → the JSON number that the API takes, if that number is the same decimal. */
-import { sameDecimal } from '../../values/token-amount.js';
+/** Amounts that people and files write → the JSON number that the API takes, if that number is the same decimal, and sums of them. */
+import { formatTokenAmount, sameDecimal } from '../../values/token-amount.js';
 
 const DECIMAL = /^[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?$/;
 
@@ -23,4 +23,22 @@ function readsBack(text: string, value: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** A number as digits × 10^exponent, from its shortest decimal text. */
+function scientific(amount: number): { digits: bigint; exponent: number } {
+  const [mantissa = '0', power = '0'] = String(amount).split('e');
+  const [whole = '0', fraction = ''] = mantissa.split('.');
+  return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
+}
+
+/** The sum of positive JSON amounts as decimal text; nothing is rounded. */
+export function sumAmounts(amounts: readonly number[]): string {
+  const parts = amounts.map(scientific);
+  const low = parts.reduce((least, { exponent }) => Math.min(least, exponent), 0);
+  const sum = parts.reduce(
+    (total, { digits, exponent }) => total + digits * 10n ** BigInt(exponent - low),
+    0n,
+  );
+  return formatTokenAmount(sum, -low);
 }

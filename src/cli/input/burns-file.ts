@@ -6,7 +6,7 @@ import { type BurnRequest, writtenBurnSchema } from '../../contract/schemas/burn
 import { checkInput, issueText, pathText } from '../../contract/validate.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
-import { InexactNumber } from '../../values/inexact-number.js';
+import { InexactNumber } from '../../values/exact-number.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { readAmountText } from './amount.js';
 import { checkDecimals } from './decimals.js';

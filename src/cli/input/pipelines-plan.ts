@@ -7,7 +7,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { proofHash } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import { sumAmounts } from '../burn-batch/totals.js';
+import { sumAmounts } from './amount.js';
 
 /** What init would be asked for; amounts are whole tokens as decimal text. */
 export interface PipelinesPlan {

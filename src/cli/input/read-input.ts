@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { fileProblem } from '../../files/file-problem.js';
+import { fileProblem } from '../../files/read-file.js';
 import { decodeUtf8 } from '../../values/strict-json.js';
 import type { CliContext } from '../context.js';
 

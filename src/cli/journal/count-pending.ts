@@ -1,7 +1,7 @@
 /** How much of a profile's operations would be lost sight of with it. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { JOURNAL_FILE } from '../../files/directory-names.js';
+import { JOURNAL_FILE } from '../../files/directories.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
 import { isEmptyJournal } from './schema.js';
 

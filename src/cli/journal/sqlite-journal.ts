@@ -1,7 +1,7 @@
 /** The journal in an SQLite file: every step of an operation is one write transaction, durable before the next begins. */
 import { join } from 'node:path';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { JOURNAL_FILE } from '../../files/directory-names.js';
+import { JOURNAL_FILE } from '../../files/directories.js';
 import { openSqliteFile, type SqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Sha256 } from '../../values/digest.js';

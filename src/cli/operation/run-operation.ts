@@ -5,7 +5,6 @@
  */
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import { asFlywheelError } from '../interruption.js';
 import {
   type Begun,
   type Entry,
@@ -16,6 +15,7 @@ import {
   type Verdict,
 } from '../journal/journal.js';
 import { safeLine } from '../output/safe-text.js';
+import { asFlywheelError } from '../report-failure.js';
 import { type Narrowing, resolveOverlap } from './overlap.js';
 import { resumeLine } from './resume-line.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';

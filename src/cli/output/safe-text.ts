@@ -2,7 +2,7 @@
  * The one way by which text of unknown origin reaches a terminal. What is hidden or obeyed there is decided in
  * `values/visible-text`.
  */
-import { HIDDEN_CHARACTERS, visibleLine } from '../../values/visible-text.js';
+import { HIDDEN_CHARACTERS, visibleLine } from '../../values/text.js';
 
 /** All that is hidden, but for the line breaks and tabs of text that has several lines. */
 const HIDDEN_IN_LINES = new RegExp(`(?![\\t\\n])[${HIDDEN_CHARACTERS}]`, 'gu');

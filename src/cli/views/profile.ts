@@ -1,8 +1,28 @@
 /** Profiles as people read them; a key is only said to be there. */
+
+import type { Limits } from '../../approval/limits.js';
 import type { Profile } from '../config/profile-file.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
-import { limitFields } from './limits.js';
+
+/** Each limit by what it is about. */
+export function limitFields({
+  batchTokens,
+  dayTokens,
+  supplyPercent,
+  recipients,
+  digestAbove,
+}: Limits): readonly Field[] {
+  const field = (name: string, value: string | undefined): readonly Field[] =>
+    value === undefined ? [] : [[name, value]];
+  return [
+    ...field('tokens a batch', batchTokens),
+    ...field('tokens a day', dayTokens),
+    ...field('percent of the supply', supplyPercent),
+    ...field('recipients', recipients?.join(', ')),
+    ...field('digest asked above', digestAbove),
+  ];
+}
 
 /** A profile as it is printed. */
 export interface ProfileView extends Profile {

@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { fileProblem } from '../../files/file-problem.js';
+import { fileProblem } from '../../files/read-file.js';
 import type { CliContext } from '../context.js';
 import { shellLine } from '../shell-line.js';
 

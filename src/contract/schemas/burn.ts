@@ -1,7 +1,7 @@
 /** Wire shapes of the two burn operations (service specification, sections 2.1 to 2.3). */
 import * as z from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
-import { InexactNumber } from '../../values/inexact-number.js';
+import { InexactNumber } from '../../values/exact-number.js';
 import {
   amountSchema,
   dateTimeSchema,

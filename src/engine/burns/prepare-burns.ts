@@ -5,7 +5,7 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { TokenRecord } from '../../store/records.js';
 import { isJsonObject, type JsonObject, type JsonValue, proofText } from '../../values/canonical-json.js';
 import { measureProof, type Pause, type Sha256, sha256 } from '../../values/digest.js';
-import { InexactNumber } from '../../values/inexact-number.js';
+import { InexactNumber } from '../../values/exact-number.js';
 import { isHeavy } from '../../values/json-weight.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/schemas.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';

@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { makeDirectory } from '../../files/make-directory.js';
-import { watchFile } from '../../files/same-file.js';
+import { makeDirectory } from '../../files/directories.js';
+import { watchFile } from '../../files/read-file.js';
 import {
   BUSY_TIMEOUT_MS,
   type Connect,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Begun, Entry, Journal, OperationRequest, Target } from '../../../src/cli/journal/journal.js';
 import { openSqliteJournal } from '../../../src/cli/journal/sqlite-journal.js';
-import { JOURNAL_FILE } from '../../../src/files/directory-names.js';
+import { JOURNAL_FILE } from '../../../src/files/directories.js';
 import { isRunning, processIdentity } from '../../../src/files/process-identity.js';
 import { type Sha256, sha256 } from '../../../src/values/digest.js';
 import { randomIds } from '../../../src/values/ids.js';

@@ -11,7 +11,7 @@ import {
   proofPieces,
   proofText,
 } from '../../../src/values/canonical-json.js';
-import { InexactNumber } from '../../../src/values/inexact-number.js';
+import { InexactNumber } from '../../../src/values/exact-number.js';
 
 // Its types describe an ES module, which it is not.
 const canonicalize = createRequire(import.meta.url)('canonicalize') as (value: JsonValue) => string;

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_JSON_DEPTH } from '../../../src/values/canonical-json.js';
-import { InexactNumber, jsonText } from '../../../src/values/inexact-number.js';
+import { InexactNumber, jsonText } from '../../../src/values/exact-number.js';
 import { StrictJsonReader } from '../../../src/values/json-reader.js';
 import { decodeUtf8, parseStrictJson, Utf8Decoder } from '../../../src/values/strict-json.js';
 

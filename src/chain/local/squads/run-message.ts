@@ -1,8 +1,9 @@
 /** Runs the message of a vault or batch transaction with the vault as signer (squads-v4.md, section 8). */
-import type { Address } from '../../../values/address.js';
+import { ADDRESS_LENGTH_BYTES, type Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../../programs.js';
 import { deriveWithBump, SEEDS } from '../../squads/layouts/addresses.js';
+import { key, option, struct, tryDecode, u8, u32, u64 } from '../../squads/layouts/codec.js';
 import {
   type InnerMessage,
   isSignerIndex,
@@ -11,8 +12,35 @@ import {
 } from '../../squads/layouts/message.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
 import type { Invocation } from '../runtime/invocation.js';
+import { LOOKUP_TABLE_META_BYTES, tableEntry } from '../runtime/resolve.js';
 import { fail, panic } from './errors.js';
-import { readLookupTable } from './lookup-table.js';
+
+/** Kind of account that holds addresses; 0 is one not made yet (solana-address-lookup-table-interface, `ProgramState`). */
+const INITIALISED = 1;
+
+const meta = struct<{
+  kind: number;
+  deactivationSlot: bigint;
+  lastExtendedSlot: bigint;
+  lastExtendedStart: number;
+  authority: Address | null;
+}>({
+  kind: u32,
+  deactivationSlot: u64,
+  lastExtendedSlot: u64,
+  lastExtendedStart: u8,
+  authority: option(key),
+});
+
+/** The addresses of an initialised table, or `undefined` for other data. */
+function readLookupTable(data: ReadonlyBytes): readonly Address[] | undefined {
+  if (tryDecode(meta, data)?.kind !== INITIALISED) return undefined;
+  const bytes = data.length - LOOKUP_TABLE_META_BYTES;
+  if (bytes < 0 || bytes % ADDRESS_LENGTH_BYTES !== 0) return undefined;
+  return Array.from({ length: bytes / ADDRESS_LENGTH_BYTES }, (_, index) => tableEntry(data, index)).filter(
+    (entry) => entry !== undefined,
+  );
+}
 
 /** A message, and what it may sign for and must leave alone. */
 export interface MessageRun {

@@ -8,7 +8,7 @@ import type { Profile } from '../../config/profile-file.js';
 import { inputError, readOptionText } from '../../input/read-input.js';
 import { parseProfileName } from '../../options/names.js';
 import { fieldLines } from '../../output/table.js';
-import { limitFields } from '../../views/limits.js';
+import { limitFields } from '../../views/profile.js';
 
 const configure = (command: Command) =>
   command

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fileProblem } from '../../../src/files/file-problem.js';
+import { fileProblem } from '../../../src/files/read-file.js';
 
 describe('fileProblem', () => {
   it.each([

@@ -1,4 +1,14 @@
-/** Which characters a terminal obeys or hides instead of showing them, and text without them. */
+/** Text that can be carried and shown: whole in UTF-8, and without what a terminal obeys or hides instead of showing it. */
+import { FlywheelError } from '../errors/flywheel-error.js';
+
+/** Half of a surrogate pair would arrive as another character. @throws `ERR_INVALID_REQUEST` for text with half of a surrogate pair. */
+export function wholeText(text: string): string {
+  if (text.isWellFormed()) return text;
+  throw new FlywheelError(
+    'ERR_INVALID_REQUEST',
+    'Text holds half of a surrogate pair, which no UTF-8 text can carry.',
+  );
+}
 
 /**
  * For a character class of a regular expression with the flag `u`: C0, DEL, C1, line and paragraph separators, and all that

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeDirectory } from '../../../src/files/make-directory.js';
+import { makeDirectory } from '../../../src/files/directories.js';
 import { emptyDirectory } from '../../support/cli.js';
 
 describe('makeDirectory', () => {
