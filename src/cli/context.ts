@@ -81,6 +81,8 @@ export interface OpenedService {
   trusted(): Promise<Flywheel | null>;
   /** What votes are held against; known whether or not a chain can be read. `null` when nothing is pinned. */
   readonly pins: Pins | null;
+  /** What was confirmed just now is pinned for the rest of the command, whether or not a profile keeps it. */
+  confirm(pins: Pins): void;
   /** What the token is called where it was registered; `null` where that is elsewhere. */
   readonly symbol: string | null;
   /** A machine to try a batch out in. @throws `ERR_INTERNAL` where there is none for this computer. */

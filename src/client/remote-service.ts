@@ -27,10 +27,11 @@ import {
   keyHeaderName,
   keyHeaderValue,
 } from './base-address.js';
-import { CHECKS, type Warning } from './check-answer.js';
+import { CHECKS, type Finding, type Warning } from './check-answer.js';
 import { answerContext, type Reading } from './decode-response.js';
 import type { HttpAnswer } from './exchange.js';
 import { createHttpLog } from './http-log.js';
+import { KnownBatches } from './known-batches.js';
 import { createMask, maskValue } from './mask.js';
 import type { Expected, PreparedCall, Sender } from './one-try.js';
 import { Pacer } from './pacing.js';
@@ -238,14 +239,23 @@ const ANSWERED: {
 export function createRemoteService(deps: RemoteServiceDeps): Service {
   const writer = new RequestWriter(deps);
   const sender = createSender(deps, writer);
+  const batches = new KnownBatches();
+  const checkOf =
+    <Id extends OperationId>(id: Id, input: InputOf<Id>) =>
+    (answer: AnswerOf<Id>): Finding => {
+      const finding = CHECKS[id](input)(answer);
+      const contradiction = finding.contradiction ?? batches.problem(id, answer);
+      return contradiction === undefined ? finding : { ...finding, contradiction };
+    };
 
   return {
     ...eachOperation(async <Id extends OperationId>(id: Id, input: InputOf<Id>, call: Call) => {
       const operation = ANSWERED[id];
       const written = writer.prepare(operation, call, placeInput(operation, input));
       const prepared = { ...written, era: sender.transport.era };
-      const expected: Expected<AnswerOf<Id>> = { schema: operation.response, check: CHECKS[id](input) };
+      const expected: Expected<AnswerOf<Id>> = { schema: operation.response, check: checkOf(id, input) };
       const { value, answer, finding } = await sendUntilAnswered(sender, prepared, expected);
+      batches.remember(id, value);
       const reply = replyFrom(value, answer, prepared.reading);
       const { mask } = prepared.reading;
       for (const outcome of finding.outcomes ?? []) call.onElement?.(maskValue(outcome, mask));

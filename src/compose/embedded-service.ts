@@ -29,6 +29,10 @@ export async function openEmbeddedService(
   });
   const trusted = await readTrusted(store);
   const given = settings.pinned.value;
+  let pins =
+    settings.pinned.source === 'flag' && given !== null
+      ? pinsOf(given)
+      : trusted && registeredPins(trusted.flywheel);
   return {
     kind: 'embedded',
     service: engine,
@@ -38,10 +42,12 @@ export async function openEmbeddedService(
     walletChain: async () => LOCAL_CHAIN,
     history: chain,
     trusted: async () => trusted?.flywheel ?? null,
-    pins:
-      settings.pinned.source === 'flag' && given !== null
-        ? pinsOf(given)
-        : trusted && registeredPins(trusted.flywheel),
+    get pins() {
+      return pins;
+    },
+    confirm: (confirmed) => {
+      pins = confirmed;
+    },
     symbol: trusted?.symbol ?? null,
     simulator: openSimulator,
     foresight: engine.foresight,

@@ -40,7 +40,7 @@ export async function openRemoteService(
     await rpc?.close();
   };
   const credential = settings.apiKey.value;
-  const pins = settings.pinned.value === null ? null : pinsOf(settings.pinned.value);
+  let pins = settings.pinned.value === null ? null : pinsOf(settings.pinned.value);
   const operations = journalPlace(ambient, settings.configDir.value, {
     place: baseUrl,
     profile: settings.profile.value ?? '',
@@ -55,7 +55,12 @@ export async function openRemoteService(
     history: chain,
     foresight: null,
     trusted: async () => (pins === null ? null : trust(pins, chain)),
-    pins,
+    get pins() {
+      return pins;
+    },
+    confirm: (confirmed) => {
+      pins = confirmed;
+    },
     symbol: null,
     simulator: openSimulator,
     journal: operations.journal,

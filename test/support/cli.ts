@@ -121,6 +121,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         history: null,
         trusted: async () => null,
         pins: null,
+        confirm: () => undefined,
         symbol: null,
         simulator: async () => createSimulator(),
         foresight: null,

@@ -81,8 +81,17 @@ export interface UsedOfDay {
   readonly used: bigint;
 }
 
+/** An approval that was given before. */
+export interface EarlierApproval {
+  readonly batchId: string;
+  readonly batchIndex: string;
+  readonly date: string;
+}
+
 /** What earlier approvals say of a batch. */
 export interface Known {
+  /** The latest of the same content under another number. */
+  readonly twin: EarlierApproval | null;
   /** Approvals so far. */
   readonly count: number;
   /** Base units of the largest; `null` when there is none. */
@@ -140,21 +149,24 @@ export class ApprovalRecord {
 
   /**
    * Counts a batch for today, if `check` lets it pass; both in one step for all processes.
-   * @param check - throws when the batch is more than what is left.
+   * @param check - throws when the batch is more than what is left, or was another one when it was approved before.
    */
-  reserve(batch: RecordedBatch, check: (used: UsedOfDay) => void): Reservation {
+  reserve(
+    batch: RecordedBatch,
+    check: (used: UsedOfDay, renamed: EarlierApproval | null) => void,
+  ): Reservation {
     const { batchIndex, digest, outflow } = batch;
     const { flywheel, id, day, known } = this.#file.write(() => {
       const at = this.#flywheel(batch);
       const used = this.#used(at, batch);
-      check(used);
+      check(used, this.#renamed(at, batch));
       const total = String(totalOutflow(outflow));
       const holder = this.#options.processes.self();
       this.#run(
         'INSERT INTO reservations (flywheel, batch_index, digest, total, day, holder) VALUES (?, ?, ?, ?, ?, ?)',
         [at, String(batchIndex), digest, total, used.day, holder],
       );
-      return { flywheel: at, id: this.#lastId(), day: used.day, known: this.#known(at, outflow) };
+      return { flywheel: at, id: this.#lastId(), day: used.day, known: this.#known(at, batch) };
     });
     const remove = (): void => this.#run('DELETE FROM reservations WHERE id = ?', [id]);
     let isSigned = false;
@@ -174,7 +186,26 @@ export class ApprovalRecord {
     };
   }
 
-  #known(flywheel: number, outflow: Outflow): Known {
+  /** An approval that was given to the same name for another number. */
+  #renamed(flywheel: number, { batchId, batchIndex }: RecordedBatch): EarlierApproval | null {
+    return this.#earlier('lower(batch_id) = ? AND batch_index <> ?', [
+      flywheel,
+      batchId.toLowerCase(),
+      String(batchIndex),
+    ]);
+  }
+
+  #earlier(which: string, parameters: readonly (string | number)[]): EarlierApproval | null {
+    const [row] = this.#all(
+      `SELECT batch_id, batch_index, date FROM approvals WHERE flywheel = ? AND ${which} ORDER BY id DESC LIMIT 1`,
+      parameters,
+    );
+    if (row === undefined) return null;
+    const [batchId, batchIndex, date] = row.map(String) as [string, string, string];
+    return { batchId, batchIndex, date };
+  }
+
+  #known(flywheel: number, { outflow, digest, batchIndex }: RecordedBatch): Known {
     const totals = this.#all('SELECT burned, airdropped FROM approvals WHERE flywheel = ?', [flywheel]).map(
       ([burned, airdropped]) => BigInt(String(burned)) + BigInt(String(airdropped)),
     );
@@ -184,6 +215,7 @@ export class ApprovalRecord {
       recipients.flatMap((one) => byEnds.all([flywheel, endsOf(one)]).map(([address]) => address as Address)),
     );
     return {
+      twin: this.#earlier('digest = ? AND batch_index <> ?', [flywheel, digest, String(batchIndex)]),
       count: totals.length,
       largest: totals.reduce<bigint | null>((most, one) => (most === null || one > most ? one : most), null),
       unseen: recipients.filter((one) => !found.has(one)),

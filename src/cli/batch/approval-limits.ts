@@ -8,7 +8,12 @@ import { outflowOf, totalOutflow } from '../../approval/outflow.js';
 import type { Pins } from '../../approval/pins.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
-import { type ApprovalRecord, type Known, openApprovalRecord } from '../approvals/approval-record.js';
+import {
+  type ApprovalRecord,
+  type EarlierApproval,
+  type Known,
+  openApprovalRecord,
+} from '../approvals/approval-record.js';
 import type { Session } from '../command.js';
 import type { LimitSetting, Settings } from '../config/settings.js';
 import { refuse } from './pins.js';
@@ -33,8 +38,8 @@ export const TYPE_DIGEST = `It is a large one: type the first ${TYPED_DIGEST_LEN
 
 /** What is worth a look before an answer. */
 export interface Remarks {
-  /** Sentences about recipients that look like known addresses. */
-  readonly lookAlikes: readonly string[];
+  /** Sentences about recipients that look like known addresses, and about a batch that was approved under another number. */
+  readonly alarms: readonly string[];
   /** Sentences about what has not been seen before. */
   readonly news: readonly string[];
 }
@@ -100,7 +105,12 @@ export async function holdApproval(
     const { multisig, mint, owner } = pins;
     const profile = settings.profile.value ?? '';
     const batch = { multisig, mint, owner, batchIndex, digest, batchId, profile, outflow };
-    const reservation = record.reserve(batch, (used) => {
+    const reservation = record.reserve(batch, (used, renamed) => {
+      if (renamed !== null)
+        throw refuse(
+          `The service says that batch ${batchId} is number ${batchIndex} of the multisig; when it was approved on ${renamed.date} it was number ${renamed.batchIndex}.`,
+          `Do not go on before this is cleared up: both may be executed. \`flywheel batch inspect\` and a block explorer show them.`,
+        );
       for (const limits of settings.limits)
         requireWithinDay(limits.value, asked, used, whose(limits, settings));
     });
@@ -127,11 +137,14 @@ export async function holdApproval(
 const lookAlikeText = ({ recipient, like }: LookAlike): string =>
   `LOOK-ALIKE: the recipient ${recipient} begins and ends like ${like.address}, which is ${like.as}, and is another address.`;
 
+const twinText = ({ batchId, batchIndex, date }: EarlierApproval): string =>
+  `TWICE: exactly these pipelines were approved on ${date} as batch ${batchId} (number ${batchIndex}); this is another batch.`;
+
 /** Recipients that one remark names; more are counted. */
 const MAX_NAMED = 20;
 
 function remarksOn(
-  { count, largest, unseen, alike }: Known,
+  { twin, count, largest, unseen, alike }: Known,
   { outflow, decimals }: Asked,
   pins: Pins,
   { vault, vaultTokenAccount }: Review['token']['flywheel'],
@@ -152,7 +165,10 @@ function remarksOn(
   const strangers = unseen.filter((one) => !isAllowed.has(one));
   const total = totalOutflow(outflow);
   return {
-    lookAlikes: lookAlikes(recipients, known, isAllowed).map(lookAlikeText),
+    alarms: [
+      ...(twin === null ? [] : [twinText(twin)]),
+      ...lookAlikes(recipients, known, isAllowed).map(lookAlikeText),
+    ],
     news:
       count === 0
         ? ['Nothing has been approved here for this flywheel before, so its recipients are not known.']

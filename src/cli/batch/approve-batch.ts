@@ -91,10 +91,10 @@ async function requireAgreed(
   await requireConsent(session, `${question} ${TYPE_DIGEST}`, { declined, typed: held.typed });
 }
 
-/** What is not as before: a script is told of look-alikes, people also of what is merely new. */
+/** What is not as before: a script is told what is alarming, people also of what is merely new. */
 function remark({ output, settings }: Session, { remarks }: HeldApproval): void {
   if (!settings.yes) for (const text of remarks.news) output.show(safeLine(text));
-  for (const text of remarks.lookAlikes) output.warn(text);
+  for (const text of remarks.alarms) output.warn(text);
 }
 
 /** The signature of one who signs also what has been approved before. */

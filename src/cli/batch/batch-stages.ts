@@ -83,6 +83,15 @@ export class CurrentStage {
     return this.#entry.answer(this.initAnswerName) as InitBatchResult | undefined;
   }
 
+  /** Its accounts are known to have been on chain, whatever is said of that now. */
+  get wasSetUp(): boolean {
+    const { initAnswer, note } = this;
+    return (
+      note.signedTx !== undefined ||
+      (initAnswer !== undefined && initAnswer.batch.status !== 'AVAILABLE_TO_QUEUE')
+    );
+  }
+
   get runAnswer(): RunResult | undefined {
     return this.#entry.answer(this.runAnswerName) as RunResult | undefined;
   }

@@ -5,7 +5,7 @@ import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import { viewBatch } from '../views/batch.js';
-import { requireChainAgrees } from './chain-agrees.js';
+import { isSetUp, requireChainAgrees } from './chain-agrees.js';
 import { endBatch, type OwnerVoting } from './end-batch.js';
 import { getBatch } from './initiate.js';
 import { agreeToReject } from './reject-batch.js';
@@ -40,11 +40,13 @@ export class CancelWork implements Work<Batch> {
   async #end(): Promise<Batch> {
     const { isRejection, ...voting } = this.#terms;
     const [session, batchId] = [this.#session, this.#batchId];
-    if (isRejection) await agreeToReject(session, batchId, voting);
+    const before = await getBatch(session, batchId);
+    if (isRejection) await agreeToReject(session, before, voting);
     const terms: OwnerVoting = isRejection ? { ...voting, agreed: 'reject' } : voting;
     const batch = await endBatch(session, batchId, terms).catch((error: unknown) => this.#refused(error));
-    if (isRejection && batch.executeResult !== undefined)
-      await requireChainAgrees(await session.service(), batch, batch.executeResult);
+    const { totalSuccessful = 0, total = batch.initResult?.total ?? 0 } = batch.executeResult ?? {};
+    const wasSetUp = before.status === 'FINALIZED' || isSetUp(batch);
+    await requireChainAgrees(await session.service(), batch, { totalSuccessful, total }, { wasSetUp });
     return batch;
   }
 

@@ -39,19 +39,38 @@ async function readProgress(
   return { proposal: kind, executed: onChain.executedTransactionIndex, isOpen };
 }
 
+/** What somebody else than the service knows of a batch. */
+export interface KnownBatch {
+  /** Its accounts were on chain. */
+  readonly wasSetUp?: boolean;
+  /** Transactions that it was set up with. */
+  readonly size?: number;
+}
+
+/** Does the service say that anything of the batch got there? */
+export const isSetUp = ({ initResult }: Pick<Batch, 'initResult'>): boolean =>
+  (initResult?.totalSuccessful ?? 0) > 0;
+
 /**
  * Holds what a service says against the user's own chain, if there is one. The embedded engine and its ledger are one.
  * @param result - what the service says was executed.
+ * @param known - of the batch, whatever the service says of it now; else its word is taken.
  * @throws `ERR_OUTCOME_UNKNOWN` when the chain says otherwise.
  */
 export async function requireChainAgrees(
   { kind, chain, history, pins }: Pick<OpenedService, 'kind' | 'chain' | 'history' | 'pins'>,
   batch: Pick<Batch, 'id' | 'batchIndex' | 'dateCancelled' | 'initResult'>,
   { totalSuccessful: landed, total }: Pick<ExecuteResult, 'totalSuccessful' | 'total'>,
+  { wasSetUp = isSetUp(batch), size = total }: KnownBatch = {},
 ): Promise<void> {
+  if (total !== size)
+    throw contradiction(
+      batch.id,
+      `The service says that batch ${batch.id} holds ${total} transactions, not ${size}.`,
+    );
   if (kind === 'embedded' || chain === null || history === null || pins === null) return;
   // Of what never got there nothing is on chain, and its index may be another's.
-  if ((batch.initResult?.totalSuccessful ?? 0) === 0) return;
+  if (!wasSetUp) return;
   const found = await readProgress(chain, pins.multisig, BigInt(batch.batchIndex));
   const isCancelled = batch.dateCancelled !== undefined;
   const said = `The service says that ${landed} of ${total} transactions of batch ${batch.id} were executed${isCancelled ? ' and no more will be' : ''}`;
@@ -62,7 +81,7 @@ export async function requireChainAgrees(
       `${said}; on chain it is ${found.executed}, and the proposal is ${found.proposal}.`,
     );
   }
-  if (landed === total) return;
+  if (landed === total && total > 0 && !isCancelled) return;
   const closed = `${said}; on chain it is over and closed`;
   if (!isCancelled) throw contradiction(batch.id, `${closed}.`);
   const executed = await countExecutions(chain, history, {

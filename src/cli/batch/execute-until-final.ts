@@ -14,6 +14,8 @@ export interface KeptApproval {
   current(): string | undefined;
   /** May one have been sent before? */
   readonly wasSent: boolean;
+  /** Go on where what will run cannot be looked at. */
+  readonly allowUnverified: boolean;
   /** Signs one, if this command can. */
   readonly sign: (() => Promise<Signed>) | null;
   /** Keeps one before it is sent. */
@@ -44,7 +46,9 @@ export async function executeUntilFinal(
   let signedTx = approval.current();
   for (let count = 1; ; count += 1) {
     signedTx ??= await signNow(approval);
-    await requireWillRun(opened, batch, approval.digest(), approval.wasSent || count > 1);
+    const { allowUnverified } = approval;
+    const sending = { wasSent: approval.wasSent || count > 1, allowUnverified };
+    await requireWillRun(session, opened, batch, approval.digest(), sending);
     const request = requestOf(batch, signedTx);
     session.output.progress.show('executing the batch …');
     try {

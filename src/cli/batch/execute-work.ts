@@ -26,6 +26,8 @@ export interface ExecuteOptions {
   readonly terms: SigningTerms | null;
   /** Digest of what the batch is to hold, as far as the user has said. */
   readonly digest: Sha256 | null;
+  /** Go on where what will run cannot be looked at. */
+  readonly allowUnverified: boolean;
 }
 
 /** What is noted of an execution. */
@@ -35,15 +37,18 @@ export interface ExecuteNote {
   readonly terms: SigningTerms | null;
   /** Of what was approved. Missing in what earlier versions have noted. */
   readonly digest?: Sha256 | null;
+  /** Missing in what earlier versions have noted. */
+  readonly allowUnverified?: boolean;
 }
 
 const noted = (entry: Entry): ExecuteNote => entry.notes as unknown as ExecuteNote;
 
 /** The note with which an execution begins. */
-export const noteOf = ({ signedTx, terms, digest }: ExecuteOptions): Notes => ({
+export const noteOf = ({ signedTx, terms, digest, allowUnverified }: ExecuteOptions): Notes => ({
   sent: signedTx === null ? [] : [signedTx],
   terms,
   digest,
+  allowUnverified,
 });
 
 /** How it ended, with the batch as it is then. */
@@ -79,13 +84,14 @@ export class ExecuteWork implements Work<Executed> {
   }
 
   async #execute(entry: Entry, batch: Batch): Promise<ExecuteResult> {
-    const { signedTx, sign } = this.#options;
+    const { signedTx, sign, allowUnverified } = this.#options;
     const sent = (): readonly string[] => noted(entry).sent;
     if (signedTx !== null) keep(entry, signedTx);
     return executeUntilFinal(this.#session, batch, {
       current: () => signedTx ?? sent().at(-1),
       sign,
       wasSent: !entry.isNew,
+      allowUnverified,
       keep: (signed) => {
         entry.note({ digest: signed.digest ?? this.#digest(entry) });
         keep(entry, signed.signedTx);

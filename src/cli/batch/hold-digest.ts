@@ -45,60 +45,92 @@ const contradiction = (code: ErrorCode, { id }: NamedBatch, message: string): Fl
     hint: `Do not go on before this is cleared up: \`flywheel batch inspect ${id}\`, another RPC node, and a block explorer.`,
   });
 
+/** Why what was approved cannot be held against the chain, or what it is to be held against. */
+async function groundOf(
+  opened: Pick<OpenedService, 'chain' | 'pins' | 'trusted'>,
+): Promise<{ readonly chain: ChainReader; readonly flywheel: Flywheel } | string> {
+  const { chain, pins } = opened;
+  if (chain === null) return 'no chain can be read';
+  if (pins === null) return 'nothing is pinned for this flywheel';
+  const flywheel = await opened.trusted();
+  return flywheel === null ? `the account ${pins.mint} is not a mint` : { chain, flywheel };
+}
+
 /**
  * Just before a batch is executed. One whose accounts are closed is not looked at: nothing more of it can run.
- * @param wasSent - an approval may have been sent before.
- * @throws `ERR_APPROVAL_REFUSED` where it is not the one that was approved; `ERR_OUTCOME_UNKNOWN` when that comes too late.
+ * @param digest - of what was approved or is expected; `null`: the user has said nothing of it.
+ * @throws `ERR_APPROVAL_REFUSED` where it is not that, or nobody can tell; `ERR_OUTCOME_UNKNOWN` when that comes too late.
  */
 export async function requireWillRun(
-  opened: Pick<OpenedService, 'chain' | 'trusted'>,
+  session: Session,
+  opened: Pick<OpenedService, 'chain' | 'pins' | 'trusted'>,
   batch: NamedBatch,
   digest: Sha256 | null,
-  wasSent: boolean,
+  { wasSent, allowUnverified }: Sending,
 ): Promise<void> {
-  const { chain } = opened;
-  if (chain === null || digest === null) return;
-  const trusted = await opened.trusted();
-  if (trusted === null) return;
-  const ref = refOf(trusted, batch);
+  if (digest === null) return;
+  const code = wasSent ? 'ERR_OUTCOME_UNKNOWN' : 'ERR_APPROVAL_REFUSED';
+  const ending = wasSent ? '' : ' It was not executed.';
+  const ground = await groundOf(opened);
+  if (typeof ground === 'string') {
+    const text = `What batch ${batch.id} will do cannot be held against what was approved: ${ground}.`;
+    if (!allowUnverified) throw new FlywheelError(code, `${text}${ending}`, { hint: HOW_TO_HOLD });
+    session.output.warn(text);
+    return;
+  }
+  const { chain, flywheel } = ground;
+  const ref = refOf(flywheel, batch);
   if (!(await isOpen(chain, ref))) return;
-  const found = await difference(await readBatch(chain, ref), trusted, digest);
+  const found = await difference(await readBatch(chain, ref), flywheel, digest);
   if (found === null) return;
   throw contradiction(
-    wasSent ? 'ERR_OUTCOME_UNKNOWN' : 'ERR_APPROVAL_REFUSED',
+    code,
     batch,
-    `Batch ${batch.id} as it would run is not the one that was approved: ${found}.${wasSent ? '' : ' It was not executed.'}`,
+    `Batch ${batch.id} as it would run is not the one that was approved: ${found}.${ending}`,
   );
+}
+
+const HOW_TO_HOLD =
+  'Set FLYWHEEL_RPC_URL to an RPC of your own and pin the flywheel (`flywheel profile pin`, or --pins FILE), or add --allow-unverified.';
+
+/** How an execution is asked for. */
+export interface Sending {
+  /** An approval may have been sent before. */
+  readonly wasSent: boolean;
+  /** Go on where nothing can be looked at. */
+  readonly allowUnverified: boolean;
 }
 
 /**
  * After a batch was executed, as the service says. The embedded engine and its ledger are one.
+ * @param digest - as above; without it only how much ran is looked at.
  * @throws `ERR_OUTCOME_UNKNOWN` when what ran is not what was approved, or not as much as the service says.
  */
 export async function requireRanAsApproved(
   session: Session,
-  opened: Pick<OpenedService, 'kind' | 'chain' | 'history' | 'trusted'>,
+  opened: Pick<OpenedService, 'kind' | 'chain' | 'history' | 'pins' | 'trusted'>,
   batch: NamedBatch,
   { totalSuccessful }: Pick<ExecuteResult, 'totalSuccessful'>,
   digest: Sha256 | null,
 ): Promise<void> {
-  const { kind, chain, history } = opened;
-  if (kind === 'embedded' || chain === null || history === null) return;
-  if (digest === null || totalSuccessful === 0) return;
-  const trusted = await opened.trusted();
-  if (trusted === null) return;
-  const ref = refOf(trusted, batch);
-  const past = await readPastContent(chain, history, ref).catch((error: unknown) => {
-    if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return null;
-    throw error;
-  });
-  if (past === null) {
-    session.output.warn(
-      `The RPC node does not know the past of batch ${batch.id}, so what ran was not held against what was approved.`,
-    );
+  const { kind, history } = opened;
+  if (kind === 'embedded' || totalSuccessful === 0) return;
+  const ground = await groundOf(opened);
+  const past =
+    typeof ground === 'string' || history === null
+      ? null
+      : await readPastContent(ground.chain, history, refOf(ground.flywheel, batch)).catch(forgotten);
+  if (past === null || typeof ground === 'string') {
+    const why =
+      typeof ground === 'string' ? ground : `the RPC node does not know the past of batch ${batch.id}`;
+    if (digest !== null)
+      session.output.warn(
+        `What ran of batch ${batch.id} was not held against what was approved: ${why}. \`flywheel batch verify\` does that.`,
+      );
     return;
   }
-  const found = (await difference(past, trusted, digest)) ?? miscount(past, totalSuccessful);
+  const other = digest === null ? null : await difference(past, ground.flywheel, digest);
+  const found = other ?? miscount(past, totalSuccessful);
   if (found === null) return;
   const ran = past.executions.flatMap((execution) => (execution === null ? [] : [execution.signature]));
   throw contradiction(
@@ -106,6 +138,12 @@ export async function requireRanAsApproved(
     batch,
     `Batch ${batch.id} as it ran on chain is not the one that was approved: ${found}; executed by ${ran.join(', ') || 'no transaction'}.`,
   );
+}
+
+/** A node that does not answer knows nothing either. */
+function forgotten(error: unknown): null {
+  if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return null;
+  throw error;
 }
 
 function miscount({ executions }: PastDescription, said: number): string | null {

@@ -41,7 +41,11 @@ export class InitWork implements Work<InitBatchResult> {
     if (this.rest) await beginRest(session, entry, this.#request, refuseOpenRest);
     const initiated = await initiate(session, entry, this.#request);
     // What has its verdict stays what it is: only --rest or --again does more of it.
-    if (!isOver(entry.state) && !initiated.isNew && (await isVoid(session, entry, initiated.batch)))
+    if (
+      !isOver(entry.state) &&
+      !initiated.isNew &&
+      (await isVoid(session, entry, initiated.batch, this.#request))
+    )
       return 'void';
     const { batch } = initiated;
     this.#pipelines = toSourcePipelines(new CurrentStage(entry).pipelines(this.#request.pipelines));

@@ -66,7 +66,13 @@ export async function withFreshApproval(
 }
 
 /** Was the batch, the first of its operation, ended before anything of it landed? */
-export const isVoid = async (session: Session, entry: Entry, batch: Batch): Promise<boolean> =>
-  batch.dateCancelled !== undefined &&
-  new CurrentStage(entry).at === 0 &&
-  (await landedPipelines(session, batch)).length === 0;
+export async function isVoid(
+  session: Session,
+  entry: Entry,
+  batch: Batch,
+  { pipelines }: InitBatchRequest,
+): Promise<boolean> {
+  const stage = new CurrentStage(entry);
+  if (batch.dateCancelled === undefined || stage.at !== 0) return false;
+  return (await landedPipelines(session, stage, batch, stage.pipelines(pipelines).length)).length === 0;
+}

@@ -1,15 +1,45 @@
-/** Which pipelines of a batch have landed. */
+/** Which pipelines of a batch have landed, as its service and the user's own chain both say. */
 import { type Batch, MAX_PAGE_ITEMS } from '../../contract/schemas/batch.js';
-import { isFlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
+import type { OpenedService } from '../context.js';
 import { callWith } from '../send.js';
+import type { CurrentStage } from './batch-stages.js';
+import { requireChainAgrees } from './chain-agrees.js';
 
 /**
- * Indexes of the pipelines that have landed, as the service lists them; of one that does not list them the first ones, because
- * a multisig executes a batch in order.
+ * Indexes of the pipelines of a batch that is over or failed, which have landed: the first ones, because a multisig executes a
+ * batch in order. What is done once more, or never, is decided by it, so that it is held against the chain each time.
+ * @param stage - what is known of the batch beside what the service says now.
+ * @param size - pipelines that it was set up with.
+ * @throws `ERR_OUTCOME_UNKNOWN` when the service contradicts itself or the chain.
  */
-export async function landedPipelines(session: Session, batch: Batch): Promise<readonly number[]> {
+export async function landedPipelines(
+  session: Session,
+  { wasSetUp }: CurrentStage,
+  batch: Batch,
+  size: number,
+): Promise<readonly number[]> {
   const opened = await session.service();
+  const { totalSuccessful = 0, total = size } = batch.executeResult ?? {};
+  const landed = Array.from({ length: totalSuccessful }, (_, index) => index);
+  const listed = await listedPipelines(session, opened, batch);
+  if (listed !== null && listed.join() !== landed.join())
+    throw new FlywheelError(
+      'ERR_OUTCOME_UNKNOWN',
+      `The service says that ${totalSuccessful} transactions of batch ${batch.id} were executed, and lists ${listed.length === 0 ? 'none' : listed.join(', ')}.`,
+      { hint: `Do not do it again before this is cleared up: \`flywheel batch show ${batch.id}\`.` },
+    );
+  await requireChainAgrees(opened, batch, { totalSuccessful, total }, { wasSetUp, size });
+  return landed;
+}
+
+/** As the service lists them; `null` where it lists none of any batch. */
+async function listedPipelines(
+  session: Session,
+  opened: OpenedService,
+  batch: Batch,
+): Promise<readonly number[] | null> {
   const landed: number[] = [];
   try {
     for (let cursor: string | undefined, more = true; more; ) {
@@ -19,10 +49,10 @@ export async function landedPipelines(session: Session, batch: Batch): Promise<r
       cursor = value.nextCursor ?? undefined;
       more = cursor !== undefined;
     }
-    return landed;
+    return landed.sort((a, b) => a - b);
   } catch (error) {
     if (!isNotOffered(error)) throw error;
-    return Array.from({ length: batch.executeResult?.totalSuccessful ?? 0 }, (_, index) => index);
+    return null;
   }
 }
 

@@ -61,14 +61,16 @@ export async function readPins(chain: ChainReader, addresses: Omit<Pins, 'facts'
  */
 export async function pinsForApproval(
   session: Session,
-  { pins, chain }: Pick<OpenedService, 'pins' | 'chain'>,
+  opened: Pick<OpenedService, 'pins' | 'chain' | 'confirm'>,
   approval: IssuedApproval,
 ): Promise<Pins> {
+  const { pins, chain } = opened;
   if (pins !== null && (pins.facts !== null || chain === null)) return pins;
   if (chain === null) return requirePins(null);
   if (session.settings.yes || !canAsk(session)) throw unpinned(pins);
   const found = await readPins(chain, pins ?? (await proposedAddresses(chain, approval)));
   await confirmPins(session, found);
+  opened.confirm(found);
   return found;
 }
 

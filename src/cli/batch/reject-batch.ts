@@ -6,11 +6,11 @@ import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approv
 import { driftOf, type Pins } from '../../approval/pins.js';
 import type { BatchDescription } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
+import type { Batch } from '../../contract/schemas/batch.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import { describeBatch, type OwnerVoting, showBatch } from './end-batch.js';
-import { getBatch } from './initiate.js';
 import { refuse, requirePins } from './pins.js';
 
 /**
@@ -19,11 +19,11 @@ import { refuse, requirePins } from './pins.js';
  */
 export async function agreeToReject(
   session: Session,
-  batchId: string,
+  batch: Batch,
   { allowUnverified }: OwnerVoting,
 ): Promise<void> {
   const opened = await session.service();
-  const batch = await getBatch(session, batchId);
+  const { id: batchId } = batch;
   if (batch.dateCancelled !== undefined) return;
   const pins = requirePins(opened.pins);
   const ref = { multisig: pins.multisig, batchIndex: BigInt(batch.batchIndex) };

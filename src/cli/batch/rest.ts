@@ -27,10 +27,10 @@ export async function beginRest(
   if (entry.state !== 'partial') return;
   const stage = new CurrentStage(entry);
   const batchId = stage.note.batchId ?? '';
+  const own = stage.pipelines(pipelines).map((_, index) => index);
   const before = await getBatch(session, batchId);
   if (before.dateCancelled === undefined) await end(batchId);
-  const landed = new Set(await landedPipelines(session, await getBatch(session, batchId)));
-  const own = stage.pipelines(pipelines).map((_, index) => index);
+  const landed = new Set(await landedPipelines(session, stage, await getBatch(session, batchId), own.length));
   const digests = pipelineDigests(pipelines);
   const notLanded = stage.inFile(own.filter((index) => !landed.has(index)));
   if (notLanded.length === 0) {

@@ -76,7 +76,7 @@ export class RunWork implements Work<Ran> {
     if (this.rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id));
     const initiated = await initiate(this.#session, entry, this.#request);
     const { batch } = initiated;
-    if (!initiated.isNew && (await isVoid(this.#session, entry, batch))) return 'void';
+    if (!initiated.isNew && (await isVoid(this.#session, entry, batch, this.#request))) return 'void';
     if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));
     if (entry.state === 'open' && new CurrentStage(entry).note.signedTx === undefined)
       entry.settle({ state: 'waiting', landed: [] });
@@ -136,6 +136,7 @@ export class RunWork implements Work<Ran> {
       current: () => stage.note.signedTx,
       sign: () => this.#sign(entry, initiated),
       wasSent: stage.note.signedTx !== undefined,
+      allowUnverified: this.#options.allowUnverified,
       keep: ({ signedTx }) => {
         if (entry.state === 'waiting') entry.reopen([], {});
         stage.add({ signedTx, digest: this.#digest(entry) });
@@ -194,11 +195,12 @@ export class RunWork implements Work<Ran> {
 
   async #conclude(entry: Entry, batch: Batch, result: ExecuteResult): Promise<Performed<Ran>> {
     const opened = await this.#session.service();
-    await requireChainAgrees(opened, batch, result);
-    await requireRanAsApproved(this.#session, opened, batch, result, this.#digest(entry));
     const stage = new CurrentStage(entry);
+    const size = stage.pipelines(this.#request.pipelines).length;
+    await requireChainAgrees(opened, batch, result, { wasSetUp: stage.wasSetUp, size });
+    await requireRanAsApproved(this.#session, opened, batch, result, this.#digest(entry));
     const digests = pipelineDigests(this.#request.pipelines);
-    const landed = new Set(stage.inFile(await landedPipelines(this.#session, batch)));
+    const landed = new Set(stage.inFile(await landedPipelines(this.#session, stage, batch, size)));
     const own = stage.inFile(this.#request.pipelines.map((_, index) => index));
     const left = own.filter((index) => !landed.has(index));
     const ran: Ran = { batch, result, left };

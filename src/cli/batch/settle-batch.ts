@@ -19,7 +19,9 @@ export async function settleBatch(session: Session, batch: Batch): Promise<void>
     if (!isOver(entry.state)) entry.release();
     return;
   }
-  const landed = new Set(stage.inFile(await landedPipelines(session, batch)));
+  const landed = new Set(
+    stage.inFile(await landedPipelines(session, stage, batch, stage.pipelines(pipelines).length)),
+  );
   const digests = pipelineDigests(pipelines);
   const all = stage.inFile(pipelines.map((_, index) => index));
   const left = all.filter((index) => !landed.has(index));

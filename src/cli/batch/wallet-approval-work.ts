@@ -101,8 +101,8 @@ export class WalletApprovalWork implements Work<WalletApproved> {
     await requireExecutesFromChain(this.#session, this.#batchId);
     const held = await holdApproval(this.#session, this.#batchId, review.review, review.pins);
     try {
-      const { lookAlikes, news } = held.remarks;
-      const facts = { ...review.facts, warnings: [...lookAlikes, ...news, ...review.facts.warnings] };
+      const { alarms, news } = held.remarks;
+      const facts = { ...review.facts, warnings: [...alarms, ...news, ...review.facts.warnings] };
       showReview(this.#session, facts);
       await this.#requireDigest(held, expectation);
       return await this.#serve(entry, ground, { ...review, facts }, batch.batchIndex, held);

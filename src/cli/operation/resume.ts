@@ -62,10 +62,11 @@ async function executeWork(session: Session, entry: Entry, source: Keypair): Pro
     import('../batch/signing.js'),
   ]);
   const { batchId } = bodyOf<{ batchId: Uuid }>(entry);
-  const { terms } = entry.notes as unknown as ExecuteNote;
+  const { terms, allowUnverified = terms?.allowUnverified ?? false } = entry.notes as unknown as ExecuteNote;
   const signer = () => loadKeypair(session.context, source(terms?.keypair ?? null));
   const sign = terms === null ? null : signing(session, batchId, terms, signer);
-  return new ExecuteWork(session, batchId, { signedTx: null, sign, terms, digest: null }) as Work<unknown>;
+  const options = { signedTx: null, sign, terms, digest: null, allowUnverified };
+  return new ExecuteWork(session, batchId, options) as Work<unknown>;
 }
 
 async function cancelWork(session: Session, entry: Entry, source: Keypair): Promise<Work<unknown>> {

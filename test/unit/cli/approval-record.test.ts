@@ -145,14 +145,34 @@ describe('what is known', () => {
     );
     const { reservation } = reserve(record, batch(1n, outflow(3n, new Map([[alice, 4n]]))));
     const first = reserve(record, both).reservation;
-    expect(first.known).toEqual({ count: 0, largest: null, unseen: [alice, bob], alike: [] });
+    expect(first.known).toEqual({ twin: null, count: 0, largest: null, unseen: [alice, bob], alike: [] });
     reservation.signed();
     expect(reserve(record, both).reservation.known).toEqual({
+      twin: null,
       count: 1,
       largest: 7n,
       unseen: [bob],
       alike: [alice],
     });
+    record.close();
+  });
+});
+
+describe('a batch under another number', () => {
+  it('is told when its name was approved before, and when its content was', async () => {
+    const record = await open(emptyDirectory());
+    const first = batch(1n, outflow(3n));
+    reserve(record, first).reservation.signed();
+    const before = { batchId: 'batch 1', batchIndex: '1', date: new Date(NOON).toISOString() };
+    const seen: unknown[] = [];
+    const known = (one: RecordedBatch) =>
+      record.reserve(one, (_used, renamed) => void seen.push(renamed)).known.twin;
+    expect(known(first)).toBe(null);
+    expect(known({ ...first, batchIndex: 2n })).toEqual(before);
+    expect(known({ ...first, batchIndex: 2n, batchId: 'batch 2' })).toEqual(before);
+    expect(known({ ...batch(3n, outflow(3n)), batchId: 'BATCH 1' })).toBe(null);
+    expect(known({ ...first, batchIndex: 2n, multisig: namedAddress('other') })).toBe(null);
+    expect(seen).toEqual([null, before, null, before, null]);
     record.close();
   });
 });

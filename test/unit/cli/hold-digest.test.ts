@@ -23,19 +23,30 @@ const good = goodInstructions();
 /** A batch that is another from the first pipeline on. */
 const other = [...good].reverse();
 
+const pins = { ...flywheel, facts: null };
+
+/** A session that keeps what it warns of. */
+function listening(): { session: Session; warnings: string[] } {
+  const warnings: string[] = [];
+  const session = { output: { warn: (text: string) => warnings.push(text) } } as unknown as Session;
+  return { session, warnings };
+}
+
 describe('before a batch is executed', () => {
+  const { session, warnings } = listening();
+  const opened = (instructions: typeof good) => ({
+    ...{ chain: readerOf(accountsOf(batchState(instructions))), pins, trusted: async () => flywheel },
+  });
+  const unsent = { wasSent: false, allowUnverified: false };
   const willRun = (instructions: typeof good, wasSent = false, approved: typeof digest | null = digest) =>
-    requireWillRun(
-      { chain: readerOf(accountsOf(batchState(instructions))), trusted: async () => flywheel },
-      ...([batch, approved, wasSent] as const),
-    );
+    requireWillRun(session, opened(instructions), batch, approved, { ...unsent, wasSent });
 
   it('goes on when it is the one that was approved, and where nothing is known of that', async () => {
     await willRun(good);
     await willRun(other, false, null);
-    await requireWillRun({ chain: null, trusted: async () => flywheel }, batch, digest, false);
     // Of one that is closed nothing more can run.
-    await requireWillRun({ chain: readerOf(new Map()), trusted: async () => flywheel }, batch, digest, false);
+    await requireWillRun(session, { ...opened(good), chain: readerOf(new Map()) }, batch, digest, unsent);
+    expect(warnings).toEqual([]);
   });
 
   it.each([
@@ -49,11 +60,48 @@ describe('before a batch is executed', () => {
   });
 });
 
+describe('before a batch is executed that nobody can look at', () => {
+  const { chain, trusted } = { chain: readerOf(accountsOf(batchState(good))), trusted: async () => flywheel };
+  const each = [
+    ['no chain is read', { chain: null, pins, trusted }, /no chain can be read/],
+    ['nothing is pinned', { chain, pins: null, trusted: async () => null }, /nothing is pinned/],
+    ['the mint cannot be read', { chain, pins, trusted: async () => null }, /is not a mint/],
+  ] as const;
+
+  it.each(each)('it is not, where it is known what was approved: %s', async (_what, opened, reason) => {
+    const { session, warnings } = listening();
+    const sending = { wasSent: false, allowUnverified: false };
+    await expect(requireWillRun(session, opened, batch, digest, sending)).rejects.toMatchObject({
+      ...{ code: 'ERR_APPROVAL_REFUSED', message: expect.stringMatching(reason) },
+    });
+    await expect(
+      requireWillRun(session, opened, batch, digest, { ...sending, wasSent: true }),
+    ).rejects.toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
+    expect(warnings).toEqual([]);
+    await requireWillRun(session, opened, batch, digest, { ...sending, allowUnverified: true });
+    expect(warnings).toEqual([expect.stringMatching(reason)]);
+  });
+
+  it.each(each)('and was, that is said: %s', async (_what, opened, reason) => {
+    const { session, warnings } = listening();
+    const { history } = nodeOf(pastOf(good, 3));
+    const remote = { kind: 'remote', history, ...opened } as const;
+    await requireRanAsApproved(session, remote, batch, { totalSuccessful: 3 }, digest);
+    expect(warnings).toEqual([expect.stringMatching(reason)]);
+    await requireRanAsApproved(session, remote, batch, { totalSuccessful: 3 }, null);
+    expect(warnings).toHaveLength(1);
+  });
+});
+
 describe('after a batch was executed', () => {
   async function ran(past: Past, totalSuccessful: number, failed: readonly string[] = []) {
-    const warnings: string[] = [];
-    const session = { output: { warn: (text: string) => warnings.push(text) } } as unknown as Session;
-    const opened = { kind: 'remote', ...nodeOf(past, { failed }), trusted: async () => flywheel } as const;
+    const { session, warnings } = listening();
+    const opened = {
+      kind: 'remote',
+      ...nodeOf(past, { failed }),
+      pins,
+      trusted: async () => flywheel,
+    } as const;
     await requireRanAsApproved(session, opened, batch, { totalSuccessful }, digest);
     return warnings;
   }
@@ -74,6 +122,19 @@ describe('after a batch was executed', () => {
     });
   });
 
+  it('counts what ran also where nothing was expected of it', async () => {
+    const { session } = listening();
+    const opened = {
+      kind: 'remote',
+      ...nodeOf(pastOf(good, 0)),
+      pins,
+      trusted: async () => flywheel,
+    } as const;
+    await expect(
+      requireRanAsApproved(session, opened, batch, { totalSuccessful: 3 }, null),
+    ).rejects.toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN', message: expect.stringContaining('says 3') });
+  });
+
   it('says so when the node has forgotten some of it, or contradicts itself', async () => {
     const forgotten = pastOf(good, 3);
     forgotten.set('added2', null);
@@ -89,11 +150,10 @@ describe('after a batch was executed', () => {
     const down = async (): Promise<never> => {
       throw new FlywheelError('ERR_UNAVAILABLE', 'The RPC node does not answer.');
     };
-    const warnings: string[] = [];
-    const session = { output: { warn: (text: string) => warnings.push(text) } } as unknown as Session;
+    const { session, warnings } = listening();
     const { history, chain } = nodeOf(pastOf(good, 3));
     const broken = { ...chain, lookUp: down } as ChainReader;
-    const opened = { kind: 'remote', chain: broken, history, trusted: async () => flywheel } as const;
+    const opened = { kind: 'remote', chain: broken, history, pins, trusted: async () => flywheel } as const;
     await requireRanAsApproved(session, opened, batch, { totalSuccessful: 3 }, digest);
     expect(warnings).toHaveLength(1);
   });

@@ -58,15 +58,18 @@ async function run(session: Session, [id]: [string], typed: Options): Promise<un
 async function executeOptions(session: Session, options: Options, batchId: Uuid): Promise<ExecuteOptions> {
   const { signedTx } = options;
   const { approval } = options;
+  const allowUnverified = options.allowUnverified === true;
   if (signedTx !== undefined && approval !== undefined)
     throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
   if (signedTx !== undefined) {
     const digest = await digestOf(session, options.expect);
-    return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null, terms: null, digest };
+    const signed = await readSignedTx(session, signedTx, batchId);
+    return { signedTx: signed, sign: null, terms: null, digest, allowUnverified };
   }
   if (approval === undefined && options.keypair === undefined) {
     await requireNoSignature(session, batchId);
-    return { signedTx: null, sign: null, terms: null, digest: await digestOf(session, options.expect) };
+    const digest = await digestOf(session, options.expect);
+    return { signedTx: null, sign: null, terms: null, digest, allowUnverified };
   }
   return ownSigning(session, options, batchId, approval ?? batchId);
 }
@@ -129,7 +132,8 @@ async function ownSigning(
   const { simulate } = options;
   const terms = signingTerms(session, batchId, { approval, keypair, expectation, allowUnverified, simulate });
   const sign = signing(session, batchId, terms, () => loadKeypair(context, keypair));
-  return { signedTx: null, sign, terms, digest: expectation && expectedDigest(expectation) };
+  const digest = expectation && expectedDigest(expectation);
+  return { signedTx: null, sign, terms, digest, allowUnverified };
 }
 
 export const command = defineCommand({
