@@ -21,17 +21,17 @@ export interface MovedTokens {
  * @param feeCharged - the mint withholds a fee, so that recipients may get less.
  */
 export function checkBalances(past: PastDescription, flywheel: Flywheel, feeCharged: boolean): MovedTokens {
-  const differences: string[] = [];
-  let isKept = false;
-  for (const { record, pipelines } of byExecution(past)) {
-    const { tokenChanges, signature } = record;
-    if (tokenChanges === undefined) continue;
-    isKept = true;
-    const found = changeProblems(tokenChanges, pipelines, flywheel, feeCharged);
-    differences.push(...found.map((problem) => `transaction ${signature}: ${problem}`));
-  }
-  if (!isKept) return { balances: 'not kept', differences };
-  return { balances: differences.length === 0 ? 'agree' : 'differ', differences };
+  const executions = byExecution(past);
+  const differences = executions.flatMap(({ record: { tokenChanges, signature }, pipelines }) =>
+    tokenChanges === undefined
+      ? []
+      : changeProblems(tokenChanges, pipelines, flywheel, feeCharged).map(
+          (problem) => `transaction ${signature}: ${problem}`,
+        ),
+  );
+  if (differences.length > 0) return { balances: 'differ', differences };
+  const areKept = executions.every(({ record }) => record.tokenChanges !== undefined);
+  return { balances: areKept && executions.length > 0 ? 'agree' : 'not kept', differences };
 }
 
 interface Execution {

@@ -6,6 +6,7 @@
  */
 import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
+import type { ReadonlyBytes } from '../values/bytes.js';
 import type { AccountState } from './account.js';
 
 /** Base58 text of the first signature of a transaction: its name on the chain. */
@@ -46,6 +47,17 @@ export interface TransactionRecord {
   readonly computeUnits: bigint;
   /** What its token accounts held; absent where the chain does not keep it. */
   readonly tokenChanges?: readonly TokenChange[];
+  /** Addresses from lookup tables, in the order in which the indexes of its accounts go on; absent where the chain does not say. */
+  readonly tableAddresses?: readonly Address[];
+  /** What its programs called in their turn; absent where the chain does not keep it. */
+  readonly innerCalls?: readonly ProgramCall[];
+}
+
+/** A call of a program. */
+export interface ProgramCall {
+  readonly program: Address;
+  readonly accounts: readonly Address[];
+  readonly data: ReadonlyBytes;
 }
 
 /** Base units of one token account before and after a transaction; 0 where there was none. */

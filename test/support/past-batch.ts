@@ -55,7 +55,12 @@ export function nodeOf(
   {
     balances = {},
     failed = [],
-  }: { balances?: Record<string, TokenChange[]>; failed?: readonly string[] } = {},
+    kept = {},
+  }: {
+    balances?: Record<string, TokenChange[]>;
+    failed?: readonly string[];
+    kept?: Record<string, Partial<TransactionRecord>>;
+  } = {},
 ): PastNode {
   const record = (signature: Signature): TransactionRecord => ({
     signature,
@@ -63,6 +68,7 @@ export function nodeOf(
     error: failed.includes(signature) ? { kind: 'transaction', error: 'AccountInUse' } : null,
     ...{ feeLamports: 5_000n, computeUnits: 1n },
     ...(balances[signature] === undefined ? {} : { tokenChanges: balances[signature] }),
+    ...kept[signature],
   });
   const chain = {
     getAccounts: async (addresses: readonly Address[]) => addresses.map(() => null),

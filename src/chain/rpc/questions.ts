@@ -9,13 +9,13 @@ import { type Address, address } from '../../values/address.js';
 import { base58Decode, base58Encode } from '../../values/base58.js';
 import type { JsonObject, JsonValue } from '../../values/canonical-json.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
-import type { PastTransaction, Signature, TokenChange, TransactionError } from '../chain.js';
+import type { PastTransaction, ProgramCall, Signature, TokenChange, TransactionError } from '../chain.js';
 import { verifySignature } from '../transaction/signer.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import type { Question } from './ask.js';
 import { addressText, base64Bytes, count, list, Malformed, object, text, u64 } from './read-json.js';
-import { tokenChangesOf } from './token-changes.js';
 import { readTransactionError } from './transaction-error.js';
+import { innerCallsOf, tableAddressesOf, tokenChangesOf } from './transaction-meta.js';
 
 const COMMITMENT = 'confirmed';
 const NEWEST_VERSION = 0;
@@ -186,6 +186,8 @@ export interface FoundTransaction {
   readonly feeLamports: bigint;
   readonly computeUnits: bigint;
   readonly tokenChanges: readonly TokenChange[] | undefined;
+  readonly tableAddresses: readonly Address[] | undefined;
+  readonly innerCalls: readonly ProgramCall[] | undefined;
 }
 
 /** The bytes are held to the signature that was asked for: nobody else can have signed them. */
@@ -231,6 +233,8 @@ export const transactionQuestion = (signature: Signature) =>
         feeLamports: amount(meta['fee'], 'a fee'),
         computeUnits: amount(meta['computeUnitsConsumed'], 'a number of compute units'),
         tokenChanges: tokenChangesOf(meta, wire),
+        tableAddresses: tableAddressesOf(meta),
+        innerCalls: innerCallsOf(meta, wire),
       };
     },
   });

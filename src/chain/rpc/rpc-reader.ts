@@ -85,7 +85,9 @@ const record = (
   logs: found?.logs ?? [],
   feeLamports: found?.feeLamports ?? 0n,
   computeUnits: found?.computeUnits ?? 0n,
-  ...(found?.tokenChanges === undefined ? {} : { tokenChanges: found.tokenChanges }),
+  ...(found?.tokenChanges && { tokenChanges: found.tokenChanges }),
+  ...(found?.tableAddresses && { tableAddresses: found.tableAddresses }),
+  ...(found?.innerCalls && { innerCalls: found.innerCalls }),
 });
 
 /** The most cautious of several heights. */

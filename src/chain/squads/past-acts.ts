@@ -52,10 +52,13 @@ export async function readActs(
     const wire = await chain.getTransaction(signature);
     // Of a transaction that failed nothing has happened: a node that says both is not believed.
     if (record == null || record.error != null || wire === null) return null;
-    const own = instructionsOf(wire);
+    const own = instructionsOf(wire, record.tableAddresses ?? []);
     if (hidesCalls(record, own)) return null;
     records.set(signature, record);
-    acts.push(...own.filter(({ program }) => program === SQUADS_PROGRAM).map((one) => actOf(one, signature)));
+    const calls = [...own, ...(record.innerCalls ?? [])];
+    acts.push(
+      ...calls.filter(({ program }) => program === SQUADS_PROGRAM).map((call) => actOf(call, signature)),
+    );
   }
   return { acts, records };
 }
@@ -67,31 +70,38 @@ const pastOf = (history: History, account: Address, sinceMs: number): Promise<re
     throw error;
   });
 
-interface OwnInstruction {
+/** A call of a program; what is only in a lookup table that nobody has told is `undefined`. */
+interface Instruction {
   readonly program: Address | undefined;
   readonly accounts: readonly (Address | undefined)[];
   readonly data: ReadonlyBytes;
 }
 
-function instructionsOf(wire: Uint8Array): readonly OwnInstruction[] {
+function instructionsOf(wire: Uint8Array, tableAddresses: readonly Address[]): readonly Instruction[] {
   const { staticKeys, instructions } = decodeTransaction(wire).message;
+  const keys = [...staticKeys, ...tableAddresses];
   return instructions.map(({ programIndex, accountIndexes, data }) => ({
-    program: staticKeys[programIndex],
-    accounts: Array.from(accountIndexes, (index) => staticKeys[index]),
+    program: keys[programIndex],
+    accounts: Array.from(accountIndexes, (index) => keys[index]),
     data,
   }));
 }
 
 /**
- * What another program has called is not in the transaction itself. The logs tell it; where they are cut, a program that was not
- * given the multisig program cannot have called it.
+ * What another program has called is not in the transaction itself. A node may have kept it, and then the logs must not tell of
+ * more; else the logs alone tell it, and where they are cut, a program that was not given the multisig program cannot have
+ * called it.
  */
-const hidesCalls = (record: TransactionRecord, instructions: readonly OwnInstruction[]): boolean =>
-  record.logs.some((line) => INNER_CALL.test(line)) ||
-  (!areWhole(record) &&
-    instructions.some(({ accounts }) => accounts.includes(SQUADS_PROGRAM) || accounts.includes(undefined)));
+function hidesCalls(record: TransactionRecord, instructions: readonly Instruction[]): boolean {
+  const told = record.logs.filter((line) => INNER_CALL.test(line)).length;
+  if (record.innerCalls !== undefined)
+    return told > record.innerCalls.filter(({ program }) => program === SQUADS_PROGRAM).length;
+  const mayCall = ({ accounts }: Instruction): boolean =>
+    accounts.includes(SQUADS_PROGRAM) || accounts.includes(undefined);
+  return told > 0 || (!areWhole(record) && instructions.some(mayCall));
+}
 
-const actOf = ({ accounts, data }: OwnInstruction, signature: Signature): Act => ({
+const actOf = ({ accounts, data }: Instruction, signature: Signature): Act => ({
   name: instructionName(data),
   accounts,
   data,

@@ -135,7 +135,7 @@ const transactionsOf = (
 const BALANCES: Readonly<Record<Balances, string>> = {
   agree: 'The balances that the chain has kept agree.',
   differ: 'The balances that the chain has kept differ.',
-  'not kept': 'This chain keeps no balances of the past: what ran is told from the instructions.',
+  'not kept': 'Not all balances of the past have been kept: what ran is told from the instructions.',
 };
 
 function viewVerified(value: Verified, past: PastDescription, unit: Unit, style: Style): readonly string[] {

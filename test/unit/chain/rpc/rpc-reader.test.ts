@@ -233,6 +233,7 @@ describe('lookUp', () => {
         logs: ['a log'],
         feeLamports: 5_000n,
         computeUnits: 321n,
+        innerCalls: [],
       },
       {
         signature: 'failed',

@@ -1,0 +1,102 @@
+/** What a node says beside the bytes of a transaction: believed where it can be told, passed over where it cannot. */
+import { describe, expect, it } from 'vitest';
+import {
+  innerCallsOf,
+  tableAddressesOf,
+  tokenChangesOf,
+} from '../../../../src/chain/rpc/transaction-meta.js';
+import { compileLegacyMessage, signTransaction } from '../../../../src/chain/transaction/compile.js';
+import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { base58Encode } from '../../../../src/values/base58.js';
+import type { JsonObject } from '../../../../src/values/canonical-json.js';
+import { namedAddress } from '../../../support/oracle.js';
+
+const payer = createKeypairSigner(generateKeypair());
+const [mint, account, program] = ['mint', 'account', 'program'].map(namedAddress) as [never, never, never];
+const [fromTable, readFromTable] = [namedAddress('from a table'), namedAddress('read from a table')];
+const { bytes } = signTransaction(
+  compileLegacyMessage({
+    payer: payer.address,
+    instructions: [
+      { program, accounts: [{ address: account, signer: false, writable: true }], data: Buffer.of(1) },
+    ],
+    blockhash: namedAddress('blockhash'),
+  }),
+  [payer],
+);
+// The message names payer, account, program, in this order.
+const loadedAddresses = { writable: [fromTable], readonly: [readFromTable] };
+const balance = (accountIndex: number, amount: string) => ({
+  accountIndex,
+  mint,
+  owner: payer.address,
+  uiTokenAmount: { amount, decimals: 6, uiAmountString: '' },
+});
+
+describe('token balances', () => {
+  it('become changes, also of accounts that were made, closed, or come from a table', () => {
+    const meta = {
+      loadedAddresses,
+      preTokenBalances: [balance(1, '10'), balance(4, '18446744073709551615')],
+      postTokenBalances: [balance(1, '4'), balance(3, '7')],
+    };
+    expect(tokenChangesOf(meta, bytes)).toEqual([
+      { account, mint, before: 10n, after: 4n },
+      { account: readFromTable, mint, before: 18_446_744_073_709_551_615n, after: 0n },
+      { account: fromTable, mint, before: 0n, after: 7n },
+    ]);
+    expect(tokenChangesOf({ preTokenBalances: [], postTokenBalances: [] }, bytes)).toEqual([]);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['that were not kept', {}],
+    ['of which one side was not kept', { preTokenBalances: [], postTokenBalances: null }],
+    ['of an account that nobody names', { preTokenBalances: [], postTokenBalances: [balance(9, '1')] }],
+    ['of no amount', { preTokenBalances: [balance(1, '-1')], postTokenBalances: [] }],
+    ['of an amount with a fraction', { preTokenBalances: [balance(1, '1.5')], postTokenBalances: [] }],
+    ['that are no objects', { preTokenBalances: [7], postTokenBalances: [] }],
+    [
+      'of a mint that is none',
+      { preTokenBalances: [{ ...balance(1, '1'), mint: 'x' }], postTokenBalances: [] },
+    ],
+  ])('%s tell nothing', (_what, meta) => {
+    expect(tokenChangesOf(meta, bytes)).toBeUndefined();
+  });
+});
+
+describe('inner calls', () => {
+  const call = {
+    programIdIndex: 2,
+    accounts: [0, 1, 3],
+    data: base58Encode(Buffer.of(9, 8)),
+    stackHeight: 2,
+  };
+  const calls = (instructions: readonly unknown[]): JsonObject =>
+    ({ loadedAddresses, innerInstructions: [{ index: 0, instructions }] }) as unknown as JsonObject;
+
+  it('are read with every account named', () => {
+    expect(innerCallsOf(calls([call, { ...call, accounts: [], data: '' }]), bytes)).toEqual([
+      { program, accounts: [payer.address, account, fromTable], data: Uint8Array.of(9, 8) },
+      { program, accounts: [], data: new Uint8Array() },
+    ]);
+    expect(innerCallsOf({ innerInstructions: [] }, bytes)).toEqual([]);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['that were not kept', { innerInstructions: null }],
+    ['of a program that nobody names', calls([{ ...call, programIdIndex: 7 }])],
+    ['with an account that nobody names', calls([{ ...call, accounts: [5] }])],
+    ['in another form', calls([{ parsed: {}, program: 'spl-token' }])],
+    ['with data that is no base58', calls([{ ...call, data: '0' }])],
+    ['in no list', { innerInstructions: [{ index: 0, instructions: null }] }],
+  ])('%s tell nothing', (_what, meta) => {
+    expect(innerCallsOf(meta, bytes)).toBeUndefined();
+  });
+
+  it('have addresses of tables only where all of them are addresses', () => {
+    expect(tableAddressesOf({ loadedAddresses })).toEqual([fromTable, readFromTable]);
+    expect(tableAddressesOf({})).toBeUndefined();
+    expect(tableAddressesOf({ loadedAddresses: { writable: [fromTable] } })).toBeUndefined();
+    expect(tableAddressesOf({ loadedAddresses: { writable: ['x'], readonly: [] } })).toBeUndefined();
+  });
+});
