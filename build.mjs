@@ -5,7 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
 /** Loaded from node_modules: what is native, large, or has files of its own beside its code. */
-const EXTERNAL = ['@libsql/*', 'litesvm-*', 'fastify', '@solana/web3.js', 'undici', 'prom-client'];
+const EXTERNAL = ['@libsql/*', 'litesvm-*', 'fastify', '@solana/web3.js', 'undici', 'prom-client', 'ws'];
 
 /**
  * The SQLite driver finds its native half by asking node for a report on the whole process, which takes longer than all the

@@ -196,6 +196,7 @@ function createContext(): CliContext {
     openService: async (settings) => (await openers()).openService(context, settings),
     openLocal: async (settings) => (await openers()).openLocal(context, settings),
     startServer: async (settings, options) => (await openers()).startServer(context, settings, options),
+    startLocalRpc: async (settings, terms) => (await openers()).startLocalRpc(context, settings, terms),
     checkRpc: async (settings) => (await openers()).checkRpc(context, settings),
   };
   return context;

@@ -98,6 +98,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
       "Write the owner's keypair to a file.",
       () => import('./commands/local/export-owner.js'),
     ),
+    command(
+      'rpc',
+      'Serve the local ledger as an RPC node of a test cluster.',
+      () => import('./commands/local/rpc.js'),
+    ),
   ]),
   command('serve', 'Serve the API over HTTP.', () => import('./commands/serve.js')),
   group('profile', 'Keep settings and keys for several APIs.', [

@@ -179,6 +179,33 @@ export interface ServeOptions {
   readonly bearer: boolean;
 }
 
+/** Options of `local rpc` beyond the global ones. */
+export interface LocalRpcTerms {
+  readonly host: string;
+  /** 0 takes a free one; subscriptions take the one after it as well. */
+  readonly port: number;
+  readonly slotMs: number;
+  /** Does a slot go by only when a transaction comes? */
+  readonly onDemand: boolean;
+  /** Slots; `undefined`: what fits the pace. */
+  readonly confirmedAfter: number | undefined;
+  readonly finalizedAfter: number | undefined;
+  /** Rules of faults as JSON. */
+  readonly faults: unknown;
+  /** Of the faults. */
+  readonly seed: number;
+}
+
+/** A node that listens. */
+export interface RunningRpc {
+  readonly url: string;
+  readonly webSocketUrl: string;
+  /** Resolves with why the node cannot go on, if that comes to pass. */
+  readonly failed: Promise<FlywheelError>;
+  /** Stops accepting, answers what was received, closes. */
+  close(): Promise<void>;
+}
+
 /** A server that listens. */
 export interface RunningServer {
   readonly url: string;
@@ -206,17 +233,22 @@ export interface CliContext {
   openService(settings: Settings): Promise<OpenedService>;
   openLocal(settings: Settings): Promise<LocalAdmin>;
   startServer(settings: Settings, options: ServeOptions): Promise<RunningServer>;
+  startLocalRpc(settings: Settings, terms: LocalRpcTerms): Promise<RunningRpc>;
   /** Looks at each of the user's own RPC nodes, without a service. */
   checkRpc(settings: Settings): Promise<readonly NodeReport[]>;
 }
 
 /** The part of the context that comes from the process; the rest opens services for it. */
-export type Ambient = Omit<CliContext, 'openService' | 'openLocal' | 'startServer' | 'checkRpc'>;
+export type Ambient = Omit<
+  CliContext,
+  'openService' | 'openLocal' | 'startServer' | 'startLocalRpc' | 'checkRpc'
+>;
 
 /** How services are opened for a process; `compose` has the one implementation. */
 export interface Openers {
   openService(ambient: Ambient, settings: Settings): Promise<OpenedService>;
   openLocal(ambient: Ambient, settings: Settings): Promise<LocalAdmin>;
   startServer(ambient: Ambient, settings: Settings, options: ServeOptions): Promise<RunningServer>;
+  startLocalRpc(ambient: Ambient, settings: Settings, terms: LocalRpcTerms): Promise<RunningRpc>;
   checkRpc(ambient: Ambient, settings: Settings): Promise<readonly NodeReport[]>;
 }

@@ -24,3 +24,8 @@ export const startServer: Openers['startServer'] = async (ambient, settings, opt
   const { startServerOverEngine } = await import('./server.js');
   return startServerOverEngine(ambient, settings, options);
 };
+
+export const startLocalRpc: Openers['startLocalRpc'] = async (ambient, settings, terms) => {
+  const { startRpcOverLedger } = await import('./rpc-node.js');
+  return startRpcOverLedger(ambient, settings, terms);
+};

@@ -24,10 +24,13 @@ const MARK = randomBytes(16).toString('hex');
 const MARKED = new RegExp(`"${MARK}([^"]*)"`, 'g');
 
 /** JSON text of a value, with numbers that a double cannot carry as they were written. */
-export function jsonText(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.includes(MARK) ? text.replaceAll(MARKED, '$1') : text;
-}
+export const jsonText = (value: unknown): string => unmarked(JSON.stringify(value));
+
+/** The same, where `replace` stands in for what has no JSON of its own; for a number it gives that of an {@link InexactNumber}. */
+export const jsonTextOf = (value: unknown, replace: (key: string, value: unknown) => unknown): string =>
+  unmarked(JSON.stringify(value, replace));
+
+const unmarked = (text: string): string => (text.includes(MARK) ? text.replaceAll(MARKED, '$1') : text);
 
 /** Beyond so many characters no decimal is kept exactly. */
 const MAX_DECIMAL_LENGTH = 400;

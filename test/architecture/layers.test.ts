@@ -18,6 +18,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   approval: ['errors', 'values', 'chain', 'actions'],
   'chain/local': ['errors', 'values', 'files', 'chain'],
   'chain/rpc': ['errors', 'values', 'chain'],
+  'rpc-node': ['errors', 'values', 'chain'],
   store: ['errors', 'values', 'actions', 'contract'],
   'store/sqlite': ['errors', 'files', 'store'],
   engine: ['errors', 'values', 'chain', 'actions', 'contract', 'store'],
@@ -33,6 +34,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'chain',
     'chain/local',
     'chain/rpc',
+    'rpc-node',
     'approval',
     'store',
     'store/sqlite',
@@ -60,13 +62,14 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   kysely: ['store', 'store/sqlite'],
   libsql: ['files', 'store/sqlite', 'compose'],
   undici: ['client'],
+  ws: ['rpc-node'],
   zod: ['values', 'actions', 'contract', 'client'],
 };
 
 /** Modules of node that touch the world: only where that is the purpose. */
 const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
   'node:fs': ['files', 'chain/local', 'store/sqlite', 'cli', 'client', 'http', 'compose', TOP],
-  'node:net': ['client', 'http', 'compose'],
+  'node:net': ['client', 'http', 'rpc-node', 'compose'],
 };
 
 interface Import {

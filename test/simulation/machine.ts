@@ -165,6 +165,9 @@ export class Machine implements Workplace {
       startServer: async () => {
         throw new FlywheelError('ERR_INTERNAL', `Nobody types ${words.join(' ')}.`);
       },
+      startLocalRpc: async () => {
+        throw new FlywheelError('ERR_INTERNAL', `Nobody types ${words.join(' ')}.`);
+      },
       checkRpc: async () => [],
     };
     return context;

@@ -29,7 +29,9 @@ export interface TestCliOptions {
   readonly service?: FakeService;
   /** Parts of the opened service that differ. */
   readonly opened?: Partial<OpenedService>;
-  readonly openers?: Partial<Pick<CliContext, 'openService' | 'openLocal' | 'startServer' | 'checkRpc'>>;
+  readonly openers?: Partial<
+    Pick<CliContext, 'openService' | 'openLocal' | 'startServer' | 'startLocalRpc' | 'checkRpc'>
+  >;
   readonly home?: string;
   readonly signal?: AbortSignal;
   /** Why nothing can be written to standard output. */
@@ -132,6 +134,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     },
     openLocal: unplanned,
     startServer: unplanned,
+    startLocalRpc: unplanned,
     checkRpc: unplanned,
     ...options.openers,
   };

@@ -40,6 +40,16 @@ export class AccountTable {
     return state;
   }
 
+  /** Every account there is; memory is neither asked nor filled. */
+  all(): readonly (readonly [Address, AccountState])[] {
+    const rows = this.#database
+      .prepare('SELECT lamports, owner, data, executable, rent_epoch, address FROM accounts')
+      .all([]);
+    return this.#database.decode(() =>
+      rows.map((row) => [addressFromBytes(row[5] as ReadonlyBytes), toState(row)] as const),
+    );
+  }
+
   /** Writes rows; memory learns of them only through {@link adopt}, once they are committed. */
   put(changes: AccountChanges): void {
     for (const [address, state] of changes) {

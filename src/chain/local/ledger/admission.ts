@@ -1,6 +1,6 @@
 /** Which transactions land, and together with which others; what each does to accounts is the runtime's to say. */
 import { invariant } from '../../../errors/flywheel-error.js';
-import { sameBytes } from '../../../values/bytes.js';
+import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import type { Rejection } from '../../chain.js';
 import type { AccountSource, ExecutionResult, Runtime } from '../runtime/local-runtime.js';
 import { Overlay } from '../runtime/overlay.js';
@@ -30,17 +30,27 @@ const toLanding = ({ wire, signature }: Envelope, execution: Execution): Landing
   computeUnits: execution.computeUnits,
 });
 
+/** Is a blockhash good that is none of the ledger's own, in a block of this time? */
+export type OtherBlockhashes = (blockhash: ReadonlyBytes, timeMs: number) => boolean;
+
 /** Takes the transactions of one call into one draft. */
 export class Admission {
   readonly #draft: LedgerDraft;
   readonly #runtime: Runtime;
   readonly #landedBefore: SignatureSet;
+  readonly #others: OtherBlockhashes;
 
   /** @param envelopes - all that the call brings; which of them landed before is looked up in one go. */
-  constructor(draft: LedgerDraft, runtime: Runtime, envelopes: readonly Envelope[]) {
+  constructor(
+    draft: LedgerDraft,
+    runtime: Runtime,
+    envelopes: readonly Envelope[],
+    others: OtherBlockhashes = () => false,
+  ) {
     this.#draft = draft;
     this.#runtime = runtime;
     this.#landedBefore = draft.landedBefore(envelopes.map(({ signature }) => signature));
+    this.#others = others;
   }
 
   /** What the transaction would do in the next block. */
@@ -48,13 +58,18 @@ export class Admission {
     return this.#hasLanded(envelope) ? refused('AlreadyProcessed') : this.#execute(envelope, this.#draft);
   }
 
-  /** Lands a transaction by itself, also as failed; `null` when it was taken. */
-  admit(envelope: Envelope, index: number): Rejection | null {
+  /** Lands a transaction by itself, also as failed, unless it cannot start; `null` when it had landed before. */
+  land(envelope: Envelope): Execution | null {
     if (this.#hasLanded(envelope)) return null;
     const execution = this.#execute(envelope, this.#draft);
-    if (!execution.landed) return rejection(index, execution);
-    this.#draft.append([toLanding(envelope, execution)]);
-    return null;
+    if (execution.landed) this.#draft.append([toLanding(envelope, execution)]);
+    return execution;
+  }
+
+  /** The same; `null` when it was taken. */
+  admit(envelope: Envelope, index: number): Rejection | null {
+    const execution = this.land(envelope);
+    return execution === null || execution.landed ? null : rejection(index, execution);
   }
 
   /** Lands all of a bundle without any failure, or nothing of it; `null` when it was taken. */
@@ -80,10 +95,14 @@ export class Admission {
     return this.#landedBefore.has(signature) || this.#draft.landedHere(signature);
   }
 
+  #isGood(blockhash: ReadonlyBytes): boolean {
+    return this.#draft.isGoodBlockhash(blockhash) || this.#others(blockhash, this.#draft.timeMs);
+  }
+
   /** Runs it, unless it has to be refused before anything runs. */
   #execute(envelope: Envelope, source: AccountSource): Execution {
     if (envelope.flaw !== null) return refused('SanitizeFailure', [envelope.flaw]);
-    if (!this.#draft.isGoodBlockhash(envelope.blockhash)) return refused('BlockhashNotFound');
+    if (!this.#isGood(envelope.blockhash)) return refused('BlockhashNotFound');
     return this.#runtime.execute(envelope.wire, source, this.#draft.clock());
   }
 }

@@ -65,6 +65,12 @@ export class BlockTable {
     return this.#tip?.height ?? 0;
   }
 
+  /** Block 0. */
+  get genesis(): Block {
+    const row = this.#database.prepare('SELECT height, hash, time_ms FROM blocks WHERE height = 0').get([]);
+    return this.#database.decode(() => toBlock(row as readonly SqlValue[]));
+  }
+
   get tip(): Block {
     this.#tip ??= this.#readTip();
     return this.#tip;

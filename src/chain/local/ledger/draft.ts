@@ -43,7 +43,7 @@ export class LedgerDraft implements AccountSource {
     return {
       slot,
       epoch: slot / SLOTS_PER_EPOCH,
-      unixTimestamp: BigInt(Math.floor(this.#timeMs() / MS_PER_SECOND)),
+      unixTimestamp: BigInt(Math.floor(this.timeMs / MS_PER_SECOND)),
     };
   }
 
@@ -67,7 +67,7 @@ export class LedgerDraft implements AccountSource {
     const { blocks, transactions } = this.#tables;
     invariant(landings.length > 0, 'A block holds at least one transaction.');
     const signatures = landings.map(({ signature }) => signature);
-    const block = nextBlock(blocks.tip, signatures, this.#timeMs());
+    const block = nextBlock(blocks.tip, signatures, this.timeMs);
     blocks.append(block);
     for (const [position, landing] of landings.entries()) {
       transactions.append(block.height, position, landing);
@@ -85,8 +85,8 @@ export class LedgerDraft implements AccountSource {
     return changes;
   }
 
-  /** The wall clock, unless it went backwards. */
-  #timeMs(): number {
+  /** Time of the next block: that of the wall clock, unless it went backwards. */
+  get timeMs(): number {
     return Math.max(Math.floor(this.#nowMs), this.#tables.blocks.tip.timeMs);
   }
 }

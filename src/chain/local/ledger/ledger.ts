@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { openSqliteFile, type SqliteFile, type Statement } from '../../../files/sqlite-file.js';
 import { base58Encode } from '../../../values/base58.js';
+import { readBuffer } from '../../../values/bytes.js';
 import type { Clock } from '../../../values/time.js';
 import { AccountTable } from './account-table.js';
 import { BlockTable, genesisBlock } from './block-table.js';
@@ -94,6 +95,19 @@ export class Ledger {
     });
     this.#noteHeight();
     return result;
+  }
+
+  /** What was kept under a name beside the chain itself, or `null`. */
+  note(name: string): string | null {
+    const [value] = this.#database.prepare('SELECT value FROM meta WHERE name = ?').get([name]) ?? [];
+    return value === undefined ? null : readBuffer(value as Uint8Array).toString('utf8');
+  }
+
+  /** Keeps text under a name, in the place of what was there. */
+  keepNote(name: string, text: string): void {
+    this.#database.write(() =>
+      this.#database.prepare('REPLACE INTO meta VALUES (?, ?)').run([name, Buffer.from(text)]),
+    );
   }
 
   /** Runs `work` on a draft that is never kept. */

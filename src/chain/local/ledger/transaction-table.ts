@@ -2,7 +2,7 @@
 
 import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
 import type { Address } from '../../../values/address.js';
-import { base58Decode } from '../../../values/base58.js';
+import { base58Decode, base58Encode } from '../../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { Signature, TransactionError, TransactionRecord } from '../../chain.js';
@@ -102,6 +102,45 @@ export class TransactionTable {
     return row === undefined ? null : this.#database.decode(() => toRecord(signature, row));
   }
 
+  /** What landed in blocks above a height, in its order. */
+  above(height: number): readonly KeptTransaction[] {
+    return this.#kept('WHERE slot > ? ORDER BY id', [height]);
+  }
+
+  /** A landed transaction with its bytes. */
+  kept(signature: Signature): KeptTransaction | null {
+    const bytes = base58Decode(signature);
+    if (bytes?.length !== SIGNATURE_BYTES) return null;
+    return this.#kept('WHERE signature = ?', [bytes])[0] ?? null;
+  }
+
+  /** Transactions that hold one of these byte strings somewhere, newest first, from before a place on. */
+  holding(needles: readonly ReadonlyBytes[], before: number, limit: number): readonly KeptTransaction[] {
+    const found = needles.map(() => 'instr(wire, ?) > 0').join(' OR ');
+    return this.#kept(`WHERE id < ? AND (${found}) ORDER BY id DESC LIMIT ?`, [before, ...needles, limit]);
+  }
+
+  /** How many have landed. */
+  get count(): number {
+    return this.#database.number('SELECT max(id) FROM transactions');
+  }
+
+  #kept(where: string, parameters: readonly SqlValue[]): readonly KeptTransaction[] {
+    const rows = this.#database
+      .prepare(
+        'SELECT slot, time_ms, error, logs, fee_lamports, compute_units, signature, wire, id ' +
+          `FROM transactions JOIN blocks ON height = slot ${where}`,
+      )
+      .all(parameters);
+    return this.#database.decode(() =>
+      rows.map((row) => ({
+        ...toRecord(base58Encode(row[6] as ReadonlyBytes), row),
+        wire: row[7] as Uint8Array,
+        place: Number(row[8]),
+      })),
+    );
+  }
+
   /** Transactions that succeeded in blocks from a time on and hold these bytes somewhere, newest first. */
   succeededWith(bytes: ReadonlyBytes, sinceMs: number): readonly LandedWire[] {
     const rows = this.#database
@@ -128,6 +167,12 @@ export class TransactionTable {
     const row = this.#database.prepare('SELECT wire FROM transactions WHERE signature = ?').get([bytes]);
     return row === undefined ? null : (row[0] as Uint8Array);
   }
+}
+
+/** A landed transaction with its bytes, and its place in the order of all. */
+export interface KeptTransaction extends TransactionRecord {
+  readonly wire: Uint8Array;
+  readonly place: number;
 }
 
 /** A landed transaction and the time of its block. */

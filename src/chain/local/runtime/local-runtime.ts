@@ -56,7 +56,21 @@ export interface ExecutionResult {
 
 export interface Runtime {
   /** Runs one transaction over `source`, which is only read. Calls build on each other only through the source. */
-  execute(transaction: ReadonlyBytes, source: AccountSource, clock: RuntimeClock): ExecutionResult;
+  execute(
+    transaction: ReadonlyBytes,
+    source: AccountSource,
+    clock: RuntimeClock,
+    options?: ExecuteOptions,
+  ): ExecutionResult;
+
+  /** A program or sysvar that belongs to the machine itself and to no source. */
+  builtIn(address: Address): AccountState | null;
+}
+
+/** How a transaction is run. */
+export interface ExecuteOptions {
+  /** @default true */
+  readonly verifySignatures?: boolean;
 }
 
 export interface RuntimeOptions {
@@ -159,7 +173,16 @@ export class LocalRuntime implements Runtime {
     this.#vm.setFixture(RUN_PAYER, fixture(SYSTEM_PROGRAM, RUN_PAYER_LAMPORTS, false));
   }
 
-  execute(transaction: ReadonlyBytes, source: AccountSource, clock: RuntimeClock): ExecutionResult {
+  builtIn(address: Address): AccountState | null {
+    return this.#vm.builtIn(address);
+  }
+
+  execute(
+    transaction: ReadonlyBytes,
+    source: AccountSource,
+    clock: RuntimeClock,
+    { verifySignatures = true }: ExecuteOptions = {},
+  ): ExecutionResult {
     const wire = tryDecode(transaction);
     const signature = wire?.signatures[0];
     if (wire === undefined || signature === undefined) {
@@ -176,7 +199,7 @@ export class LocalRuntime implements Runtime {
       : accounts.map(({ address }) => address);
     for (const { table } of wire.message.lookups) named.push(table);
     this.#vm.load(named, source);
-    const run = this.#vm.send(transaction, { verifySignatures: true, limitLogs: !native });
+    const run = this.#vm.send(transaction, { verifySignatures, limitLogs: !native });
     if (!run.failed) return this.#succeeded(prepared, run);
     const charge = this.#charge(prepared);
     if (charge === null) return refused(run.error ?? UNKNOWN_ERROR, signature);

@@ -111,6 +111,12 @@ export class Vm {
     return held === undefined ? this.#current(address) : held;
   }
 
+  /** A program or sysvar that the instance came with. */
+  builtIn(address: Address): AccountState | null {
+    const state = this.#held.has(address) ? this.#builtIn.get(address) : this.#current(address);
+    return state === undefined || state === null || state.lamports === 0n ? null : state;
+  }
+
   /**
    * Reads an account back after a run; the very object that was loaded if nothing changed.
    * @param systemRan - did the system program run? Without it a wallet can have changed in nothing but its lamports.

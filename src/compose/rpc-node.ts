@@ -1,0 +1,116 @@
+/** `flywheel local rpc`: a node of a test cluster on the ledger of a data directory. */
+import { setComputeUnitLimit } from '../chain/compute-budget.js';
+import { openLedgerBank } from '../chain/local/ledger-bank.js';
+import { transfer } from '../chain/system.js';
+import { compileLegacyMessage, signTransaction } from '../chain/transaction/compile.js';
+import type { Settings } from '../cli/config/settings.js';
+import type { Ambient, LocalRpcTerms, RunningRpc } from '../cli/context.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { readFaultRules } from '../rpc-node/faults/fault-rules.js';
+import type { NodeLedger } from '../rpc-node/node-ledger.js';
+import { type NodeAddress, type RpcNode, type RpcNodeOptions, startRpcNode } from '../rpc-node/rpc-node.js';
+import type { Address } from '../values/address.js';
+import { shareDataDirectory } from './data-lock.js';
+import { watchData } from './data-watch.js';
+import { readSquadsProgram } from './engine.js';
+import { createFileKeyring } from './file-keyring.js';
+import { dataFiles, type LocalConfig, requireLocalConfig } from './local-config.js';
+
+/** Starts the node of `flywheel local rpc`. @throws as {@link startLocalRpc}, and `ERR_INPUT_INVALID` for rules that are none. */
+export async function startRpcOverLedger(
+  { clock, io }: Ambient,
+  settings: Settings,
+  terms: LocalRpcTerms,
+): Promise<RunningRpc> {
+  const { host, port, confirmedAfter, finalizedAfter, faults, ...pace } = terms;
+  const dataDir = settings.dataDir.value;
+  const options: LocalRpcOptions = {
+    ...pace,
+    clock,
+    faults: readFaultRules(faults),
+    ...(confirmedAfter === undefined ? {} : { confirmedAfter }),
+    ...(finalizedAfter === undefined ? {} : { finalizedAfter }),
+    onFailure: (error) => io.stderr.write(`${messageOf(error)}\n`),
+  };
+  const node = await startLocalRpc(dataDir, options, { host, port });
+  const data = watchData([{ path: dataFiles(dataDir).ledger, noun: 'ledger' }]);
+  return {
+    url: node.url,
+    webSocketUrl: node.webSocketUrl,
+    failed: data.lost,
+    close: async () => {
+      data.close();
+      await node.close();
+    },
+  };
+}
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+
+/** What is chosen for a node; the rest comes with the data directory. */
+export type LocalRpcOptions = Omit<RpcNodeOptions, 'ledger' | 'airdrop'>;
+
+/** A compute limit that no two airdrops in a row share: the same transfer under the same blockhash would be the same transaction. */
+const FIRST_LIMIT = 1_000;
+const LIMITS = 100_000;
+
+/** Airdrops from the treasury, which is read when the first is asked for. */
+function airdropsOf(keys: string, treasury: Address): NonNullable<RpcNodeOptions['airdrop']> {
+  const keyring = createFileKeyring(keys);
+  let given = 0;
+  return (to, lamports, blockhash) => {
+    given = (given + 1) % LIMITS;
+    const instructions = [
+      setComputeUnitLimit(FIRST_LIMIT + given),
+      transfer({ from: treasury, to, lamports }),
+    ];
+    const message = compileLegacyMessage({ payer: treasury, instructions, blockhash });
+    return signTransaction(message, [keyring.get(treasury)]).bytes;
+  };
+}
+
+/** The ledger, held by the lock of the data directory against being wiped. */
+async function openNodeLedger(dataDir: string, config: LocalConfig): Promise<NodeLedger> {
+  const files = dataFiles(dataDir);
+  const lock = await shareDataDirectory(files.lock);
+  try {
+    const bank = await openLedgerBank({
+      path: files.ledger,
+      ...(config.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {}),
+    });
+    if (config.genesis !== null && config.genesis !== bank.genesisHash) {
+      bank.close();
+      throw new FlywheelError(
+        'ERR_STORE_UNAVAILABLE',
+        'ledger.db is of another flywheel than the one that this data directory was set up with.',
+      );
+    }
+    const close = bank.close.bind(bank);
+    bank.close = () => {
+      close();
+      lock.release();
+    };
+    return bank;
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** Starts a node. @throws `ERR_LOCAL_NOT_FOUND` before `local init`, `ERR_CONFIG_INVALID` when it cannot listen. */
+export async function startLocalRpc(
+  dataDir: string,
+  options: LocalRpcOptions,
+  address: NodeAddress,
+): Promise<RpcNode> {
+  const config = requireLocalConfig(dataDir);
+  const ledger = await openNodeLedger(dataDir, config);
+  const airdrop = airdropsOf(dataFiles(dataDir).keys, config.treasury);
+  try {
+    return await startRpcNode({ ...options, ledger, airdrop }, address);
+  } catch (error) {
+    ledger.close();
+    throw error;
+  }
+}

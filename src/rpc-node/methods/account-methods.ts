@@ -1,0 +1,170 @@
+/** Methods that read accounts. */
+import type { AccountState } from '../../chain/account.js';
+import { CLOCK_SYSVAR } from '../../chain/programs.js';
+import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
+import type { Address } from '../../values/address.js';
+import type { JsonValue } from '../../values/canonical-json.js';
+import { type Call, inContext, type Methods } from '../call.js';
+import type { AccountSource } from '../node-ledger.js';
+import { type Options, readAddress, readBytes, readCount } from '../params.js';
+import { invalidParams } from '../rpc-error.js';
+import type { View } from '../view.js';
+import { accountJson, amountJson, dataTerms } from './account-json.js';
+
+/** Accounts at once (agave, `MAX_MULTIPLE_ACCOUNTS`). */
+const MAX_ACCOUNTS = 100;
+/** Filters at once (agave, `MAX_GET_PROGRAM_ACCOUNT_FILTERS`). */
+const MAX_FILTERS = 4;
+const MAX_MEMCMP_BYTES = 128;
+const TOKEN_ACCOUNT_STATE = 'tokenAccountState';
+
+/** Does an account pass? */
+export type Filter = (state: AccountState) => boolean;
+
+function memcmpFilter(value: JsonValue | undefined): Filter {
+  const { offset, bytes, encoding } = (value ?? {}) as Options;
+  const from = readCount(offset, 'an offset');
+  if (typeof bytes !== 'string') throw invalidParams('Invalid params: expected bytes to compare with.');
+  const wanted = readBytes(bytes, encoding === 'base64' ? 'base64' : 'base58');
+  if (wanted.length > MAX_MEMCMP_BYTES) throw invalidParams('Invalid Request: encoded data is too long');
+  return ({ data }) =>
+    data.length >= from + wanted.length && wanted.every((byte, at) => data[from + at] === byte);
+}
+
+function filterOf(value: JsonValue): Filter {
+  if (value === TOKEN_ACCOUNT_STATE) return (state) => decodeTokenAccount(state) !== undefined;
+  const { dataSize, memcmp } = (typeof value === 'object' ? value : {}) as Options;
+  if (dataSize !== undefined) {
+    const size = readCount(dataSize, 'a size');
+    return ({ data }) => data.length === size;
+  }
+  if (memcmp !== undefined) return memcmpFilter(memcmp);
+  if (value !== null && typeof value === 'object' && TOKEN_ACCOUNT_STATE in value)
+    return (state) => decodeTokenAccount(state) !== undefined;
+  throw invalidParams('Invalid params: unknown filter.');
+}
+
+/** @throws RpcError */
+export function filtersOf({ filters }: Options): readonly Filter[] {
+  if (filters === undefined || filters === null) return [];
+  if (!Array.isArray(filters)) throw invalidParams('Invalid params: expected a list of filters.');
+  if (filters.length > MAX_FILTERS) throw invalidParams(`Too many filters provided; max ${MAX_FILTERS}`);
+  return filters.map(filterOf);
+}
+
+/** Slot, start of the epoch, epoch, leader schedule's epoch, time: the clock as of the block. */
+function clockAccount(view: View, state: AccountState): AccountState {
+  const data = Buffer.alloc(40);
+  data.writeBigUInt64LE(BigInt(view.slot), 0);
+  data.writeBigInt64LE(BigInt(Math.floor(view.timeMs / 1_000)), 32);
+  return { ...state, data };
+}
+
+function accountOf(view: View, address: Address): AccountState | null {
+  const state = view.get(address);
+  return state !== null && address === CLOCK_SYSVAR ? clockAccount(view, state) : state;
+}
+
+function* programAccounts(view: View, program: Address): Generator<readonly [Address, AccountState]> {
+  for (const address of view.cluster.addresses()) {
+    const state = view.get(address);
+    if (state?.owner === program) yield [address, state];
+  }
+}
+
+function getProgramAccounts(call: Call): unknown {
+  const program = call.params.address(0);
+  const options = call.params.options(1);
+  const terms = dataTerms(options);
+  const filters = filtersOf(options);
+  const view = call.view(options);
+  const found = [...programAccounts(view, program)]
+    .filter(([, state]) => filters.every((passes) => passes(state)))
+    .map(([pubkey, state]) => ({ pubkey, account: accountJson(state, terms, view) }));
+  return options['withContext'] === true ? inContext(view, found) : found;
+}
+
+function mintOf(source: AccountSource, address: Address) {
+  const mint = decodeMint(source.get(address));
+  if (mint === undefined) throw invalidParams('Invalid param: not a Token mint');
+  return mint;
+}
+
+function getTokenAccountBalance(call: Call): unknown {
+  const view = call.view(call.params.options(1));
+  const state = view.get(call.params.address(0));
+  if (state === null) throw invalidParams('Invalid param: could not find account');
+  const account = decodeTokenAccount(state);
+  if (account === undefined) throw invalidParams('Invalid param: not a Token account');
+  return inContext(view, amountJson(account.amount, mintOf(view, account.mint).decimals));
+}
+
+/** Of an owner, with a mint or of a token program. */
+function getTokenAccountsByOwner(call: Call): unknown {
+  const owner = call.params.address(0);
+  const { mint, programId } = call.params.options(1);
+  const options = call.params.options(2);
+  const terms = dataTerms(options);
+  const view = call.view(options);
+  const ofMint = mint === undefined ? null : readAddress(mint);
+  const program = ofMint === null ? readAddress(programId) : mintOf(view, ofMint).tokenProgram;
+  const found = [...programAccounts(view, program)].flatMap(([pubkey, state]) => {
+    const account = decodeTokenAccount(state);
+    const fits = account?.owner === owner && (ofMint === null || account.mint === ofMint);
+    return fits ? [{ pubkey, account: accountJson(state, terms, view) }] : [];
+  });
+  return inContext(view, found);
+}
+
+/** Largest token accounts that are listed. */
+const LARGEST = 20;
+
+function getTokenLargestAccounts(call: Call): unknown {
+  const view = call.view(call.params.options(1));
+  const address = call.params.address(0);
+  const { tokenProgram, decimals } = mintOf(view, address);
+  const found = [...programAccounts(view, tokenProgram)]
+    .flatMap(([holder, state]) => {
+      const account = decodeTokenAccount(state);
+      return account?.mint === address ? [{ address: holder, amount: account.amount }] : [];
+    })
+    .sort((left, right) => Number(right.amount - left.amount))
+    .slice(0, LARGEST);
+  return inContext(
+    view,
+    found.map(({ address: holder, amount }) => ({ address: holder, ...amountJson(amount, decimals) })),
+  );
+}
+
+/** What the methods of accounts answer. */
+export const ACCOUNT_METHODS: Methods = {
+  getAccountInfo(call) {
+    const options = call.params.options(1);
+    const view = call.view(options);
+    const state = accountOf(view, call.params.address(0));
+    return inContext(view, state && accountJson(state, dataTerms(options), view));
+  },
+  getMultipleAccounts(call) {
+    const options = call.params.options(1);
+    const terms = dataTerms(options, 'base64');
+    const view = call.view(options);
+    const states = call.params.addresses(0, MAX_ACCOUNTS).map((address) => accountOf(view, address));
+    return inContext(
+      view,
+      states.map((state) => state && accountJson(state, terms, view)),
+    );
+  },
+  getBalance(call) {
+    const view = call.view(call.params.options(1));
+    return inContext(view, view.get(call.params.address(0))?.lamports ?? 0n);
+  },
+  getProgramAccounts,
+  getTokenAccountBalance,
+  getTokenAccountsByOwner,
+  getTokenLargestAccounts,
+  getTokenSupply(call) {
+    const view = call.view(call.params.options(1));
+    const { supply, decimals } = mintOf(view, call.params.address(0));
+    return inContext(view, amountJson(supply, decimals));
+  },
+};

@@ -1,0 +1,205 @@
+/** Methods that try transactions out, price them and take them in. */
+import { verifySignature } from '../../chain/transaction/signer.js';
+import {
+  decodeMessage,
+  decodeTransaction,
+  MAX_TRANSACTION_BYTES,
+  type WireMessage,
+  type WireTransaction,
+} from '../../chain/transaction/wire.js';
+import { base58Encode } from '../../values/base58.js';
+import { type Call, inContext, type Methods } from '../call.js';
+import { budgetOf, feeOf } from '../fees.js';
+import type { NamedAccount, Run } from '../node-ledger.js';
+import { commitmentOf, type Options, readAddress, readBytes } from '../params.js';
+import { errorJson, invalidParams, nodeBehind, preflightFailed, signatureFailed } from '../rpc-error.js';
+import type { View } from '../view.js';
+import { accountJson, dataTerms } from './account-json.js';
+
+/** What `requestAirdrop` gives at most: a test cluster's own money, but a slip should show. */
+export const MAX_AIRDROP_LAMPORTS = 100_000_000_000;
+/** Accounts that a simulation shows at most. */
+const MAX_SHOWN_ACCOUNTS = 64;
+/** Blocks of which fees are told (agave, `MAX_NUM_RECENT_PRIORITIZATION_FEES`). */
+const FEE_BLOCKS = 150;
+const MAX_FEE_ACCOUNTS = 128;
+
+interface Sent {
+  readonly bytes: Uint8Array;
+  readonly wire: WireTransaction;
+  readonly signature: string;
+}
+
+/** @throws RpcError */
+function readSent(text: string, encoding: unknown): Sent {
+  if (encoding !== undefined && encoding !== null && encoding !== 'base58' && encoding !== 'base64')
+    throw invalidParams(
+      `unsupported encoding: ${JSON.stringify(encoding)}. Supported encodings: base58, base64`,
+    );
+  const bytes = readBytes(text, encoding === 'base64' ? 'base64' : 'base58');
+  if (bytes.length > MAX_TRANSACTION_BYTES)
+    throw invalidParams(
+      `decoded solana_transaction::versioned::VersionedTransaction too large: ${bytes.length} bytes (max: ${MAX_TRANSACTION_BYTES} bytes)`,
+    );
+  const wire = readWire(bytes);
+  const [first] = wire.signatures;
+  if (first === undefined || wire.signatures.length !== wire.message.requiredSignatures)
+    throw invalidParams('invalid transaction: Transaction failed to sanitize accounts offsets correctly');
+  return { bytes, wire, signature: base58Encode(first) };
+}
+
+function readWire(bytes: Uint8Array): WireTransaction {
+  try {
+    return decodeTransaction(bytes);
+  } catch {
+    throw invalidParams('failed to deserialize solana_transaction::versioned::VersionedTransaction');
+  }
+}
+
+const isSigned = ({ signatures, message, messageBytes }: WireTransaction): boolean =>
+  signatures.every((signature, index) => {
+    const signer = message.staticKeys[index];
+    return signer !== undefined && verifySignature(signer, messageBytes, signature);
+  });
+
+const NOT_RUN = { logs: [], computeUnits: 0n, accounts: [], feeLamports: 0n, landed: false };
+const refused = (error: string): Run => ({ ...NOT_RUN, error: { kind: 'transaction', error } });
+
+interface TryTerms {
+  readonly verifySignatures: boolean;
+  readonly checkBlockhash: boolean;
+}
+
+/** What a transaction would do to a state. */
+function tryOut(view: View, { bytes, wire, signature }: Sent, terms: TryTerms): Run {
+  if (terms.checkBlockhash) {
+    if (view.find(signature) !== null) return refused('AlreadyProcessed');
+    if (!view.isGoodBlockhash(base58Encode(wire.message.blockhash))) return refused('BlockhashNotFound');
+  }
+  return view.cluster.ledger.run(bytes, view, view.timeMs, terms);
+}
+
+function preflight(call: Call, sent: Sent, options: Options): void {
+  const view = call.view({ ...options, commitment: options['preflightCommitment'] });
+  if (!isSigned(sent.wire)) throw signatureFailed();
+  if (call.lagSlots > 0) throw nodeBehind(call.lagSlots);
+  const run = tryOut(view, sent, { verifySignatures: false, checkBlockhash: true });
+  if (run.error !== null) throw preflightFailed(run.error, run);
+}
+
+/** Takes a transaction in; what becomes of it is for the cluster to say. */
+function take(call: Call, { bytes, wire, signature }: Sent, isRetried: boolean): string {
+  const { cluster, faults, received, wake } = call.node;
+  received(signature);
+  const fate = faults.forTransaction(signature);
+  if (fate === null) return signature;
+  const blockhash = base58Encode(wire.message.blockhash);
+  cluster.submit({ signature, wire: bytes, blockhash, fate, isRetried });
+  wake();
+  return signature;
+}
+
+function sendTransaction(call: Call): unknown {
+  const options = call.params.options(1);
+  const sent = readSent(call.params.text(0, 'a transaction'), options['encoding']);
+  if (options['skipPreflight'] === true) call.view(options, 'processed');
+  else preflight(call, sent, options);
+  return take(call, sent, options['maxRetries'] !== 0);
+}
+
+function shownAccounts(run: Run, options: Options, view: View): unknown {
+  const { accounts } = options;
+  if (accounts === undefined || accounts === null) return null;
+  const asked = accounts as Options;
+  const { addresses } = asked;
+  if (!Array.isArray(addresses)) throw invalidParams('Invalid params: expected addresses.');
+  if (addresses.length > MAX_SHOWN_ACCOUNTS)
+    throw invalidParams(`Too many accounts provided; max ${MAX_SHOWN_ACCOUNTS}`);
+  const terms = dataTerms(asked, 'base64');
+  const touched = new Map(run.accounts.map(({ address, after }) => [address, after]));
+  return addresses.map(readAddress).map((address) => {
+    const known = touched.get(address);
+    const state = known === undefined ? view.get(address) : known;
+    return state && accountJson(state, terms, view);
+  });
+}
+
+function simulateTransaction(call: Call): unknown {
+  const options = call.params.options(1);
+  const sent = readSent(call.params.text(0, 'a transaction'), options['encoding']);
+  const view = call.view(options);
+  const replaces = options['replaceRecentBlockhash'] === true;
+  const verifies = options['sigVerify'] === true;
+  if (replaces && verifies) throw invalidParams('sigVerify may not be used with replaceRecentBlockhash');
+  if (verifies && !isSigned(sent.wire)) throw signatureFailed();
+  const run = tryOut(view, sent, { verifySignatures: false, checkBlockhash: !replaces });
+  return inContext(view, {
+    err: errorJson(run.error),
+    logs: run.logs,
+    accounts: shownAccounts(run, options, view),
+    unitsConsumed: run.computeUnits,
+    fee: run.feeLamports,
+    returnData: null,
+    innerInstructions: null,
+    replacementBlockhash: replaces
+      ? { blockhash: view.blockhash, lastValidBlockHeight: view.lastValidHeight }
+      : null,
+  });
+}
+
+function readMessage(bytes: Uint8Array): WireMessage {
+  try {
+    return decodeMessage(bytes);
+  } catch {
+    throw invalidParams('failed to deserialize solana_message::versions::VersionedMessage');
+  }
+}
+
+function getFeeForMessage(call: Call): unknown {
+  const bytes = readBytes(call.params.text(0, 'a message'), 'base64');
+  const view = call.view(call.params.options(1));
+  const message = readMessage(bytes);
+  const isGood = view.isGoodBlockhash(base58Encode(message.blockhash));
+  return inContext(view, isGood ? feeOf(message) : null);
+}
+
+const writes = (accounts: readonly NamedAccount[], wanted: ReadonlySet<string>): boolean =>
+  wanted.size === 0 || accounts.some(({ address, writable }) => writable && wanted.has(address));
+
+/** The least that was paid for a compute unit in each block by those who wrote one of the accounts. */
+function getRecentPrioritizationFees(call: Call): unknown {
+  const { cluster } = call.node;
+  const wanted = new Set<string>(call.params.has(0) ? call.params.addresses(0, MAX_FEE_ACCOUNTS) : []);
+  const view = call.viewAt('processed');
+  const fees: object[] = [];
+  for (let slot = view.slot; fees.length < FEE_BLOCKS && slot >= call.firstSlot(); slot -= 1) {
+    if (!cluster.timeline.isProduced(slot)) continue;
+    const prices = cluster.recent
+      .inSlot(slot)
+      .filter(({ run, wire }) => writes(run?.accounts ?? cluster.ledger.named(wire, view), wanted))
+      .map(({ wire }) => budgetOf(decodeTransaction(wire).message).microLamports);
+    const least = prices.reduce((low, price) => (price < low ? price : low), prices[0] ?? 0n);
+    fees.push({ slot, prioritizationFee: least });
+  }
+  return fees.reverse();
+}
+
+function requestAirdrop(call: Call): unknown {
+  const to = call.params.address(0);
+  const lamports = call.params.count(1, 'a number of lamports');
+  commitmentOf(call.params.options(2));
+  if (lamports === 0 || lamports > MAX_AIRDROP_LAMPORTS)
+    throw invalidParams(`Invalid request: an airdrop is of 1 to ${MAX_AIRDROP_LAMPORTS} lamports`);
+  const bytes = call.node.airdrop(to, BigInt(lamports), call.viewAt('processed').blockhash);
+  const sent = readSent(Buffer.from(bytes).toString('base64'), 'base64');
+  return take(call, sent, true);
+}
+
+/** What the methods around sending answer. */
+export const SEND_METHODS: Methods = {
+  getFeeForMessage,
+  getRecentPrioritizationFees,
+  requestAirdrop,
+  sendTransaction,
+  simulateTransaction,
+};

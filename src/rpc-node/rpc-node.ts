@@ -1,0 +1,240 @@
+/** A node of a cluster on this machine: puts ledger, slots, faults, methods and subscriptions together, and listens. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import type { Address } from '../values/address.js';
+import type { Clock } from '../values/time.js';
+import { Cluster } from './cluster.js';
+import type { FaultRule } from './faults/fault-rules.js';
+import { Faults } from './faults/faults.js';
+import { seededRandom } from './faults/random.js';
+import { HttpFront } from './http-front.js';
+import { JsonRpc } from './json-rpc.js';
+import type { NodeLedger } from './node-ledger.js';
+import { invalidParams } from './rpc-error.js';
+import { SocketFront } from './socket-front.js';
+import { Subscriptions } from './subscriptions.js';
+import { openTimeline } from './timeline.js';
+
+/** What a node is made of. */
+export interface RpcNodeOptions {
+  /** Closed with the node. */
+  readonly ledger: NodeLedger;
+  readonly clock: Clock;
+  /** @default 400 */
+  readonly slotMs?: number;
+  /** Does a slot go by only when a transaction comes or {@link RpcNode.advance} is called? @default false */
+  readonly onDemand?: boolean;
+  /** Slots until a block is confirmed. @default 2, on demand 0 */
+  readonly confirmedAfter?: number;
+  /** Slots until it is final. @default 31, on demand 0 */
+  readonly finalizedAfter?: number;
+  readonly faults?: readonly FaultRule[];
+  /** Of the faults. @default 1 */
+  readonly seed?: number;
+  /** Signs a transfer of what `requestAirdrop` gives. @default it gives nothing */
+  readonly airdrop?: (to: Address, lamports: bigint, blockhash: string) => Uint8Array;
+  /** Hears of failures that are no caller's fault. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+/** A node that runs; its own methods are for who tests with it. */
+export interface RpcNode {
+  readonly cluster: Cluster;
+  readonly faults: Faults;
+  /** Addresses to be dialled. */
+  readonly url: string;
+  readonly webSocketUrl: string;
+  /** Time at the newest slot, in ms since the Unix epoch. */
+  nowMs(): number;
+  /** Lets slots with a block go by, on demand. */
+  advance(slots?: number): void;
+  /** Lets slots go by until nothing waits and all is final; on demand. */
+  settle(): void;
+  /** Stops listening, answers what was received, and closes the ledger. @param graceMs - @default 1,000 */
+  close(graceMs?: number): Promise<void>;
+}
+
+const DEFAULT_SLOT_MS = 400;
+const DEFAULT_TERMS = { confirmedAfter: 2, finalizedAfter: 31 } as const;
+const ON_DEMAND_TERMS = { confirmedAfter: 0, finalizedAfter: 0 } as const;
+const MAX_CONNECTIONS = 1_024;
+const GRACE_MS = 1_000;
+/** Free ports are looked for so often when any will do. */
+const PORT_TRIES = 20;
+/** Slots that {@link RpcNode.settle} lets go by at most. */
+const MAX_SETTLE_SLOTS = 2_000;
+
+const noAirdrop = (): never => {
+  throw invalidParams('This node gives no airdrops');
+};
+
+/** Where a node listens. */
+export interface NodeAddress {
+  readonly host: string;
+  /** 0 takes a free one; subscriptions are served there and at the next one. */
+  readonly port: number;
+}
+
+/** Everything behind the sockets. */
+class Node {
+  readonly cluster: Cluster;
+  readonly faults: Faults;
+  readonly http: HttpFront;
+  readonly sockets: SocketFront;
+  readonly #options: RpcNodeOptions;
+  readonly #onFailure: (error: unknown) => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: RpcNodeOptions) {
+    const { ledger, clock, slotMs = DEFAULT_SLOT_MS, onDemand = false, seed = 1 } = options;
+    this.#options = options;
+    this.#onFailure = options.onFailure ?? (() => undefined);
+    this.faults = new Faults(options.faults ?? [], seed);
+    const nowMs = onDemand ? ledger.snapshot().timeMs : clock.nowMs();
+    const lags = onDemand ? ON_DEMAND_TERMS : DEFAULT_TERMS;
+    const terms = {
+      confirmedAfter: options.confirmedAfter ?? lags.confirmedAfter,
+      finalizedAfter: options.finalizedAfter ?? lags.finalizedAfter,
+      random: seededRandom(seed, 'order'),
+    };
+    this.cluster = new Cluster(ledger, openTimeline(ledger, slotMs, nowMs), terms, {
+      nowMs,
+      announce: (advance) => subscriptions.hear(advance),
+    });
+    const subscriptions = new Subscriptions(this.cluster, this.faults);
+    const { cluster, faults } = this;
+    const parts = {
+      cluster,
+      faults,
+      airdrop: options.airdrop ?? noAirdrop,
+      received: (signature: string) => subscriptions.received(signature),
+      wake: () => {
+        if (onDemand) this.advance(1);
+      },
+    };
+    this.http = new HttpFront(new JsonRpc(parts, this.#onFailure));
+    this.sockets = new SocketFront(subscriptions, this.#onFailure);
+  }
+
+  /** Lets slots go by with the clock. */
+  run(): void {
+    if (this.#options.onDemand === true) return;
+    const { timeline } = this.cluster;
+    const nowMs = this.#options.clock.nowMs();
+    const next = timeline.next(timeline.slotAt(nowMs));
+    this.#timer = setTimeout(
+      () => {
+        this.#attempt(() => this.cluster.advanceTo(timeline.slotAt(this.#options.clock.nowMs())));
+        this.run();
+      },
+      Math.max(1, timeline.startMs(next) - nowMs),
+    );
+  }
+
+  advance(slots: number): void {
+    for (let passed = 0; passed < slots; passed += 1) {
+      const { timeline } = this.cluster;
+      this.cluster.advanceTo(timeline.next(this.cluster.slotOf('processed')));
+    }
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** A slot that went wrong is followed by others. */
+  #attempt(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#onFailure(error);
+    }
+  }
+}
+
+function serverOf(node: Node): Server {
+  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 });
+  server.maxConnections = MAX_CONNECTIONS;
+  server.on('request', (request, response) => void node.http.handle(request, response));
+  server.on('upgrade', (request, socket, head) => node.sockets.upgrade(request, socket, head));
+  server.on('clientError', (_error, socket) => void socket.destroy());
+  return server;
+}
+
+const listen = (server: Server, { host, port }: NodeAddress): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port }, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+
+const isInUse = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+
+/** Takes a port and the one after it. @throws `ERR_USAGE` when they cannot be had. */
+async function listenOnBoth(node: Node, address: NodeAddress): Promise<{ servers: Server[]; port: number }> {
+  for (let tries = 1; ; tries += 1) {
+    const servers = [serverOf(node), serverOf(node)] as const;
+    try {
+      const port = await listen(servers[0], address);
+      await listen(servers[1], { ...address, port: port + 1 });
+      return { servers: [...servers], port };
+    } catch (error) {
+      for (const server of servers) server.close();
+      if (address.port === 0 && tries < PORT_TRIES) continue;
+      const why = isInUse(error) ? 'one of them is in use' : (error as Error).message;
+      throw new FlywheelError(
+        'ERR_CONFIG_INVALID',
+        `Cannot listen on ${address.host}, ports ${address.port} and ${address.port + 1}: ${why}.`,
+        { cause: error, hint: 'Give another --port; subscriptions take the port after it.' },
+      );
+    }
+  }
+}
+
+const closed = (servers: readonly Server[]): Promise<unknown> =>
+  Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+
+async function shutDown(node: Node, servers: readonly Server[], graceMs: number): Promise<void> {
+  node.stop();
+  node.sockets.close();
+  const ended = closed(servers);
+  for (const server of servers) server.closeIdleConnections();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, graceMs);
+  });
+  await Promise.race([ended, late]);
+  clearTimeout(timer);
+  node.sockets.terminate();
+  for (const server of servers) server.closeAllConnections();
+  await ended;
+}
+
+/** Starts a node. @throws `ERR_CONFIG_INVALID` when it cannot listen. */
+export async function startRpcNode(options: RpcNodeOptions, address: NodeAddress): Promise<RpcNode> {
+  const node = new Node(options);
+  const { servers, port } = await listenOnBoth(node, address);
+  node.run();
+  const { cluster, faults } = node;
+  const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+  return {
+    cluster,
+    faults,
+    url: `http://${host}:${port}`,
+    webSocketUrl: `ws://${host}:${port + 1}`,
+    nowMs: () => cluster.timeline.startMs(cluster.slotOf('processed')),
+    advance: (slots = 1) => node.advance(slots),
+    settle() {
+      for (let slots = 0; slots < MAX_SETTLE_SLOTS && (cluster.isBusy || slots === 0); slots += 1)
+        node.advance(1);
+      node.advance(cluster.terms.finalizedAfter);
+    },
+    async close(graceMs = GRACE_MS) {
+      await shutDown(node, servers, graceMs);
+      options.ledger.close();
+    },
+  };
+}
