@@ -144,7 +144,22 @@ export interface History {
   pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]>;
 }
 
+/** A transaction that may have been submitted. */
+export interface Sought {
+  readonly signature: Signature;
+  readonly lastValidBlockHeight: bigint;
+}
+
+/** What became of a transaction that may have been submitted. `never` is a proof; what cannot be told is `open`. */
+export type Trace =
+  | { readonly kind: 'landed'; readonly record: TransactionRecord }
+  | { readonly kind: 'never' }
+  | { readonly kind: 'open' };
+
 export interface Chain extends ChainReader, History {
+  /** Transactions of a bundle that land whole or not at all: 1 where there is nothing that would hold more together. */
+  readonly bundleSize: number;
+
   /** How often to look for what was submitted, in ms; `null` where its end is known as soon as submitting returns. */
   readonly pollMs: number | null;
 
@@ -155,26 +170,61 @@ export interface Chain extends ChainReader, History {
   expiredHeight(): Promise<bigint>;
 
   /**
+   * What became of transactions, in order: what has expired is asked for first, then every signature is looked up, in a state
+   * no older than that.
+   */
+  trace(sought: readonly Sought[]): Promise<readonly Trace[]>;
+
+  /**
    * Submits transactions that stand for themselves, in order. One that fails while running lands as failed and keeps its
    * fee; one that cannot even start (bad signature, unknown blockhash, payer too poor) is rejected and the rest goes on.
    * A signature that has landed already is taken and changes nothing.
    *
    * @param transactions - signed wire bytes.
+   * @param areNew - of each, whether these bytes have certainly never been submitted: where nodes only say what they think,
+   * nothing else is refused. @default none is
    * @returns a receipt with one entry a transaction.
    * @throws `ERR_UNAVAILABLE` when the chain is out of reach; whether the bytes arrived is then unknown.
    */
-  submit(transactions: readonly Uint8Array[]): Promise<SubmitReceipt>;
+  submit(transactions: readonly Uint8Array[], areNew?: readonly boolean[]): Promise<SubmitReceipt>;
 
   /**
    * Submits bundles, each landing whole or not at all, in order; the first that is rejected stops those after it.
    *
-   * @param bundles - 1 to {@link MAX_BUNDLE_TRANSACTIONS} signed transactions each.
-   * @returns one entry a bundle that was tried.
+   * @param bundles - 1 to {@link bundleSize} signed transactions each.
+   * @param areNew - as for {@link submit}.
+   * @returns one entry a bundle that was tried; those after it wait until its end is known.
    */
-  submitBundles(bundles: readonly (readonly Uint8Array[])[]): Promise<SubmitReceipt>;
+  submitBundles(
+    bundles: readonly (readonly Uint8Array[])[],
+    areNew?: readonly boolean[],
+  ): Promise<SubmitReceipt>;
 
   close(): Promise<void>;
 }
+
+/** {@link Chain.trace} where what has expired and what is looked up are the chain's own word. */
+export async function traceByLookUp(
+  chain: Pick<Chain, 'expiredHeight' | 'lookUp'>,
+  sought: readonly Sought[],
+): Promise<readonly Trace[]> {
+  const expiredHeight = await chain.expiredHeight();
+  const records = await chain.lookUp(sought.map(({ signature }) => signature));
+  return sought.map(({ lastValidBlockHeight }, index): Trace => {
+    const record = records[index] ?? null;
+    if (record !== null) return { kind: 'landed', record };
+    return { kind: hasExpired(lastValidBlockHeight, expiredHeight) ? 'never' : 'open' };
+  });
+}
+
+/**
+ * Can nothing with this blockhash land any more? What is looked up after the chain was asked what has expired, and is not
+ * found, never lands.
+ *
+ * @param expiredHeight - as the chain says; the height of its newest block proves nothing.
+ */
+export const hasExpired = (lastValidBlockHeight: bigint, expiredHeight: bigint): boolean =>
+  lastValidBlockHeight <= expiredHeight;
 
 /** Transactions in a bundle at most (contract, section 1.2). */
 export const MAX_BUNDLE_TRANSACTIONS = 4;

@@ -101,7 +101,7 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
     name: 'signed-again-before-expiry',
     changes: [
       [
-        'src/engine/settle/expiry.ts',
+        'src/chain/chain.ts',
         'lastValidBlockHeight <= expiredHeight;',
         'lastValidBlockHeight <= expiredHeight || expiredHeight >= 0n;',
       ],

@@ -1,5 +1,12 @@
 /** The ports of a process, each call of which is a step: store, chain, journal. */
-import type { Chain, ChainReader, History, PastTransaction, SubmitReceipt } from '../../src/chain/chain.js';
+import {
+  type Chain,
+  type ChainReader,
+  type History,
+  type PastTransaction,
+  type SubmitReceipt,
+  traceByLookUp,
+} from '../../src/chain/chain.js';
 import type { LocalChain } from '../../src/chain/local/local-chain.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import type { Begun, Entry, Journal } from '../../src/cli/journal/journal.js';
@@ -113,7 +120,11 @@ function simChain(process: SimProcess, chain: LocalChain, watch: ChainWatch): Lo
     submit: (transactions) => send('chain submit', (to) => to.submit(transactions)),
     submitBundles: (bundles) => send('chain submit bundles', (to) => to.submitBundles(bundles)),
   };
-  return replacing<LocalChain>(simReader(process, chain), parts);
+  const over: LocalChain = replacing<LocalChain>(simReader(process, chain), {
+    ...parts,
+    trace: (sought) => traceByLookUp(over, sought),
+  });
+  return over;
 }
 
 /** Store and chain of an engine in a process; both go with it. */

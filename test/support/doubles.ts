@@ -1,23 +1,28 @@
 /** Chains and stores that behave otherwise in the one thing that a test is about. */
-import type { Chain } from '../../src/chain/chain.js';
+import { type Chain, traceByLookUp } from '../../src/chain/chain.js';
 import type { Store } from '../../src/store/store.js';
 
 /** The chain with some of its methods replaced. */
-export const chainOver = (chain: Chain, parts: Partial<Chain>): Chain => ({
-  getAccounts: (addresses) => chain.getAccounts(addresses),
-  latestBlockhash: () => chain.latestBlockhash(),
-  blockHeight: () => chain.blockHeight(),
-  expiredHeight: () => chain.expiredHeight(),
-  isBlockhashValid: (blockhash) => chain.isBlockhashValid(blockhash),
-  pollMs: chain.pollMs,
-  pastOf: (account, sinceMs) => chain.pastOf(account, sinceMs),
-  lookUp: (signatures) => chain.lookUp(signatures),
-  getTransaction: (signature) => chain.getTransaction(signature),
-  submit: (transactions) => chain.submit(transactions),
-  submitBundles: (bundles) => chain.submitBundles(bundles),
-  close: () => chain.close(),
-  ...parts,
-});
+export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
+  const over: Chain = {
+    getAccounts: (addresses) => chain.getAccounts(addresses),
+    latestBlockhash: () => chain.latestBlockhash(),
+    blockHeight: () => chain.blockHeight(),
+    expiredHeight: () => chain.expiredHeight(),
+    trace: (sought) => traceByLookUp(over, sought),
+    isBlockhashValid: (blockhash) => chain.isBlockhashValid(blockhash),
+    pollMs: chain.pollMs,
+    bundleSize: chain.bundleSize,
+    pastOf: (account, sinceMs) => chain.pastOf(account, sinceMs),
+    lookUp: (signatures) => chain.lookUp(signatures),
+    getTransaction: (signature) => chain.getTransaction(signature),
+    submit: (transactions, areNew) => chain.submit(transactions, areNew),
+    submitBundles: (bundles, areNew) => chain.submitBundles(bundles, areNew),
+    close: () => chain.close(),
+    ...parts,
+  };
+  return over;
+}
 
 /** The store with some of its methods replaced. */
 export const storeOver = (store: Store, parts: Partial<Store>): Store => ({

@@ -11,8 +11,11 @@ import {
   type RecentBlockhash,
   type Rejection,
   type Signature,
+  type Sought,
   type SubmitReceipt,
+  type Trace,
   type TransactionRecord,
+  traceByLookUp,
 } from '../chain.js';
 import { memosOf } from '../memo.js';
 import { decodeTransaction } from '../transaction/wire.js';
@@ -40,6 +43,7 @@ export interface LocalChain extends Chain {
 
 class LedgerChain implements LocalChain {
   readonly pollMs = null;
+  readonly bundleSize = MAX_BUNDLE_TRANSACTIONS;
   readonly #ledger: Ledger;
   readonly #loadRuntime: () => Promise<Runtime>;
   #runtime: Promise<Runtime> | undefined;
@@ -75,6 +79,10 @@ class LedgerChain implements LocalChain {
 
   async expiredHeight(): Promise<bigint> {
     return this.#ledger.read(({ blocks }) => BigInt(blocks.expiredHeight));
+  }
+
+  async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
+    return traceByLookUp(this, sought);
   }
 
   async isBlockhashValid(blockhash: string): Promise<boolean> {

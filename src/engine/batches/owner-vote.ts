@@ -3,6 +3,7 @@
  * byte a vote that was handed out for this batch, or, once that has expired, the same single instruction under a newer
  * blockhash with the owner as payer. Nothing else is ever landed.
  */
+import { hasExpired } from '../../chain/chain.js';
 import {
   type DecodedApproval,
   decodeApproval,
@@ -19,7 +20,6 @@ import type { Address } from '../../values/address.js';
 import { sameBytes } from '../../values/bytes.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
-import { hasExpired } from '../settle/expiry.js';
 import type { BatchContext } from './batch-context.js';
 
 const voteOf = (

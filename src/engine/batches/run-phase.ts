@@ -2,7 +2,7 @@
  * Runs one phase of a batch: its transactions, in bundles, through intent, submit and outcome, in order, resumable after the
  * last one that landed. What the transactions do is decided elsewhere.
  */
-import { MAX_BUNDLE_TRANSACTIONS, type RecentBlockhash } from '../../chain/chain.js';
+import type { RecentBlockhash } from '../../chain/chain.js';
 import { compileLegacyMessage, signTransaction } from '../../chain/transaction/compile.js';
 import type { BundleExecution } from '../../contract/schemas/batch.js';
 import type { BundleRecord, BundleStatus } from '../../store/records.js';
@@ -224,7 +224,7 @@ class Phase {
   #sign(
     first: number,
     { blockhash, lastValidBlockHeight }: RecentBlockhash,
-    count = MAX_BUNDLE_TRANSACTIONS,
+    count = this.#deps.chain.bundleSize,
   ): BundleRecord {
     const { batchId, phase, signer, transactions: all, offset = 0 } = this.#input;
     const from = first - offset;

@@ -1,8 +1,7 @@
 /** What became of signed units of transactions, as only the chain's own records can say. */
 import { setTimeout } from 'node:timers/promises';
-import type { Chain, Rejection, Signature, TransactionRecord } from '../../chain/chain.js';
+import type { Chain, Rejection, Signature, Trace, TransactionRecord } from '../../chain/chain.js';
 import { describeTransactionError } from '../../chain/transaction/program-errors.js';
-import { hasExpired } from './expiry.js';
 
 /** One to four signed transactions that have one purpose and one blockhash. */
 export interface Unit {
@@ -53,21 +52,20 @@ export const refused = (rejection: Rejection): Failed => ({
 });
 
 /**
- * Looks up units that may have been submitted, in this order: what has expired, then every signature. A unit that is not found
- * after it has expired can never land.
+ * Looks up units that may have been submitted, every signature of them.
  * @returns one fate a unit, in order.
  */
 export async function findFates(chain: Chain, units: readonly Unit[]): Promise<readonly Fate[]> {
   if (units.length === 0) return [];
-  const expiredHeight = await chain.expiredHeight();
-  const records = await chain.lookUp(
-    units.flatMap(({ transactions }) => transactions.map(({ signature }) => signature)),
+  const traces = await chain.trace(
+    units.flatMap(({ transactions, lastValidBlockHeight }) =>
+      transactions.map(({ signature }) => ({ signature, lastValidBlockHeight })),
+    ),
   );
   let from = 0;
-  return units.map((unit) => {
-    const own = records.slice(from, from + unit.transactions.length);
-    from += unit.transactions.length;
-    return fateOf(chain, own, hasExpired(unit.lastValidBlockHeight, expiredHeight));
+  return units.map(({ transactions: { length } }) => {
+    from += length;
+    return fateOf(chain, traces.slice(from - length, from));
   });
 }
 
@@ -84,9 +82,11 @@ export async function awaitFates(chain: Chain, units: readonly Unit[]): Promise<
   return fates;
 }
 
-function fateOf({ pollMs }: Chain, records: readonly (TransactionRecord | null)[], isExpired: boolean): Fate {
-  const end = records.indexOf(null);
-  const landed = (end < 0 ? records : records.slice(0, end)).filter((record) => record !== null);
+function fateOf({ pollMs }: Chain, traces: readonly Trace[]): Fate {
+  const end = traces.findIndex(({ kind }) => kind !== 'landed');
+  const landed = (end < 0 ? traces : traces.slice(0, end)).flatMap((trace) =>
+    trace.kind === 'landed' ? [trace.record] : [],
+  );
   const at = landed.findIndex(({ error }) => error !== null);
   const blamed = landed[at];
   if (blamed?.error != null) {
@@ -94,10 +94,11 @@ function fateOf({ pollMs }: Chain, records: readonly (TransactionRecord | null)[
     return { kind: 'failed', at, reason, records: landed, rejection: null };
   }
   if (end < 0) return { kind: 'landed', records: landed };
+  const isOver = traces.slice(end).every(({ kind }) => kind === 'never');
   // The rest of a unit is on its way where a chain takes its time; elsewhere it would be there.
-  if (landed.length > 0 && (isExpired || pollMs === null)) {
+  if (landed.length > 0 && (isOver || pollMs === null)) {
     const reason = 'the bundle was taken apart, and only the transactions before it landed';
     return { kind: 'failed', at: landed.length, reason, records: landed, rejection: null };
   }
-  return isExpired ? EXPIRED : OPEN;
+  return isOver ? EXPIRED : OPEN;
 }

@@ -2,9 +2,8 @@
  * Settles units whose intents are stored: submits them and finds out what became of each. Submitting decides nothing; an end is
  * what a look-up says, or a refusal by the chain. Whatever has proven never to land is signed once more by who owns it.
  */
-import type { Chain, RecentBlockhash, SubmitReceipt } from '../../chain/chain.js';
+import type { Chain, RecentBlockhash, Rejection, SubmitReceipt } from '../../chain/chain.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import { isExpiry } from './expiry.js';
 import {
   awaitFates,
   type Failed,
@@ -17,10 +16,14 @@ import {
 } from './fate.js';
 
 /**
- * Times that units are sent in one run before they are left to the next one. Each proves first that the last one has not
- * landed; several are only needed where the process stood still for longer than a blockhash lives.
+ * Times that units are sent in one run, and none comes to an end, before they are left to the next run. Each proves first that
+ * the last one has not landed; several are only needed where the process stood still for longer than a blockhash lives.
  */
-const MAX_ROUNDS = 20;
+const MAX_IDLE_ROUNDS = 20;
+
+/** Did the chain refuse because it does not know the blockhash, or no longer? */
+const isExpiry = ({ error }: Rejection): boolean =>
+  error.kind === 'transaction' && error.error === 'BlockhashNotFound';
 
 /** A unit, as it was signed last, with its end. */
 export interface Settled<U extends Unit> {
@@ -49,16 +52,17 @@ export async function settle<U extends Unit>(
   chain: Chain,
   { units, areNew, as, renew }: Settlement<U>,
 ): Promise<readonly Settled<U>[]> {
-  const slots = units.map((unit): Slot<U> => ({ unit, fate: OPEN }));
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    if (round > 0 || !areNew) {
-      const asked = openOf(slots, as);
-      take(asked, await findFates(chain, asked.map(unitOf)));
-      await renewExpired(openOf(slots, as), renew);
-    }
-    const open = openOf(slots, as);
-    take(open, await submit(chain, open.map(unitOf), as));
-    if (openOf(slots, as).length === 0) return slots.flatMap(settled);
+  const slots = units.map((unit): Slot<U> => ({ unit, fate: OPEN, isNew: areNew }));
+  let left = slots.length;
+  for (let idle = 0; idle < MAX_IDLE_ROUNDS; ) {
+    const sent = openOf(slots, as).filter(({ isNew }) => !isNew);
+    take(sent, await findFates(chain, sent.map(unitOf)));
+    await renewExpired(openOf(slots, as), renew);
+    await submit(chain, openOf(slots, as), as);
+    const { length } = openOf(slots, as);
+    if (length === 0) return slots.flatMap(settled);
+    idle = length < left ? 0 : idle + 1;
+    left = length;
   }
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
@@ -92,6 +96,8 @@ export async function settleOne(
 interface Slot<U extends Unit> {
   unit: U;
   fate: Fate;
+  /** It has certainly not been submitted as it is signed now. */
+  isNew: boolean;
 }
 
 const unitOf = <U extends Unit>({ unit }: Slot<U>): U => unit;
@@ -123,34 +129,29 @@ async function renewExpired<U extends Unit>(
   for (const [index, slot] of expired.entries()) {
     slot.unit = renewed[index] ?? slot.unit;
     slot.fate = OPEN;
+    slot.isNew = renewed[index] !== undefined;
   }
 }
 
-/** @returns fates of the first units; the chain has not tried those after them. */
+/** Submits, and takes what came of the first of them; the chain has not tried those after them. */
 async function submit<U extends Unit>(
   chain: Chain,
-  units: readonly U[],
+  slots: readonly Slot<U>[],
   as: Settlement<U>['as'],
-): Promise<readonly Fate[]> {
-  if (units.length === 0) return [];
-  const bytes = units.map(({ transactions }) => transactions.map((transaction) => transaction.bytes));
+): Promise<void> {
+  if (slots.length === 0) return;
+  const bytes = slots.map(({ unit }) => unit.transactions.map((transaction) => transaction.bytes));
+  const areNew = slots.map(({ isNew }) => isNew);
   const receipt: SubmitReceipt =
-    as === 'bundles' ? await chain.submitBundles(bytes) : await chain.submit(bytes.flat());
-  const isRefused = (index: number): boolean => {
+    as === 'bundles' ? await chain.submitBundles(bytes, areNew) : await chain.submit(bytes.flat(), areNew);
+  const tried = slots.slice(0, receipt.length);
+  const taken: Slot<U>[] = [];
+  for (const [index, slot] of tried.entries()) {
+    slot.isNew = false;
     const rejection = receipt[index];
     // An unknown blockhash may only mean that it ran out meanwhile, which a look-up proves.
-    return rejection != null && !isExpiry(rejection);
-  };
-  const tried = units.slice(0, receipt.length);
-  const taken = await awaitFates(
-    chain,
-    tried.filter((_, index) => !isRefused(index)),
-  );
-  let next = 0;
-  return tried.map((_, index): Fate => {
-    const rejection = receipt[index];
-    if (rejection != null && isRefused(index)) return refused(rejection);
-    next += 1;
-    return taken[next - 1] ?? OPEN;
-  });
+    if (rejection != null && !isExpiry(rejection)) slot.fate = refused(rejection);
+    else taken.push(slot);
+  }
+  take(taken, await awaitFates(chain, taken.map(unitOf)));
 }
