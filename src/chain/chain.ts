@@ -154,7 +154,8 @@ export interface Sought {
 export type Trace =
   | { readonly kind: 'landed'; readonly record: TransactionRecord }
   | { readonly kind: 'never' }
-  | { readonly kind: 'open' };
+  /** `isOver`: it can land no more, but no node remembers far enough to say that it has not. Waiting does not help. */
+  | { readonly kind: 'open'; readonly isOver?: true };
 
 export interface Chain extends ChainReader, History {
   /** Transactions of a bundle that land whole or not at all: 1 where there is nothing that would hold more together. */

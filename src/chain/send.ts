@@ -19,8 +19,15 @@ export interface SendSteps {
   /** @returns why the chain did not take the bytes this time, or `null`. */
   send(wire: Uint8Array, deadlineMs: number): Promise<Rejection | null>;
   validity(blockhash: string, deadlineMs: number): Promise<Validity>;
-  /** @param minSlot - what is not found there had not landed by this slot. */
-  lookUp(signature: Signature, minSlot: number, deadlineMs: number): Promise<TransactionRecord | null>;
+  /**
+   * @param minSlot - what is not found there had not landed by this slot.
+   * @returns `processed`: a node has run it, and whether it stays is not settled.
+   */
+  lookUp(
+    signature: Signature,
+    minSlot: number,
+    deadlineMs: number,
+  ): Promise<TransactionRecord | 'processed' | null>;
   readonly clock: Clock;
   /** @throws `ERR_INTERRUPTED` */
   readonly sleep: (ms: number) => Promise<void>;
@@ -107,6 +114,7 @@ class Sending {
     const isOver = lastValidBlockHeight === undefined ? this.#wasValid : blockHeight > lastValidBlockHeight;
     if (isValid || !isOver) return null;
     const found = await this.#steps.lookUp(signature, slot, deadlineMs);
+    if (found === 'processed') return null;
     return outcomeOf(found) ?? { kind: 'expired', rejection: this.#rejection };
   }
 
@@ -122,8 +130,10 @@ class Sending {
   }
 }
 
-const outcomeOf = (record: TransactionRecord | null): SendOutcome | null =>
-  record && { kind: record.error === null ? 'landed' : 'failed', record };
+const outcomeOf = (found: TransactionRecord | 'processed' | null): SendOutcome | null =>
+  found === null || found === 'processed'
+    ? null
+    : { kind: found.error === null ? 'landed' : 'failed', record: found };
 
 /**
  * Sends, looks up, and sends again every two seconds, until the transaction has landed, has proven never to land, or the time is

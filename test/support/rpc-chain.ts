@@ -30,11 +30,11 @@ export interface TestRpc extends RpcChain {
 export function nodeAt(url: string): RpcNode {
   const address = nodeAddress(url, 'the test');
   const target = address.reveal();
-  const transport = createTransport(target, { requestTimeoutMs: 5_000, proxy: {} });
   const headers = { 'content-type': 'application/json' };
   return {
     address,
     post: async (body, terms) => {
+      const transport = createTransport(target, { requestTimeoutMs: 5_000, proxy: {} });
       const request = { method: 'POST', url: target, headers, body } as const;
       const outcome = await transport.exchange(request, { ...terms, era: transport.era });
       await transport.close();

@@ -43,6 +43,8 @@ export interface AskTerms {
   readonly voices?: number;
   /** The state must not be older than this slot. */
   readonly minContextSlot?: number | undefined;
+  /** The one node to ask. @default any */
+  readonly only?: RpcNode;
   /** Time, by the clock, at which all is over. @default that of `maxWaitMs` */
   readonly deadlineMs?: number;
 }
@@ -143,7 +145,8 @@ export class NodePool {
   async #askAround<Value>(round: Round<Value>, number: number): Promise<boolean> {
     const { question, terms, found, failures, deadlineMs } = round;
     for (const node of this.#inOrder()) {
-      if (hasSpoken(round, node) || failures.get(node)?.retryable === false) continue;
+      if ((terms.only ?? node) !== node || hasSpoken(round, node) || failures.get(node)?.retryable === false)
+        continue;
       const result = await this.#tryNode(
         node,
         question,

@@ -17,7 +17,7 @@ import { addressText, base64Bytes, count, list, Malformed, object, text, u64 } f
 import { readTransactionError } from './transaction-error.js';
 import { innerCallsOf, tableAddressesOf, tokenChangesOf } from './transaction-meta.js';
 
-const COMMITMENT = 'confirmed';
+export const COMMITMENT = 'confirmed';
 const NEWEST_VERSION = 0;
 const MS_PER_SECOND = 1_000;
 const HASH_BYTES = 32;
@@ -30,10 +30,11 @@ export interface InSlot<Value> {
 
 const slotOf = ({ slot }: InSlot<unknown>): number => slot;
 
-const from = (minContextSlot: number | undefined) => (minContextSlot === undefined ? {} : { minContextSlot });
+export const from = (minContextSlot: number | undefined) =>
+  minContextSlot === undefined ? {} : { minContextSlot };
 
 /** What is read has the type of what was asked, and nobody else needs to know it. */
-const question = <Value, Read>(asked: Question<Value, Read>): Question<Value> => asked;
+export const question = <Value, Read>(asked: Question<Value, Read>): Question<Value> => asked;
 
 /** The list in the `{ context, value }` in which most results come. */
 const listIn = (result: JsonValue, name: string, length: number): readonly JsonValue[] =>
@@ -159,11 +160,13 @@ export interface LandedStatus {
   readonly error: TransactionError | null;
 }
 
-/** A processed transaction may still be dropped with its fork, so it has not landed. */
-function landedStatus(status: SignatureStatus | null): LandedStatus | null {
+/** A processed transaction may still be dropped with its fork, so it has not landed; nor is it certain that it will not. */
+export type SeenStatus = LandedStatus | 'processed' | null;
+
+function seenStatus(status: SignatureStatus | null): SeenStatus {
   if (status === null) return null;
   const { slot, err, confirmationStatus } = status;
-  if (confirmationStatus !== 'confirmed' && confirmationStatus !== 'finalized') return null;
+  if (confirmationStatus !== 'confirmed' && confirmationStatus !== 'finalized') return 'processed';
   return { slot: count(slot, 'a slot'), error: readTransactionError(err) };
 }
 
@@ -174,7 +177,7 @@ export const statusesQuestion = (signatures: readonly Signature[]) =>
     ask: ({ connection }) =>
       connection.getSignatureStatuses([...signatures], { searchTransactionHistory: true }),
     check: (result) => void listIn(result, 'statuses', signatures.length),
-    read: (answer) => inSlot(answer, answer.value.map(landedStatus)),
+    read: (answer) => inSlot(answer, answer.value.map(seenStatus)),
     slotOf,
   });
 
@@ -205,7 +208,8 @@ function signedBytes(value: JsonValue | undefined, signature: Signature): Uint8A
   throw new Malformed('a transaction that does not have the signature');
 }
 
-const seconds = (value: JsonValue | undefined): number | null =>
+/** Seconds as milliseconds; `null` where the node does not say. */
+export const seconds = (value: JsonValue | undefined): number | null =>
   value === undefined || value === null ? null : count(value, 'a time') * MS_PER_SECOND;
 
 const amount = (value: JsonValue | undefined, name: string): bigint =>
@@ -267,15 +271,6 @@ export const pastQuestion = (of: Address, before: Signature | undefined) =>
         throw new Malformed('more past transactions than were asked for');
     },
     read: (entries) => entries.map(pastEntry),
-  });
-
-/** `sendTransaction`; the node does not send it again by itself, so that what was sent is known here. */
-export const sendQuestion = (wire: Uint8Array) =>
-  question({
-    method: 'sendTransaction',
-    ask: ({ connection }) =>
-      connection.sendRawTransaction(wire, { preflightCommitment: COMMITMENT, maxRetries: 0 }),
-    read: (signature) => signature,
   });
 
 /** `getHealth`, by hand. */

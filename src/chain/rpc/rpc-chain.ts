@@ -1,5 +1,6 @@
 /** A cluster as this program uses it: read and sent to through the nodes that the user named. */
-import type { ChainReader, ChainSender, History } from '../chain.js';
+import type { Chain, ChainReader, ChainSender, History } from '../chain.js';
+import { createClusterChain } from './cluster-chain.js';
 import { NodePool, type NodePoolOptions } from './node-pool.js';
 import { RpcReader } from './rpc-reader.js';
 import { createRpcSender } from './rpc-sender.js';
@@ -14,6 +15,8 @@ export interface RpcChainOptions extends NodePoolOptions {
 export interface RpcChain {
   readonly reader: ChainReader & History;
   readonly sender: ChainSender;
+  /** All that an engine does. */
+  readonly chain: Chain;
 }
 
 /**
@@ -25,5 +28,10 @@ export interface RpcChain {
 export function createRpcChain({ quorum = 1, ...options }: RpcChainOptions): RpcChain {
   const pool = new NodePool(options);
   const reader = new RpcReader(pool, quorum);
-  return { reader, sender: createRpcSender(pool, reader, { clock: options.clock, quorum }) };
+  const { clock } = options;
+  return {
+    reader,
+    sender: createRpcSender(pool, reader, { clock, quorum }),
+    chain: createClusterChain({ pool, reader, quorum, clock }),
+  };
 }

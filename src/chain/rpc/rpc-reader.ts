@@ -21,6 +21,7 @@ import {
   type InSlot,
   type LandedStatus,
   pastQuestion,
+  type SeenStatus,
   SIGNATURES_PER_PAGE,
   statusesQuestion,
   transactionQuestion,
@@ -30,14 +31,14 @@ import {
 /** Most accounts that a node returns at once (agave, `MAX_MULTIPLE_ACCOUNTS`). */
 const MAX_ACCOUNTS_PER_CALL = 100;
 /** Most signatures that a node looks up at once (agave, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
-const MAX_SIGNATURES_PER_CALL = 256;
+export const MAX_SIGNATURES_PER_CALL = 256;
 /** Pages of the past that are asked for at most. */
 const MAX_PAGES = 20;
 /** How often nodes that differ are asked for a newer state, and how long it takes for there to be one. */
 const MAX_COMPARISONS = 5;
 const SLOT_MS = 400;
 
-const chunks = <Value>(values: readonly Value[], size: number): readonly (readonly Value[])[] =>
+export const chunks = <Value>(values: readonly Value[], size: number): readonly (readonly Value[])[] =>
   Array.from({ length: Math.ceil(values.length / size) }, (_, n) => values.slice(n * size, (n + 1) * size));
 
 /** What two nodes say differently, as in "they differ about …", or `undefined`. */
@@ -62,13 +63,19 @@ const accountsDifference =
     return undefined;
   };
 
-const sameStatus = (left: LandedStatus | null, right: LandedStatus | null): boolean =>
-  left?.slot === right?.slot && JSON.stringify(left?.error) === JSON.stringify(right?.error);
+export const isLanded = (status: SeenStatus | undefined): status is LandedStatus =>
+  status !== null && typeof status === 'object';
+
+/** One that is processed is not settled for one node only; it is asked for again. */
+export function sameStatus(left: SeenStatus | undefined, right: SeenStatus | undefined): boolean {
+  if (!isLanded(left) || !isLanded(right)) return !isLanded(left) && !isLanded(right);
+  return left.slot === right.slot && JSON.stringify(left.error) === JSON.stringify(right.error);
+}
 
 const statusesDifference =
-  (signatures: readonly Signature[]): Difference<readonly (LandedStatus | null)[]> =>
+  (signatures: readonly Signature[]): Difference<readonly SeenStatus[]> =>
   (left, right) => {
-    const at = signatures.findIndex((_, index) => !sameStatus(left[index] ?? null, right[index] ?? null));
+    const at = signatures.findIndex((_, index) => !sameStatus(left[index], right[index]));
     return at < 0 ? undefined : `what became of the transaction ${signatures[at]}`;
   };
 
@@ -148,13 +155,23 @@ export class RpcReader implements ChainReader, History {
   ): Promise<readonly (TransactionRecord | null)[]> {
     const records: (TransactionRecord | null)[] = [];
     for (const chunk of chunks(signatures, MAX_SIGNATURES_PER_CALL)) {
-      const { value } = await this.#agreed(statusesQuestion(chunk), statusesDifference(chunk), terms);
+      const statuses = await this.statuses(chunk, terms);
       for (const [index, signature] of chunk.entries()) {
-        const status = value[index] ?? null;
-        records.push(status && record(signature, status, await this.#one(transactionQuestion(signature))));
+        const status = statuses[index];
+        records.push(isLanded(status) ? await this.record(signature, status) : null);
       }
     }
     return records;
+  }
+
+  /** What is seen of at most 256 signatures. */
+  async statuses(signatures: readonly Signature[], terms: LookUpTerms = {}): Promise<readonly SeenStatus[]> {
+    return (await this.#agreed(statusesQuestion(signatures), statusesDifference(signatures), terms)).value;
+  }
+
+  /** A landed transaction with its details, as far as a node still has them. */
+  async record(signature: Signature, status: LandedStatus): Promise<TransactionRecord> {
+    return record(signature, status, await this.#one(transactionQuestion(signature)));
   }
 
   async getTransaction(signature: Signature): Promise<Uint8Array | null> {

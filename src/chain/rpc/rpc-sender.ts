@@ -5,8 +5,9 @@ import type { Clock } from '../../values/time.js';
 import type { ChainSender, Rejection } from '../chain.js';
 import { type SendSteps, sendUntilKnown } from '../send.js';
 import type { NodePool } from './node-pool.js';
-import { heightQuestion, sendQuestion, validityQuestion } from './questions.js';
-import { lowest, type RpcReader } from './rpc-reader.js';
+import { heightQuestion, validityQuestion } from './questions.js';
+import { isLanded, lowest, type RpcReader } from './rpc-reader.js';
+import { sendQuestion } from './sending-questions.js';
 import { readTransactionError } from './transaction-error.js';
 import type { RpcErrorBody, Trouble } from './troubles.js';
 
@@ -66,8 +67,10 @@ export function createRpcSender(
     sleep: (ms) => pool.sleep(ms),
     send: (wire, deadlineMs) =>
       sendToAll(pool, wire, Math.max(1, Math.min(SEND_TIMEOUT_MS, deadlineMs - clock.nowMs()))),
-    lookUp: async (signature, minContextSlot, deadlineMs) =>
-      (await reader.lookUp([signature], { minContextSlot, deadlineMs }))[0] ?? null,
+    lookUp: async (signature, minContextSlot, deadlineMs) => {
+      const [status = null] = await reader.statuses([signature], { minContextSlot, deadlineMs });
+      return isLanded(status) ? reader.record(signature, status) : status;
+    },
     // A finalized state is never taken back, so what did not land by then never will. Of nodes that differ the most cautious counts.
     validity: async (blockhash, deadlineMs) => {
       const terms = { voices: quorum, deadlineMs };

@@ -35,12 +35,17 @@ export interface Expired {
 /** It may have landed, or land yet. */
 export interface Open {
   readonly kind: 'open';
+  /** It can land no more, and whether it has, the chain does not remember. */
+  readonly isOver?: true;
 }
 
 export type Fate = Landed | Failed | Expired | Open;
 
 const EXPIRED: Expired = { kind: 'expired' };
 export const OPEN: Open = { kind: 'open' };
+const FORGOTTEN: Open = { kind: 'open', isOver: true };
+
+const isAwaited = (fate: Fate | undefined): boolean => fate?.kind === 'open' && fate.isOver !== true;
 
 /** The fate of a unit that the chain did not take. */
 export const refused = (rejection: Rejection): Failed => ({
@@ -73,9 +78,9 @@ export async function findFates(chain: Chain, units: readonly Unit[]): Promise<r
 export async function awaitFates(chain: Chain, units: readonly Unit[]): Promise<readonly Fate[]> {
   const { pollMs } = chain;
   let fates = await findFates(chain, units);
-  while (pollMs !== null && fates.some(({ kind }) => kind === 'open')) {
+  while (pollMs !== null && fates.some(isAwaited)) {
     await setTimeout(pollMs);
-    const open = units.filter((_, index) => fates[index]?.kind === 'open');
+    const open = units.filter((_, index) => isAwaited(fates[index]));
     const found = new Map((await findFates(chain, open)).map((fate, index) => [open[index], fate]));
     fates = fates.map((fate, index) => found.get(units[index] as Unit) ?? fate);
   }
@@ -100,5 +105,6 @@ function fateOf({ pollMs }: Chain, traces: readonly Trace[]): Fate {
     const reason = 'the bundle was taken apart, and only the transactions before it landed';
     return { kind: 'failed', at: landed.length, reason, records: landed, rejection: null };
   }
-  return isOver ? EXPIRED : OPEN;
+  if (isOver) return EXPIRED;
+  return traces.some((trace) => trace.kind === 'open' && trace.isOver) ? FORGOTTEN : OPEN;
 }

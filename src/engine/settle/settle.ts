@@ -57,6 +57,7 @@ export async function settle<U extends Unit>(
   for (let idle = 0; idle < MAX_IDLE_ROUNDS; ) {
     const sent = openOf(slots, as).filter(({ isNew }) => !isNew);
     take(sent, await findFates(chain, sent.map(unitOf)));
+    requireRemembered(slots);
     await renewExpired(openOf(slots, as), renew);
     await submit(chain, openOf(slots, as), as);
     const { length } = openOf(slots, as);
@@ -90,6 +91,17 @@ export async function settleOne(
   });
   invariant(only !== undefined, 'A unit that is settled has its end.');
   return only;
+}
+
+/** @throws `ERR_UNAVAILABLE` where the chain has forgotten what became of a unit: nothing more can be done about it here. */
+function requireRemembered(slots: readonly Slot<Unit>[]): void {
+  const forgotten = slots.find(({ fate }) => fate.kind === 'open' && fate.isOver === true);
+  if (forgotten === undefined) return;
+  throw new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `No node remembers far enough to say whether the transaction ${forgotten.unit.transactions[0]?.signature} has landed; nothing is signed in its place.`,
+    { hint: 'Name an RPC node that keeps more of the past.' },
+  );
 }
 
 /** A unit, as it was signed last, and its fate as far as it is known. */

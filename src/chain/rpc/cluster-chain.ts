@@ -1,0 +1,217 @@
+/**
+ * A cluster as the engine uses it. What nodes say of a transaction that was sent decides nothing; it has landed when it is
+ * confirmed, and can never land when three things hold: the finalized chain is above its last height, a node that has seen that
+ * state does not know the signature, and this node's memory goes back to before it was signed.
+ */
+import { invariant } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
+import type { Clock } from '../../values/time.js';
+import type { AccountState } from '../account.js';
+import {
+  BLOCKHASH_LIFETIME_BLOCKS,
+  type Chain,
+  hasExpired,
+  type PastTransaction,
+  type RecentBlockhash,
+  type Signature,
+  type Sought,
+  type SubmitReceipt,
+  type Trace,
+  type TransactionRecord,
+} from '../chain.js';
+import type { RpcNode } from './exchange.js';
+import type { NodePool } from './node-pool.js';
+import { Outgoing } from './outgoing.js';
+import { type LandedStatus, type SeenStatus, statusesQuestion } from './questions.js';
+import { chunks, isLanded, MAX_SIGNATURES_PER_CALL, type RpcReader, sameStatus } from './rpc-reader.js';
+import {
+  blockQuestion,
+  FINALIZED_QUESTION,
+  FIRST_BLOCK_QUESTION,
+  type FinalizedState,
+} from './sending-questions.js';
+
+/** How often to look for what was sent: a little more than once a slot. */
+const POLL_MS = 500;
+/** How long the finalized state is good for: older it only proves less. */
+const FINALIZED_FOR_MS = 5_000;
+/** Times of blocks that are remembered. */
+const MAX_BLOCK_TIMES = 64;
+
+/** The nodes, and how many of them have to agree. */
+export interface ClusterChainParts {
+  readonly pool: NodePool;
+  readonly reader: RpcReader;
+  readonly quorum: number;
+  readonly clock: Clock;
+}
+
+/** Several voices on one signature. */
+interface Heard {
+  readonly node: RpcNode;
+  readonly seen: SeenStatus;
+}
+
+const OPEN: Trace = { kind: 'open' };
+const FORGOTTEN: Trace = { kind: 'open', isOver: true };
+
+class ClusterChain implements Chain {
+  readonly pollMs = POLL_MS;
+  readonly bundleSize = 1;
+  readonly #parts: ClusterChainParts;
+  readonly #outgoing: Outgoing;
+  readonly #blockTimes = new Map<number, number>();
+  #finalized: FinalizedState = { blockHeight: 0n, slot: 0 };
+  #finalizedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: ClusterChainParts) {
+    this.#parts = parts;
+    this.#outgoing = new Outgoing(parts.pool, parts.clock);
+  }
+
+  getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]> {
+    return this.#parts.reader.getAccounts(addresses);
+  }
+
+  latestBlockhash(): Promise<RecentBlockhash> {
+    return this.#parts.reader.latestBlockhash();
+  }
+
+  blockHeight(): Promise<bigint> {
+    return this.#parts.reader.blockHeight();
+  }
+
+  isBlockhashValid(blockhash: string): Promise<boolean> {
+    return this.#parts.reader.isBlockhashValid(blockhash);
+  }
+
+  lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
+    return this.#parts.reader.lookUp(signatures);
+  }
+
+  getTransaction(signature: Signature): Promise<Uint8Array | null> {
+    return this.#parts.reader.getTransaction(signature);
+  }
+
+  pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]> {
+    return this.#parts.reader.pastOf(account, sinceMs);
+  }
+
+  /** A transaction may land in the block of its last valid height, so that it takes one more to be sure. */
+  async expiredHeight(): Promise<bigint> {
+    const { blockHeight } = await this.#lastFinalized();
+    return blockHeight - 1n;
+  }
+
+  async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
+    const expiredHeight = await this.expiredHeight();
+    const traces: Trace[] = [];
+    for (const chunk of chunks(sought, MAX_SIGNATURES_PER_CALL))
+      traces.push(...(await this.#traceSome(chunk, expiredHeight)));
+    await this.#outgoing.resend(
+      sought.flatMap(({ signature }, index) => (traces[index] === OPEN ? [signature] : [])),
+    );
+    return traces;
+  }
+
+  async submit(transactions: readonly Uint8Array[], areNew: readonly boolean[] = []): Promise<SubmitReceipt> {
+    return this.#outgoing.submit(transactions, areNew, this.#finalized.slot);
+  }
+
+  /** Nothing holds several transactions together here, and order is only kept by waiting for the end of each. */
+  async submitBundles(
+    bundles: readonly (readonly Uint8Array[])[],
+    areNew: readonly boolean[] = [],
+  ): Promise<SubmitReceipt> {
+    const [first] = bundles;
+    if (first === undefined) return [];
+    invariant(first.length === 1, `A bundle is one transaction here, got ${first.length}.`);
+    return this.submit(first, areNew.slice(0, 1));
+  }
+
+  async close(): Promise<void> {}
+
+  /** The lowest height of those that have to agree, with the newest slot: what has seen that has seen all of them. */
+  async #lastFinalized(): Promise<FinalizedState> {
+    const { pool, quorum, clock } = this.#parts;
+    if (clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS) return this.#finalized;
+    const voices = await pool.ask(FINALIZED_QUESTION, { voices: quorum });
+    const states = voices.map(({ value }) => value);
+    const heights = states.map(({ blockHeight }) => blockHeight);
+    const lowest = heights.reduce((least, next) => (next < least ? next : least));
+    const slot = Math.max(...states.map((state) => state.slot));
+    // A node that is behind the last one must not make anything young again.
+    if (lowest > this.#finalized.blockHeight) this.#finalized = { blockHeight: lowest, slot };
+    this.#finalizedMs = clock.nowMs();
+    return this.#finalized;
+  }
+
+  async #traceSome(sought: readonly Sought[], expiredHeight: bigint): Promise<readonly Trace[]> {
+    const { pool, quorum } = this.#parts;
+    const voices = await pool.ask(statusesQuestion(sought.map(({ signature }) => signature)), {
+      voices: quorum,
+      minContextSlot: this.#finalized.slot,
+    });
+    const traces: Trace[] = [];
+    for (const [index, one] of sought.entries()) {
+      const heard = voices.map(({ node, value }): Heard => ({ node, seen: value.value[index] ?? null }));
+      traces.push(await this.#traceOne(one, heard, expiredHeight));
+    }
+    return traces;
+  }
+
+  /** All have to say the same; where they do not, it is not settled yet. */
+  async #traceOne(
+    { signature, lastValidBlockHeight }: Sought,
+    heard: readonly Heard[],
+    expiredHeight: bigint,
+  ): Promise<Trace> {
+    const status = heard[0]?.seen;
+    if (isLanded(status) && heard.every(({ seen }) => isLanded(seen) && sameStatus(seen, status)))
+      return { kind: 'landed', record: await this.#record(signature, status) };
+    const isAbsent = heard.every(({ seen }) => seen === null);
+    if (!isAbsent || !hasExpired(lastValidBlockHeight, expiredHeight)) return OPEN;
+    for (const { node } of heard) if (!(await this.#remembers(node, lastValidBlockHeight))) return FORGOTTEN;
+    this.#outgoing.forget(signature);
+    return { kind: 'never' };
+  }
+
+  /** Has the node kept every block in which a transaction with this last height could have landed? */
+  async #remembers(node: RpcNode, lastValidBlockHeight: bigint): Promise<boolean> {
+    const { pool } = this.#parts;
+    const [first] = await pool.ask(FIRST_BLOCK_QUESTION, { only: node });
+    const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
+    const slot = first?.value ?? Number.POSITIVE_INFINITY;
+    // There are no more blocks than slots, so that a low slot is a low height.
+    if (BigInt(slot) <= signedAbove) return true;
+    const [head] = await pool.ask(blockQuestion(slot), { only: node });
+    const height = head?.value?.height ?? null;
+    return height !== null && height <= signedAbove;
+  }
+
+  /** What succeeded and was sent from here needs no further question but for the time of its block. */
+  async #record(signature: Signature, status: LandedStatus): Promise<TransactionRecord> {
+    const feeLamports = this.#outgoing.feeLamports(signature);
+    this.#outgoing.forget(signature);
+    const blockTimeMs = await this.#blockTimeMs(status.slot);
+    if (feeLamports === undefined || status.error !== null)
+      return { ...(await this.#parts.reader.record(signature, status)), blockTimeMs };
+    const slot = BigInt(status.slot);
+    return { signature, slot, blockTimeMs, error: null, logs: [], feeLamports, computeUnits: 0n };
+  }
+
+  /** When a block was made; where no node says, the time now, which is a little later. */
+  async #blockTimeMs(slot: number): Promise<number> {
+    const known = this.#blockTimes.get(slot);
+    if (known !== undefined) return known;
+    const [voice] = await this.#parts.pool.ask(blockQuestion(slot));
+    const timeMs = voice?.value?.timeMs ?? null;
+    if (timeMs === null) return this.#parts.clock.nowMs();
+    if (this.#blockTimes.size >= MAX_BLOCK_TIMES) this.#blockTimes.clear();
+    this.#blockTimes.set(slot, timeMs);
+    return timeMs;
+  }
+}
+
+/** The cluster behind the nodes; nothing is asked before the first call. Errors are those of {@link createRpcChain}. */
+export const createClusterChain = (parts: ClusterChainParts): Chain => new ClusterChain(parts);

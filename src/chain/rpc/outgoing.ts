@@ -1,0 +1,139 @@
+/** Transactions on their way to a cluster: handed to every node, again every two seconds, until somebody says that it is over. */
+import type { FlywheelError } from '../../errors/flywheel-error.js';
+import { base58Encode } from '../../values/base58.js';
+import type { Clock } from '../../values/time.js';
+import { LAMPORTS_PER_SIGNATURE } from '../account.js';
+import type { Rejection, Signature } from '../chain.js';
+import { decodeComputeBudget } from '../compute-budget.js';
+import { partiallySign } from '../transaction/compile.js';
+import { DEFAULT_INSTRUCTION_COMPUTE_UNITS, MAX_COMPUTE_UNITS } from '../transaction/limits.js';
+import { decodeTransaction, type WireMessage } from '../transaction/wire.js';
+import type { NodePool, Voice } from './node-pool.js';
+import { sendQuestion, trialQuestion } from './sending-questions.js';
+
+/** Time between two sendings of the same bytes. */
+const RESEND_MS = 2_000;
+/** Longest time for one sending; the next one follows soon anyway. */
+const SEND_TIMEOUT_MS = 5_000;
+/** Sendings under way at a time. */
+const MAX_SENDINGS = 32;
+const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
+
+interface Sent {
+  readonly wire: Uint8Array;
+  readonly feeLamports: bigint;
+  sentMs: number;
+}
+
+/** Runs work for every item, so many at a time. @returns the results, in order. */
+export async function inParallel<Item, Result>(
+  items: readonly Item[],
+  width: number,
+  work: (item: Item, index: number) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results = new Array<Result>(items.length);
+  const queue = items.entries();
+  const run = async (): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await work(item, index);
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, run));
+  return results;
+}
+
+/** What a transaction pays in lamports: for its signatures, and for the compute units that it may use at its price. */
+export function feeOf({ requiredSignatures, staticKeys, instructions }: WireMessage): bigint {
+  let units = 0;
+  let limit: number | undefined;
+  let price = 0n;
+  for (const { programIndex, data } of instructions) {
+    const program = staticKeys[programIndex];
+    const budget = program && decodeComputeBudget({ program, accounts: [], data });
+    if (budget?.kind === 'unitLimit') limit = budget.units;
+    else if (budget?.kind === 'unitPrice') price = budget.microLamports;
+    else units += DEFAULT_INSTRUCTION_COMPUTE_UNITS;
+  }
+  const paid = BigInt(Math.min(limit ?? units, MAX_COMPUTE_UNITS)) * price;
+  const priority = (paid + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
+  return BigInt(requiredSignatures) * LAMPORTS_PER_SIGNATURE + priority;
+}
+
+/** Everything that this process has sent and not seen the end of. */
+export class Outgoing {
+  readonly #pool: NodePool;
+  readonly #clock: Clock;
+  readonly #sent = new Map<Signature, Sent>();
+
+  constructor(pool: NodePool, clock: Clock) {
+    this.#pool = pool;
+    this.#clock = clock;
+  }
+
+  /**
+   * Sends transactions for the first time, or once more.
+   * @param areNew - of each, whether it has certainly never been sent. Such a one is tried out first, without its signatures: what
+   * is refused then can never land.
+   * @param minContextSlot - the newest state that is known.
+   * @throws what went wrong where nothing was taken by any node.
+   */
+  async submit(
+    wires: readonly Uint8Array[],
+    areNew: readonly boolean[],
+    minContextSlot: number,
+  ): Promise<readonly (Rejection | null)[]> {
+    const problems: FlywheelError[] = [];
+    const receipt = await inParallel(wires, MAX_SENDINGS, async (wire, index) => {
+      const rejection = areNew[index] === true ? await this.#refusal(wire, minContextSlot) : null;
+      if (rejection !== null) return { index, ...rejection };
+      const problem = await this.#first(wire);
+      if (problem !== null) problems.push(problem);
+      return null;
+    });
+    const [first] = problems;
+    if (first !== undefined && problems.length === receipt.filter((entry) => entry === null).length)
+      throw first;
+    return receipt;
+  }
+
+  /** Sends those that are due. A node that does not take them now may do so the next time. */
+  async resend(signatures: readonly Signature[]): Promise<void> {
+    const nowMs = this.#clock.nowMs();
+    const due = signatures.flatMap((signature) => {
+      const sent = this.#sent.get(signature);
+      return sent !== undefined && nowMs - sent.sentMs >= RESEND_MS ? [sent] : [];
+    });
+    await inParallel(due, MAX_SENDINGS, async (sent) => {
+      sent.sentMs = nowMs;
+      await this.#send(sent.wire);
+    });
+  }
+
+  /** The fee of one that was sent from here. */
+  feeLamports(signature: Signature): bigint | undefined {
+    return this.#sent.get(signature)?.feeLamports;
+  }
+
+  forget(signature: Signature): void {
+    this.#sent.delete(signature);
+  }
+
+  async #refusal(wire: Uint8Array, minContextSlot: number): Promise<Omit<Rejection, 'index'> | null> {
+    const { messageBytes } = decodeTransaction(wire);
+    const [voice] = await this.#pool.ask(trialQuestion(partiallySign(messageBytes, [])), { minContextSlot });
+    return (voice as Voice<Omit<Rejection, 'index'> | null>).value;
+  }
+
+  async #first(wire: Uint8Array): Promise<FlywheelError | null> {
+    const { signatures, message } = decodeTransaction(wire);
+    const signature = base58Encode(signatures[0] ?? new Uint8Array());
+    this.#sent.set(signature, { wire, feeLamports: feeOf(message), sentMs: this.#clock.nowMs() });
+    return this.#send(wire);
+  }
+
+  /** @returns why no node took it, or `null`. */
+  async #send(wire: Uint8Array): Promise<FlywheelError | null> {
+    const results = await this.#pool.askAll(sendQuestion(wire, { skipPreflight: true }), SEND_TIMEOUT_MS);
+    const [first] = results;
+    if (first === undefined || results.some((result) => 'value' in result)) return null;
+    return 'error' in first ? first.error : null;
+  }
+}

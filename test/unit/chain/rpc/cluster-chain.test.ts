@@ -1,0 +1,275 @@
+/** A cluster under the engine: what is sent, what is believed of it, and what has to be proven before it is signed again. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { setComputeUnitLimit, setComputeUnitPrice } from '../../../../src/chain/compute-budget.js';
+import { memo } from '../../../../src/chain/memo.js';
+import {
+  compileLegacyMessage,
+  partiallySign,
+  signTransaction,
+} from '../../../../src/chain/transaction/compile.js';
+import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
+import { settle } from '../../../../src/engine/settle/settle.js';
+import { namedAddress } from '../../../support/oracle.js';
+import { rpcChain } from '../../../support/rpc-chain.js';
+import { closeStubs, hangUp, inContext, type StubNode, stated, stubNode } from '../../../support/rpc-stub.js';
+
+afterEach(closeStubs);
+
+const signer = createKeypairSigner(generateKeypair());
+const LAST_HEIGHT = 350n;
+
+/** A transaction of its own for every text. */
+const transaction = (text: string) => {
+  const instructions = [
+    setComputeUnitLimit(20_000),
+    setComputeUnitPrice(1_000n),
+    memo(text, [signer.address]),
+  ];
+  const message = compileLegacyMessage({
+    ...{ payer: signer.address, instructions, blockhash: namedAddress('blockhash') },
+  });
+  return { ...signTransaction(message, [signer]), message, lastValidBlockHeight: LAST_HEIGHT };
+};
+const one = transaction('one');
+const two = transaction('two');
+
+type Status = 'processed' | 'confirmed' | { readonly err: unknown };
+
+/** What a node knows; a test moves it on. */
+class NodeState {
+  slot = 1_000;
+  height = 300;
+  finalizedSlot = 990;
+  firstBlock = 0;
+  readonly statuses = new Map<string, Status>();
+  trial: unknown = null;
+  sent: string[] = [];
+  options: object[] = [];
+  tried: { wire: string; options: object }[] = [];
+  /** Block heights by slot, where they are asked for. */
+  heights = new Map<number, number>();
+
+  readonly methods = {
+    getEpochInfo: () => ({
+      ...{ absoluteSlot: this.finalizedSlot, blockHeight: this.height, epoch: 2, slotIndex: 1 },
+      ...{ slotsInEpoch: 432_000, transactionCount: 5 },
+    }),
+    getSignatureStatuses: (asked: readonly string[]) =>
+      inContext(
+        asked.map((signature) => this.#status(signature)),
+        this.slot,
+      ),
+    getFirstAvailableBlock: () => this.firstBlock,
+    getBlock: (slot: number) => ({ blockHeight: this.heights.get(slot) ?? null, blockTime: 1_700_000_000 }),
+    simulateTransaction: (wire: string, options: object) => {
+      this.tried.push({ wire, options });
+      return inContext({ err: this.trial, logs: ['a log'] }, this.slot);
+    },
+    sendTransaction: (wire: string, options: object) => {
+      this.options.push(options);
+      this.sent.push(wire);
+      return decodeSignature(wire);
+    },
+    getTransaction: () => null,
+  };
+
+  #status(signature: string): unknown {
+    const status = this.statuses.get(signature);
+    if (status === undefined) return null;
+    const err = typeof status === 'object' ? status.err : null;
+    const confirmationStatus = typeof status === 'object' ? 'confirmed' : status;
+    return { slot: 995, confirmations: 1, err, confirmationStatus };
+  }
+}
+
+const decodeSignature = (wire: string): string =>
+  [one, two].find(({ bytes }) => Buffer.from(bytes).toString('base64') === wire)?.signature ?? '';
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+async function cluster(count = 1, quorum = 1) {
+  const states = Array.from({ length: count }, () => new NodeState());
+  const nodes: StubNode[] = [];
+  for (const { methods } of states) nodes.push(await stubNode(methods));
+  // Two nodes of one host count as one, so that each gets a host of its own.
+  const urls = nodes.map(({ url }, at) => (at === 0 ? url : url.replace('127.0.0.1', 'localhost')));
+  const opened = rpcChain(urls, { quorum, timeoutMs: 1_000 });
+  const [state] = states as [NodeState];
+  const trace = async (...sought: (typeof one)[]) =>
+    (await opened.chain.trace(sought)).map(({ kind, ...more }) => ('isOver' in more ? 'forgotten' : kind));
+  return { ...opened, state, states, nodes, trace };
+}
+
+describe('what is sent for the first time', () => {
+  it('is tried out without its signatures, and then sent as it is', async () => {
+    const { chain, state } = await cluster();
+    expect(await chain.submit([one.bytes], [true])).toEqual([null]);
+    const [tried] = state.tried;
+    expect(tried?.wire).toBe(base64(partiallySign(one.message, [])));
+    const [signature = []] = decodeTransaction(Buffer.from(tried?.wire ?? '', 'base64')).signatures;
+    expect(Array.from(signature)).toEqual(new Array(64).fill(0));
+    expect(tried?.options).toMatchObject({ sigVerify: false, replaceRecentBlockhash: true });
+    expect(state.sent).toEqual([base64(one.bytes)]);
+    expect(state.options).toMatchObject([{ encoding: 'base64', skipPreflight: true, maxRetries: 0 }]);
+  });
+
+  it('is refused where it would fail, and then no node has ever had it', async () => {
+    const { chain, state } = await cluster();
+    state.trial = { InstructionError: [2, { Custom: 1 }] };
+    expect(await chain.submit([one.bytes, two.bytes], [true, false])).toEqual([
+      { index: 0, error: { kind: 'instruction', index: 2, custom: 1 }, logs: ['a log'] },
+      null,
+    ]);
+    expect(state.sent).toEqual([base64(two.bytes)]);
+  });
+});
+
+describe('what may have been sent before', () => {
+  it('is refused by nobody: it is sent, whatever a trial would say', async () => {
+    const { chain, state } = await cluster();
+    state.trial = 'AccountNotFound';
+    expect(await chain.submit([one.bytes])).toEqual([null]);
+    expect(state.tried).toEqual([]);
+    expect(state.sent).toEqual([base64(one.bytes)]);
+  });
+
+  it('counts as unknown when no node takes it, but not when one does', async () => {
+    const { chain, nodes } = await cluster();
+    const [node] = nodes as [StubNode];
+    node.faults.push(stated(-32_005, 'behind'), undefined);
+    expect(await chain.submit([one.bytes, two.bytes])).toEqual([null, null]);
+    node.always = hangUp;
+    await expect(chain.submit([one.bytes])).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
+  });
+
+  it('is sent again as the same bytes every two seconds, while it is open', async () => {
+    const { chain, state, options, trace } = await cluster();
+    await chain.submit([one.bytes], [true]);
+    expect(await trace(one)).toEqual(['open']);
+    expect(state.sent).toHaveLength(1);
+    await options.sleep(2_000);
+    expect(await trace(one)).toEqual(['open']);
+    expect(await trace(one)).toEqual(['open']);
+    expect(state.sent).toEqual([base64(one.bytes), base64(one.bytes)]);
+    state.statuses.set(one.signature, 'confirmed');
+    await options.sleep(2_000);
+    expect(await trace(one)).toEqual(['landed']);
+    expect(state.sent).toHaveLength(2);
+  });
+
+  it('goes out one by one where order counts', async () => {
+    const { chain, state } = await cluster();
+    expect(await chain.submitBundles([[one.bytes], [two.bytes]], [true, true])).toEqual([null]);
+    expect(state.sent).toEqual([base64(one.bytes)]);
+  });
+});
+
+describe('what has landed', () => {
+  it('is told with its fee and the time of its block, without a further question for each', async () => {
+    const { chain, state, nodes } = await cluster();
+    await chain.submit([one.bytes, two.bytes]);
+    for (const { signature } of [one, two]) state.statuses.set(signature, 'confirmed');
+    expect(await chain.trace([one, two])).toMatchObject(
+      [one, two].map(({ signature }) => ({
+        kind: 'landed',
+        // 20,000 units at 1,000 millionths of a lamport, beside one signature.
+        record: { signature, slot: 995n, blockTimeMs: 1_700_000_000_000, error: null, feeLamports: 5_020n },
+      })),
+    );
+    expect(nodes[0]?.calls.filter(({ method }) => method === 'getBlock')).toHaveLength(1);
+  });
+
+  it('and failed is told with what the node knows of it', async () => {
+    const { chain, state, nodes } = await cluster();
+    await chain.submit([one.bytes]);
+    state.statuses.set(one.signature, { err: { InstructionError: [1, 'InvalidAccountData'] } });
+    expect(await chain.trace([one])).toMatchObject([
+      { kind: 'landed', record: { error: { kind: 'instruction', index: 1, error: 'InvalidAccountData' } } },
+    ]);
+    expect(nodes[0]?.calls.some(({ method }) => method === 'getTransaction')).toBe(true);
+  });
+});
+
+describe('what is not found', () => {
+  it('can never land once the finalized chain is above its last height, and not a block before', async () => {
+    const { state, options, trace } = await cluster();
+    state.height = 350;
+    expect(await trace(one)).toEqual(['open']);
+    await options.sleep(5_000);
+    state.height = 351;
+    expect(await trace(one)).toEqual(['never']);
+  });
+
+  it('is open while some node has run it, even if it is not confirmed', async () => {
+    const { state, trace } = await cluster();
+    state.height = 400;
+    state.statuses.set(one.signature, 'processed');
+    expect(await trace(one, two)).toEqual(['open', 'never']);
+  });
+
+  it('proves nothing at a node that has not seen the finalized state', async () => {
+    const { states, trace } = await cluster(2);
+    const [ahead, behind] = states as [NodeState, NodeState];
+    for (const state of states) state.height = 400;
+    ahead.finalizedSlot = 2_000;
+    ahead.slot = 1_999;
+    behind.slot = 2_100;
+    behind.statuses.set(one.signature, 'confirmed');
+    expect(await trace(one)).toEqual(['landed']);
+    behind.slot = 1_500;
+    await expect(trace(one)).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
+  });
+
+  it('proves nothing where nodes that have to agree do not', async () => {
+    const { states, trace } = await cluster(2, 2);
+    const [left, right] = states as [NodeState, NodeState];
+    for (const state of states) state.height = 400;
+    left.statuses.set(one.signature, 'confirmed');
+    expect(await trace(one)).toEqual(['open']);
+    right.statuses.set(one.signature, { err: 'AccountInUse' });
+    expect(await trace(one)).toEqual(['open']);
+    right.statuses.set(one.signature, 'confirmed');
+    expect(await trace(one)).toEqual(['landed']);
+  });
+
+  it.each([
+    ['whose first slot is low', 200, undefined, 'never'],
+    ['whose first block is of before', 90_000, 200, 'never'],
+    ['whose first block is of after', 90_000, 201, 'forgotten'],
+    ['that does not say how high its first block is', 90_000, undefined, 'forgotten'],
+  ] as const)('is looked for at a node %s', async (_what, slot, height, end) => {
+    const { state, trace } = await cluster();
+    state.height = 400;
+    state.firstBlock = slot;
+    if (height !== undefined) state.heights.set(slot, height);
+    expect(await trace(one)).toEqual([end]);
+  });
+});
+
+describe('settling on a cluster', () => {
+  const units = [{ transactions: [one], lastValidBlockHeight: LAST_HEIGHT }];
+
+  it('signs nothing again of what no node remembers', async () => {
+    const { chain, state } = await cluster();
+    state.height = 400;
+    state.firstBlock = 90_000;
+    const renew = () => Promise.reject(new TypeError('It has not been proven.'));
+    await expect(settle(chain, { units, areNew: false, as: 'alone', renew })).rejects.toMatchObject({
+      code: 'ERR_UNAVAILABLE',
+      message: expect.stringContaining('remembers far enough'),
+    });
+    expect(state.sent).toEqual([]);
+  });
+
+  it('signs again what has proven never to land, tries that out, and takes its landing', async () => {
+    const { chain, state } = await cluster();
+    state.height = 400;
+    state.statuses.set(two.signature, 'confirmed');
+    const again = { transactions: [two], lastValidBlockHeight: 900n };
+    const settled = await settle(chain, { units, areNew: false, as: 'alone', renew: async () => [again] });
+    expect(settled).toMatchObject([{ unit: again, end: { kind: 'landed' } }]);
+    expect(state.tried).toHaveLength(1);
+    expect(state.sent).toEqual([base64(two.bytes)]);
+  });
+});
