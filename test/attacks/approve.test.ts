@@ -1,5 +1,7 @@
 /** Batches, approvals and answers that differ from honest ones by one malicious change: none of them is signed. */
 import { describe, expect, it } from 'vitest';
+import { multisigFacts } from '../../src/approval/flywheel-facts.js';
+import { type BatchState, batchState, multisig, operator, owner } from '../support/batch-on-chain.js';
 import { ACCOUNT_ATTACKS } from './accounts.js';
 import type { Attack } from './attack.js';
 import { CONTENT_ATTACKS } from './contents.js';
@@ -8,6 +10,8 @@ import { approve, honestWorld, problemIn, TOKEN_KINDS, type TokenKind, type Worl
 
 const REFUSED = 9;
 const DECLINED = 130;
+/** Rights of a member of a multisig (squads-v4.md): all but to vote. */
+const INITIATE_AND_EXECUTE = 5;
 
 const ATTACKS: readonly Attack[] = [...VOTE_ATTACKS, ...ACCOUNT_ATTACKS, ...CONTENT_ATTACKS];
 const EACH = ATTACKS.flatMap((attack) => TOKEN_KINDS.map((kind) => [kind, attack.name, attack] as const));
@@ -39,6 +43,32 @@ describe('with --expect', () => {
       stdout: '',
       message: expect.stringContaining(attack.reason),
     });
+  });
+});
+
+describe('a multisig in which one of the two cannot vote', () => {
+  it.each([
+    ['the operator', operator],
+    ['the owner', owner],
+  ])('is refused though it was pinned like that: %s', async (_name, silent) => {
+    const world = honestWorld('token');
+    const withoutVote = ({ multisig }: BatchState) => ({
+      ...multisig,
+      members: multisig.members.map((member) =>
+        member.key === silent ? { ...member, permissions: INITIATE_AND_EXECUTE } : member,
+      ),
+    });
+    world.state = (state) => {
+      state.multisig = withoutVote(state);
+    };
+    world.pinned = (pins) => ({
+      ...pins,
+      facts: { ...pins.facts, ...multisigFacts(withoutVote(batchState())) },
+    });
+    const { exit, stdout, message } = await approve(world);
+    expect([exit, stdout]).toEqual([REFUSED, '']);
+    expect(message).toContain(`${silent} may not vote in the multisig ${multisig}`);
+    expect(await problemIn(world)).toBe(message);
   });
 });
 

@@ -92,6 +92,8 @@ export interface World {
   wire: Uint8Array;
   /** As the approval file names it. */
   batch: { id: string; multisig: string; batchIndex: string };
+  /** What is pinned in place of the facts of the honest world. */
+  pinned: (pins: Pins) => Pins;
   /** Wraps what the node answers. */
   reader: (reader: ChainReader) => ChainReader;
   /** Blockhashes that the node says are too old. */
@@ -128,6 +130,7 @@ export function honestWorld(kind: TokenKind): World {
       [],
     ),
     batch: { id: BATCH_ID, multisig, batchIndex: String(batchIndex) },
+    pinned: (pins) => pins,
     reader: (reader) => reader,
     expired: false,
   };
@@ -201,7 +204,7 @@ const openedIn = (world: World): Partial<OpenedService> => ({
   kind: 'remote',
   chain: world.reader(readerOf(accountsOfWorld(world), world.expired)),
   service: closedService,
-  pins: pinsOf(honestWorld(world.kind)),
+  pins: world.pinned(pinsOf(honestWorld(world.kind))),
   simulator: async () => simulator,
 });
 
