@@ -28,14 +28,8 @@ const OUTER_INSTRUCTIONS = 2;
 export const instructionTrace = (instructions: readonly Instruction[]): number =>
   OUTER_INSTRUCTIONS + total(instructions, 'trace');
 
-/** Data of one instruction up to which its share of the heap was measured. */
-const MEASURED_DATA_BYTES = 256;
-/** A call copies its data: four bytes of heap for each further byte, which is more than it takes. */
-const HEAP_SHARE_PER_BYTE = 4 / 32_768;
-
-/** The part of the heap, 1 being all of it, that running these instructions takes at most. */
-export function heapShare(instructions: readonly Instruction[]): number {
-  const further = instructions.map(({ data }) => Math.max(0, data.length - MEASURED_DATA_BYTES));
-  const base = total(instructions, 'heapShare');
-  return further.reduce((share, bytes) => share + bytes * HEAP_SHARE_PER_BYTE, base);
-}
+/**
+ * The part of the heap, 1 being all of it, that running these instructions takes at most. A call copies its data too, but the
+ * limit of a transaction's bytes comes before data of more than the 256 bytes that were measured could count.
+ */
+export const heapShare = (instructions: readonly Instruction[]): number => total(instructions, 'heapShare');
