@@ -99,6 +99,17 @@ function dyingEngine(nth: number, sent: number) {
   return engineBeside(test, { instances, chain });
 }
 
+/** Of a transaction that landed and did nothing. */
+const failedRecord = {
+  ...{
+    slot: 1n,
+    blockTimeMs: 0,
+    error: { kind: 'instruction' as const, index: 0, error: 'InvalidAccountData' },
+    logs: [],
+  },
+  ...{ feeLamports: 5_000n, computeUnits: 0n },
+};
+
 describe('cancelBatch', () => {
   it('ends a batch that waits for its owner, without the owner, and gives back rent and cap', async () => {
     test = await openTestEngine({ dailyBurn: '10' });
@@ -203,6 +214,7 @@ describe('cancelBatch', () => {
     await expect(dyingEngine(nth, sent).initBatch(input, keyed)).rejects.toThrow();
     const { value: current } = await test.engine.currentBatch(call());
     expect(await isOnChain(current?.batchIndex ?? '')).toBe(onChain);
+    const spent = before - (await lamportsOf(test.chain, operator()));
     if (!onChain) {
       // What was signed and not sent could still land.
       await expect(cancel(current?.id ?? '')).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
@@ -215,10 +227,36 @@ describe('cancelBatch', () => {
       { burn: '0', airdrop: '0' },
     ]);
     expect(before - (await lamportsOf(test.chain, operator()))).toBe(meta.cost?.feeLamports);
+    // All that was spent by then, but for a few fees, was rent; it is in the books, and it came back.
+    const { rentPaidLamports = -1n, rentReclaimedLamports } = meta.cost ?? {};
+    expect(rentReclaimedLamports).toBe(rentPaidLamports);
+    expect(spent - rentPaidLamports).toBeGreaterThanOrEqual(0n);
+    expect(spent - rentPaidLamports).toBeLessThan(100_000n);
     // Its key is free again, and makes another batch.
     const again = await test.engine.initBatch(input, keyed);
     expect([again.meta.replayed, again.value.batch.status]).toEqual([false, 'FINALIZED']);
     expect(again.value.batch.id).not.toBe(current?.id);
+  });
+
+  it('goes on when a vote of a cancel that died turns out to have failed on chain', async () => {
+    test = await openTestEngine({ dailyBurn: '10' });
+    const { batch } = await init(ones(5));
+    await expect(dyingEngine(1, 0).cancelBatch({ batchId: batch.id }, call())).rejects.toThrow();
+    const sent = await test.store.read((tx) => tx.bundles.ofBatch(batch.id));
+    const vote = sent.find(({ phase }) => phase === 'CANCEL')?.transactions[0]?.signature;
+    await passBlocks(test, 1);
+    const chain = chainOver(test.chain, {
+      lookUp: async (signatures) => {
+        const records = await test.chain.lookUp(signatures);
+        return signatures.map((signature, at) =>
+          signature === vote ? { ...failedRecord, signature } : (records[at] ?? null),
+        );
+      },
+    });
+    const { value, meta } = await engineBeside(test, { chain }).cancelBatch({ batchId: batch.id }, call());
+    expect(value.batch).toMatchObject({ status: 'FAILED', dateCancelled: expect.any(String) });
+    expect([await isOnChain(batch.batchIndex), (await used()).burn]).toEqual([false, '0']);
+    expect(meta.cost?.rentReclaimedLamports).toBe(meta.cost?.rentPaidLamports);
   });
 
   it('finds out what had landed of an execution that was cut off', async () => {

@@ -7,6 +7,7 @@ import {
   aPipeline,
   burnAction,
   engineBeside,
+  lamportsOf,
   openTestEngine,
   passBlocks,
   signApproval,
@@ -54,6 +55,34 @@ async function executeAndDie(started: InitBatchResult, sent: number, approvals =
   });
   await expect(execute(started, engineBeside(test, { instances, chain }))).rejects.toThrow();
 }
+
+describe('a batch that members go on with while the engine executes it', () => {
+  it('is carried to its end, each transaction and each fee counted once', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const before = await lamportsOf(test.chain, test.project.registration.operator);
+    const started = await init(9);
+    let lists = 0;
+    let feeOutside = 0n;
+    const chain = chainOver(test.chain, {
+      submitBundles: async (bundles) => {
+        lists += 1;
+        // The first list is the operator's approval, the second all bundles of the execution.
+        if (lists !== 2) return test.chain.submitBundles(bundles);
+        const first = await test.chain.submitBundles(bundles.slice(0, 1));
+        const beside = await lamportsOf(test.chain, test.project.registration.operator);
+        await executeOutside(test, started, 1);
+        feeOutside = beside - (await lamportsOf(test.chain, test.project.registration.operator));
+        return [...first, ...(await test.chain.submitBundles(bundles.slice(1)))];
+      },
+    });
+    const { value, meta } = await execute(started, engineBeside(test, { chain }));
+    expect(value.result).toMatchObject({ total: 9, totalSuccessful: 9, totalFailed: 0 });
+    expect(value.result.successfulExecutions.map(({ txHashes }) => txHashes.length)).toEqual([4, 4]);
+    expect(await books()).toEqual(['9', '9']);
+    const paid = before - (await lamportsOf(test.chain, test.project.registration.operator));
+    expect(paid).toBe((meta.cost?.feeLamports ?? 0n) + feeOutside);
+  });
+});
 
 describe('a batch that members have ended with other tools', () => {
   it('says what had landed of it, and counts that, when it was cancelled halfway', async () => {
