@@ -2,11 +2,13 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Journal } from '../../../src/cli/journal/journal.js';
 import type { BurnRequest } from '../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../src/values/digest.js';
 import { derivedUuid } from '../../../src/values/ids.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../support/cli.js';
+import { replacing } from '../../support/doubles.js';
 import { fakeService } from '../../support/fake-service.js';
 
 const burn = (index: number, more: Record<string, unknown> = {}) => ({
@@ -54,6 +56,17 @@ function cliWith(file: string, text: string | Uint8Array, options: TestCliOption
   writeFileSync(join(cli.home, file), text);
   return cli;
 }
+
+/** A journal in which another process is always faster at taking an operation up again. */
+const overtaken = (journal: Journal): Journal =>
+  replacing(journal, {
+    begin: (request) => {
+      const begun = journal.begin(request);
+      return begun.status === 'taken'
+        ? { ...begun, entry: replacing(begun.entry, { reopen: () => false }) }
+        : begun;
+    },
+  });
 
 describe('burn-batch', () => {
   it('sends the array and prints success and errors in order, exit 3 when some failed', async () => {
@@ -256,6 +269,33 @@ describe('burn-batch', () => {
     ]).toEqual([0, ['tx{"index":0}', 'tx{"index":1}', 'tx{"index":2}']]);
     const none = await cli.run('burn-batch', 'burns.json', '--rest');
     expect([none.exit, sent().length]).toEqual([0, 2]);
+  });
+
+  it('sends no rest that another process has taken up at the same time', async () => {
+    const first = cliWith('burns.json', JSON.stringify([burn(0), burn(1, { proof: { fail: true } })]));
+    expect((await first.run('burn-batch', 'burns.json')).exit).toBe(3);
+    const { openService } = first.context;
+    const slower = testCli({
+      home: first.home,
+      service: first.service,
+      openers: {
+        openService: async (settings) => {
+          const opened = await openService(settings);
+          return { ...opened, journal: async () => overtaken(await opened.journal()) };
+        },
+      },
+    });
+    const { exit, stdout, stderr } = await slower.run('burn-batch', 'burns.json', '--rest');
+    expect([exit, stdout, last(stderr)]).toEqual([
+      expect.any(Number),
+      '',
+      expect.objectContaining({
+        error: 'ERR_TIMEOUT',
+        message: 'Another process has just taken up the rest.',
+        hint: expect.stringContaining('Run the command again.'),
+      }),
+    ]);
+    expect(first.service.calls).toHaveLength(1);
   });
 
   it('says of a changed file what has landed before, and sends it only when told how', async () => {

@@ -1,5 +1,6 @@
 /** Words that make no command, help, and the mode in which errors are told. */
 import { describe, expect, it } from 'vitest';
+import type { LocalAdmin } from '../../../src/cli/context.js';
 import { helpPages } from '../../../src/cli/help/pages.js';
 import { testCli } from '../../support/cli.js';
 
@@ -49,6 +50,39 @@ describe('runCli', () => {
     expect(quiet.stderr).not.toContain('secret detail');
     const loud = await testCli({ openers, env: { FLYWHEEL_DEBUG: '1' } }).run('local', 'status');
     expect(loud.stderr).toContain('TypeError: secret detail');
+  });
+});
+
+describe('local keys create', () => {
+  /** The proof types that a key is made for, or the exit number and the error. */
+  async function created(...types: readonly string[]): Promise<unknown> {
+    let made: unknown;
+    const local: Partial<LocalAdmin> = {
+      createKey: async ({ scopes, proofTypes }) => {
+        made = proofTypes;
+        return { id: 'id', key: 'key', scopes };
+      },
+      close: async () => undefined,
+    };
+    const openLocal = async () => local as LocalAdmin;
+    const words = types.flatMap((type) => ['--proof-type', type]);
+    const { exit, stderr } = await testCli({ openers: { openLocal } }).run(
+      'local',
+      'keys',
+      'create',
+      ...words,
+    );
+    return exit === 0 ? made : [exit, JSON.parse(stderr).error];
+  }
+
+  it('takes each proof type once, and all of them without one', async () => {
+    const longest = 'T'.repeat(64);
+    expect(await created('WATCH_AD', longest, 'WATCH_AD')).toEqual(['WATCH_AD', longest]);
+    expect(await created()).toBeNull();
+  });
+
+  it.each(['', 'T'.repeat(65)])('takes no proof type of %j', async (type) => {
+    expect(await created('WATCH_AD', type)).toEqual([2, 'ERR_INPUT_INVALID']);
   });
 });
 
