@@ -81,7 +81,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#finish = (outcome) => (outcome instanceof FlywheelError ? reject(outcome) : resolve(outcome));
     });
     this.#timer = setTimeout(() => this.#expire(), terms.timeoutMs);
-    terms.signal?.addEventListener('abort', this.#interrupt, { once: true });
+    terms.signal?.addEventListener('abort', this.#interrupt);
     if (terms.signal?.aborted === true) this.#interrupt();
   }
 

@@ -127,7 +127,6 @@ async function lastError(
   { error, wordless }: Failed,
 ): Promise<FlywheelError> {
   if (wordless !== true || !(await sender.transport.hidesTls(termsOf(sender, call, budget)))) return error;
-  tried.maybeDone = false;
   tried.unsent = true;
   return failedAtTls(call).error;
 }

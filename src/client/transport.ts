@@ -111,7 +111,7 @@ async function dialWithin(route: Route, timeoutMs: number, controller: AbortCont
 async function speaksTls({ base, secureContext }: Route, { timeoutMs, signal }: Terms): Promise<boolean> {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
-  signal?.addEventListener('abort', abort, { once: true });
+  signal?.addEventListener('abort', abort);
   const https: Route = { base: new URL(`https://${base.host}`), secureContext };
   try {
     (await dialWithin(https, Math.min(timeoutMs, PROBE_TIMEOUT_MS), controller)).destroy();

@@ -181,14 +181,19 @@ describe('whoami', () => {
     expect(named).toMatchObject({ apiUrl: { source: 'flag' }, apiKey: { value: 'set', source: 'profile' } });
   });
 
-  it.each(['ftp://a.example', 'https://user:secret@a.example', 'https://a.example/?key=1', 'not a url'])(
-    'refuses the address %s',
-    async (url) => {
-      const { exit, stderr } = await testCli().run('whoami', '--api-url', url);
-      expect(exit).toBe(2);
-      expect(JSON.parse(stderr)).toMatchObject({ error: 'ERR_CONFIG_INVALID' });
-    },
-  );
+  it.each([
+    'ftp://a.example',
+    'https://user:secret@a.example',
+    'https://user@a.example',
+    'https://:secret@a.example',
+    'https://a.example/?key=1',
+    'https://a.example/#key',
+    'not a url',
+  ])('refuses the address %s', async (url) => {
+    const { exit, stderr } = await testCli().run('whoami', '--api-url', url);
+    expect(exit).toBe(2);
+    expect(JSON.parse(stderr)).toMatchObject({ error: 'ERR_CONFIG_INVALID' });
+  });
 });
 
 describe('resolveSettings', () => {

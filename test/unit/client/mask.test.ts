@@ -14,6 +14,11 @@ describe('createMask', () => {
     expect(mask(`{"k":"say ${JSON.stringify(KEY).slice(1, -1)}"}`)).toBe('{"k":"say ***"}');
     expect(mask('fk_secret')).toBe('fk_secret');
   });
+
+  it('leaves nothing of a form that begins with another', () => {
+    const percent = 'fk_secret_of_100%';
+    expect(createMask(percent)(`k=${encodeURIComponent(percent)};`)).toBe('k=***;');
+  });
 });
 
 describe('maskValue', () => {

@@ -26,6 +26,10 @@ const shorterThanSaid: StubAnswer = (_request, response) => {
   setImmediate(() => response.socket?.destroy());
 };
 const nothing: StubAnswer = (_request, response) => void response.writeHead(200).end();
+const text =
+  (type: string): StubAnswer =>
+  (_request, response) =>
+    void response.writeHead(200, type === '' ? {} : { 'content-type': type }).end('hello');
 const silence: StubAnswer = () => undefined;
 
 describe('createRemoteService', () => {
@@ -90,6 +94,9 @@ describe('createRemoteService', () => {
     ['nothing', nothing, 'ERR_RESPONSE_INVALID', 1, /with nothing/],
     ['an HTML page', html, 'ERR_RESPONSE_INVALID', 1, /an HTML page/],
     ['a gateway error', json(502, 'x'), 'ERR_RESPONSE_INVALID', 6, /502/],
+    ['plain text', text('text/plain;a=b'), 'ERR_RESPONSE_INVALID', 1, / 200 with text\/plain, not JSON/],
+    ['text of no type', text(''), 'ERR_RESPONSE_INVALID', 1, / 200 with something that is not JSON/],
+    ['a type without end', text('t'.repeat(300)), 'ERR_RESPONSE_INVALID', 1, / with t{200}, not JSON/],
     ['JSON of another shape', json(200, { id: 7 }), 'ERR_RESPONSE_INVALID', 1, /id: /],
   ] as [string, StubAnswer, string, number, RegExp][])(
     'names what a GET got: %s',
@@ -167,6 +174,7 @@ describe('createRemoteService', () => {
       [409, 'ERR_DUPLICATE_IDEMPOTENCY_KEY'],
     ] as const;
     const away = [
+      [400, 'ERR_INVALID_REQUEST'],
       [401, 'ERR_UNAUTHORIZED'],
       [404, 'ERR_NOT_FOUND'],
       [413, 'ERR_PAYLOAD_TOO_LARGE'],
@@ -241,6 +249,38 @@ describe('createRemoteService', () => {
     expect([stub.requests.length, waits]).toEqual([2, [40_000]]);
   });
 
+  it('waits to the end of the longest wait before it gives up', async () => {
+    const { stub, service, waits } = await serve(json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }), {
+      maxWaitMs: 200,
+    });
+    await failure(service.burn(burn, call));
+    expect([stub.requests.length, waits]).toEqual([2, [200]]);
+  });
+
+  it('neither sends nor waits any more when it is closed between two tries', async () => {
+    const waits: number[] = [];
+    const { stub, service } = await serve(json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }), {
+      sleep: async (ms) => {
+        waits.push(ms);
+        await open.service?.close();
+      },
+    });
+    expect((await failure(service.burn(burn, call))).message).toContain('client is closed');
+    expect([stub.requests.length, waits]).toEqual([1, [250]]);
+  });
+
+  it('passes on the time of the service, if it tells it', async () => {
+    const date = 'Sat, 31 Jan 2026 12:00:00 GMT';
+    const told = await serve(json(200, null, { date }));
+    expect((await told.service.currentBatch(call)).meta.serverTimeMs).toBe(Date.parse(date));
+    await told.stub.close();
+    const untold = await serve((request, response, count) => {
+      response.sendDate = false;
+      json(200, null)(request, response, count);
+    });
+    expect((await untold.service.currentBatch(call)).meta).not.toHaveProperty('serverTimeMs');
+  });
+
   it('waits ahead of a limit that it was told of, per operation', async () => {
     let nowMs = 0;
     const { stub, service, waits } = await serve(json(200, null, { ratelimit: '"x";r=0;t=3' }), {
@@ -274,12 +314,13 @@ describe('createRemoteService', () => {
       expect([error.wireCode, error.exitCode, error.status]).toEqual([code, exit, status]);
       await open.stub?.close();
     }
-    for (const [status, exit] of [
-      [401, 4],
-      [404, 5],
+    for (const [status, code, exit] of [
+      [401, 'ERR_RESPONSE_INVALID', 4],
+      [404, 'ERR_RESPONSE_INVALID', 5],
+      [429, 'ERR_RATE_LIMIT_EXCEEDED', 6],
     ] as const) {
       const { service } = await serve((_q, response) => void response.writeHead(status).end('<html>'));
-      expect((await failure(service.currentBatch(call))).exitCode).toBe(exit);
+      expect(await failure(service.currentBatch(call))).toMatchObject({ code, exitCode: exit });
       await open.stub?.close();
     }
   });
@@ -327,5 +368,14 @@ describe('createRemoteService', () => {
     expect(log).toMatch(/waiting 0\.3 s/);
     expect(log).not.toContain(KEY);
     expect(log).not.toContain('A-1001');
+  });
+
+  it('shows a try without an answer, too', async () => {
+    const { service, lines } = await serve(inTurn(cutOff, json(200, burned)));
+    await service.burn(burn, call);
+    expect(lines.filter((line) => /^< \S/.test(line))).toEqual([
+      expect.stringMatching(/^< the connection to 127\.0\.0\.1:\d+ broke \(\w+\) \(\d+ ms\)$/),
+      expect.stringMatching(/^< 200 /),
+    ]);
   });
 });
