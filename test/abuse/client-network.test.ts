@@ -396,14 +396,14 @@ describe('TLS that does not hold', () => {
     const server = behave === undefined ? await startTlsServer() : await startHostile(behave);
     closers.push(server.close);
     const url = `http://127.0.0.1:${server.port}`;
-    const service = client(url);
+    const service = client(url, { requestTimeoutMs: 5_000 });
     const error = await failure(service.burn(burn, call));
     expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
     expect(error.message).toMatch(/speaks TLS, so that it cannot read what is sent to an http address/);
     expect(error.hint).toContain('https address');
     // Known by now, so that nothing goes there in the clear any more; nor is it missed when there is to be no second try.
     expect((await failure(service.currentBatch(call))).message).toBe(error.message);
-    const impatient = await failure(client(url, { maxWaitMs: 0 }).burn(burn, call));
+    const impatient = await failure(client(url, { requestTimeoutMs: 5_000, maxWaitMs: 0 }).burn(burn, call));
     expect([impatient.exitCode, impatient.message]).toEqual([6, error.message]);
   });
 
