@@ -95,7 +95,15 @@ describe('burn', () => {
       verified: true,
       hash: first.hash,
       type: 'WATCH_AD',
+      amounts: 'not compared',
     });
+    const verify = ['proof', 'verify', '--tx', first.txHash, '--proof', 'proof.json'];
+    expect(await json(...verify, '--amount', '2.25')).toMatchObject({
+      amounts: 'agree',
+      moved: { burned: { amount: '2.25', baseUnits: '2250000' }, sent: [] },
+    });
+    const less = await run(...verify, '--amount', '2.2');
+    expect([less.exit, JSON.parse(less.stderr).error]).toEqual([9, 'ERR_NOT_VERIFIED']);
     write('other.json', { viewId: 2 });
     expect((await run('proof', 'verify', '--tx', first.txHash, '--proof', 'other.json')).exit).toBe(5);
   });
@@ -178,8 +186,10 @@ describe('batch', () => {
     expect(Number(before.balances.vault.tokens) - Number(after.balances.vault.tokens)).toBe(3.5);
     write('view.json', { viewId: 7 });
     const [{ txHashes }] = executed.result.successfulExecutions;
-    expect(await json('proof', 'verify', '--tx', txHashes[1], '--proof', 'view.json')).toMatchObject({
-      verified: true,
+    const verify = ['proof', 'verify', '--tx', txHashes[1], '--proof', 'view.json', '--expect'];
+    expect(await json(...verify, 'pipelines.json')).toMatchObject({
+      ...{ verified: true, amounts: 'agree', entry: 'pipelines[1]' },
+      moved: { burned: { amount: '0' }, sent: [{ amount: '2', baseUnits: '2000000' }] },
     });
   });
 

@@ -11,6 +11,7 @@ import type { ChainReader, History } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import { decodeMint, TOKEN_EXTENSION } from '../../chain/tokens/accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
 import type { Style } from '../output/color.js';
 import { contentTotals, viewPastBatch } from '../views/batch-content.js';
 import type { Unit } from '../views/unit.js';
@@ -67,7 +68,7 @@ export async function verifyBatch(
   const ref = { multisig: flywheel.multisig, batchIndex };
   const past = await readPastContent(chain, history, ref);
   if (past === null) throw forgotten(ref);
-  const moved = checkBalances(past, flywheel, await isFeeCharged(chain, flywheel));
+  const moved = checkBalances(past, flywheel, await isFeeCharged(chain, flywheel.mint));
   const content = await contentDifferences(past, flywheel, expectation);
   const differences = [...content, ...moved.differences];
   const missing = missingOf(past, expectation);
@@ -88,7 +89,7 @@ export async function verifyBatch(
 }
 
 /** Its fee is taken from what recipients get. */
-async function isFeeCharged(chain: ChainReader, { mint }: Flywheel): Promise<boolean> {
+export async function isFeeCharged(chain: ChainReader, mint: Address): Promise<boolean> {
   const [account] = await chain.getAccounts([mint]);
   const extensions = decodeMint(account ?? null)?.extensions ?? [];
   return extensions.some(({ type }) => type === TOKEN_EXTENSION.transferFee);

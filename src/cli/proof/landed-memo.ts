@@ -8,7 +8,8 @@ export interface ProofMemo {
   readonly hash: string;
 }
 
-function parseMemo(text: string): ProofMemo | undefined {
+/** A memo as that of a proof; `undefined` for any other. */
+export function parseProofMemo(text: string): ProofMemo | undefined {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null) return undefined;
@@ -67,4 +68,4 @@ function unquote(text: string): string {
 
 /** Every proof memo of a landed transaction. */
 export const proofMemos = (wire: Uint8Array, logs: readonly string[]): readonly ProofMemo[] =>
-  [...ownMemos(wire), ...loggedMemos(logs)].flatMap((text) => parseMemo(text) ?? []);
+  [...ownMemos(wire), ...loggedMemos(logs)].flatMap((text) => parseProofMemo(text) ?? []);

@@ -1,72 +1,70 @@
-/** `flywheel proof verify`: does a landed transaction carry the hash of this proof? */
+/** `flywheel proof verify`: does a landed transaction carry the hash of this proof, and did it do what was said of it? */
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import { proofHash } from '../../../values/digest.js';
-import { isoTime } from '../../../values/time.js';
+import { proofHash, type Sha256 } from '../../../values/digest.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { readProof } from '../../input/proof.js';
 import { readInputText } from '../../input/read-input.js';
-import { fieldLines } from '../../output/table.js';
+import type { Candidate } from '../../proof/expected-actions.js';
 
 const configure = (command: Command) =>
   command
     .requiredOption('--tx <signature>', 'signature of the transaction')
-    .requiredOption('--proof <file>', 'the proof, a JSON object; - for standard input');
+    .requiredOption('--proof <file>', 'the proof, a JSON object; - for standard input')
+    .option('--amount <n>', 'whole tokens that were to be burned for it')
+    .option('--expect <file>', 'the burns file or pipelines file that says what was to be done for it');
 
 type Options = OptionsOf<typeof configure>;
 
-async function run(session: Session, _args: [], { tx, proof }: Options): Promise<undefined> {
+async function run(session: Session, _args: [], options: Options): Promise<undefined> {
+  const { tx, proof } = options;
+  if (options.amount !== undefined && options.expect !== undefined)
+    throw new FlywheelError('ERR_USAGE', '--amount and --expect exclude each other.');
   const hash = proofHash(readProof(await readInputText(session.context, proof)));
-  const { chain } = await session.service();
-  if (chain === null) {
-    throw new FlywheelError('ERR_CONFIG_INVALID', 'No chain can be read, so nothing can be verified.', {
-      hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
-    });
-  }
-  const [record, wire] = await Promise.all([
-    chain.lookUp([tx]).then(([found]) => found ?? null),
-    chain.getTransaction(tx),
-  ]);
-  if (record === null || wire === null)
-    throw new FlywheelError('ERR_NOT_FOUND', `No transaction ${tx} has landed.`);
-  if (record.error !== null)
-    throw new FlywheelError('ERR_INVALID_PROOF', `The transaction ${tx} failed on chain.`);
-  const { proofMemos } = await import('../../proof/landed-memo.js');
-  const memo = proofMemos(wire, record.logs).find((found) => found.hash === hash);
-  if (memo === undefined)
-    throw new FlywheelError(
-      'ERR_INVALID_PROOF',
-      `The transaction ${tx} carries no memo with the hash ${hash}.`,
-    );
-  const value = {
-    verified: true,
-    txHash: tx,
-    hash,
-    type: memo.type,
-    slot: record.slot.toString(),
-    dateLanded: isoTime(record.blockTimeMs),
-  };
-  session.output.result(value, (style) => [
-    style.good('Verified: the transaction carries the hash of this proof.'),
-    ...fieldLines(
-      [
-        ['transaction', value.txHash],
-        ['proof hash', value.hash],
-        ['proof type', value.type],
-        ['slot', value.slot],
-        ['landed', value.dateLanded],
-      ],
-      style.dim,
-    ),
-  ]);
+  const candidates = await candidatesOf(session, options, hash);
+  const opened = await session.service();
+  const { verifyProof } = await import('../../proof/verify-proof.js');
+  const { value, view } = await verifyProof(opened, { tx, hash, candidates, pins: opened.pins });
+  session.output.result(value, view);
   return undefined;
+}
+
+async function candidatesOf(
+  { context }: Session,
+  { amount, expect }: Options,
+  hash: Sha256,
+): Promise<readonly Candidate[] | null> {
+  if (amount === undefined && expect === undefined) return null;
+  const { burnOfAmount, entriesOf } = await import('../../proof/expected-actions.js');
+  return amount === undefined
+    ? entriesOf(await readInputText(context, expect ?? ''), hash)
+    : [burnOfAmount(amount)];
 }
 
 export const command = defineCommand({
   configure,
   run,
-  details: ['The transaction is read from the local ledger, or from FLYWHEEL_RPC_URL in remote use.'],
-  output: ['{ "verified": true, "txHash", "hash", "type", "slot", "dateLanded" }'],
-  errors: ['ERR_INPUT_INVALID', 'ERR_NOT_FOUND', 'ERR_INVALID_PROOF', 'ERR_CONFIG_INVALID'],
-  examples: ['flywheel proof verify --tx SIGNATURE --proof proof.json'],
+  details: [
+    'The transaction is read from the local ledger, or from FLYWHEEL_RPC_URL in remote use; no service is believed.',
+    'What it burned and sent for this proof is told from its instructions, or from the batch that it executed, and held against',
+    '--amount or the entry of --expect with this proof, in base units and of the pinned mint; what differs, or cannot be told, is',
+    'exit 9. Without either it is only shown, as far as it can be told.',
+  ],
+  output: [
+    '{ "verified": true, "txHash", "hash", "type", "slot", "dateLanded", "amounts": "agree"|"not compared"|"not told", "untold"?,',
+    '  "entry"?, "moved": { "mint", "burned": { "amount", "baseUnits" }, "sent": [ { "account", "amount", "baseUnits" } ] }|null,',
+    '  "balances": "agree"|"not kept" }',
+  ],
+  errors: [
+    'ERR_INPUT_INVALID',
+    'ERR_NOT_FOUND',
+    'ERR_INVALID_PROOF',
+    'ERR_NOT_VERIFIED',
+    'ERR_CONFIG_INVALID',
+  ],
+  examples: [
+    'flywheel proof verify --tx SIGNATURE --proof proof.json',
+    'flywheel proof verify --tx SIGNATURE --proof proof.json --amount 12.5',
+    'flywheel proof verify --tx SIGNATURE --proof proof.json --expect pipelines.json',
+  ],
 });

@@ -1,0 +1,62 @@
+/** What somebody says was done for a proof: an amount that was burned, or the entry of a file that has this proof. */
+import { isSourceAction, type SourceAction } from '../../actions/registry.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
+import { proofHash, type Sha256 } from '../../values/digest.js';
+import { parseStrictJson } from '../../values/strict-json.js';
+import { readAmountText } from '../input/amount.js';
+import { readBurnsFile } from '../input/burns-file.js';
+import { readPipelinesFile } from '../input/pipelines-file.js';
+import { toSourcePipelines } from '../input/pipelines-plan.js';
+import { inputError, type NamedText } from '../input/read-input.js';
+
+/** One way in which it may have been done; a file may hold the same proof more than once. */
+export interface Candidate {
+  /** Completes "it was done as"; `null`: the option says so. */
+  readonly place: string | null;
+  readonly type: string | null;
+  readonly actions: readonly SourceAction[];
+}
+
+/** A burn of so many whole tokens. @throws `ERR_INPUT_INVALID` */
+export function burnOfAmount(text: string): Candidate {
+  const amount = readAmountText(text);
+  if ('problem' in amount) throw inputError('--amount', amount.problem);
+  return { place: null, type: null, actions: [{ action: 'BURN', amount: amount.value }] };
+}
+
+/** The entries of a burns file or a pipelines file with this proof. @throws `ERR_INPUT_INVALID` where it has none. */
+export function entriesOf(file: NamedText, hash: Sha256): readonly Candidate[] {
+  const all = isPipelines(file.text) ? pipelinesIn(file) : burnsIn(file);
+  const found = all.filter((entry) => entry.hash === hash);
+  if (found.length > 0) return found;
+  throw new FlywheelError('ERR_INPUT_INVALID', `${file.name}: no entry has the proof with the hash ${hash}.`);
+}
+
+type Entry = Candidate & { readonly hash: Sha256 };
+
+/** A list of entries that have actions, or an object that holds one. */
+function isPipelines(text: string): boolean {
+  try {
+    const value: JsonValue = parseStrictJson(text).value;
+    const list = isJsonObject(value) ? value['pipelines'] : value;
+    return Array.isArray(list) && isJsonObject(list[0]) && 'actions' in list[0];
+  } catch {
+    // One object a line is no JSON as a whole.
+    return false;
+  }
+}
+
+const pipelinesIn = (file: NamedText): readonly Entry[] =>
+  toSourcePipelines(readPipelinesFile(file, null).pipelines).map(
+    ({ type, proofHash: hash, actions }, at) => ({
+      ...{ place: `pipelines[${at}]`, type, hash },
+      actions: actions.filter(isSourceAction),
+    }),
+  );
+
+const burnsIn = (file: NamedText): readonly Entry[] =>
+  readBurnsFile(file, null).burns.map(({ type, proof, burnAmount: amount }, at) => ({
+    ...{ place: `[${at}]`, type, hash: proofHash(proof) },
+    actions: [{ action: 'BURN', amount }],
+  }));

@@ -1,0 +1,232 @@
+/** `proof verify`: the hash of a proof in a transaction that succeeded, and what was moved there for it. No service is believed. */
+import type { Pins } from '../../approval/pins.js';
+import type { TransactionRecord } from '../../chain/chain.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
+import type { Sha256 } from '../../values/digest.js';
+import { isoTime } from '../../values/time.js';
+import { formatTokenAmount } from '../../values/token-amount.js';
+import { isFeeCharged } from '../batch/verify-batch.js';
+import type { OpenedService } from '../context.js';
+import type { Style } from '../output/color.js';
+import { type Field, fieldLines } from '../output/table.js';
+import type { Candidate } from './expected-actions.js';
+import { balanceDifferences, expectedOf, type Moved, movedBy, movedDifferences } from './hold-moved.js';
+import { type ProofMemo, proofMemos } from './landed-memo.js';
+import { type Landed, readMoved, type Told } from './moved-tokens.js';
+
+export interface ProofQuestion {
+  readonly tx: string;
+  readonly hash: Sha256;
+  /** `null`: nobody has said what was to be moved. */
+  readonly candidates: readonly Candidate[] | null;
+  readonly pins: Pins | null;
+}
+
+interface AmountText {
+  /** Whole tokens. */
+  readonly amount: string;
+  readonly baseUnits: string;
+}
+
+/** What is printed as JSON. */
+interface ProofVerified {
+  readonly verified: true;
+  readonly txHash: string;
+  readonly hash: string;
+  readonly type: string;
+  readonly slot: string;
+  readonly dateLanded: string;
+  /** Whether what was moved is what was said; `not compared`: nobody said it; `not told`: only the hash is proven. */
+  readonly amounts: 'agree' | 'not compared' | 'not told';
+  /** Why it is not told. */
+  readonly untold?: string;
+  /** The entry of the file that it is. */
+  readonly entry?: string;
+  readonly moved: {
+    readonly mint: string;
+    readonly burned: AmountText;
+    readonly sent: readonly (AmountText & { readonly account: string })[];
+  } | null;
+  readonly balances: 'agree' | 'not kept';
+}
+
+export interface ProofVerification {
+  readonly value: ProofVerified;
+  readonly view: (style: Style) => readonly string[];
+}
+
+/**
+ * @throws `ERR_NOT_FOUND` for what has not landed, `ERR_INVALID_PROOF` where the hash is not there, `ERR_NOT_VERIFIED` where
+ * something else was moved than was said, or nobody can tell.
+ */
+export async function verifyProof(
+  { chain, history }: Pick<OpenedService, 'chain' | 'history'>,
+  question: ProofQuestion,
+): Promise<ProofVerification> {
+  if (chain === null || history === null)
+    throw new FlywheelError('ERR_CONFIG_INVALID', 'No chain can be read, so nothing can be verified.', {
+      hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
+    });
+  const { tx, hash, candidates, pins } = question;
+  const [record, wire] = await Promise.all([
+    chain.lookUp([tx]).then(([found]) => found ?? null),
+    chain.getTransaction(tx),
+  ]);
+  if (record === null || wire === null)
+    throw new FlywheelError('ERR_NOT_FOUND', `No transaction ${tx} has landed.`);
+  if (record.error !== null)
+    throw new FlywheelError('ERR_INVALID_PROOF', `The transaction ${tx} failed on chain.`);
+  const memo = proofMemos(wire, record.logs).find((found) => found.hash === hash);
+  if (memo === undefined)
+    throw new FlywheelError(
+      'ERR_INVALID_PROOF',
+      `The transaction ${tx} carries no memo with the hash ${hash}.`,
+    );
+  const landed = { chain, history, wire, record };
+  const told = await readMoved(landed, hash);
+  const moved = 'untold' in told ? null : mintOf(movedBy(told.ofProof), tx, pins);
+  const held = candidates === null ? null : holdCandidates(candidates, memo, told, moved, tx);
+  const balances = 'untold' in told ? 'not kept' : await holdBalances(landed, told, moved?.mint ?? null, tx);
+  const value = printed(record, memo, { told, moved, held, balances });
+  return { value, view: (style) => viewOf(value, pins, style) };
+}
+
+const notVerified = (tx: string, reason: string): FlywheelError =>
+  new FlywheelError('ERR_NOT_VERIFIED', `The transaction ${tx} is not verified: ${reason}.`);
+
+/** The one mint whose tokens were moved, which has to be the flywheel's where that is known. */
+function mintOf(moved: readonly Moved[], tx: string, pins: Pins | null): Moved | null {
+  const [first, second] = moved;
+  const stranger = moved.find(({ mint }) => pins !== null && mint !== pins.mint);
+  if (stranger !== undefined)
+    throw notVerified(tx, `it moves tokens of the mint ${stranger.mint}; the flywheel's is ${pins?.mint}`);
+  if (first !== undefined && second !== undefined)
+    throw notVerified(tx, `it moves tokens of several mints, ${first.mint} and ${second.mint}`);
+  return first ?? null;
+}
+
+/** Finds the candidate that was done. @throws `ERR_NOT_VERIFIED` naming how the first differs. */
+function holdCandidates(
+  candidates: readonly Candidate[],
+  memo: ProofMemo,
+  told: Told,
+  moved: Moved | null,
+  tx: string,
+): Candidate {
+  if ('untold' in told) throw notVerified(tx, `what it moved cannot be told: ${told.untold}`);
+  const judged = candidates.map((candidate) => ({
+    candidate,
+    reasons: candidateDifferences(candidate, memo, moved),
+  }));
+  const found = judged.find(({ reasons }) => reasons.length === 0);
+  if (found !== undefined) return found.candidate;
+  const [first] = judged;
+  const place = first?.candidate.place ?? null;
+  throw notVerified(tx, `${place === null ? '' : `by ${place}, `}${first?.reasons.join('; ') ?? ''}`);
+}
+
+function candidateDifferences(
+  { type, actions }: Candidate,
+  memo: ProofMemo,
+  moved: Moved | null,
+): readonly string[] {
+  const otherType = type !== null && type !== memo.type ? [`its type is ${memo.type}, expected ${type}`] : [];
+  if (moved === null)
+    return actions.some((action) => 'amount' in action)
+      ? [...otherType, 'it moves no tokens for this proof']
+      : otherType;
+  try {
+    return [...otherType, ...movedDifferences(moved, expectedOf(actions, moved))];
+  } catch (error) {
+    if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
+    return [...otherType, error.message.replace(/\.$/, '')];
+  }
+}
+
+/** What the node has kept of balances has to bear out all that the transaction did. */
+async function holdBalances(
+  { chain, record }: Landed,
+  { all }: Exclude<Told, { readonly untold: string }>,
+  mint: Address | null,
+  tx: string,
+): Promise<'agree' | 'not kept'> {
+  const { tokenChanges } = record;
+  if (tokenChanges === undefined || mint === null) return 'not kept';
+  const found = balanceDifferences(tokenChanges, all, mint, await isFeeCharged(chain, mint));
+  if (found.length > 0) throw notVerified(tx, found.join('; '));
+  return 'agree';
+}
+
+const amountOf = (baseUnits: bigint, { decimals }: Moved): AmountText => ({
+  amount: formatTokenAmount(baseUnits, decimals),
+  baseUnits: String(baseUnits),
+});
+
+function printed(
+  record: TransactionRecord,
+  { hash, type }: ProofMemo,
+  found: {
+    readonly told: Told;
+    readonly moved: Moved | null;
+    readonly held: Candidate | null;
+    readonly balances: 'agree' | 'not kept';
+  },
+): ProofVerified {
+  const { told, moved, held, balances } = found;
+  return {
+    verified: true,
+    txHash: record.signature,
+    hash,
+    type,
+    slot: record.slot.toString(),
+    dateLanded: isoTime(record.blockTimeMs),
+    ...('untold' in told
+      ? { amounts: 'not told', untold: told.untold }
+      : { amounts: held === null ? 'not compared' : 'agree' }),
+    ...(held?.place == null ? {} : { entry: held.place }),
+    moved: moved && {
+      mint: moved.mint,
+      burned: amountOf(moved.burned, moved),
+      sent: [...moved.received].map(([account, amount]) => ({ account, ...amountOf(amount, moved) })),
+    },
+    balances,
+  };
+}
+
+const amountText = ({ amount, baseUnits }: AmountText): string => `${amount} (${baseUnits} base units)`;
+
+function viewOf(value: ProofVerified, pins: Pins | null, style: Style): readonly string[] {
+  const { moved } = value;
+  const fields: readonly Field[] = [
+    ['transaction', value.txHash],
+    ['proof hash', value.hash],
+    ['proof type', value.type],
+    ...(moved === null
+      ? []
+      : ([
+          [
+            'mint',
+            `${moved.mint}${pins === null ? ' (nothing is pinned that it could be held against)' : ''}`,
+          ],
+          ['burned', amountText(moved.burned)],
+          ...moved.sent.map((one): Field => ['sent to account', `${one.account}: ${amountText(one)}`]),
+        ] satisfies readonly Field[])),
+    ['slot', value.slot],
+    ['landed', value.dateLanded],
+  ];
+  return [
+    style.good('Verified: the transaction carries the hash of this proof.'),
+    AMOUNTS[value.amounts](value),
+    ...fieldLines(fields, style.dim),
+  ];
+}
+
+const AMOUNTS: Readonly<Record<ProofVerified['amounts'], (value: ProofVerified) => string>> = {
+  agree: ({ entry }) =>
+    entry === undefined
+      ? 'What it burned is what --amount says.'
+      : `What it moved is what the file says in ${entry}.`,
+  'not compared': () => 'What it moved was not compared with anything; --amount or --expect does that.',
+  'not told': ({ untold }) => `What it moved cannot be told: ${untold}. Only the hash is proven.`,
+};
