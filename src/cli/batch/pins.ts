@@ -77,7 +77,7 @@ export async function pinsForApproval(
 /** Shows what is to be pinned, asks, and keeps it in the profile in use. */
 export async function confirmPins(session: Session, pins: Pins): Promise<void> {
   const { output, settings } = session;
-  output.show(viewPins(pins, output.noticeStyle).join('\n'));
+  output.show(viewPins(pinnedText(pins), output.noticeStyle).join('\n'));
   await requireConsent(session, 'Is this your flywheel, as it should be?', {
     declined: 'Declined; nothing was pinned or signed.',
   });

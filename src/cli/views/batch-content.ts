@@ -6,7 +6,6 @@ import type { BatchContent } from '../../approval/batch-content.js';
 import { type BatchState, costsOf, pastStateOf, stateOf } from '../../approval/batch-state.js';
 import { multisigFacts } from '../../approval/flywheel-facts.js';
 import type { PastDescription } from '../../approval/past-content.js';
-import type { Facts } from '../../approval/pins.js';
 import type { BatchDescription } from '../../approval/read-batch.js';
 import type { Change } from '../../approval/simulate.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
@@ -14,6 +13,7 @@ import type { Look } from '../batch/review.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines } from '../output/table.js';
+import { multisigFields, tokenFields } from './facts.js';
 import { amountText, SOL, type Unit } from './unit.js';
 
 /** Base units that instructions move; what is not understood is in neither. */
@@ -105,9 +105,6 @@ const voteFields = ({ approved, rejected, cancelled }: PastDescription['votes'])
   ...cancelled.map((member): Field => ['cancelled by', member]),
 ];
 
-const factFields = (facts: Facts): readonly Field[] =>
-  Object.entries(facts).map(([name, value]) => [safeLine(name), safeLine(value)]);
-
 const stateText = (state: BatchState): string => (state === 'stale' ? 'STALE' : state);
 
 function sumFields(content: BatchContent, unit: Unit): readonly Field[] {
@@ -128,10 +125,11 @@ export function viewBatchContent(description: BatchDescription, unit: Unit, styl
     ...contentLines(description, unit, style),
     ...fieldLines(
       [
-        ['proposal', `${proposalAddress} (${proposalText(description)})`],
+        ['proposal', proposalAddress],
+        ['votes', proposalText(description)],
         ...voteFields(proposal),
         ['set up by', batch.creator],
-        ...factFields(multisigFacts(multisigAccount)),
+        ...multisigFields(multisigFacts(multisigAccount)),
         ['vault', vault],
         ['transactions', `${length}, ${batch.executedTransactionIndex} executed`],
         ...sumFields(description, unit),
@@ -149,7 +147,7 @@ function effectFields({ description, changes }: Look, unit: Unit): readonly Fiel
   const { vaultRent, executionFees, rentReturned, rentCollector } = costsOf(description, changes);
   const executing: Field = [
     'execution',
-    `at least ${amountText(executionFees, SOL)} of fees, paid by whoever executes it`,
+    `at least ${amountText(executionFees, SOL)} of fees, paid by who executes it`,
   ];
   const returned: Field = [
     'rent back',
@@ -169,8 +167,7 @@ function effectFields({ description, changes }: Look, unit: Unit): readonly Fiel
 /** A batch that has been looked into, with the token that it moves and what it would change. */
 export function viewLook(look: Look, unit: Unit, style: Style): readonly string[] {
   const { description, token } = look;
-  const mint: readonly Field[] =
-    token === null ? [] : [['mint', token.flywheel.mint], ...factFields(token.facts)];
+  const mint: readonly Field[] = token === null ? [] : tokenFields(token.flywheel.mint, token.facts);
   return [
     ...viewBatchContent(description, unit, style),
     ...fieldLines([...mint, ...effectFields(look, unit)], style.dim),

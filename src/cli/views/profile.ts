@@ -4,6 +4,7 @@ import type { Limits } from '../../approval/limits.js';
 import type { Profile } from '../config/profile-file.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
+import { pinnedFields } from './facts.js';
 
 /** Each limit by what it is about. */
 export function limitFields({
@@ -38,10 +39,6 @@ const rpcText = ({ rpcUrl = [], rpcSource }: ProfileView): string =>
 
 /** One profile. */
 export const viewProfile = (profile: ProfileView, style: Style): readonly string[] => {
-  const pinned: readonly Field[] = Object.entries(profile.pinned ?? {}).map(([name, value]) => [
-    name,
-    String(value),
-  ]);
   const fields: readonly Field[] = [
     ['api', profile.apiUrl ?? 'none: the embedded engine'],
     ...(profile.apiKeyHeader === undefined ? [] : [['key header', profile.apiKeyHeader] as const]),
@@ -50,7 +47,7 @@ export const viewProfile = (profile: ProfileView, style: Style): readonly string
     ...(profile.rpcUrl === undefined ? [] : [['rpc', rpcText(profile)] as const]),
     ...(profile.rpcQuorum === undefined ? [] : [['rpc quorum', String(profile.rpcQuorum)] as const]),
     ...(profile.keypair === undefined ? [] : [['keypair', profile.keypair] as const]),
-    ...pinned,
+    ...(profile.pinned === undefined ? [] : pinnedFields(profile.pinned)),
     ...limitFields(profile.limits ?? {}),
   ];
   return [

@@ -7,6 +7,7 @@ import { openSqliteJournal } from '../../../src/cli/journal/sqlite-journal.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { randomIds } from '../../../src/values/ids.js';
 import { NOW_MS, testCli } from '../../support/cli.js';
+import { namedAddress } from '../../support/oracle.js';
 
 const API = 'https://api.example.com/base';
 
@@ -79,6 +80,25 @@ describe('profile', () => {
     );
     expect(JSON.parse((await cli.run('profile', 'list')).stdout)).toEqual([]);
     expect((await cli.run('profile', 'use', 'staging')).exit).toBe(2);
+  });
+
+  it('is shown with all that is pinned, in plain words', async () => {
+    const { home } = await withProfile();
+    const [multisig, owner, operator, mint] = ['multisig', 'owner', 'operator', 'mint'].map(namedAddress);
+    const facts = { timeLockSeconds: '60', [`member ${owner}`]: 'vote', 'mint.freezeAuthority': 'none' };
+    const file = join(home, '.config/flywheel/profiles.json');
+    const stored = JSON.parse(readFileSync(file, 'utf8'));
+    stored.profiles.staging.pinned = { multisig, owner, operator, vaultIndex: 0, mint, facts };
+    writeFileSync(file, JSON.stringify(stored));
+    const { stdout } = await testCli({ home, env: { NO_COLOR: '1' }, tty: { stdout: true } }).run(
+      'profile',
+      'show',
+    );
+    expect(stdout).toMatch(/time lock +60 s\n/);
+    expect(stdout).toMatch(
+      new RegExp(`member +${owner} \\(vote\\)\nmint +${mint}\n +freeze authority +none`),
+    );
+    expect(stdout).not.toContain('[object');
   });
 
   it.each(['', '../x', '__proto__', 'a b'])('refuses the name %j', async (name) => {

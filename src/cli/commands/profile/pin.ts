@@ -41,7 +41,7 @@ async function run(
   const value = pinnedText(pins);
   if (outFile !== undefined)
     writeFileAtomic(outFile, `${JSON.stringify(value, null, 2)}\n`, 'ERR_INPUT_INVALID');
-  session.output.result(value, (style) => viewPins(pins, style));
+  session.output.result(value, (style) => viewPins(value, style));
   return undefined;
 }
 

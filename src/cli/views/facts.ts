@@ -1,0 +1,53 @@
+/** The facts of a flywheel as people read them: each in plain words, those of the mint and of the vault's account below these. */
+import type { Facts } from '../../approval/pins.js';
+import type { PinnedFlywheel } from '../config/settings.js';
+import type { Field } from '../output/table.js';
+
+const MINT = 'mint.';
+const VAULT_ACCOUNT = 'vaultAccount.';
+const ADDRESS = `${VAULT_ACCOUNT}address`;
+const MEMBER = 'member ';
+const TIME_LOCK = 'timeLockSeconds';
+
+/** `closeAuthority` → `close authority`. */
+const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+const isOfToken = (name: string): boolean => name.startsWith(MINT) || name.startsWith(VAULT_ACCOUNT);
+
+/** A flywheel as it is pinned: its addresses and, where they are known, its facts. */
+export const pinnedFields = ({
+  multisig,
+  owner,
+  operator,
+  vaultIndex,
+  mint,
+  facts = {},
+}: PinnedFlywheel): readonly Field[] => [
+  ['multisig', multisig],
+  ['owner', owner],
+  ['operator', operator],
+  ['vault index', String(vaultIndex)],
+  ...multisigFields(facts),
+  ...tokenFields(mint, facts),
+];
+
+/** Who may act in the multisig, how many it takes, and who may change that. */
+export const multisigFields = (facts: Facts): readonly Field[] =>
+  Object.entries(facts).flatMap(([name, value]): readonly Field[] => {
+    if (isOfToken(name)) return [];
+    if (name.startsWith(MEMBER)) return [['member', `${name.slice(MEMBER.length)} (${value})`]];
+    return name === TIME_LOCK ? [['time lock', `${value} s`]] : [[words(name), value]];
+  });
+
+/** What the mint and the vault's account of it allow. */
+export const tokenFields = (mint: string, facts: Facts): readonly Field[] => [
+  ['mint', mint],
+  ...fieldsBelow(MINT, facts),
+  ...(facts[ADDRESS] === undefined ? [] : ([['vault account', facts[ADDRESS]]] as const)),
+  ...fieldsBelow(VAULT_ACCOUNT, facts),
+];
+
+const fieldsBelow = (prefix: string, facts: Facts): readonly Field[] =>
+  Object.entries(facts).flatMap(([name, value]): readonly Field[] =>
+    name.startsWith(prefix) && name !== ADDRESS ? [[`  ${words(name.slice(prefix.length))}`, value]] : [],
+  );
