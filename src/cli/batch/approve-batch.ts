@@ -16,6 +16,7 @@ import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
 import { safeLine } from '../output/safe-text.js';
+import { fieldLines } from '../output/table.js';
 import { viewLook } from '../views/batch-content.js';
 import { type HeldApproval, holdApproval, requireNoLimits, TYPE_DIGEST } from './approval-limits.js';
 import type { IssuedApproval } from './approval-source.js';
@@ -165,15 +166,21 @@ function show(
   }
   // Whoever is asked must see what the question is about, in every mode; to a script with --yes it is a notice like others.
   if (settings.yes && !context.io.stderr.isTTY && (settings.quiet || output.mode !== 'human')) return;
-  const fee = `fee payer ${checked.feePayer}, priority fee at most ${checked.priorityFeeLamports} lamports`;
+  const fee = [
+    ['fee payer', checked.feePayer],
+    ['priority fee', `at most ${checked.priorityFeeLamports} lamports`],
+  ] as const;
   output.show(
     [
       ...viewLook(review, unitOf({ symbol: opened.symbol, trusted: null }, review), output.noticeStyle),
-      fee,
+      ...fieldLines(fee, output.noticeStyle.dim),
     ].join('\n'),
   );
-  if (expectation === null)
-    output.show('The batch was not compared with a pipelines file; --expect does that.');
+  output.show(
+    expectation === null
+      ? 'The batch was not compared with a pipelines file; --expect does that.'
+      : 'The batch is exactly what was expected, compared with what stands on chain.',
+  );
 }
 
 /** The approval as issued, or a fresh one when its blockhash has expired and the chain can be read. */

@@ -149,15 +149,18 @@ function effectFields({ description, changes }: Look, unit: Unit): readonly Fiel
     'execution',
     `at least ${amountText(executionFees, SOL)} of fees, paid by who executes it`,
   ];
-  const returned: Field = [
-    'rent back',
-    `${amountText(rentReturned, SOL)} ${rentCollector === null ? 'stays: there is no rent collector' : `to ${rentCollector}`}`,
+  const returned: readonly Field[] = [
+    [
+      'rent back',
+      `${amountText(rentReturned, SOL)} ${rentCollector === null ? 'stays: there is no rent collector' : 'to'}`,
+    ],
+    ...(rentCollector === null ? [] : ([['', rentCollector]] as const)),
   ];
-  if (changes === null || vaultRent === null) return [executing, returned, ['simulated', 'no']];
+  if (changes === null || vaultRent === null) return [executing, ...returned, ['simulated', 'no']];
   return [
     ['new accounts', `${amountText(vaultRent, SOL)} of rent, paid by the vault`],
     executing,
-    returned,
+    ...returned,
     ['vault tokens', changeText(changes.vaultTokens, unit)],
     ['vault SOL', changeText(changes.vaultLamports, SOL)],
     ['supply', changeText(changes.supply, unit)],

@@ -35,7 +35,12 @@ export const pinnedFields = ({
 export const multisigFields = (facts: Facts): readonly Field[] =>
   Object.entries(facts).flatMap(([name, value]): readonly Field[] => {
     if (isOfToken(name)) return [];
-    if (name.startsWith(MEMBER)) return [['member', `${name.slice(MEMBER.length)} (${value})`]];
+    // Beside an address there is no room for more on most terminals.
+    if (name.startsWith(MEMBER))
+      return [
+        ['member', name.slice(MEMBER.length)],
+        ['', value],
+      ];
     return name === TIME_LOCK ? [['time lock', `${value} s`]] : [[words(name), value]];
   });
 

@@ -95,9 +95,7 @@ describe('profile', () => {
       'show',
     );
     expect(stdout).toMatch(/time lock +60 s\n/);
-    expect(stdout).toMatch(
-      new RegExp(`member +${owner} \\(vote\\)\nmint +${mint}\n +freeze authority +none`),
-    );
+    expect(stdout).toMatch(new RegExp(`member +${owner}\n +vote\nmint +${mint}\n +freeze authority +none`));
     expect(stdout).not.toContain('[object');
   });
 
