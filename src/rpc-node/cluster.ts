@@ -137,9 +137,19 @@ export class Cluster {
   }
 
   #fillBlock(): void {
-    const due = shuffled(this.#pending.takeDue(this.#slot), this.terms.random);
-    const held = due.filter((each) => each.fate.isHeld);
-    for (const each of held) this.#retry(each);
+    const due = this.#pending.takeDue(this.#slot);
+    if (due.length === 0) return;
+    try {
+      this.#fillWith(shuffled(due, this.terms.random));
+    } catch (error) {
+      // A ledger that another process holds for too long: nothing is in it, and the next slot tries again.
+      for (const each of due) this.#pending.add(each, this.#slot + 1);
+      throw error;
+    }
+  }
+
+  #fillWith(due: readonly PendingTransaction[]): void {
+    for (const each of due) if (each.fate.isHeld) this.#retry(each);
     const free = due.filter((each) => !each.fate.isHeld);
     if (free.length === 0) return;
     const forkSlots = Math.max(...free.map(({ fate }) => fate.forkSlots));

@@ -60,6 +60,8 @@ const DEFAULT_TERMS = { confirmedAfter: 2, finalizedAfter: 31 } as const;
 const ON_DEMAND_TERMS = { confirmedAfter: 0, finalizedAfter: 0 } as const;
 const MAX_CONNECTIONS = 1_024;
 const GRACE_MS = 1_000;
+/** How often is looked whether anything waits, at the end. */
+const STOP_LOOK_MS = 10;
 /** Free ports are looked for so often when any will do. */
 const PORT_TRIES = 20;
 /** Slots that {@link RpcNode.settle} lets go by at most. */
@@ -82,16 +84,19 @@ class Node {
   readonly faults: Faults;
   readonly http: HttpFront;
   readonly sockets: SocketFront;
-  readonly #options: RpcNodeOptions;
+  readonly #isOnDemand: boolean;
   readonly #onFailure: (error: unknown) => void;
+  /** By the clock, but never behind the ledger, which may have been ahead of it when it was opened. */
+  readonly #nowMs: () => number;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: RpcNodeOptions) {
     const { ledger, clock, slotMs = DEFAULT_SLOT_MS, onDemand = false, seed = 1 } = options;
-    this.#options = options;
+    this.#isOnDemand = onDemand;
     this.#onFailure = options.onFailure ?? (() => undefined);
     this.faults = new Faults(options.faults ?? [], seed);
-    const nowMs = onDemand ? ledger.snapshot().timeMs : clock.nowMs();
+    const { timeMs } = ledger.snapshot();
+    const nowMs = onDemand ? timeMs : clock.nowMs();
     const lags = onDemand ? ON_DEMAND_TERMS : DEFAULT_TERMS;
     const terms = {
       confirmedAfter: options.confirmedAfter ?? lags.confirmedAfter,
@@ -102,6 +107,9 @@ class Node {
       nowMs,
       announce: (advance) => subscriptions.hear(advance),
     });
+    const { timeline } = this.cluster;
+    const aheadMs = Math.max(0, timeline.startMs(timeline.slotOfBlock(timeMs)) - nowMs);
+    this.#nowMs = () => clock.nowMs() + aheadMs;
     const subscriptions = new Subscriptions(this.cluster, this.faults);
     const { cluster, faults } = this;
     const parts = {
@@ -119,13 +127,13 @@ class Node {
 
   /** Lets slots go by with the clock. */
   run(): void {
-    if (this.#options.onDemand === true) return;
+    if (this.#isOnDemand) return;
     const { timeline } = this.cluster;
-    const nowMs = this.#options.clock.nowMs();
+    const nowMs = this.#nowMs();
     const next = timeline.next(timeline.slotAt(nowMs));
     this.#timer = setTimeout(
       () => {
-        this.#attempt(() => this.cluster.advanceTo(timeline.slotAt(this.#options.clock.nowMs())));
+        this.#attempt(() => this.cluster.advanceTo(timeline.slotAt(this.#nowMs())));
         this.run();
       },
       Math.max(1, timeline.startMs(next) - nowMs),
@@ -139,7 +147,11 @@ class Node {
     }
   }
 
-  stop(): void {
+  /** What waits gets into one more block, where there is time for it; then no more slots go by. */
+  async stop(graceMs: number): Promise<void> {
+    const latestMs = performance.now() + graceMs;
+    while (!this.#isOnDemand && this.cluster.isBusy && performance.now() < latestMs)
+      await new Promise((resolve) => void setTimeout(resolve, STOP_LOOK_MS));
     clearTimeout(this.#timer);
   }
 
@@ -198,10 +210,10 @@ const closed = (servers: readonly Server[]): Promise<unknown> =>
   Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
 
 async function shutDown(node: Node, servers: readonly Server[], graceMs: number): Promise<void> {
-  node.stop();
-  node.sockets.close();
   const ended = closed(servers);
   for (const server of servers) server.closeIdleConnections();
+  await node.stop(graceMs);
+  node.sockets.close();
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise((resolve) => {
     timer = setTimeout(resolve, graceMs);

@@ -1,0 +1,46 @@
+/** Asks a node of JSON-RPC as a program without a library would. */
+import type { JsonValue } from '../../src/values/canonical-json.js';
+
+export interface RpcAnswer {
+  readonly result?: never;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: JsonValue };
+}
+
+/** The whole answer to one call. */
+export async function rpcAnswer(
+  url: string,
+  method: string,
+  ...params: readonly unknown[]
+): Promise<RpcAnswer> {
+  const response = await rpcPost(url, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+  return (await response.json()) as RpcAnswer;
+}
+
+/** The result of one call, of a type that the test knows. @throws for an error, naming its code. */
+export async function rpcResult<Result>(
+  url: string,
+  method: string,
+  ...params: readonly unknown[]
+): Promise<Result> {
+  const { error, result } = await rpcAnswer(url, method, ...params);
+  if (error !== undefined) throw new TypeError(`${method}: ${error.code} ${error.message}`);
+  return result as Result;
+}
+
+export const rpcPost = (url: string, body: string, signal: AbortSignal | null = null): Promise<Response> =>
+  fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal });
+
+/** What became of a signature, as a node says. */
+export interface Status {
+  readonly slot: number;
+  readonly confirmations: number | null;
+  readonly err: JsonValue;
+  readonly confirmationStatus: string;
+}
+
+export async function statusOf(url: string, signature: string): Promise<Status | null> {
+  const { value } = await rpcResult<{ value: (Status | null)[] }>(url, 'getSignatureStatuses', [signature], {
+    searchTransactionHistory: true,
+  });
+  return value[0] ?? null;
+}

@@ -1,0 +1,35 @@
+/** Payments that a test signs for a node: what is sent where nothing more is wanted than a transaction. */
+import { transfer } from '../../src/chain/system.js';
+import type { SignedTransaction } from '../../src/chain/transaction/compile.js';
+import { namedSigner, signedWith, treasury } from './chain.js';
+import { type RpcAnswer, rpcAnswer, rpcResult } from './rpc-call.js';
+
+export const payee = namedSigner('payee').address;
+
+/** A payment to {@link payee}; amounts tell one from another. */
+export async function payment(
+  url: string,
+  lamports = 1_000_000n,
+  commitment = 'processed',
+): Promise<SignedTransaction> {
+  const { value } = await rpcResult<{ value: { blockhash: string } }>(url, 'getLatestBlockhash', {
+    commitment,
+  });
+  return signedWith(value.blockhash, [treasury], [transfer({ from: treasury.address, to: payee, lamports })]);
+}
+
+/** Sends bytes as most clients do, at `processed`. */
+export const sent = (
+  url: string,
+  { bytes }: Pick<SignedTransaction, 'bytes'>,
+  options: object = {},
+): Promise<RpcAnswer> =>
+  rpcAnswer(url, 'sendTransaction', Buffer.from(bytes).toString('base64'), {
+    encoding: 'base64',
+    preflightCommitment: 'processed',
+    ...options,
+  });
+
+export async function paid(url: string, commitment = 'processed'): Promise<number> {
+  return (await rpcResult<{ value: number }>(url, 'getBalance', payee, { commitment })).value;
+}
