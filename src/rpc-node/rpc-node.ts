@@ -45,6 +45,8 @@ export interface RpcNode {
   /** Addresses to be dialled. */
   readonly url: string;
   readonly webSocketUrl: string;
+  /** Subscriptions that are held. */
+  readonly subscriptionCount: number;
   /** Time at the newest slot, in ms since the Unix epoch. */
   nowMs(): number;
   /** Lets slots with a block go by, on demand. */
@@ -84,6 +86,7 @@ class Node {
   readonly faults: Faults;
   readonly http: HttpFront;
   readonly sockets: SocketFront;
+  readonly subscriptions: Subscriptions;
   readonly #isOnDemand: boolean;
   readonly #onFailure: (error: unknown) => void;
   /** By the clock, but never behind the ledger, which may have been ahead of it when it was opened. */
@@ -105,13 +108,14 @@ class Node {
     };
     this.cluster = new Cluster(ledger, openTimeline(ledger, slotMs, nowMs), terms, {
       nowMs,
-      announce: (advance) => subscriptions.hear(advance),
+      announce: (advance) => this.subscriptions.hear(advance),
     });
     const { timeline } = this.cluster;
     const aheadMs = Math.max(0, timeline.startMs(timeline.slotOfBlock(timeMs)) - nowMs);
     this.#nowMs = () => clock.nowMs() + aheadMs;
-    const subscriptions = new Subscriptions(this.cluster, this.faults);
     const { cluster, faults } = this;
+    const subscriptions = new Subscriptions(cluster, faults);
+    this.subscriptions = subscriptions;
     const parts = {
       cluster,
       faults,
@@ -237,6 +241,9 @@ export async function startRpcNode(options: RpcNodeOptions, address: NodeAddress
     faults,
     url: `http://${host}:${port}`,
     webSocketUrl: `ws://${host}:${port + 1}`,
+    get subscriptionCount() {
+      return node.subscriptions.size;
+    },
     nowMs: () => cluster.timeline.startMs(cluster.slotOf('processed')),
     advance: (slots = 1) => node.advance(slots),
     settle() {

@@ -151,7 +151,7 @@ export class LedgerBank {
       const admission = new Admission(draft, this.#runtime, envelopes, others);
       return envelopes.map((envelope) => {
         const names = namesIn(envelope, draft);
-        const before = names.map(({ address }) => draft.get(address));
+        const before = this.#statesOf(names, draft);
         const execution = admission.land(envelope);
         return execution && runOf(execution, names, before);
       });
@@ -174,7 +174,7 @@ export class LedgerBank {
       unixTimestamp: BigInt(Math.floor(timeMs / MS_PER_SECOND)),
     };
     const names = namesIn(envelope, source);
-    const before = names.map(({ address }) => source.get(address));
+    const before = this.#statesOf(names, source);
     return runOf(this.#runtime.execute(wire, source, clock, options), names, before);
   }
 
@@ -187,6 +187,12 @@ export class LedgerBank {
   builtIn(address: Address): AccountState | null {
     if (address === SQUADS_PROGRAM) return SQUADS_ACCOUNT;
     return this.#runtime.builtIn(address);
+  }
+
+  #statesOf(names: readonly Named[], source: AccountSource): readonly (AccountState | null)[] {
+    return names.map(
+      ({ address, writable }) => source.get(address) ?? (writable ? null : this.builtIn(address)),
+    );
   }
 
   /** What a node has noted with the ledger, or `null`. */

@@ -1,41 +1,229 @@
-/** What a program that uses web3.js sees of a node. */
+/** A program that uses web3.js works on a node as on a cluster. */
 import {
-  Connection,
+  type AccountInfo,
+  ComputeBudgetProgram,
+  type Connection,
+  type Context,
   Keypair,
   LAMPORTS_PER_SOL,
+  PublicKey,
+  SendTransactionError,
   SystemProgram,
   sendAndConfirmTransaction,
   Transaction,
+  TransactionMessage,
+  VersionedTransaction,
 } from '@solana/web3.js';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { removeDirectories } from '../../support/chain.js';
-import { closeTestNodes, startTestNode } from '../../support/local-rpc.js';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openLocalChain } from '../../../src/chain/local/local-chain.js';
+import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../../src/chain/programs.js';
+import { base58Encode } from '../../../src/values/base58.js';
+import { systemClock } from '../../../src/values/time.js';
+import {
+  chainOptions,
+  createToken,
+  removeDirectories,
+  type TestToken,
+  temporaryDirectory,
+  treasury,
+} from '../../support/chain.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
+import { closeConnections, connectionTo, waitFor } from '../../support/web3.js';
 
-afterEach(closeTestNodes);
+afterEach(async () => {
+  closeConnections();
+  await closeTestNodes();
+});
 afterAll(removeDirectories);
 
-describe('web3.js', () => {
-  it('funds a wallet, pays, and hears over WebSocket that it is confirmed', async () => {
-    const node = await startTestNode({ pace: 'clock', slotMs: 50 });
-    const connection = new Connection(node.url, 'confirmed');
-    const alice = Keypair.generate();
-    const bob = Keypair.generate();
-    const funded = await connection.requestAirdrop(alice.publicKey, LAMPORTS_PER_SOL);
-    await connection.confirmTransaction({ signature: funded, ...(await connection.getLatestBlockhash()) });
-    expect(await connection.getBalance(alice.publicKey)).toBe(LAMPORTS_PER_SOL);
-    const pay = SystemProgram.transfer({
-      fromPubkey: alice.publicKey,
-      toPubkey: bob.publicKey,
-      lamports: 5_000_000,
-    });
-    const signature = await sendAndConfirmTransaction(connection, new Transaction().add(pay), [alice]);
-    expect(await connection.getBalance(bob.publicKey)).toBe(5_000_000);
+const transfer = (from: Keypair, to: PublicKey, lamports: number) =>
+  SystemProgram.transfer({ fromPubkey: from.publicKey, toPubkey: to, lamports });
+
+describe('web3.js on slots of 40 ms', () => {
+  let node: TestNode;
+  let connection: Connection;
+  const alice = Keypair.generate();
+  const bob = Keypair.generate().publicKey;
+
+  beforeEach(async () => {
+    node = await startTestNode({ pace: 'clock', slotMs: 40, finalizedAfter: 6 });
+    connection = connectionTo(node.url);
+    const signature = await connection.requestAirdrop(alice.publicKey, LAMPORTS_PER_SOL);
+    await connection.confirmTransaction({ signature, ...(await connection.getLatestBlockhash()) });
+  });
+
+  it('pays, hears over WebSocket that it is confirmed, and reads it back', async () => {
+    const signature = await sendAndConfirmTransaction(
+      connection,
+      new Transaction().add(transfer(alice, bob, 5_000_000)),
+      [alice],
+    );
+    expect(await connection.getBalance(bob)).toBe(5_000_000);
     const found = await connection.getTransaction(signature, { maxSupportedTransactionVersion: 0 });
-    expect(found?.meta?.err).toBeNull();
-    expect(found?.meta?.fee).toBe(5000);
-    const past = await connection.getSignaturesForAddress(bob.publicKey);
+    expect(found?.meta).toMatchObject({ err: null, fee: 5_000 });
+    expect(found?.meta?.preBalances).toEqual([LAMPORTS_PER_SOL, 0, 1]);
+    expect(found?.meta?.postBalances).toEqual([LAMPORTS_PER_SOL - 5_005_000, 5_000_000, 1]);
+    const past = await connection.getSignaturesForAddress(bob);
     expect(past.map((one) => one.signature)).toEqual([signature]);
-    expect(await connection.getSlot()).toBeGreaterThan((await connection.getBlockHeight()) + 900);
+    expect(await connection.getBlockTime(found?.slot ?? 0)).toBe(found?.blockTime);
     expect(node.failures).toEqual([]);
+  });
+
+  it('is told of its transaction by level, of accounts, programs, logs, slots and roots', async () => {
+    const heard: string[] = [];
+    const slots: number[] = [];
+    const roots: number[] = [];
+    let logged = '';
+    connection.onAccountChange(bob, (account: AccountInfo<Buffer>, { slot }: Context) => {
+      expect(slot).toBeGreaterThan(1_000);
+      heard.push(`account ${account.lamports}`);
+    });
+    connection.onProgramAccountChange(SystemProgram.programId, ({ accountId, accountInfo }) => {
+      if (accountId.equals(bob)) heard.push(`program ${accountInfo.lamports}`);
+    });
+    connection.onLogs(bob, ({ signature, err }) => {
+      logged = signature;
+      heard.push(`logs ${JSON.stringify(err)}`);
+    });
+    connection.onSlotChange(({ slot, parent, root }) => {
+      expect(parent).toBeLessThan(slot);
+      expect(root).toBeLessThan(slot);
+      slots.push(slot);
+    });
+    connection.onRootChange((root) => roots.push(root));
+    await waitFor(() => slots.length > 0 && roots.length > 0);
+    const { blockhash } = await connection.getLatestBlockhash();
+    const message = new TransactionMessage({
+      payerKey: alice.publicKey,
+      recentBlockhash: blockhash,
+      instructions: [transfer(alice, bob, 2_000_000)],
+    }).compileToV0Message();
+    const transaction = new VersionedTransaction(message);
+    transaction.sign([alice]);
+    const signature = base58Encode(transaction.signatures[0] ?? new Uint8Array());
+    // It hears no more of a signature that was received.
+    const hear = ({ type }: { type: string }) => void heard.push(`signature ${type}`);
+    connection.onSignatureWithOptions(signature, hear, {
+      commitment: 'finalized',
+      enableReceivedNotification: true,
+    });
+    connection.onSignature(signature, () => void heard.push('signature confirmed'), 'confirmed');
+    await waitFor(() => node.subscriptionCount === 7);
+    expect(await connection.sendTransaction(transaction)).toBe(signature);
+    await waitFor(() => heard.length >= 5);
+    expect([...heard].sort()).toEqual([
+      'account 2000000',
+      'logs null',
+      'program 2000000',
+      'signature confirmed',
+      'signature received',
+    ]);
+    expect(logged).toBe(signature);
+    expect(slots).toEqual([...new Set(slots)].sort((left, right) => left - right));
+    expect(roots.length).toBeGreaterThan(0);
+  });
+
+  it('sees that a transaction would fail, and why', async () => {
+    const poor = Keypair.generate();
+    const paying = sendAndConfirmTransaction(connection, new Transaction().add(transfer(poor, bob, 1)), [
+      poor,
+    ]);
+    await expect(paying).rejects.toThrow(/no record of a prior credit/);
+    const tooMuch = sendAndConfirmTransaction(
+      connection,
+      new Transaction().add(transfer(alice, bob, 2 * LAMPORTS_PER_SOL)),
+      [alice],
+    );
+    const error = await tooMuch.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(SendTransactionError);
+    expect((error as SendTransactionError).logs?.join()).toContain('insufficient lamports');
+  });
+
+  it('learns fees before and after', async () => {
+    const { blockhash } = await connection.getLatestBlockhash();
+    const priced = new Transaction({ feePayer: alice.publicKey, recentBlockhash: blockhash }).add(
+      ComputeBudgetProgram.setComputeUnitLimit({ units: 10_000 }),
+      ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 250_000 }),
+      transfer(alice, bob, 3_000_000),
+    );
+    const { value: fee } = await connection.getFeeForMessage(priced.compileMessage());
+    expect(fee).toBe(7_500);
+    const signature = await sendAndConfirmTransaction(connection, priced, [alice]);
+    expect(
+      (await connection.getTransaction(signature, { maxSupportedTransactionVersion: 0 }))?.meta?.fee,
+    ).toBe(fee);
+    const fees = await connection.getRecentPrioritizationFees({ lockedWritableAccounts: [bob] });
+    expect(Math.max(...fees.map(({ prioritizationFee }) => prioritizationFee))).toBe(250_000);
+    const none = await connection.getRecentPrioritizationFees({ lockedWritableAccounts: [TOKEN.publicKey] });
+    expect(none.every(({ prioritizationFee }) => prioritizationFee === 0)).toBe(true);
+  });
+
+  it('knows the cluster', async () => {
+    const { absoluteSlot, blockHeight, epoch, slotsInEpoch } = await connection.getEpochInfo();
+    expect(absoluteSlot).toBeGreaterThanOrEqual((blockHeight ?? 0) + 1_000);
+    expect([epoch, slotsInEpoch]).toEqual([0, 432_000]);
+    expect(await connection.getSlot('finalized')).toBeLessThan(await connection.getSlot('processed'));
+    expect(await connection.getVersion()).toMatchObject({ 'solana-core': '2.2.0' });
+    expect((await connection.getEpochSchedule()).slotsPerEpoch).toBe(432_000);
+    expect(new PublicKey(await connection.getGenesisHash()).toBytes()).toHaveLength(32);
+    expect(await connection.getMinimumBalanceForRentExemption(165)).toBe(2_039_280);
+    expect(await connection.getFirstAvailableBlock()).toBe(1_000);
+    expect(await connection.getMinimumLedgerSlot()).toBe(1_000);
+    const { blockhash } = await connection.getLatestBlockhash();
+    expect((await connection.isBlockhashValid(blockhash, { commitment: 'processed' })).value).toBe(true);
+    expect((await connection.getAccountInfo(new PublicKey(SQUADS_PROGRAM)))?.executable).toBe(true);
+    expect((await connection.getAccountInfo(new PublicKey(TOKEN_PROGRAM)))?.executable).toBe(true);
+  });
+});
+
+const TOKEN = Keypair.generate();
+
+describe('web3.js on a token', () => {
+  let token: TestToken;
+  let connection: Connection;
+  const owner = new PublicKey(treasury.address);
+
+  beforeEach(async () => {
+    const directory = temporaryDirectory();
+    const chain = await openLocalChain(chainOptions(directory, systemClock));
+    token = await createToken(chain, 1_234_500_000n);
+    await chain.close();
+    const { url } = await startTestNode({ directory });
+    connection = connectionTo(url);
+  });
+
+  it('reads balances, supply, and the accounts of an owner', async () => {
+    const amount = { amount: '1234500000', decimals: 6, uiAmount: 1_234.5, uiAmountString: '1234.5' };
+    const mint = new PublicKey(token.mint);
+    expect((await connection.getTokenAccountBalance(new PublicKey(token.account))).value).toEqual(amount);
+    expect((await connection.getTokenSupply(mint)).value).toEqual(amount);
+    expect((await connection.getTokenLargestAccounts(mint)).value[0]).toMatchObject(amount);
+    const byMint = await connection.getTokenAccountsByOwner(owner, { mint });
+    const byProgram = await connection.getTokenAccountsByOwner(owner, {
+      programId: new PublicKey(TOKEN_PROGRAM),
+    });
+    expect(byMint.value.map(({ pubkey }) => pubkey.toBase58())).toEqual([token.account]);
+    expect(byProgram.value).toEqual(byMint.value);
+    const parsed = await connection.getParsedTokenAccountsByOwner(owner, { mint });
+    expect(parsed.value[0]?.account.data.parsed.info.tokenAmount).toEqual(amount);
+  });
+
+  it('finds the accounts of a program by size and content, and parts of their data', async () => {
+    const filters = [{ dataSize: 165 }, { memcmp: { offset: 32, bytes: owner.toBase58() } }];
+    const program = new PublicKey(TOKEN_PROGRAM);
+    const found = await connection.getProgramAccounts(program, { filters });
+    expect(found.map(({ pubkey }) => pubkey.toBase58())).toEqual([token.account]);
+    const dataSlice = { offset: 64, length: 8 };
+    const [part] = await connection.getProgramAccounts(program, { filters, dataSlice });
+    expect(part?.account.data.readBigUInt64LE()).toBe(1_234_500_000n);
+    const others = [{ memcmp: { offset: 32, bytes: TOKEN.publicKey.toBase58() } }];
+    expect(await connection.getProgramAccounts(program, { filters: others })).toEqual([]);
+    expect(await connection.getProgramAccounts(program)).toHaveLength(2);
+  });
+
+  it('gets several accounts at once, with none where there is none', async () => {
+    const addresses = [token.mint, TOKEN.publicKey, token.account].map((each) => new PublicKey(each));
+    const accounts = await connection.getMultipleAccountsInfo(addresses);
+    expect(accounts.map((account) => account?.data.length ?? null)).toEqual([82, null, 165]);
   });
 });

@@ -1,0 +1,34 @@
+/** Connections of web3.js whose sockets end with the test. */
+import { Connection } from '@solana/web3.js';
+
+interface Socket {
+  setAutoReconnect(reconnects: boolean): void;
+  close(): void;
+}
+
+const connections = new Set<Connection>();
+
+export function connectionTo(url: string): Connection {
+  const connection = new Connection(url, 'confirmed');
+  connections.add(connection);
+  return connection;
+}
+
+/** Ends their sockets, which would go on to dial a node that is no more. */
+export function closeConnections(): void {
+  for (const connection of connections) {
+    const socket = Reflect.get(connection, '_rpcWebSocket') as Socket;
+    socket.setAutoReconnect(false);
+    socket.close();
+  }
+  connections.clear();
+}
+
+/** Waits for what comes over a socket. */
+export async function waitFor(isThere: () => boolean): Promise<void> {
+  const untilMs = performance.now() + 8_000;
+  while (!isThere()) {
+    if (performance.now() > untilMs) throw new TypeError('It did not come to pass in 8 s.');
+    await new Promise((resolve) => void setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,148 @@
+/** A program that uses @solana/kit works on a node as on a cluster. */
+import {
+  type Address,
+  address,
+  airdropFactory,
+  appendTransactionMessageInstruction,
+  assertIsTransactionWithBlockhashLifetime,
+  createSolanaRpc,
+  createSolanaRpcSubscriptions,
+  createTransactionMessage,
+  generateKeyPairSigner,
+  getBase64EncodedWireTransaction,
+  getBase64Encoder,
+  getCompiledTransactionMessageDecoder,
+  getSignatureFromTransaction,
+  type KeyPairSigner,
+  lamports,
+  pipe,
+  type Signature,
+  sendAndConfirmTransactionFactory,
+  setTransactionMessageFeePayerSigner,
+  setTransactionMessageLifetimeUsingBlockhash,
+  signTransactionMessageWithSigners,
+} from '@solana/kit';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { removeDirectories } from '../../support/chain.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
+
+afterEach(closeTestNodes);
+afterAll(removeDirectories);
+
+/** A transfer of the system program, by hand. */
+function transfer(from: KeyPairSigner, to: Address, amount: bigint) {
+  const data = new Uint8Array(12);
+  new DataView(data.buffer).setUint32(0, 2, true);
+  new DataView(data.buffer).setBigUint64(4, amount, true);
+  return {
+    programAddress: address('11111111111111111111111111111111'),
+    accounts: [
+      { address: from.address, role: 3, signer: from },
+      { address: to, role: 1 },
+    ],
+    data,
+  } as const;
+}
+
+async function firstOf<Value>(values: AsyncIterable<Value>): Promise<Value> {
+  for await (const value of values) return value;
+  throw new TypeError('Nothing came.');
+}
+
+describe('@solana/kit', () => {
+  let node: TestNode;
+  let alice: KeyPairSigner;
+  let bob: Address;
+  let rpc: ReturnType<typeof createSolanaRpc>;
+  let rpcSubscriptions: ReturnType<typeof createSolanaRpcSubscriptions>;
+
+  beforeEach(async () => {
+    node = await startTestNode({ pace: 'clock', slotMs: 40 });
+    rpc = createSolanaRpc(node.url);
+    rpcSubscriptions = createSolanaRpcSubscriptions(node.webSocketUrl);
+    alice = await generateKeyPairSigner();
+    bob = (await generateKeyPairSigner()).address;
+    // Its kinds of clusters: this one is none of theirs.
+    const airdrop = airdropFactory({ rpc, rpcSubscriptions } as never);
+    await airdrop({
+      recipientAddress: alice.address,
+      lamports: lamports(1_000_000_000n),
+      commitment: 'confirmed',
+    });
+  });
+
+  const signedTransfer = async (amount: bigint) => {
+    const { value: latest } = await rpc.getLatestBlockhash().send();
+    const message = pipe(
+      createTransactionMessage({ version: 0 }),
+      (tx) => setTransactionMessageFeePayerSigner(alice, tx),
+      (tx) => setTransactionMessageLifetimeUsingBlockhash(latest, tx),
+      (tx) => appendTransactionMessageInstruction(transfer(alice, bob, amount), tx),
+    );
+    const signed = await signTransactionMessageWithSigners(message);
+    assertIsTransactionWithBlockhashLifetime(signed);
+    return signed;
+  };
+
+  const pay = async (amount: bigint): Promise<Signature> => {
+    const signed = await signedTransfer(amount);
+    const send = sendAndConfirmTransactionFactory({ rpc, rpcSubscriptions } as never);
+    await send(signed as never, { commitment: 'confirmed' });
+    return getSignatureFromTransaction(signed);
+  };
+
+  it('sends, confirms over a subscription and reads back, with 64-bit numbers whole', async () => {
+    const signature = await pay(1_234_567n);
+    expect((await rpc.getBalance(bob, { commitment: 'confirmed' }).send()).value).toBe(1_234_567n);
+    const { value } = await rpc.getAccountInfo(bob, { commitment: 'confirmed', encoding: 'base64' }).send();
+    expect(value).toMatchObject({ lamports: 1_234_567n, space: 0n });
+    const { value: statuses } = await rpc.getSignatureStatuses([signature]).send();
+    expect(statuses[0]).toMatchObject({ err: null });
+    const found = await rpc
+      .getTransaction(signature, {
+        commitment: 'confirmed',
+        encoding: 'base64',
+        maxSupportedTransactionVersion: 0,
+      })
+      .send();
+    const bytes = getBase64Encoder().encode(found?.transaction[0] ?? '');
+    const compiled = getCompiledTransactionMessageDecoder().decode(bytes.slice(65));
+    expect(compiled.staticAccounts.slice(0, 2)).toEqual([alice.address, bob]);
+    const past = await rpc.getSignaturesForAddress(bob, { commitment: 'confirmed' }).send();
+    expect(past.map((each) => each.signature)).toEqual([signature]);
+    expect(node.failures).toEqual([]);
+  });
+
+  it('simulates and sees the error of what would fail', async () => {
+    const wire = getBase64EncodedWireTransaction(await signedTransfer(5_000_000_000n));
+    const { value } = await rpc.simulateTransaction(wire, { encoding: 'base64' }).send();
+    expect(value.err).toEqual({ InstructionError: [0n, { Custom: 1n }] });
+    await expect(rpc.sendTransaction(wire, { encoding: 'base64' }).send()).rejects.toThrow(
+      /simulation failed/,
+    );
+  });
+
+  it('hears of accounts and slots', async () => {
+    const abort = new AbortController();
+    const options = { abortSignal: abort.signal };
+    const slots = await rpcSubscriptions.slotNotifications().subscribe(options);
+    const accounts = await rpcSubscriptions
+      .accountNotifications(bob, { commitment: 'confirmed', encoding: 'base64' })
+      .subscribe(options);
+    // What comes before anybody asks for it is dropped.
+    const [slot, account] = [firstOf(slots), firstOf(accounts)];
+    await pay(3_000_000n);
+    expect((await account).value.lamports).toBe(3_000_000n);
+    expect((await slot).slot).toBeGreaterThan((await slot).root);
+    abort.abort();
+  });
+
+  it('knows the cluster', async () => {
+    const epoch = await rpc.getEpochInfo().send();
+    expect(epoch.absoluteSlot).toBeGreaterThan(epoch.blockHeight + 900n);
+    expect(await rpc.getHealth().send()).toBe('ok');
+    expect(await rpc.getMinimumBalanceForRentExemption(165n).send()).toBe(2_039_280n);
+    expect((await rpc.getGenesisHash().send()).length).toBeGreaterThan(40);
+    expect((await rpc.getIdentity().send()).identity.length).toBeGreaterThan(40);
+  });
+});
