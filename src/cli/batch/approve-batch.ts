@@ -41,8 +41,10 @@ export interface ApproveInput extends ApprovalTerms {
   readonly mayBeApproved: boolean;
 }
 
-/** The body of execute, and the digest of what it is for; `null` where no chain was read. */
+/** The body of execute, and what it is for. */
 export interface Signed extends SignedApproval {
+  readonly batchIndex: bigint;
+  /** `null` where no chain was read. */
   readonly digest: Sha256 | null;
 }
 
@@ -73,7 +75,8 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
     requireOwner(pins, signer.address);
     const signedTx = Buffer.from(addSignature(wire, signer)).toString('base64');
     held?.signed();
-    return { batchId, signedTx, digest: review?.description.digest ?? null };
+    const { batchIndex } = approval.batch;
+    return { batchId, batchIndex, signedTx, digest: review?.description.digest ?? null };
   } finally {
     held?.close();
   }

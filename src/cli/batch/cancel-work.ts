@@ -42,7 +42,8 @@ export class CancelWork implements Work<Batch> {
     const [session, batchId] = [this.#session, this.#batchId];
     const before = await getBatch(session, batchId);
     if (isRejection) await agreeToReject(session, before, voting);
-    const terms: OwnerVoting = isRejection ? { ...voting, agreed: 'reject' } : voting;
+    const agreed = { kind: 'reject', batchIndex: BigInt(before.batchIndex) } as const;
+    const terms: OwnerVoting = isRejection ? { ...voting, agreed } : voting;
     const batch = await endBatch(session, batchId, terms).catch((error: unknown) => this.#refused(error));
     const { totalSuccessful = 0, total = batch.initResult?.total ?? 0 } = batch.executeResult ?? {};
     const wasSetUp = before.status === 'FINALIZED' || isSetUp(batch);

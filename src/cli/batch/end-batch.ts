@@ -21,15 +21,15 @@ import { decodeBase64 } from './approval-source.js';
 import { getBatch } from './initiate.js';
 import { isNotOffered } from './landed-pipelines.js';
 import { noChain, refuse, requireOwner, requirePins } from './pins.js';
-import { unitOfToken } from './review.js';
+import { unitOf } from './review.js';
 
 /** How the owner votes. */
 export interface OwnerVoting {
   /** Asked for only when the owner's vote is needed. */
   readonly signer: () => Promise<Signer>;
   readonly allowUnverified: boolean;
-  /** A kind of vote that was shown and agreed to before; no other is signed then. */
-  readonly agreed?: VoteKind;
+  /** A vote that was shown and agreed to before; no other is signed then. */
+  readonly agreed?: { readonly kind: VoteKind; readonly batchIndex: bigint };
 }
 
 /** Votes of the owner that one batch can need: the proposal may have moved on since the last. */
@@ -85,9 +85,9 @@ async function signVote(
       `Sign the ${VOTES[kind].noun} of batch ${batchId} as ${owner}? What it has not done, it never will.`,
       { declined: `Declined; nothing was signed, and batch ${batchId} is as it was.` },
     );
-  } else if (agreed !== kind) {
+  } else if (agreed.kind !== kind || agreed.batchIndex !== batchIndex) {
     throw refuse(
-      `The ${VOTES[agreed].noun} of batch ${batchId} was agreed to, and by now it takes a ${VOTES[kind].noun}.`,
+      `The ${VOTES[agreed.kind].noun} of batch ${batchId}, number ${agreed.batchIndex}, was agreed to, and by now it takes the ${VOTES[kind].noun} of number ${batchIndex}.`,
       `Look again, then: flywheel batch cancel ${batchId}`,
     );
   }
@@ -121,12 +121,11 @@ export function showBatch(
   opened: { readonly trusted: Flywheel | null; readonly symbol: string | null },
 ): void {
   const { output, settings, context } = session;
-  const { trusted } = opened;
-  if (description === null || trusted === null) {
-    output.warn(`What is left of batch ${batchId} was not looked at: no chain was read.`);
+  if (description === null) {
+    output.warn(`What is left of batch ${batchId} was not looked at: it was not read from a chain.`);
     return;
   }
-  const unit = unitOfToken(opened, trusted);
+  const unit = unitOf(opened, { description, token: null });
   const text = viewBatchContent(description, unit, output.noticeStyle).join('\n');
   if (!settings.yes || context.io.stderr.isTTY || (output.mode === 'human' && !settings.quiet))
     output.show(text);

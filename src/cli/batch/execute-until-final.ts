@@ -7,6 +7,7 @@ import { callWith, noteReply } from '../send.js';
 import type { Signed } from './approve-batch.js';
 import { requireChainAgrees } from './chain-agrees.js';
 import { requireWillRun } from './hold-digest.js';
+import { refuse } from './pins.js';
 
 /** The approval that an execution goes by. */
 export interface KeptApproval {
@@ -45,7 +46,7 @@ export async function executeUntilFinal(
   const opened = await session.service();
   let signedTx = approval.current();
   for (let count = 1; ; count += 1) {
-    signedTx ??= await signNow(approval);
+    signedTx ??= await signNow(approval, batch);
     const { allowUnverified } = approval;
     const sending = { wasSent: approval.wasSent || count > 1, allowUnverified };
     await requireWillRun(session, opened, batch, approval.digest(), sending);
@@ -68,10 +69,14 @@ export async function executeUntilFinal(
   }
 }
 
-/** Signs one and keeps it, if this command can. */
-async function signNow({ sign, keep }: KeptApproval): Promise<string | undefined> {
+/** Signs one and keeps it, if this command can. @throws `ERR_APPROVAL_REFUSED` where it is of another batch. */
+async function signNow({ sign, keep }: KeptApproval, batch: Batch): Promise<string | undefined> {
   if (sign === null) return undefined;
   const signed = await sign();
+  if (String(signed.batchIndex) !== batch.batchIndex)
+    throw refuse(
+      `The service says that batch ${batch.id} is number ${batch.batchIndex}, and asks for an approval of number ${signed.batchIndex}. Nothing was sent.`,
+    );
   keep(signed);
   return signed.signedTx;
 }
