@@ -176,6 +176,9 @@ function readerOf(accounts: Accounts, expired: boolean): ChainReader {
   };
 }
 
+/** What an honest node says of a world. */
+export const nodeIn = (world: World): ChainReader => readerOf(accountsOfWorld(world), world.expired);
+
 /** Approving asks no service for anything. */
 const closedService = new Proxy({} as Service, { get: unplanned });
 
@@ -202,7 +205,7 @@ export interface ApproveOptions {
 /** What a command finds in a world. */
 const openedIn = (world: World): Partial<OpenedService> => ({
   kind: 'remote',
-  chain: world.reader(readerOf(accountsOfWorld(world), world.expired)),
+  chain: world.reader(nodeIn(world)),
   service: closedService,
   pins: world.pinned(pinsOf(honestWorld(world.kind))),
   simulator: async () => simulator,
