@@ -1,6 +1,12 @@
 /** What every way to the service does: the engine in this process, and the client over HTTP. */
 import { afterAll, beforeAll, describe } from 'vitest';
-import { type OpenService, openInProcess, openOverHttp, type ServiceUnderTest } from '../support/service.js';
+import {
+  type OpenService,
+  openInProcess,
+  openOnCluster,
+  openOverHttp,
+  type ServiceUnderTest,
+} from '../support/service.js';
 import { access } from './service/access.js';
 import { batches } from './service/batches.js';
 import { burning } from './service/burning.js';
@@ -25,3 +31,4 @@ function serviceContract(way: string, openService: OpenService): void {
 
 serviceContract('in process', openInProcess);
 serviceContract('over HTTP', openOverHttp);
+serviceContract('on a cluster', () => openOnCluster());

@@ -1,6 +1,9 @@
 /** The service as a caller reaches it, in process or over a socket, with what a test needs to look behind it. */
+
+import { setTimeout } from 'node:timers/promises';
 import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import type { Signer } from '../../src/chain/transaction/signer.js';
@@ -8,17 +11,23 @@ import { dataFiles } from '../../src/compose/local-config.js';
 import { openStoreVersion } from '../../src/compose/store-version.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
 import type { Service } from '../../src/contract/service.js';
-import type { Engine } from '../../src/engine/engine.js';
+import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { type FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { HttpServerOptions } from '../../src/http/options.js';
 import { cacheReads } from '../../src/http/read-cache.js';
+import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import { type Address, address } from '../../src/values/address.js';
+import { systemClock } from '../../src/values/time.js';
 import { openTestEngine, type TestEngine, type TestProject } from './engine.js';
 import { remoteClient, startServer } from './http.js';
+import { startTestNode, type TestNode } from './local-rpc.js';
+import { nodeAt } from './rpc-chain.js';
 
 export interface ServiceUnderTest {
   readonly service: Service;
   readonly test: TestEngine;
+  /** Transactions that land together in a bundle at most. */
+  readonly bundleSize: number;
   register(input?: Partial<RegisterInput>): Promise<TestProject>;
   dispose(): Promise<void>;
 }
@@ -31,6 +40,7 @@ export const openInProcess: OpenService = async () => {
   return {
     service: test.engine,
     test,
+    bundleSize: test.chain.bundleSize,
     register: (input) => test.register(input),
     dispose: () => test.destroy(),
   };
@@ -66,6 +76,7 @@ export const openOverHttp: OpenService = async () => {
   return {
     service,
     test,
+    bundleSize: test.chain.bundleSize,
     register: (input) => test.register(input),
     async dispose() {
       await service.close();
@@ -74,6 +85,45 @@ export const openOverHttp: OpenService = async () => {
     },
   };
 };
+
+/** The engine on a cluster: a test node over the ledger of its own directory, reached through RPC. */
+export async function openOnCluster(
+  faults: readonly FaultRule[] = [],
+  seed = 1,
+): Promise<ServiceUnderTest & { readonly node: TestNode }> {
+  const test = await openTestEngine();
+  const node = await startTestNode({
+    ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock', seed },
+    ...{ slotMs: 20, confirmedAfter: 2, finalizedAfter: 8 },
+  });
+  const { chain } = createRpcChain({
+    nodes: [nodeAt(node.url)],
+    ...{ timeoutMs: 5_000, maxWaitMs: 5_000, pollMs: 20, clock: systemClock, random: Math.random },
+    sleep: (ms) => setTimeout(ms),
+  });
+  const engine = createEngine({ ...test.deps, chain });
+  const seen = async (wallet: Address): Promise<void> => {
+    while ((await chain.getAccounts([wallet]))[0] === null) await setTimeout(10);
+  };
+  await seen(address(test.project.registration.operator));
+  node.faults.set(faults);
+  return {
+    service: engine,
+    test,
+    node,
+    bundleSize: chain.bundleSize,
+    async register(input) {
+      const project = await test.register(input);
+      // It was made beside the cluster, which knows of it once it is confirmed there.
+      await seen(address(project.registration.operator));
+      return project;
+    },
+    async dispose() {
+      await node.close(100);
+      await test.destroy();
+    },
+  };
+}
 
 const programOf = (project: TestProject): Address =>
   project.registration.tokenProgram === 'token' ? TOKEN_PROGRAM : TOKEN_2022_PROGRAM;

@@ -25,13 +25,14 @@ import { Outgoing } from './outgoing.js';
 import { type LandedStatus, type SeenStatus, statusesQuestion } from './questions.js';
 import { chunks, isLanded, MAX_SIGNATURES_PER_CALL, type RpcReader, sameStatus } from './rpc-reader.js';
 import {
-  blockQuestion,
+  blockHeightQuestion,
+  blockTimeQuestion,
   FINALIZED_QUESTION,
   FIRST_BLOCK_QUESTION,
   type FinalizedState,
 } from './sending-questions.js';
 
-/** How often to look for what was sent: a little more than once a slot. */
+/** A little more than a slot. */
 const POLL_MS = 500;
 /** How long the finalized state is good for: older it only proves less. */
 const FINALIZED_FOR_MS = 5_000;
@@ -44,6 +45,8 @@ export interface ClusterChainParts {
   readonly reader: RpcReader;
   readonly quorum: number;
   readonly clock: Clock;
+  /** How often to look for what was sent. @default 500 */
+  readonly pollMs?: number;
 }
 
 /** Several voices on one signature. */
@@ -56,16 +59,19 @@ const OPEN: Trace = { kind: 'open' };
 const FORGOTTEN: Trace = { kind: 'open', isOver: true };
 
 class ClusterChain implements Chain {
-  readonly pollMs = POLL_MS;
+  readonly pollMs: number;
   readonly bundleSize = 1;
   readonly #parts: ClusterChainParts;
   readonly #outgoing: Outgoing;
   readonly #blockTimes = new Map<number, number>();
   #finalized: FinalizedState = { blockHeight: 0n, slot: 0 };
   #finalizedMs = Number.NEGATIVE_INFINITY;
+  /** The newest slot in which something of ours has landed: what is sent next may build on it. */
+  #landedSlot = 0;
 
   constructor(parts: ClusterChainParts) {
     this.#parts = parts;
+    this.pollMs = parts.pollMs ?? POLL_MS;
     this.#outgoing = new Outgoing(parts.pool, parts.clock);
   }
 
@@ -115,7 +121,7 @@ class ClusterChain implements Chain {
   }
 
   async submit(transactions: readonly Uint8Array[], areNew: readonly boolean[] = []): Promise<SubmitReceipt> {
-    return this.#outgoing.submit(transactions, areNew, this.#finalized.slot);
+    return this.#outgoing.submit(transactions, areNew, Math.max(this.#finalized.slot, this.#landedSlot));
   }
 
   /** Nothing holds several transactions together here, and order is only kept by waiting for the end of each. */
@@ -184,13 +190,14 @@ class ClusterChain implements Chain {
     const slot = first?.value ?? Number.POSITIVE_INFINITY;
     // There are no more blocks than slots, so that a low slot is a low height.
     if (BigInt(slot) <= signedAbove) return true;
-    const [head] = await pool.ask(blockQuestion(slot), { only: node });
-    const height = head?.value?.height ?? null;
+    const [head] = await pool.ask(blockHeightQuestion(slot), { only: node });
+    const height = head?.value ?? null;
     return height !== null && height <= signedAbove;
   }
 
   /** What succeeded and was sent from here needs no further question but for the time of its block. */
   async #record(signature: Signature, status: LandedStatus): Promise<TransactionRecord> {
+    this.#landedSlot = Math.max(this.#landedSlot, status.slot);
     const feeLamports = this.#outgoing.feeLamports(signature);
     this.#outgoing.forget(signature);
     const blockTimeMs = await this.#blockTimeMs(status.slot);
@@ -204,8 +211,8 @@ class ClusterChain implements Chain {
   async #blockTimeMs(slot: number): Promise<number> {
     const known = this.#blockTimes.get(slot);
     if (known !== undefined) return known;
-    const [voice] = await this.#parts.pool.ask(blockQuestion(slot));
-    const timeMs = voice?.value?.timeMs ?? null;
+    const [voice] = await this.#parts.pool.ask(blockTimeQuestion(slot));
+    const timeMs = voice?.value ?? null;
     if (timeMs === null) return this.#parts.clock.nowMs();
     if (this.#blockTimes.size >= MAX_BLOCK_TIMES) this.#blockTimes.clear();
     this.#blockTimes.set(slot, timeMs);

@@ -9,6 +9,8 @@ import { createRpcSender } from './rpc-sender.js';
 export interface RpcChainOptions extends NodePoolOptions {
   /** @default 1 */
   readonly quorum?: number;
+  /** How often to look for what was sent, in ms. @default 500 */
+  readonly pollMs?: number;
 }
 
 /** What can be done with a cluster. */
@@ -25,13 +27,13 @@ export interface RpcChain {
  * Every method throws `ERR_UNAVAILABLE` when no node answers in time, `ERR_RESPONSE_INVALID` when what they answer cannot be,
  * `ERR_CHAIN_MISMATCH` when those that have to agree do not, or are of different clusters.
  */
-export function createRpcChain({ quorum = 1, ...options }: RpcChainOptions): RpcChain {
+export function createRpcChain({ quorum = 1, pollMs, ...options }: RpcChainOptions): RpcChain {
   const pool = new NodePool(options);
   const reader = new RpcReader(pool, quorum);
   const { clock } = options;
   return {
     reader,
     sender: createRpcSender(pool, reader, { clock, quorum }),
-    chain: createClusterChain({ pool, reader, quorum, clock }),
+    chain: createClusterChain({ pool, reader, quorum, clock, ...(pollMs === undefined ? {} : { pollMs }) }),
   };
 }

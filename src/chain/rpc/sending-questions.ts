@@ -48,15 +48,16 @@ export const FIRST_BLOCK_QUESTION = question({
   read: (slot) => count(slot, 'a slot'),
 });
 
-/** A block without what is in it. */
-export interface BlockHead {
-  /** `null` where the node does not say, as of its oldest ones. */
-  readonly height: bigint | null;
-  readonly timeMs: number | null;
-}
+/** `getBlockTime`: when the block of a slot was made; `null` where the node does not say. */
+export const blockTimeQuestion = (slot: number) =>
+  question({
+    method: 'getBlockTime',
+    ask: ({ connection }) => connection.getBlockTime(slot),
+    read: (time) => seconds(time),
+  });
 
-/** `getBlock`, by hand, without its transactions; `null` where there is none in the slot. */
-export const blockQuestion = (slot: number) =>
+/** `getBlock`, by hand and without what is in it: its height; `null` where the node does not say, as of its oldest ones. */
+export const blockHeightQuestion = (slot: number) =>
   question({
     method: 'getBlock',
     ask: ({ request }) =>
@@ -69,13 +70,10 @@ export const blockQuestion = (slot: number) =>
           maxSupportedTransactionVersion: 0,
         },
       ]),
-    read: (result): BlockHead | null => {
+    read: (result): bigint | null => {
       if (result === null) return null;
-      const { blockHeight, blockTime } = object(result, 'a block');
-      return {
-        height: blockHeight == null ? null : BigInt(count(blockHeight, 'a block height')),
-        timeMs: seconds(blockTime),
-      };
+      const { blockHeight } = object(result, 'a block');
+      return blockHeight == null ? null : BigInt(count(blockHeight, 'a block height'));
     },
   });
 

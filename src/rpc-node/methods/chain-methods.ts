@@ -4,6 +4,7 @@ import { rentExemptLamports } from '../../chain/account.js';
 import { base58Encode } from '../../values/base58.js';
 import { API_VERSION, type Call, inContext, type Methods } from '../call.js';
 import { blockCleanedUp, blockNotAvailable, invalidParams, nodeBehind, slotSkipped } from '../rpc-error.js';
+import { blockhashOf } from '../timeline.js';
 
 const SLOTS_PER_EPOCH = 432_000;
 const MS_PER_SECOND = 1_000;
@@ -26,6 +27,23 @@ function getBlockTime(call: Call): unknown {
   const slot = call.params.count(0, 'a slot');
   requireBlock(call, slot, call.viewAt('confirmed').slot);
   return Math.floor(call.node.cluster.timeline.startMs(slot) / MS_PER_SECOND);
+}
+
+/** The head of a block; what is in it is only told transaction by transaction. */
+function getBlock(call: Call): unknown {
+  const slot = call.params.count(0, 'a slot');
+  if (call.params.options(1)['transactionDetails'] !== 'none')
+    throw invalidParams('Invalid params: of blocks, this node tells only `"transactionDetails": "none"`.');
+  requireBlock(call, slot, call.viewAt('confirmed').slot);
+  const { timeline, ledger } = call.node.cluster;
+  const parentSlot = timeline.atOrBefore(slot - 1);
+  return {
+    blockHeight: timeline.heightOf(slot),
+    blockTime: Math.floor(timeline.startMs(slot) / MS_PER_SECOND),
+    blockhash: blockhashOf(ledger.genesisHash, slot, 0),
+    parentSlot,
+    previousBlockhash: blockhashOf(ledger.genesisHash, parentSlot, 0),
+  };
 }
 
 function getBlocks(call: Call): unknown {
@@ -60,6 +78,7 @@ const identityOf = (genesisHash: string): string =>
 /** What the methods of the chain answer. */
 export const CHAIN_METHODS: Methods = {
   getBlockHeight: (call) => call.view(call.params.options(0)).height,
+  getBlock,
   getBlockTime,
   getBlocks,
   getEpochInfo,

@@ -61,7 +61,8 @@ class NodeState {
         this.slot,
       ),
     getFirstAvailableBlock: () => this.firstBlock,
-    getBlock: (slot: number) => ({ blockHeight: this.heights.get(slot) ?? null, blockTime: 1_700_000_000 }),
+    getBlock: (slot: number) => ({ blockHeight: this.heights.get(slot) ?? null }),
+    getBlockTime: () => 1_700_000_000,
     simulateTransaction: (wire: string, options: object) => {
       this.tried.push({ wire, options });
       return inContext({ err: this.trial, logs: ['a log'] }, this.slot);
@@ -177,7 +178,7 @@ describe('what has landed', () => {
         record: { signature, slot: 995n, blockTimeMs: 1_700_000_000_000, error: null, feeLamports: 5_020n },
       })),
     );
-    expect(nodes[0]?.calls.filter(({ method }) => method === 'getBlock')).toHaveLength(1);
+    expect(nodes[0]?.calls.filter(({ method }) => method === 'getBlockTime')).toHaveLength(1);
   });
 
   it('and failed is told with what the node knows of it', async () => {

@@ -1,0 +1,114 @@
+/** The engine on a cluster that does not behave: every burn and every batch happens once, whatever is asked how often. */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { Reply } from '../../src/contract/call.js';
+import { isFlywheelError } from '../../src/errors/flywheel-error.js';
+import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
+import { balanceOf, openOnCluster, signApproval, supplyOf } from '../support/service.js';
+import { aBurn, aPipeline } from './service/examples.js';
+
+const SEED = Number(process.env['CLUSTER_SEED'] ?? 1);
+const UNIT = 1_000_000n;
+/** Calls with one key at most; each ends with what it has learned stored. */
+const MAX_CALLS = 60;
+/** Errors after which nothing is known yet. */
+const OPEN = [
+  'ERR_UNAVAILABLE',
+  'ERR_RESPONSE_INVALID',
+  'ERR_DUPLICATE_IDEMPOTENCY_KEY',
+  'ERR_BATCH_IN_PROGRESS',
+];
+
+/** Asks again with the same key until there is an answer. */
+async function untilKnown<Value>(ask: () => Promise<Reply<Value>>): Promise<Value> {
+  let last: unknown;
+  for (let call = 0; call < MAX_CALLS; call += 1) {
+    try {
+      return (await ask()).value;
+    } catch (error) {
+      if (!isFlywheelError(error) || !OPEN.includes(error.code)) throw error;
+      last = error;
+    }
+  }
+  throw new TypeError('The outcome never became known.', { cause: last });
+}
+
+const SENDING = { methods: ['sendTransaction'] };
+const worlds: readonly [string, readonly FaultRule[]][] = [
+  ['drops transactions', [{ fault: 'drop', rate: 0.5 }]],
+  ['is late', [{ fault: 'late', rate: 0.7, slots: 9 }]],
+  ['lets some expire', [{ fault: 'expire', rate: 0.2, times: 2 }]],
+  [
+    'sends twice and in another order',
+    [
+      { fault: 'duplicate', rate: 0.5 },
+      { fault: 'reorder', rate: 0.5 },
+    ],
+  ],
+  ['answers from the past', [{ fault: 'behind', rate: 0.4, slots: 20 }]],
+  ['does what it never answers', [{ fault: 'unanswered', rate: 0.4, times: 4, ...SENDING }]],
+  ['hangs up', [{ fault: 'hangup', rate: 0.3 }]],
+  [
+    'is out of order now and then',
+    [
+      { fault: 'unavailable', rate: 0.3 },
+      { fault: 'busy', rate: 0.05, seconds: 0 },
+    ],
+  ],
+  [
+    'talks nonsense',
+    [
+      { fault: 'wrong', rate: 0.1, as: 'html' },
+      { fault: 'wrong', rate: 0.1, as: 'id' },
+    ],
+  ],
+];
+
+// Each waits for slots most of the time.
+describe.concurrent(`burns land once each, a batch runs once, and the books balance (seed ${SEED})`, () => {
+  it.each(worlds)(
+    'on a cluster that %s',
+    async (_what, faults) => {
+      const under = await openOnCluster(faults, SEED);
+      const { service, test, node } = under;
+      const { project } = test;
+      const before = await supplyOf(under, project);
+
+      const key = randomUUID();
+      const burns = Array.from({ length: 6 }, (_, index) =>
+        aBurn({ burnAmount: index + 1, proof: { index } }),
+      );
+      const burned = await untilKnown(() => service.burnBatch(burns, project.call({ idempotencyKey: key })));
+      expect(burned.errors).toEqual([]);
+      expect(new Set(burned.success.map(({ txHash }) => txHash)).size).toBe(6);
+      expect(before - (await supplyOf(under, project))).toBe(21n * UNIT);
+
+      const pipelines = [3, 4, 5].map((amount) => aPipeline({ actions: [{ action: 'BURN', amount }] }));
+      const init = project.call({ idempotencyKey: randomUUID() });
+      const started = await untilKnown(() => service.initBatch({ pipelines }, init));
+      const batchId = started.batch.id;
+      let signedTx = signApproval(started.proposalApproveTx, project.owner);
+      const execute = () => service.executeBatch({ batchId, signedTx }, project.call());
+      const { result } = await untilKnown(async () => {
+        try {
+          return await execute();
+        } catch (error) {
+          // A blockhash of this cluster is good for three seconds only.
+          if (!isFlywheelError(error, 'ERR_APPROVAL_EXPIRED')) throw error;
+          const { value } = await service.issueApproval({ batchId }, project.call());
+          signedTx = signApproval(value.proposalApproveTx, project.owner);
+          return execute();
+        }
+      });
+      expect(result).toMatchObject({ total: 3, totalSuccessful: 3, totalFailed: 0 });
+
+      expect(before - (await supplyOf(under, project))).toBe(33n * UNIT);
+      expect(await balanceOf(under, project, project.registration.vaultAddress)).toBe(999_988n * UNIT);
+      const records = await test.chain.lookUp(burned.success.map(({ txHash }) => txHash));
+      expect(records.map((record) => record?.error)).toEqual(new Array(6).fill(null));
+      expect(node.failures).toEqual([]);
+      await under.dispose();
+    },
+    120_000,
+  );
+});
