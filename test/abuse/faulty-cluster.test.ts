@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { Reply } from '../../src/contract/call.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
+import { aBurn, aPipeline } from '../contract/service/examples.js';
 import { balanceOf, openOnCluster, signApproval, supplyOf } from '../support/service.js';
-import { aBurn, aPipeline } from './service/examples.js';
 
 const SEED = Number(process.env['CLUSTER_SEED'] ?? 1);
 const UNIT = 1_000_000n;
@@ -35,7 +35,7 @@ async function untilKnown<Value>(ask: () => Promise<Reply<Value>>): Promise<Valu
 
 const SENDING = { methods: ['sendTransaction'] };
 const worlds: readonly [string, readonly FaultRule[]][] = [
-  ['drops transactions', [{ fault: 'drop', rate: 0.5 }]],
+  ['drops transactions', [{ fault: 'drop', rate: 0.7, times: 6 }]],
   ['is late', [{ fault: 'late', rate: 0.7, slots: 9 }]],
   ['lets some expire', [{ fault: 'expire', rate: 0.2, times: 2 }]],
   [
@@ -46,13 +46,13 @@ const worlds: readonly [string, readonly FaultRule[]][] = [
     ],
   ],
   ['answers from the past', [{ fault: 'behind', rate: 0.4, slots: 20 }]],
-  ['does what it never answers', [{ fault: 'unanswered', rate: 0.4, times: 4, ...SENDING }]],
-  ['hangs up', [{ fault: 'hangup', rate: 0.3 }]],
+  ['does what it never answers', [{ fault: 'unanswered', rate: 0.4, times: 2, ...SENDING }]],
+  ['hangs up', [{ fault: 'hangup', rate: 0.4, times: 20 }]],
   [
     'is out of order now and then',
     [
-      { fault: 'unavailable', rate: 0.3 },
-      { fault: 'busy', rate: 0.05, seconds: 0 },
+      { fault: 'unavailable', rate: 0.4, times: 20 },
+      { fault: 'busy', rate: 0.1, times: 3, seconds: 0 },
     ],
   ],
   [
