@@ -25,12 +25,14 @@ export class AccountVersions {
     return this.#versions.get(address)?.findLast((version) => version.slot <= slot)?.state;
   }
 
+  /** Puts a state in, as of a slot; one that comes late, from a slot before the newest, is as of the newest. */
   set(address: Address, slot: number, state: AccountState | null): void {
     const versions = this.#versions.get(address) ?? [];
     if (versions.length === 0) this.#versions.set(address, versions);
-    if (versions.at(-1)?.slot === slot) versions.pop();
-    versions.push({ slot, state });
-    const firstKept = versions.findLastIndex((version) => version.slot <= slot - KEPT_SLOTS);
+    const at = Math.max(slot, versions.at(-1)?.slot ?? 0);
+    if (versions.at(-1)?.slot === at) versions.pop();
+    versions.push({ slot: at, state });
+    const firstKept = versions.findLastIndex((version) => version.slot <= at - KEPT_SLOTS);
     if (firstKept > 0) versions.splice(0, firstKept);
   }
 

@@ -55,6 +55,15 @@ export class Blockhashes {
     return this.#timeline.heightOf(slot) <= this.#timeline.heightOf(born) + LIFETIME;
   }
 
+  /** The slots with a block up to one, newest first. */
+  recent(slot: number, count: number): readonly { readonly slot: number; readonly hash: string }[] {
+    return [...this.#bySlot]
+      .filter(([each]) => each <= slot)
+      .sort(([left], [right]) => right - left)
+      .slice(0, count)
+      .map(([each, hash]) => ({ slot: each, hash }));
+  }
+
   #put(slot: number, fork: number): void {
     const hash = blockhashOf(this.#genesisHash, slot, fork);
     this.#bySlot.set(slot, hash);

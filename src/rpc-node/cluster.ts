@@ -4,15 +4,16 @@
  */
 import type { AccountState } from '../chain/account.js';
 import type { Signature } from '../chain/chain.js';
-import type { Address } from '../values/address.js';
+import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../chain/programs.js';
+import { type Address, addressBytes } from '../values/address.js';
 import { base58Encode } from '../values/base58.js';
-import { sameBytes } from '../values/bytes.js';
+import { readBuffer, sameBytes } from '../values/bytes.js';
 import { AccountVersions } from './account-versions.js';
 import { Announcer } from './announcer.js';
 import { Blockhashes } from './blockhashes.js';
 import { Fork } from './fork.js';
 import { type Advance, type Commitment, type Landed, landedOf } from './landed.js';
-import type { LedgerNews, NodeLedger, Run } from './node-ledger.js';
+import type { AccountSource, LedgerNews, NodeLedger, Run } from './node-ledger.js';
 import { Pending, type PendingTransaction } from './pending.js';
 import { RecentRuns } from './recent-runs.js';
 import type { Timeline } from './timeline.js';
@@ -29,6 +30,10 @@ export interface ClusterTerms {
 
 /** Slots between two tries of the node to get a transaction into a block: two seconds of a cluster. */
 const RETRY_SLOTS = 5;
+
+/** Slots that programs take for recent (solana-slot-hashes, `MAX_ENTRIES`). */
+const MAX_RECENT_SLOTS = 512;
+const LOOKUP_TABLES = readBuffer(addressBytes(ADDRESS_LOOKUP_TABLE_PROGRAM));
 
 /** One cluster on one ledger. Whoever reads it calls {@link refresh} first. */
 export class Cluster {
@@ -104,6 +109,17 @@ export class Cluster {
     return this.#fork?.landed() ?? [];
   }
 
+  /** Tries a transaction out on a state of a slot; nothing is kept. */
+  run(
+    wire: Uint8Array,
+    source: AccountSource,
+    slot: number,
+    options: { readonly verifySignatures: boolean },
+  ): Run {
+    this.#tellSlots([wire], slot);
+    return this.ledger.run(wire, source, this.timeline.startMs(slot), options);
+  }
+
   /** Takes a transaction; it is tried in the next slot at the earliest. */
   submit(transaction: PendingTransaction): void {
     const due = this.#slot + 1 + transaction.fate.lateSlots;
@@ -159,12 +175,10 @@ export class Cluster {
   }
 
   #land(transactions: readonly PendingTransaction[]): void {
-    const timeMs = this.timeline.startMs(this.#slot);
-    const runs = this.ledger.land(
-      transactions.map(({ wire }) => wire),
-      timeMs,
-      (blockhash, blockMs) =>
-        this.blockhashes.isGood(base58Encode(blockhash), this.timeline.slotOfBlock(blockMs)),
+    const wires = transactions.map(({ wire }) => wire);
+    this.#tellSlots(wires, this.#slot);
+    const runs = this.ledger.land(wires, this.timeline.startMs(this.#slot), (blockhash, blockMs) =>
+      this.blockhashes.isGood(base58Encode(blockhash), this.timeline.slotOfBlock(blockMs)),
     );
     for (const [at, run] of runs.entries()) {
       const transaction = transactions[at] as PendingTransaction;
@@ -180,7 +194,7 @@ export class Cluster {
     const timeMs = this.timeline.startMs(this.#slot);
     const source = { get: (address: Address) => this.accountAt(address, this.#slot) };
     const run = this.blockhashes.isGood(blockhash, this.#slot)
-      ? this.ledger.run(wire, source, timeMs, { verifySignatures: true })
+      ? this.run(wire, source, this.#slot, { verifySignatures: true })
       : null;
     if (run?.landed !== true) {
       this.#retry(transaction);
@@ -191,6 +205,12 @@ export class Cluster {
     const landed = { signature, wire, error, logs, feeLamports, computeUnits, run, ...where };
     fork.add(transaction, landed, run);
     this.#announcer.add(landed, changedBy(run));
+  }
+
+  /** Making a lookup table takes a recent slot; all else does not ask, and is not made to wait for the list. */
+  #tellSlots(wires: readonly Uint8Array[], slot: number): void {
+    const named = wires.some((wire) => readBuffer(wire).includes(LOOKUP_TABLES));
+    if (named) this.ledger.setRecentSlots(this.blockhashes.recent(slot, MAX_RECENT_SLOTS));
   }
 
   /** Tries again later what may still get into a block. */

@@ -94,6 +94,8 @@ export interface NodeLedger {
     options: { readonly verifySignatures: boolean },
   ): Run;
   named(wire: Uint8Array, source: AccountSource): readonly NamedAccount[];
+  /** The slots that programs take for recent, newest first: a lookup table is made with one of them. */
+  setRecentSlots(slots: readonly { readonly slot: number; readonly hash: string }[]): void;
   /** A program or sysvar that is no account of the ledger. */
   builtIn(address: Address): AccountState | null;
   note(name: string): string | null;

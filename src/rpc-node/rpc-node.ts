@@ -88,7 +88,7 @@ class Node {
   readonly sockets: SocketFront;
   readonly subscriptions: Subscriptions;
   readonly #isOnDemand: boolean;
-  readonly #onFailure: (error: unknown) => void;
+  readonly onFailure: (error: unknown) => void;
   /** By the clock, but never behind the ledger, which may have been ahead of it when it was opened. */
   readonly #nowMs: () => number;
   #timer: NodeJS.Timeout | undefined;
@@ -96,7 +96,7 @@ class Node {
   constructor(options: RpcNodeOptions) {
     const { ledger, clock, slotMs = DEFAULT_SLOT_MS, onDemand = false, seed = 1 } = options;
     this.#isOnDemand = onDemand;
-    this.#onFailure = options.onFailure ?? (() => undefined);
+    this.onFailure = options.onFailure ?? (() => undefined);
     this.faults = new Faults(options.faults ?? [], seed);
     const { timeMs } = ledger.snapshot();
     const nowMs = onDemand ? timeMs : clock.nowMs();
@@ -114,7 +114,7 @@ class Node {
     const aheadMs = Math.max(0, timeline.startMs(timeline.slotOfBlock(timeMs)) - nowMs);
     this.#nowMs = () => clock.nowMs() + aheadMs;
     const { cluster, faults } = this;
-    const subscriptions = new Subscriptions(cluster, faults);
+    const subscriptions = new Subscriptions(cluster, faults, this.onFailure);
     this.subscriptions = subscriptions;
     const parts = {
       cluster,
@@ -125,8 +125,8 @@ class Node {
         if (onDemand) this.advance(1);
       },
     };
-    this.http = new HttpFront(new JsonRpc(parts, this.#onFailure));
-    this.sockets = new SocketFront(subscriptions, this.#onFailure);
+    this.http = new HttpFront(new JsonRpc(parts, this.onFailure));
+    this.sockets = new SocketFront(subscriptions, this.onFailure);
   }
 
   /** Lets slots go by with the clock. */
@@ -164,7 +164,7 @@ class Node {
     try {
       work();
     } catch (error) {
-      this.#onFailure(error);
+      this.onFailure(error);
     }
   }
 }
@@ -172,7 +172,12 @@ class Node {
 function serverOf(node: Node): Server {
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 });
   server.maxConnections = MAX_CONNECTIONS;
-  server.on('request', (request, response) => void node.http.handle(request, response));
+  server.on('request', (request, response) => {
+    node.http.handle(request, response).catch((error: unknown) => {
+      node.onFailure(error);
+      response.destroy();
+    });
+  });
   server.on('upgrade', (request, socket, head) => node.sockets.upgrade(request, socket, head));
   server.on('clientError', (_error, socket) => void socket.destroy());
   return server;

@@ -27,10 +27,12 @@ const CALL = /^([a-z]+)(Subscribe|Unsubscribe)$/;
 export class Subscriptions {
   readonly #cluster: Cluster;
   readonly #faults: Faults;
+  readonly #onFailure: (error: unknown) => void;
   readonly #all = new Map<number, Subscription>();
   #last = 0;
 
-  constructor(cluster: Cluster, faults: Faults) {
+  constructor(cluster: Cluster, faults: Faults, onFailure: (error: unknown) => void) {
+    this.#onFailure = onFailure;
     this.#cluster = cluster;
     this.#faults = faults;
   }
@@ -67,8 +69,7 @@ export class Subscriptions {
   /** Tells whoever has waited for it. */
   hear(advance: Advance): void {
     for (const subscription of [...this.#all.values()])
-      if (subscription.commitment === advance.commitment)
-        this.#send(subscription, subscription.hear(advance));
+      if (subscription.commitment === advance.commitment) this.#tell(subscription, advance);
   }
 
   /** A transaction was taken by the node. */
@@ -80,6 +81,15 @@ export class Subscriptions {
   /** A listener is gone. */
   drop(listener: Listener): void {
     for (const { id } of this.#of(listener)) this.#all.delete(id);
+  }
+
+  /** What goes wrong with one is no matter of the others, nor of the chain. */
+  #tell(subscription: Subscription, advance: Advance): void {
+    try {
+      this.#send(subscription, subscription.hear(advance));
+    } catch (error) {
+      this.#onFailure(error);
+    }
   }
 
   #of(listener: Listener): readonly Subscription[] {

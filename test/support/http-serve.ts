@@ -51,18 +51,15 @@ export const besides = ({ home, dataDir }: ServedHome, ...words: string[]) =>
 export const remotely = ({ home, key }: ServedHome, url: string, ...words: string[]) =>
   flywheel({ home, env: { FLYWHEEL_API_KEY: key, FLYWHEEL_API_URL: url } }, ...words);
 
+type Place = Pick<ServedHome, 'home' | 'dataDir'> & { readonly env?: Record<string, string> };
+
 /** Starts the server and waits until it listens. */
-export function serve(
-  { home, dataDir, env }: Pick<ServedHome, 'home' | 'dataDir'> & { readonly env?: Record<string, string> },
-  ...words: string[]
-): Promise<ServeProcess> {
-  const child = startFlywheel({ home, env: { ...environment(dataDir), ...env } }, [
-    'serve',
-    '--port',
-    '0',
-    '--json',
-    ...words,
-  ]);
+export const serve = (place: Place, ...words: string[]): Promise<ServeProcess> =>
+  listening(place, 'serve', '--port', '0', ...words);
+
+/** Starts a command that listens, and waits until it does. */
+export function listening({ home, dataDir, env }: Place, ...words: readonly string[]): Promise<ServeProcess> {
+  const child = startFlywheel({ home, env: { ...environment(dataDir), ...env } }, [...words, '--json']);
   let [stdout, stderr] = ['', ''];
   const ended = new Promise<{ exit: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('close', (exit, signal) => resolve({ exit, signal }));
@@ -71,7 +68,7 @@ export function serve(
     stderr += chunk.toString();
   });
   return new Promise((resolve, reject) => {
-    void ended.then(() => reject(new TypeError(`serve ended: ${stderr}`)));
+    void ended.then(() => reject(new TypeError(`${words[0]} ended: ${stderr}`)));
     child.stdout?.on('data', (chunk: Buffer) => {
       stdout += chunk.toString();
       if (!stdout.includes('\n')) return;

@@ -1,4 +1,5 @@
 /** A node of a test cluster in this process, on a ledger of its own or on that of a test engine. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLedgerBank } from '../../src/chain/local/ledger-bank.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
@@ -72,8 +73,12 @@ export async function startTestNode({
   return Object.assign(node, { directory, failures });
 }
 
+/** The file of the real Squads program, where tests are told to run on it. */
+export const REAL_SQUADS = process.env['SQUADS_PROGRAM'];
+
 async function ledgerOf(directory: string) {
-  const ledger = await openLedgerBank({ path: join(directory, 'ledger.db') });
+  const squads = REAL_SQUADS === undefined ? {} : { squadsProgram: readFileSync(REAL_SQUADS) };
+  const ledger = await openLedgerBank({ path: join(directory, 'ledger.db'), ...squads });
   return {
     ledger,
     airdrop: (to: Parameters<typeof transfer>[0]['to'], lamports: bigint, blockhash: string) =>

@@ -13,7 +13,7 @@ import { Admission, type Execution, type OtherBlockhashes } from './ledger/admis
 import { type Envelope, readEnvelope } from './ledger/envelope.js';
 import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
 import type { KeptTransaction } from './ledger/transaction-table.js';
-import type { AccountSource, Runtime } from './runtime/local-runtime.js';
+import type { AccountSource, RecentSlot, Runtime } from './runtime/local-runtime.js';
 import { resolveAccounts } from './runtime/resolve.js';
 
 /** An account that a transaction names, before and after it. */
@@ -193,6 +193,11 @@ export class LedgerBank {
     return names.map(
       ({ address, writable }) => source.get(address) ?? (writable ? null : this.builtIn(address)),
     );
+  }
+
+  /** The slots that programs take for recent, newest first. */
+  setRecentSlots(slots: readonly RecentSlot[]): void {
+    this.#runtime.setRecentSlots(slots);
   }
 
   /** What a node has noted with the ledger, or `null`. */

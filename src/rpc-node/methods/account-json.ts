@@ -39,11 +39,8 @@ function dataJson(data: ReadonlyBytes, { encoding, slice }: DataTerms): unknown 
   const part = slice === null ? data : partOf(data, slice.offset, slice.offset + slice.length);
   if (encoding === 'base64' || encoding === 'jsonParsed')
     return [readBuffer(part).toString('base64'), 'base64'];
-  if (part.length > MAX_BASE58_BYTES)
-    throw invalidParams(
-      `Encoded binary (base 58) data should be less than ${MAX_BASE58_BYTES} bytes, please use Base64 encoding.`,
-    );
-  const text = base58Encode(part);
+  const isTooLong = part.length > MAX_BASE58_BYTES;
+  const text = isTooLong ? 'error: data too large for bs58 encoding' : base58Encode(part);
   return encoding === 'binary' ? text : [text, 'base58'];
 }
 
@@ -85,6 +82,16 @@ function parsed(state: AccountState, source: AccountSource): unknown {
     ...(closeAuthority === null ? {} : { closeAuthority }),
   };
   return { program, parsed: { type: 'account', info }, space };
+}
+
+/** Refuses what base58 would take too long for. @throws RpcError */
+export function requireShort({ data }: AccountState, { encoding, slice }: DataTerms): void {
+  if (encoding === 'base64' || encoding === 'jsonParsed') return;
+  const length = Math.min(data.length, slice?.length ?? data.length);
+  if (length > MAX_BASE58_BYTES)
+    throw invalidParams(
+      `Encoded binary (base 58) data should be less than ${MAX_BASE58_BYTES} bytes, please use Base64 encoding.`,
+    );
 }
 
 /** @param source - where the mint of a token account is. */

@@ -9,7 +9,7 @@ import type { AccountSource } from '../node-ledger.js';
 import { type Options, readAddress, readBytes, readCount } from '../params.js';
 import { invalidParams } from '../rpc-error.js';
 import type { View } from '../view.js';
-import { accountJson, amountJson, dataTerms } from './account-json.js';
+import { accountJson, amountJson, type DataTerms, dataTerms, requireShort } from './account-json.js';
 
 /** Accounts at once (agave, `MAX_MULTIPLE_ACCOUNTS`). */
 const MAX_ACCOUNTS = 100;
@@ -65,6 +65,11 @@ function accountOf(view: View, address: Address): AccountState | null {
   return state !== null && address === CLOCK_SYSVAR ? clockAccount(view, state) : state;
 }
 
+function shown(state: AccountState, terms: DataTerms, view: View): object {
+  requireShort(state, terms);
+  return accountJson(state, terms, view);
+}
+
 function* programAccounts(view: View, program: Address): Generator<readonly [Address, AccountState]> {
   for (const address of view.cluster.addresses()) {
     const state = view.get(address);
@@ -80,7 +85,7 @@ function getProgramAccounts(call: Call): unknown {
   const view = call.view(options);
   const found = [...programAccounts(view, program)]
     .filter(([, state]) => filters.every((passes) => passes(state)))
-    .map(([pubkey, state]) => ({ pubkey, account: accountJson(state, terms, view) }));
+    .map(([pubkey, state]) => ({ pubkey, account: shown(state, terms, view) }));
   return options['withContext'] === true ? inContext(view, found) : found;
 }
 
@@ -111,7 +116,7 @@ function getTokenAccountsByOwner(call: Call): unknown {
   const found = [...programAccounts(view, program)].flatMap(([pubkey, state]) => {
     const account = decodeTokenAccount(state);
     const fits = account?.owner === owner && (ofMint === null || account.mint === ofMint);
-    return fits ? [{ pubkey, account: accountJson(state, terms, view) }] : [];
+    return fits ? [{ pubkey, account: shown(state, terms, view) }] : [];
   });
   return inContext(view, found);
 }
@@ -142,7 +147,7 @@ export const ACCOUNT_METHODS: Methods = {
     const options = call.params.options(1);
     const view = call.view(options);
     const state = accountOf(view, call.params.address(0));
-    return inContext(view, state && accountJson(state, dataTerms(options), view));
+    return inContext(view, state && shown(state, dataTerms(options), view));
   },
   getMultipleAccounts(call) {
     const options = call.params.options(1);
@@ -151,7 +156,7 @@ export const ACCOUNT_METHODS: Methods = {
     const states = call.params.addresses(0, MAX_ACCOUNTS).map((address) => accountOf(view, address));
     return inContext(
       view,
-      states.map((state) => state && accountJson(state, terms, view)),
+      states.map((state) => state && shown(state, terms, view)),
     );
   },
   getBalance(call) {

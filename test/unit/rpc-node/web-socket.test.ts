@@ -1,8 +1,11 @@
 /** What a node tells over WebSocket, word by word, and what it does with those who misuse it. */
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { rentExemptLamports } from '../../../src/chain/account.js';
+import { TOKEN_PROGRAM } from '../../../src/chain/programs.js';
+import { createAccount } from '../../../src/chain/system.js';
 import type { FaultRule } from '../../../src/rpc-node/faults/fault-rules.js';
-import { removeDirectories } from '../../support/chain.js';
+import { namedSigner, removeDirectories, signedWith, treasury } from '../../support/chain.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { rpcResult } from '../../support/rpc-call.js';
 import { payee, payment, sent } from '../../support/rpc-payments.js';
@@ -98,6 +101,34 @@ describe('signatureSubscribe', () => {
       ({ params }) => (params as { result: { value: { lamports: number } } }).result.value.lamports,
     );
     expect(lamports).toEqual([1_000_000, 0]);
+  });
+});
+
+describe('accountSubscribe', () => {
+  it('says of data that is too long for base58 that it is, and everybody else still hears', async () => {
+    const { url, webSocketUrl, ...node } = await start();
+    const { ask, told } = await dial(webSocketUrl);
+    const large = namedSigner('large');
+    await ask('accountSubscribe', large.address, { commitment: 'processed' });
+    await ask('accountSubscribe', large.address, { commitment: 'processed', encoding: 'base64' });
+    const { value } = await rpcResult<{ value: { blockhash: string } }>(url, 'getLatestBlockhash');
+    const opening = createAccount({
+      from: treasury.address,
+      account: large.address,
+      lamports: rentExemptLamports(200),
+      sizeBytes: 200,
+      owner: TOKEN_PROGRAM,
+    });
+    await sent(url, signedWith(value.blockhash, [treasury, large], [opening]));
+    await waitFor(() => told().length === 2);
+    const data = told().map(
+      ({ params }) => (params as { result: { value: { data: unknown } } }).result.value.data,
+    );
+    expect(data).toEqual([
+      'error: data too large for bs58 encoding',
+      [Buffer.alloc(200).toString('base64'), 'base64'],
+    ]);
+    expect(node.failures).toEqual([]);
   });
 });
 

@@ -11,7 +11,7 @@ import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
 import { decodeTransaction, type WireTransaction } from '../../transaction/wire.js';
 import { loadNative } from '../vm/native.js';
-import { type AccountSource, type RuntimeClock, Vm, type VmRun } from '../vm/vm.js';
+import { type AccountSource, type RecentSlot, type RuntimeClock, Vm, type VmRun } from '../vm/vm.js';
 import { readBudget } from './budget.js';
 import type { NativeProgram } from './invocation.js';
 import { LOG_TRUNCATED, tellsOfCall } from './log-collector.js';
@@ -37,7 +37,7 @@ function mayStandAs(address: string, before: AccountState | null, after: Account
   );
 }
 
-export type { AccountSource, RuntimeClock } from '../vm/vm.js';
+export type { AccountSource, RecentSlot, RuntimeClock } from '../vm/vm.js';
 
 /** What a transaction did. */
 export interface ExecutionResult {
@@ -65,6 +65,9 @@ export interface Runtime {
 
   /** A program or sysvar that belongs to the machine itself and to no source. */
   builtIn(address: Address): AccountState | null;
+
+  /** The slots that programs take for recent, newest first: a lookup table is made with one of them. */
+  setRecentSlots(slots: readonly RecentSlot[]): void;
 }
 
 /** How a transaction is run. */
@@ -175,6 +178,10 @@ export class LocalRuntime implements Runtime {
 
   builtIn(address: Address): AccountState | null {
     return this.#vm.builtIn(address);
+  }
+
+  setRecentSlots(slots: readonly RecentSlot[]): void {
+    this.#vm.setRecentSlots(slots);
   }
 
   execute(

@@ -37,6 +37,7 @@ export interface NativeSvm {
   setTransactionHistory(capacity: bigint): void;
   setLogBytesLimit(limit?: bigint): void;
   setClock(clock: object): void;
+  setSlotHashes(slots: readonly { readonly slot: bigint; readonly hash: string }[]): void;
   setAccount(address: ReadonlyBytes, account: NativeAccount): void;
   getAccount(address: ReadonlyBytes): NativeAccount | null;
   getBalance(address: ReadonlyBytes): bigint | null;

@@ -20,6 +20,13 @@ export interface RuntimeClock {
   readonly unixTimestamp: bigint;
 }
 
+/** A slot whose block programs know of. */
+export interface RecentSlot {
+  readonly slot: number;
+  /** Base58. */
+  readonly hash: string;
+}
+
 /** How a run ended; its parts cross into JavaScript when they are asked for. */
 export class VmRun {
   readonly #outcome: NativeMetadata | NativeFailure;
@@ -94,6 +101,11 @@ export class Vm {
     }
     this.#svm.setClock(new this.#native.Clock(clock.slot, 0n, clock.epoch, clock.epoch, clock.unixTimestamp));
     this.#clock = { slot: clock.slot, epoch: clock.epoch, unixTimestamp: clock.unixTimestamp };
+  }
+
+  /** The slots that programs take for recent, newest first, with the hash of each in base58. */
+  setRecentSlots(slots: readonly RecentSlot[]): void {
+    this.#svm.setSlotHashes(slots.map(({ slot, hash }) => ({ slot: BigInt(slot), hash })));
   }
 
   /** Makes the instance hold these accounts as the source has them; what it holds already is left alone. */

@@ -1,0 +1,145 @@
+/** `flywheel local rpc` as a program: beside commands and `serve`, over restarts, with faults, and its end. */
+import {
+  Keypair,
+  LAMPORTS_PER_SOL,
+  PublicKey,
+  SystemProgram,
+  sendAndConfirmTransaction,
+  Transaction,
+} from '@solana/web3.js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  ask,
+  besides,
+  initHome,
+  listening,
+  type ServedHome,
+  type ServeProcess,
+  serve,
+} from '../support/http-serve.js';
+import { rpcPost, rpcResult, type Status, statusOf } from '../support/rpc-call.js';
+import { closeConnections, connectionTo } from '../support/web3.js';
+
+interface EpochInfo {
+  readonly absoluteSlot: number;
+  readonly blockHeight: number;
+}
+
+/** Waits until a node has a transaction at a level at least. */
+async function landed({ url }: ServeProcess, signature: string, level: string): Promise<Status> {
+  for (;;) {
+    const status = await statusOf(url, signature);
+    const isSure = status?.confirmationStatus === level || status?.confirmationStatus === 'finalized';
+    if (status !== null && isSure) return status;
+    await new Promise((resolve) => void setTimeout(resolve, 20));
+  }
+}
+
+const BURN = { type: 'PRODUCT_BUY', proof: { order: 1 }, burnAmount: 3, persistOnchain: true };
+
+describe('flywheel local rpc', () => {
+  let home: ServedHome;
+  const running: ServeProcess[] = [];
+
+  beforeEach(async () => {
+    home = await initHome();
+  });
+  afterEach(async () => {
+    closeConnections();
+    for (const process of running.splice(0)) await process.end('SIGKILL');
+  });
+  const keep = async (starting: Promise<ServeProcess>): Promise<ServeProcess> => {
+    const process = await starting;
+    running.push(process);
+    return process;
+  };
+  const startRpc = (...words: string[]): Promise<ServeProcess> =>
+    keep(listening(home, 'local', 'rpc', '--port', '0', ...words));
+  const burn = async (): Promise<string> => {
+    const words = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"n":1}', '--amount', '2', '--json'];
+    const { stdout } = await besides(home, ...words);
+    return (JSON.parse(stdout) as { txHash: string }).txHash;
+  };
+
+  it('shows what commands and a server do, and they see what was sent to it', async () => {
+    const [rpc, server] = [await startRpc('--slot-ms', '50'), await keep(serve(home))];
+    expect(await landed(rpc, await burn(), 'finalized')).toMatchObject({ err: null });
+    const answer = await ask(`${server.url}/v1/tokenomics/burn`, home.key, {
+      body: BURN,
+      idempotencyKey: 'k-1',
+    });
+    const { txHash } = (await answer.json()) as { txHash: string };
+    const { slot } = await landed(rpc, txHash, 'finalized');
+    expect(slot).toBeGreaterThan(1_000);
+
+    const connection = connectionTo(rpc.url);
+    const alice = Keypair.generate();
+    const signature = await connection.requestAirdrop(alice.publicKey, LAMPORTS_PER_SOL);
+    await connection.confirmTransaction({ signature, ...(await connection.getLatestBlockhash()) });
+    const owner = JSON.parse((await besides(home, 'local', 'status', '--json')).stdout) as {
+      owner: { address: string };
+      balances: { owner: { lamports: string } };
+    };
+    const pay = SystemProgram.transfer({
+      fromPubkey: alice.publicKey,
+      toPubkey: new PublicKey(owner.owner.address),
+      lamports: 123_456_789,
+    });
+    await sendAndConfirmTransaction(connection, new Transaction().add(pay), [alice]);
+    const after = JSON.parse((await besides(home, 'local', 'status', '--json')).stdout) as typeof owner;
+    const gained = BigInt(after.balances.owner.lamports) - BigInt(owner.balances.owner.lamports);
+    expect(gained).toBe(123_456_789n);
+    // Nothing of it confuses store and ledger.
+    expect(JSON.parse((await besides(home, 'doctor', '--json')).stdout)).toMatchObject({ ok: true });
+  });
+
+  it('ends with 0 on a signal, even while a request hangs, and goes on where it was', async () => {
+    const first = await startRpc('--faults', '[{"fault":"hang","methods":["getVersion"]}]');
+    const before = await rpcResult<EpochInfo>(first.url, 'getEpochInfo', { commitment: 'processed' });
+    const genesis = await rpcResult<string>(first.url, 'getGenesisHash');
+    const signature = await burn();
+    const { slot } = await landed(first, signature, 'confirmed');
+    const hanging = rpcPost(first.url, '{"jsonrpc":"2.0","id":1,"method":"getVersion"}').catch(() => 'cut');
+    expect(await first.end('SIGINT')).toEqual({ exit: 0, signal: null });
+    expect(await hanging).toBe('cut');
+
+    const second = await startRpc();
+    const after = await rpcResult<EpochInfo>(second.url, 'getEpochInfo', { commitment: 'finalized' });
+    expect(after.absoluteSlot).toBeGreaterThan(before.absoluteSlot);
+    expect(after.blockHeight).toBeGreaterThan(before.blockHeight);
+    expect(await rpcResult(second.url, 'getGenesisHash')).toBe(genesis);
+    expect(await statusOf(second.url, signature)).toMatchObject({ slot, confirmationStatus: 'finalized' });
+    expect(await second.end('SIGTERM')).toEqual({ exit: 0, signal: null });
+  });
+
+  it('keeps a transaction that was sent just before the signal', async () => {
+    const rpc = await startRpc('--slot-ms', '300');
+    const alice = Keypair.generate().publicKey.toBase58();
+    const signature = await rpcResult<string>(rpc.url, 'requestAirdrop', alice, LAMPORTS_PER_SOL);
+    expect((await rpc.end('SIGINT')).exit).toBe(0);
+    const again = await startRpc();
+    expect(await statusOf(again.url, signature)).toMatchObject({ err: null });
+  });
+
+  it('holds the data directory against being wiped, and says why it cannot listen', async () => {
+    const rpc = await startRpc();
+    const reset = await besides(home, 'local', 'reset', '--yes');
+    expect(reset.stderr).toContain('in use by another flywheel process');
+    const port = String(new URL(rpc.url).port);
+    const other = await besides(home, 'local', 'rpc', '--port', port);
+    expect([other.exit, other.stderr]).toEqual([2, expect.stringContaining('one of them is in use')]);
+    const words = await besides(home, 'local', 'rpc', '--faults', '[{"fault":"rain"}]');
+    expect([words.exit, words.stderr]).toEqual([2, expect.stringContaining('rule 1: fault is one of drop')]);
+  });
+
+  it('shows two nodes of one ledger the same slots', async () => {
+    const [one, other] = [await startRpc(), await startRpc()];
+    const signature = await burn();
+    const { slot } = await landed(one, signature, 'confirmed');
+    expect(await landed(other, signature, 'confirmed')).toMatchObject({ slot });
+    const hash = await rpcResult<{ value: { blockhash: string } }>(one.url, 'getLatestBlockhash');
+    expect(
+      await rpcResult(other.url, 'isBlockhashValid', hash.value.blockhash, { commitment: 'processed' }),
+    ).toMatchObject({ value: true });
+  });
+});
