@@ -264,6 +264,8 @@ describe('demo', () => {
     expect(report.batch.status).toBe('EXECUTED');
     expect(report.result.totalSuccessful).toBeGreaterThanOrEqual(6);
     expect(stderr).toContain('$ flywheel batch approve');
+    for (const { txHashes } of report.result.successfulExecutions)
+      for (const hash of txHashes) expect(stderr).toContain(`transaction ${hash}`);
     const again = report.commands.find((line: string) => line.startsWith('flywheel burn-batch'));
     const words = again.split(' ').slice(1);
     expect((await run(...words)).exit).toBe(0);

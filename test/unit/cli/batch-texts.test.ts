@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { memo } from '../../../src/chain/memo.js';
 import type { Instruction } from '../../../src/chain/transaction/instruction.js';
+import { changeField } from '../../../src/cli/foresight.js';
 import {
   approve,
   honestWorld,
@@ -12,8 +13,37 @@ import {
   type World,
 } from '../../attacks/world.js';
 import { batchIndex } from '../../support/batch-on-chain.js';
+import { testCli } from '../../support/cli.js';
+import { exampleReply } from '../../support/fake-service.js';
 import { namedAddress } from '../../support/oracle.js';
 import { nodeOf, pastOf } from '../../support/past-batch.js';
+
+describe('batch show', () => {
+  it('gathers the pipelines of all pages', async () => {
+    const cli = testCli();
+    const items = (exampleReply('batchPipelines').value as { items: readonly object[] }).items;
+    const pages: unknown[] = [];
+    cli.service.answer('batchPipelines', ({ input }) => {
+      const { cursor } = input as { cursor?: string };
+      pages.push(cursor);
+      if (pages.length > 2) throw new TypeError('There are two pages.');
+      return {
+        value: { items: items.slice(0, 1), nextCursor: cursor === undefined ? 'second' : null },
+        meta: { replayed: false },
+      };
+    });
+    const { exit, stdout } = await cli.run('batch', 'show', '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11');
+    expect([exit, pages]).toEqual([0, [undefined, 'second']]);
+    expect(JSON.parse(stdout).pipelines).toEqual([items[0], items[0]]);
+  });
+});
+
+describe('a change of a dry run', () => {
+  it('is told as before and after, where there is one', () => {
+    expect(changeField('left', { before: '2', after: '1' })).toEqual(['left', '2 → 1']);
+    expect(changeField('left', { before: '2', after: '2' })).toEqual(['left', '2']);
+  });
+});
 
 const golden = (name: string): string => `./golden/${name}.txt`;
 

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { cutBurns } from '../../../src/cli/burn-batch/plan.js';
 import type { Journal } from '../../../src/cli/journal/journal.js';
 import type { BurnRequest } from '../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
@@ -482,6 +483,18 @@ describe('burn-batch', () => {
     expect(cli.service.calls).toEqual([]);
   });
 
+  it('is cut where a request would be larger than the service takes, and nowhere else', () => {
+    const large = burn(0, { proof: { text: 'x'.repeat(100_000) } }) as BurnRequest;
+    const bytesOf = (count: number): number => JSON.stringify(Array(count).fill(large)).length;
+    const counts = cutBurns(Array(250).fill(large));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(250);
+    for (const count of counts.slice(0, -1)) {
+      expect(bytesOf(count)).toBeLessThanOrEqual(10 * 1_048_576);
+      expect(bytesOf(count + 1)).toBeGreaterThan(10 * 1_048_576);
+    }
+    expect(cutBurns(Array(2_001).fill(burn(0)))).toEqual([1_000, 1_000, 1]);
+  });
+
   it('wants a UUID as key', async () => {
     const { exit, stderr } = await cliWith('b.json', '[]').run(
       'burn-batch',
@@ -508,6 +521,11 @@ describe('pending forget', () => {
     expect(await mended.pending()).toEqual([]);
     expect((await mended.run('burn-batch', 'burns.json')).stderr).toContain('Done before');
     expect(mended.service.calls).toEqual([]);
+  });
+
+  it('quotes no more of an unknown id than fits', async () => {
+    const { exit, stderr } = await testCli().run('pending', 'forget', 'x'.repeat(100));
+    expect([exit, last(stderr).message]).toEqual([2, `No operation "${'x'.repeat(40)}" is pending.`]);
   });
 
   it('refuses to forget a rest of which something has landed before', async () => {

@@ -2,10 +2,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Settings } from '../../../src/cli/config/settings.js';
+import type { Journal } from '../../../src/cli/journal/journal.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { BurnResult } from '../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { testCli } from '../../support/cli.js';
+import { replacing } from '../../support/doubles.js';
 import { exampleReply, fakeService } from '../../support/fake-service.js';
 
 const WORDS = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '12.5'];
@@ -56,6 +59,54 @@ describe('burn', () => {
     expect(cli.service.calls.map(({ call }) => call.idempotencyKey)).toEqual([key.toLowerCase()]);
     const other = await cli.run(...WORDS, '--persist-onchain', '--idempotency-key', key);
     expect([other.exit, JSON.parse(other.stderr).error]).toEqual([5, 'ERR_IDEMPOTENCY_KEY_REUSED']);
+  });
+
+  it('waits between two looks for another process that is doing the same', async () => {
+    const cli = testCli();
+    const { openService } = cli.context;
+    const naps: number[] = [];
+    let looks = 0;
+    const busyAtFirst = (journal: Journal): Journal =>
+      replacing(journal, {
+        begin: (request) => {
+          looks += 1;
+          if (looks > 2) return journal.begin(request);
+          return { status: 'busy', process: '4711-boot', since: '2026-01-31T11:59:00.000Z' };
+        },
+      });
+    Object.assign(cli.context, {
+      sleep: async (ms: number) => {
+        naps.push(ms);
+      },
+      openService: async (settings: Settings) => {
+        const opened = await openService(settings);
+        return { ...opened, journal: async () => busyAtFirst(await opened.journal()) };
+      },
+    });
+    const { exit, stderr } = await cli.run(...WORDS);
+    expect([exit, cli.service.calls.length]).toEqual([0, 1]);
+    expect(stderr.match(/Process 4711 is doing this very operation; waiting for it\./g)).toHaveLength(1);
+    expect([naps.length, naps.every((ms) => ms >= 100)]).toEqual([2, true]);
+  });
+
+  it('takes any text for a key, as it is', async () => {
+    const cli = testCli();
+    expect((await cli.run(...WORDS, '--idempotency-key', 'Order-1')).exit).toBe(0);
+    expect(cli.service.calls.map(({ call }) => call.idempotencyKey)).toEqual(['Order-1']);
+  });
+
+  it('tells the id of the request, if there is one, to those who want to know more', async () => {
+    const cli = testCli();
+    const answer = exampleReply('burn');
+    for (const [meta, told] of [
+      [{ replayed: false, requestId: 'r-7' }, true],
+      [{ replayed: false }, false],
+    ] as const) {
+      cli.service.answer('burn', () => ({ ...answer, meta }));
+      const { stderr } = await cli.run(...WORDS, '--verbose');
+      expect([stderr.includes('request id: r-7'), stderr.includes('request id:')]).toEqual([told, told]);
+      expect((await cli.run(...WORDS)).stderr).not.toContain('request id:');
+    }
   });
 
   it('is a new burn each time, unless --once says otherwise', async () => {

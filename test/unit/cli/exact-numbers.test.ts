@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { sumAmounts } from '../../../src/cli/input/amount.js';
 import { testCli } from '../../support/cli.js';
 
 const BIG = '9007199254740993';
@@ -24,6 +25,14 @@ async function refusal(text: string, ...args: readonly string[]): Promise<string
 
 const AMOUNT = 'is not exact as a JSON number; write it as a decimal string';
 const PROOF = 'is not kept exactly by JSON readers; write it as text';
+
+describe('sumAmounts', () => {
+  it('adds what doubles would round', () => {
+    expect(sumAmounts([])).toBe('0');
+    expect(sumAmounts([1.5, 10, 0.1, 0.2])).toBe('11.8');
+    expect(sumAmounts([1e-9, 2e20, 9_007_199_254_740_991])).toBe('200009007199254740991.000000001');
+  });
+});
 
 describe('a number that a double cannot carry', () => {
   it.each([

@@ -95,6 +95,10 @@ describe('shellLine', () => {
     expect(shellLine(["a\u200b'\\b\n"])).toBe("$'a\\U0000200b\\'\\\\b\\U0000000a'");
   });
 
+  it('writes them so at the beginning of a word, too', () => {
+    expect(shellLine(['\u200ba'])).toBe("$'\\U0000200ba'");
+  });
+
   it('can be pasted into a shell', () => {
     expect(shellLine(['a', "it's", '$x', '--k=v'])).toBe("a 'it'\\''s' '$x' --k=v");
   });

@@ -1,6 +1,10 @@
 /** The spinner on a terminal, as it is drawn and taken away. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { BurnBatchProgress } from '../../../src/cli/burn-batch/progress.js';
+import type { Part } from '../../../src/cli/burn-batch/stages.js';
+import type { Session } from '../../../src/cli/command.js';
 import { createProgress } from '../../../src/cli/output/progress.js';
+import type { ElementOutcome } from '../../../src/contract/call.js';
 
 /** A terminal that is 20 columns wide, and what was written to it. */
 function terminal(isTTY = true) {
@@ -20,6 +24,36 @@ function terminal(isTTY = true) {
   };
 }
 const signals = (): number => process.listenerCount('SIGINT') + process.listenerCount('SIGTERM');
+
+describe('burn-batch', () => {
+  it('says every fifty elements how far it is and how long it will take, and at the end', () => {
+    const [shown, warned]: [string[], string[]] = [[], []];
+    let nowMs = 0;
+    const session = {
+      context: { clock: { nowMs: () => nowMs } },
+      output: {
+        progress: { show: (text: string) => shown.push(text) },
+        warn: (text: string) => warned.push(text),
+      },
+    } as unknown as Session;
+    const indexes = Array.from({ length: 60 }, (_, index) => index);
+    const parts = [indexes, indexes].map((own) => ({ part: { indexes: own } as unknown as Part }));
+    const progress = new BurnBatchProgress(session, parts);
+    progress.stop();
+    for (let index = 0; index < 120; index += 1) {
+      nowMs += 100;
+      progress.count({ index, status: index === 3 ? 'error' : 'success' } as ElementOutcome);
+      if (index === 70) progress.stop();
+    }
+    progress.stop();
+    expect(shown).toEqual([
+      '50 of 120 elements, 1 failed, about 7 s left',
+      '100 of 120 elements, 1 failed, about 2 s left',
+      '120 of 120 elements, 1 failed, about 0 s left',
+    ]);
+    expect(warned).toEqual(['71 of 120 elements have their outcome; the same command goes on from there.']);
+  });
+});
 
 describe('progress', () => {
   let listening = 0;

@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { requireQuorum } from '../../../src/cli/config/resolve-rpc.js';
 import { emptyDirectory, testCli } from '../../support/cli.js';
 
 const API = 'https://api.example.com';
@@ -62,13 +63,29 @@ describe('the RPC nodes', () => {
 
   it('of the Solana CLI that are none are refused where a chain would be read through them', async () => {
     const home = withSolanaConfig('json_rpc_url: sekret-nonsense');
-    expect((await settings(testCli({ home }))).rpcUrl.value).toBeNull();
+    const unused = await settings(testCli({ home }));
+    expect([unused.rpcUrl.value, unused.rpcQuorum.value]).toEqual([null, 1]);
     const refused = await settings(testCli({ home }), '--api-url', API);
     expect(refused.error).toBe('ERR_CONFIG_INVALID');
     expect(refused.message).toMatch(
       /^json_rpc_url in ~\/\.config\/solana\/cli\/config\.yml is not the address/,
     );
     expect(JSON.stringify(refused)).not.toContain('sekret');
+  });
+
+  it('are sixteen at most', async () => {
+    const words = (count: number) =>
+      Array.from({ length: count }, (_, at) => ['--rpc-url', `https://${at}.example.com`]).flat();
+    expect((await settings(testCli(), ...words(16))).rpcUrl).toMatchObject({ source: 'flag' });
+    expect(await settings(testCli(), ...words(17))).toMatchObject({
+      error: 'ERR_CONFIG_INVALID',
+      message: 'At most 16 RPC nodes can be given.',
+    });
+  });
+
+  it('need not be there where one is enough', () => {
+    expect(() => requireQuorum([], { value: 1, source: 'default' })).not.toThrow();
+    expect(() => requireQuorum([], { value: 2, source: 'flag' })).toThrow('none is given');
   });
 
   it('are shown without their keys', async () => {

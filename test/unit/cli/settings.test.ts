@@ -99,6 +99,14 @@ describe('profile', () => {
     expect(stdout).not.toContain('[object');
   });
 
+  it('says which profile is in use', async () => {
+    const { home } = await withProfile();
+    const cli = testCli({ home, tty: { stdout: true }, env: { NO_COLOR: '1' } });
+    expect((await cli.run('profile', 'add', 'other', '--api-url', API)).exit).toBe(0);
+    expect((await cli.run('profile', 'show', 'staging')).stdout).toMatch(/^staging \(current\)\n/);
+    expect((await cli.run('profile', 'show', 'other')).stdout).toMatch(/^other\n/);
+  });
+
   it.each(['', '../x', '__proto__', 'a b'])('refuses the name %j', async (name) => {
     expect((await testCli().run('profile', 'add', name)).exit).toBe(2);
   });

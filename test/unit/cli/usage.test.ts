@@ -1,7 +1,10 @@
 /** Words that make no command, help, and the mode in which errors are told. */
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { LocalAdmin } from '../../../src/cli/context.js';
 import { helpPages } from '../../../src/cli/help/pages.js';
+import { rateOptions } from '../../../src/cli/options/rates.js';
 import { testCli } from '../../support/cli.js';
 
 describe('runCli', () => {
@@ -83,6 +86,43 @@ describe('local keys create', () => {
 
   it.each(['', 'T'.repeat(65)])('takes no proof type of %j', async (type) => {
     expect(await created('WATCH_AD', type)).toEqual([2, 'ERR_INPUT_INVALID']);
+  });
+});
+
+describe('doctor', () => {
+  it('says which directory others can use, and how to keep them out', async () => {
+    const cli = testCli();
+    const directory = join(cli.home, '.config', 'flywheel');
+    mkdirSync(directory, { recursive: true });
+    chmodSync(directory, 0o755);
+    const { exit, stdout } = await cli.run('doctor', '--json');
+    expect(exit).not.toBe(0);
+    expect(stdout).toContain(`${directory}: others can use this directory.`);
+    expect(stdout).toContain(`Run: chmod 700 ${directory}`);
+    chmodSync(directory, 0o700);
+    expect((await cli.run('doctor', '--json')).stdout).not.toContain('others can use');
+  });
+});
+
+describe('local init', () => {
+  it('takes no more than 18 decimals', async () => {
+    const { exit, stderr } = await testCli().run('local', 'init', '--decimals', '19');
+    expect([exit, JSON.parse(stderr).message]).toEqual([
+      2,
+      expect.stringContaining('from 0 to 18, got "19"'),
+    ]);
+  });
+});
+
+describe('--rate', () => {
+  it('counts in seconds, minutes and hours, or in several of them', () => {
+    const given = ['burn=100/s', 'status=2/min', 'list=3/h', 'burn-batch=1/10s'];
+    expect(rateOptions(given).rates).toEqual({
+      burn: { points: 100, windowSeconds: 1 },
+      getBatch: { points: 2, windowSeconds: 60 },
+      listBatches: { points: 3, windowSeconds: 3_600 },
+      burnBatch: { points: 1, windowSeconds: 10 },
+    });
   });
 });
 
