@@ -116,6 +116,7 @@ const BATCH_ATTACKS: readonly Attack[] = [
     'airdrop 2 to',
   ),
   batch('of more transactions than there are', 'does not exist', () => ({ size: 4 })),
+  batch('of 1,000 transactions, of which three are there', 'does not exist', () => ({ size: 1_000 })),
   batch('of 1,001 transactions', 'the limit is 1000', () => ({ size: 1_001 })),
   batch('of 4,294,967,295 transactions', 'the limit is 1000', () => ({ size: 4_294_967_295 })),
   batch('that has begun to run', 'have already run', () => ({ executedTransactionIndex: 1 })),

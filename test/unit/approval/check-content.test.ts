@@ -144,6 +144,12 @@ describe('checkBatchContent refuses', () => {
     expect(message).toContain(reason);
   });
 
+  it('the instruction at its place', async () => {
+    expect(await refusal(withAdded(burnOf({}), burnOf({ mint: stranger })))).toContain(
+      'Transaction 2 of the batch: instruction 8: the mint is',
+    );
+  });
+
   it('a batch of another vault', async () => {
     const other = vaultAddress(multisig, 1);
     const state = batchState();

@@ -1,14 +1,16 @@
 /** Who may do what: one answer for every key that is not good, and the scope that each operation asks for. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Call } from '../../../src/contract/call.js';
-import { sha256 } from '../../../src/values/digest.js';
+import { type Sha256, sha256 } from '../../../src/values/digest.js';
 import { randomIds } from '../../../src/values/ids.js';
 import type { Scope } from '../../../src/values/schemas.js';
 import { Secret } from '../../../src/values/secret.js';
+import { replacing, storeOver } from '../../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
   burnAction,
+  engineBeside,
   openTestEngine,
   type TestEngine,
 } from '../../support/engine.js';
@@ -79,6 +81,33 @@ describe('authenticate', () => {
     expect((await test.engine.currentBatch(call)).value).toBeNull();
     await test.engine.revokeKey(id);
     expect(await answerOf(test.engine.currentBatch(call))).toMatchObject({ code: 'ERR_UNAUTHORIZED' });
+  });
+
+  it('looks for nothing but the digest of the whole key, however much of it is right', async () => {
+    const right = test.project.key.reveal();
+    const keys = [
+      right,
+      `${right.slice(0, -1)}${right.endsWith('1') ? '2' : '1'}`,
+      `fwk_${'z'.repeat(44)}`,
+      '',
+    ];
+    const asked: string[] = [];
+    const store = storeOver(test.store, {
+      read: (work) =>
+        test.store.read((tx) => {
+          const byHash = (hash: Sha256) => {
+            asked.push(hash);
+            return tx.apiKeys.byHash(hash);
+          };
+          return work(replacing(tx, { apiKeys: replacing(tx.apiKeys, { byHash }) }));
+        }),
+    });
+    const engine = engineBeside(test, { store });
+    const answers = await Promise.all(
+      keys.map((key) => answerOf(engine.authenticate(new Secret(key)).then(() => 'accepted'))),
+    );
+    expect([...asked].sort()).toEqual(keys.map((key) => sha256(key)).sort());
+    expect(answers.map((answer) => answer === 'accepted')).toEqual([true, false, false, false]);
   });
 
   it('keeps only the hash of a key', async () => {

@@ -133,6 +133,9 @@ describe('planPipeline', () => {
       ).map(({ message }) => message),
     );
     expect(five?.map(({ program }) => program)[0]).toBe(COMPUTE_BUDGET_PROGRAM);
+    const limitOf = (count: number) =>
+      plan(times(count, (n) => airdrop(`r${n}`)))[0]?.executeComputeUnitLimit;
+    expect([limitOf(4), limitOf(5)]).toEqual([null, expect.any(Number)]);
   });
 
   it('says of a pipeline that is too large its bytes and how many actions would fit', () => {
@@ -154,6 +157,15 @@ describe('planPipeline', () => {
     expect(message).toContain('memory');
     expect(fitting(message)).toBe(24);
     expect(fitting(refusal(times(30, () => text(1))))).toBe(24);
+  });
+
+  it('says first that it would run too many instructions', () => {
+    const airdrops = (count: number) => times(count, () => airdrop('r'));
+    // With the proof and the two of the execution itself: 64 and 65 of them.
+    expect(refusal([...airdrops(10), burn()])).toContain('memory');
+    expect(refusal([...airdrops(10), burn(), burn()])).toContain(
+      'it runs up to 65 instructions, the limit is 64 instructions',
+    );
   });
 
   it('fits as many as were measured beside a memo of 128 bytes', () => {
