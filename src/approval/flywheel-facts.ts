@@ -19,7 +19,6 @@ export interface TokenOnChain {
   readonly mint: Mint;
   /** `null`: the vault has no account yet. */
   readonly vaultAccount: TokenAccount | null;
-  readonly vaultLamports: bigint;
   /** The flywheel with what follows from the mint. */
   readonly flywheel: Flywheel;
   readonly facts: Facts;
@@ -138,12 +137,7 @@ export async function readTokenOnChain(
   const vault = vaultAddress(multisig, vaultIndex).address;
   // Which program the mint belongs to is not known before it is read.
   const places = TOKEN_PROGRAMS.map((program) => associatedTokenAddress(vault, at, program));
-  const [mintState, vaultState, metadata, ...accounts] = await reader.getAccounts([
-    at,
-    vault,
-    metadataAddress(at),
-    ...places,
-  ]);
+  const [mintState, metadata, ...accounts] = await reader.getAccounts([at, metadataAddress(at), ...places]);
   const mint = decodeMint(mintState ?? null);
   if (mint === undefined) return refuse(`The account ${at} is not a mint`);
   requirePlainMint(at, mint);
@@ -153,7 +147,6 @@ export async function readTokenOnChain(
   return {
     mint,
     vaultAccount,
-    vaultLamports: vaultState?.lamports ?? 0n,
     flywheel,
     facts: tokenFacts(flywheel.vaultTokenAccount, mint, vaultAccount),
     symbol: symbolOf(mint, metadata ?? null),

@@ -351,6 +351,12 @@ describe('checkVote refuses', () => {
     expect(message).toContain(reason);
   });
 
+  it('bytes that are none, keeping the error that says so for those who debug', () => {
+    expect(() => checkVote(new Uint8Array(), expected)).toThrow(
+      expect.objectContaining({ code: 'ERR_APPROVAL_REFUSED', cause: expect.any(Error) }),
+    );
+  });
+
   it('an approval that another multisig, batch, owner or payer was expected for', () => {
     const wire = issue([approve]);
     for (const other of [

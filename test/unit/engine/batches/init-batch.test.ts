@@ -201,6 +201,8 @@ describe('initBatch', () => {
       'holds 5 FLY, 25 FLY are needed',
     ])
       expect(message).toContain(part);
+    // What has not even the right shape is not looked into any further.
+    expect(message.match(/pipelines\[0\]\.actions\[1\]/g)).toHaveLength(1);
   });
 
   it('has its index from its first moment on', async () => {
