@@ -137,7 +137,7 @@ export function honestWorld(kind: TokenKind): World {
 }
 
 /** What the owner has pinned of the honest world. */
-function pinsOf({ flywheel, mint: rules, vaultAccount }: World): Pins {
+export function pinsOf({ flywheel, mint: rules, vaultAccount }: World): Pins {
   const { vaultTokenAccount } = flywheel;
   const state = batchState();
   return {
@@ -202,16 +202,21 @@ export interface ApproveOptions {
   readonly limits?: Limits;
 }
 
+/** The chain of a world, as it is read. */
+export const chainIn = (world: World): ChainReader =>
+  world.reader(nodeIn(world));
+
 /** What a command finds in a world. */
-const openedIn = (world: World): Partial<OpenedService> => ({
+export const openedIn = (world: World): Partial<OpenedService> => ({
   kind: 'remote',
-  chain: world.reader(nodeIn(world)),
+  chain: chainIn(world),
   service: closedService,
   pins: world.pinned(pinsOf(honestWorld(world.kind))),
   simulator: async () => simulator,
 });
 
-function approvalIn(home: string, world: World): string {
+/** Writes the approval file of a world. @returns its path. */
+export function approvalIn(home: string, world: World): string {
   const approval = join(home, 'approval.json');
   const proposalApproveTx = Buffer.from(world.wire).toString('base64');
   writeFileSync(approval, JSON.stringify({ batch: world.batch, proposalApproveTx }));

@@ -3,10 +3,7 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../../src/cli/config/resolve.js';
-import { openSqliteJournal } from '../../../src/cli/journal/sqlite-journal.js';
-import { sha256 } from '../../../src/values/digest.js';
-import { randomIds } from '../../../src/values/ids.js';
-import { NOW_MS, testCli } from '../../support/cli.js';
+import { testCli } from '../../support/cli.js';
 import { namedAddress } from '../../support/oracle.js';
 
 const API = 'https://api.example.com/base';
@@ -35,27 +32,6 @@ describe('profile', () => {
     for (const file of ['profiles.json', 'api-keys.json'])
       expect(statSync(join(directory, file)).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(directory, 'profiles.json'), 'utf8')).not.toContain('fk_profile_key');
-  });
-
-  it('is not removed while an operation of it is pending', async () => {
-    const { cli, home } = await withProfile();
-    const directory = join(home, '.config/flywheel');
-    const clock = { nowMs: () => NOW_MS };
-    const processes = { self: () => 'p', isRunning: () => false };
-    const target = { place: API, profile: 'staging' };
-    const journal = await openSqliteJournal({ directory, target, processes, clock, ids: randomIds });
-    const begun = journal.begin({
-      ...{ kind: 'burn', content: sha256('x'), origin: { from: 'chance' }, elements: [], again: false },
-      ...{ body: () => '{}', notes: () => ({}), command: ['burn'] },
-    });
-    const { exit, stderr } = await cli.run('profile', 'remove', 'staging', '--yes');
-    expect([exit, JSON.parse(stderr).hint]).toEqual([
-      2,
-      expect.stringContaining('pending resume -p staging'),
-    ]);
-    if (begun.status === 'taken') begun.entry.remove();
-    journal.close();
-    expect((await cli.run('profile', 'remove', 'staging', '--yes')).exit).toBe(0);
   });
 
   it('does not send elsewhere what names a data directory', async () => {
@@ -163,62 +139,6 @@ describe('profile', () => {
     const { exit, stderr } = await cli.run('whoami');
     expect(exit).toBe(2);
     expect(JSON.parse(stderr).hint).toContain('chmod 600');
-  });
-});
-
-describe('whoami', () => {
-  it('shows each value with its source, and never the key', async () => {
-    const { cli } = await withProfile();
-    const rows = await row(cli);
-    expect(rows).toMatchObject({
-      target: { value: 'remote', source: 'profile' },
-      apiUrl: { value: API, source: 'profile' },
-      apiKey: { value: 'set', source: 'profile' },
-      maxWaitSeconds: { value: 60, source: 'default' },
-    });
-    expect(JSON.stringify(rows)).not.toContain('fk_profile_key');
-  });
-
-  it('takes flag over environment over profile', async () => {
-    const { cli } = await withProfile({
-      FLYWHEEL_API_URL: 'https://env.example',
-      FLYWHEEL_API_KEY: 'fk_env',
-    });
-    expect(await row(cli)).toMatchObject({
-      apiUrl: { value: 'https://env.example', source: 'environment' },
-      apiKey: { value: 'set', source: 'environment' },
-    });
-    expect(await row(cli, '--api-url', 'http://127.0.0.1:1')).toMatchObject({
-      apiUrl: { value: 'http://127.0.0.1:1', source: 'flag' },
-    });
-    expect(await row(cli, '--local')).toMatchObject({ target: { value: 'embedded', source: 'flag' } });
-  });
-
-  it("never lends a profile's key to another address", async () => {
-    const { cli } = await withProfile();
-    expect((await row(cli, '--api-url', 'https://other.example')).apiKey.value).toBe(null);
-    expect((await row(cli, '--local')).apiKey.value).toBe(null);
-  });
-
-  it("sends a profile's key to its own address, whoever names it", async () => {
-    const { cli } = await withProfile();
-    const { value: own } = (await row(cli)).apiUrl;
-    const named = await row(cli, '--api-url', String(own));
-    expect(named).toMatchObject({ apiUrl: { source: 'flag' }, apiKey: { value: 'set', source: 'profile' } });
-  });
-
-  it.each([
-    'ftp://a.example',
-    'https://user:secret@a.example',
-    'https://user@a.example',
-    'https://:secret@a.example',
-    'https://a.example/?key=1',
-    'https://a.example/#key',
-    'not a url',
-  ])('refuses the address %s', async (url) => {
-    const { exit, stderr } = await testCli().run('whoami', '--api-url', url);
-    expect(exit).toBe(2);
-    expect(JSON.parse(stderr)).toMatchObject({ error: 'ERR_CONFIG_INVALID' });
   });
 });
 

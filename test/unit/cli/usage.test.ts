@@ -1,8 +1,5 @@
 /** Words that make no command, help, and the mode in which errors are told. */
-import { chmodSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { LocalAdmin } from '../../../src/cli/context.js';
 import { helpPages } from '../../../src/cli/help/pages.js';
 import { rateOptions } from '../../../src/cli/options/rates.js';
 import { testCli } from '../../support/cli.js';
@@ -56,64 +53,6 @@ describe('runCli', () => {
   });
 });
 
-describe('local keys create', () => {
-  /** The proof types that a key is made for, or the exit number and the error. */
-  async function created(...types: readonly string[]): Promise<unknown> {
-    let made: unknown;
-    const local: Partial<LocalAdmin> = {
-      createKey: async ({ scopes, proofTypes }) => {
-        made = proofTypes;
-        return { id: 'id', key: 'key', scopes };
-      },
-      close: async () => undefined,
-    };
-    const openLocal = async () => local as LocalAdmin;
-    const words = types.flatMap((type) => ['--proof-type', type]);
-    const { exit, stderr } = await testCli({ openers: { openLocal } }).run(
-      'local',
-      'keys',
-      'create',
-      ...words,
-    );
-    return exit === 0 ? made : [exit, JSON.parse(stderr).error];
-  }
-
-  it('takes each proof type once, and all of them without one', async () => {
-    const longest = 'T'.repeat(64);
-    expect(await created('WATCH_AD', longest, 'WATCH_AD')).toEqual(['WATCH_AD', longest]);
-    expect(await created()).toBeNull();
-  });
-
-  it.each(['', 'T'.repeat(65)])('takes no proof type of %j', async (type) => {
-    expect(await created('WATCH_AD', type)).toEqual([2, 'ERR_INPUT_INVALID']);
-  });
-});
-
-describe('doctor', () => {
-  it('says which directory others can use, and how to keep them out', async () => {
-    const cli = testCli();
-    const directory = join(cli.home, '.config', 'flywheel');
-    mkdirSync(directory, { recursive: true });
-    chmodSync(directory, 0o755);
-    const { exit, stdout } = await cli.run('doctor', '--json');
-    expect(exit).not.toBe(0);
-    expect(stdout).toContain(`${directory}: others can use this directory.`);
-    expect(stdout).toContain(`Run: chmod 700 ${directory}`);
-    chmodSync(directory, 0o700);
-    expect((await cli.run('doctor', '--json')).stdout).not.toContain('others can use');
-  });
-});
-
-describe('local init', () => {
-  it('takes no more than 18 decimals', async () => {
-    const { exit, stderr } = await testCli().run('local', 'init', '--decimals', '19');
-    expect([exit, JSON.parse(stderr).message]).toEqual([
-      2,
-      expect.stringContaining('from 0 to 18, got "19"'),
-    ]);
-  });
-});
-
 describe('--rate', () => {
   it('counts in seconds, minutes and hours, or in several of them', () => {
     const given = ['burn=100/s', 'status=2/min', 'list=3/h', 'burn-batch=1/10s'];
@@ -136,19 +75,5 @@ describe('helpPages', () => {
       expect(text, command).toMatch(/\nExamples:\n {2}\$ \S/);
     }
     expect(pages.filter(({ text }) => text.includes('Examples:')).length).toBeGreaterThan(25);
-  });
-});
-
-describe('completion', () => {
-  it.each(['bash', 'zsh', 'fish'])('offers every word and option to %s', async (shell) => {
-    const { exit, stdout } = await testCli().run('completion', shell);
-    expect(exit).toBe(0);
-    for (const word of ['export-owner', '--persist-onchain', '--failed-out']) expect(stdout).toContain(word);
-  });
-
-  it('refuses another shell', async () => {
-    const { exit, stderr } = await testCli().run('completion', 'tcsh');
-    expect(exit).toBe(2);
-    expect(stderr).toContain('Allowed choices are bash, zsh, fish.');
   });
 });

@@ -1,19 +1,19 @@
 /** `batch approve --wallet` as an operation: what was signed is noted, sent, looked up, and never signed twice without need. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { addSignature } from '../../../src/approval/build-approval.js';
-import type { Pins } from '../../../src/approval/pins.js';
-import type { ChainSender, SendOutcome } from '../../../src/chain/chain.js';
-import type { Flywheel } from '../../../src/chain/flywheel.js';
-import { createLocalSender } from '../../../src/chain/local/local-sender.js';
-import { createSimulator } from '../../../src/chain/local/simulator.js';
-import { transfer } from '../../../src/chain/system.js';
-import { compileV0Message, signTransaction } from '../../../src/chain/transaction/compile.js';
-import { readPins } from '../../../src/cli/batch/pins.js';
-import type { OpenedService } from '../../../src/cli/context.js';
-import { flywheelOf } from '../../../src/engine/batches/batch-context.js';
-import { FlywheelError } from '../../../src/errors/flywheel-error.js';
-import type { Address } from '../../../src/values/address.js';
-import { type TestCli, testCli } from '../../support/cli.js';
+import { addSignature } from '../../../../../src/approval/build-approval.js';
+import type { Pins } from '../../../../../src/approval/pins.js';
+import type { ChainSender, SendOutcome } from '../../../../../src/chain/chain.js';
+import type { Flywheel } from '../../../../../src/chain/flywheel.js';
+import { createLocalSender } from '../../../../../src/chain/local/local-sender.js';
+import { createSimulator } from '../../../../../src/chain/local/simulator.js';
+import { transfer } from '../../../../../src/chain/system.js';
+import { compileV0Message, signTransaction } from '../../../../../src/chain/transaction/compile.js';
+import { readPins } from '../../../../../src/cli/batch/pins.js';
+import type { OpenedService } from '../../../../../src/cli/context.js';
+import { flywheelOf } from '../../../../../src/engine/batches/batch-context.js';
+import { FlywheelError } from '../../../../../src/errors/flywheel-error.js';
+import type { Address } from '../../../../../src/values/address.js';
+import { type TestCli, testCli } from '../../../../support/cli.js';
 import {
   aPipeline,
   burnAction,
@@ -21,7 +21,7 @@ import {
   openTestEngine,
   signApproval,
   type TestEngine,
-} from '../../support/engine.js';
+} from '../../../../support/engine.js';
 
 let test: TestEngine;
 let batchId: string;

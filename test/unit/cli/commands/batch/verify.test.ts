@@ -1,13 +1,13 @@
 /** What a batch did, proven from the past of the chain: contents, executions, and the balances that a node has kept. */
 import { describe, expect, it } from 'vitest';
-import type { TokenChange } from '../../../src/chain/chain.js';
-import { associatedTokenAddress } from '../../../src/chain/tokens/addresses.js';
-import { verifyBatch } from '../../../src/cli/batch/verify-batch.js';
-import type { Address } from '../../../src/values/address.js';
-import { burnOf } from '../../support/batch-checks.js';
-import { batchIndex, flywheel, goodInstructions, pipelines } from '../../support/batch-on-chain.js';
-import { namedAddress } from '../../support/oracle.js';
-import { nodeOf, type Past, pastOf } from '../../support/past-batch.js';
+import type { TokenChange } from '../../../../../src/chain/chain.js';
+import { associatedTokenAddress } from '../../../../../src/chain/tokens/addresses.js';
+import { verifyBatch } from '../../../../../src/cli/batch/verify-batch.js';
+import type { Address } from '../../../../../src/values/address.js';
+import { burnOf } from '../../../../support/batch-checks.js';
+import { batchIndex, flywheel, goodInstructions, pipelines } from '../../../../support/batch-on-chain.js';
+import { namedAddress } from '../../../../support/oracle.js';
+import { nodeOf, type Past, pastOf } from '../../../../support/past-batch.js';
 
 const good = goodInstructions();
 const { mint, tokenProgram, vaultTokenAccount } = flywheel;

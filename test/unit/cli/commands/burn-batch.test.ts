@@ -2,15 +2,15 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { cutBurns } from '../../../src/cli/burn-batch/plan.js';
-import type { Journal } from '../../../src/cli/journal/journal.js';
-import type { BurnRequest } from '../../../src/contract/schemas/burn.js';
-import { FlywheelError } from '../../../src/errors/flywheel-error.js';
-import { proofHash } from '../../../src/values/digest.js';
-import { derivedUuid } from '../../../src/values/ids.js';
-import { type TestCli, type TestCliOptions, testCli } from '../../support/cli.js';
-import { replacing } from '../../support/doubles.js';
-import { fakeService } from '../../support/fake-service.js';
+import { cutBurns } from '../../../../src/cli/burn-batch/plan.js';
+import type { Journal } from '../../../../src/cli/journal/journal.js';
+import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
+import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { proofHash } from '../../../../src/values/digest.js';
+import { derivedUuid } from '../../../../src/values/ids.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../../support/cli.js';
+import { replacing } from '../../../support/doubles.js';
+import { fakeService } from '../../../support/fake-service.js';
 
 const burn = (index: number, more: Record<string, unknown> = {}) => ({
   type: 'WATCH_AD',

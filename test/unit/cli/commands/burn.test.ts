@@ -2,14 +2,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Settings } from '../../../src/cli/config/settings.js';
-import type { Journal } from '../../../src/cli/journal/journal.js';
-import { EXAMPLES } from '../../../src/contract/examples.js';
-import type { BurnResult } from '../../../src/contract/schemas/burn.js';
-import { FlywheelError } from '../../../src/errors/flywheel-error.js';
-import { testCli } from '../../support/cli.js';
-import { replacing } from '../../support/doubles.js';
-import { exampleReply, fakeService } from '../../support/fake-service.js';
+import type { Settings } from '../../../../src/cli/config/settings.js';
+import type { Journal } from '../../../../src/cli/journal/journal.js';
+import { EXAMPLES } from '../../../../src/contract/examples.js';
+import type { BurnResult } from '../../../../src/contract/schemas/burn.js';
+import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { testCli } from '../../../support/cli.js';
+import { replacing } from '../../../support/doubles.js';
+import { exampleReply, fakeService } from '../../../support/fake-service.js';
 
 const WORDS = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '12.5'];
 const RESULT = EXAMPLES.burn.response as BurnResult;

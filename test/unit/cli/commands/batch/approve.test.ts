@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { digestText, pipelinesDigest, type SourcePipeline } from '../../../src/actions/pipelines.js';
-import { buildApproval } from '../../../src/approval/build-approval.js';
+import { digestText, pipelinesDigest, type SourcePipeline } from '../../../../../src/actions/pipelines.js';
+import { buildApproval } from '../../../../../src/approval/build-approval.js';
 import {
   batchIndex,
   flywheel,
@@ -11,9 +11,9 @@ import {
   owner,
   ownerKeypair,
   pipelines,
-} from '../../support/batch-on-chain.js';
-import { testCli } from '../../support/cli.js';
-import { namedAddress } from '../../support/oracle.js';
+} from '../../../../support/batch-on-chain.js';
+import { testCli } from '../../../../support/cli.js';
+import { namedAddress } from '../../../../support/oracle.js';
 
 const batchId = '00000000-0000-4000-8000-000000000007';
 const proposalApproveTx = Buffer.from(

@@ -2,13 +2,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { generateKeypair } from '../../../src/chain/transaction/signer.js';
-import type { Entry, Journal } from '../../../src/cli/journal/journal.js';
-import type { Batch, InitBatchResult } from '../../../src/contract/schemas/batch.js';
-import { FlywheelError } from '../../../src/errors/flywheel-error.js';
-import { type TestCli, testCli } from '../../support/cli.js';
-import { replacing } from '../../support/doubles.js';
-import { exampleReply, fakeService } from '../../support/fake-service.js';
+import { generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import type { Entry, Journal } from '../../../../src/cli/journal/journal.js';
+import type { Batch, InitBatchResult } from '../../../../src/contract/schemas/batch.js';
+import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { type TestCli, testCli } from '../../../support/cli.js';
+import { replacing } from '../../../support/doubles.js';
+import { exampleReply, fakeService } from '../../../support/fake-service.js';
 
 const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
 

@@ -1,0 +1,83 @@
+/** What the tests of single commands share: who sits before one, what it complains of, and what stands behind it. */
+import type { CliContext, LocalAdmin } from '../../src/cli/context.js';
+import type { Reply } from '../../src/contract/call.js';
+import { EXAMPLES } from '../../src/contract/examples.js';
+import type { Batch } from '../../src/contract/schemas/batch.js';
+import type { ErrorCode } from '../../src/errors/codes.js';
+import { FlywheelError } from '../../src/errors/flywheel-error.js';
+import type { TestCli, TestCliOptions } from './cli.js';
+
+/** Somebody who reads what is printed. */
+export const READER: TestCliOptions = { tty: { stdout: true }, env: { NO_COLOR: '1' } };
+
+/** Somebody who can be asked as well; each question takes one answer. */
+export const person = (...answers: readonly string[]): TestCliOptions => ({
+  tty: { stdin: true, stdout: true, stderr: true },
+  env: { NO_COLOR: '1' },
+  answers,
+});
+
+export interface Complaint {
+  readonly error: string;
+  readonly message: string;
+  readonly hint?: string;
+  readonly idempotencyKey?: string;
+}
+
+/** The error on standard error, which is its last line there. */
+export const complaint = (stderr: string): Complaint =>
+  JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as Complaint;
+
+/** What came of words that are not taken: exit number, code and message. */
+export async function refusal(
+  cli: TestCli,
+  ...words: readonly string[]
+): Promise<readonly [exit: number, error: string, message: string]> {
+  const { exit, stdout, stderr } = await cli.run(...words);
+  if (stdout !== '') throw new TypeError(`What is refused prints nothing, this has: ${stdout}`);
+  const { error, message } = complaint(stderr);
+  return [exit, error, message];
+}
+
+/** For what a double is asked: it refuses. */
+export const refuse = (code: ErrorCode, message: string): never => {
+  throw new FlywheelError(code, message);
+};
+
+/** An answer that was made just now. */
+export const reply = <Value>(value: Value): Reply<Value> => ({ value, meta: { replayed: false } });
+
+/** The batch of the examples, with some of it changed. */
+export const aBatch = (parts: Partial<Batch> = {}): Batch => ({
+  ...(EXAMPLES.getBatch.response as Batch),
+  ...parts,
+});
+
+const unplanned = async (): Promise<never> => refuse('ERR_INTERNAL', 'The test did not plan for this.');
+
+/** A flywheel of this machine that can do these things and no others, and what it was opened for. */
+export function localWith(parts: Partial<LocalAdmin>): Pick<CliContext, 'openLocal'> & {
+  /** Data directories, with `closed` once each was. */
+  readonly opened: string[];
+} {
+  const opened: string[] = [];
+  return {
+    opened,
+    openLocal: async ({ dataDir }) => {
+      opened.push(dataDir.value);
+      return {
+        init: unplanned,
+        status: unplanned,
+        fund: unplanned,
+        repair: unplanned,
+        reset: unplanned,
+        createKey: unplanned,
+        listKeys: unplanned,
+        revokeKey: unplanned,
+        exportOwner: unplanned,
+        close: async () => void opened.push('closed'),
+        ...parts,
+      };
+    },
+  };
+}

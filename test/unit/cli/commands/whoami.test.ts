@@ -1,0 +1,94 @@
+/** `flywheel whoami`: each setting with its source, and no secret. */
+import { describe, expect, it } from 'vitest';
+import { type TestCli, testCli } from '../../../support/cli.js';
+import { READER, refusal } from '../../../support/commands.js';
+
+const API = 'https://api.example.com/base';
+
+async function withProfile(env: Record<string, string> = {}): Promise<TestCli> {
+  const first = testCli({ stdin: 'fk_profile_key\n' });
+  await first.run('profile', 'add', 'staging', '--api-url', `${API}/`, '--api-key-stdin');
+  return testCli({ home: first.home, env });
+}
+
+const row = async (cli: TestCli, ...words: string[]) =>
+  JSON.parse((await cli.run('whoami', ...words)).stdout);
+
+describe('whoami', () => {
+  it('shows each value with its source, and never the key', async () => {
+    const rows = await row(await withProfile());
+    expect(rows).toMatchObject({
+      target: { value: 'remote', source: 'profile' },
+      apiUrl: { value: API, source: 'profile' },
+      apiKey: { value: 'set', source: 'profile' },
+      maxWaitSeconds: { value: 60, source: 'default' },
+      limits: [],
+    });
+    expect(JSON.stringify(rows)).not.toContain('fk_profile_key');
+  });
+
+  it('takes flag over environment over profile', async () => {
+    const cli = await withProfile({ FLYWHEEL_API_URL: 'https://env.example', FLYWHEEL_API_KEY: 'fk_env' });
+    expect(await row(cli)).toMatchObject({
+      apiUrl: { value: 'https://env.example', source: 'environment' },
+      apiKey: { value: 'set', source: 'environment' },
+    });
+    expect(await row(cli, '--api-url', 'http://127.0.0.1:1')).toMatchObject({
+      apiUrl: { value: 'http://127.0.0.1:1', source: 'flag' },
+    });
+    expect(await row(cli, '--local')).toMatchObject({ target: { value: 'embedded', source: 'flag' } });
+  });
+
+  it("never lends a profile's key to another address", async () => {
+    const cli = await withProfile();
+    expect((await row(cli, '--api-url', 'https://other.example')).apiKey.value).toBe(null);
+    expect((await row(cli, '--local')).apiKey.value).toBe(null);
+  });
+
+  it("sends a profile's key to its own address, whoever names it", async () => {
+    const cli = await withProfile();
+    const { value: own } = (await row(cli)).apiUrl;
+    const named = await row(cli, '--api-url', String(own));
+    expect(named).toMatchObject({ apiUrl: { source: 'flag' }, apiKey: { value: 'set', source: 'profile' } });
+  });
+
+  it('names the file of a keypair, and says of one in the environment only that it is there', async () => {
+    expect((await row(testCli({ env: { FLYWHEEL_KEYPAIR: 'id.json' } }))).keypair).toEqual({
+      ...{ value: 'id.json', source: 'environment' },
+    });
+    const key = '5'.repeat(88);
+    const { stdout } = await testCli({ env: { FLYWHEEL_KEYPAIR: key } }).run('whoami');
+    expect(JSON.parse(stdout).keypair.value).toBe('a key, not a file');
+    expect(stdout).not.toContain(key);
+  });
+
+  it('tells people one setting a line', async () => {
+    const { stdout } = await testCli(READER).run('whoami', '--timeout', '5');
+    const lines = stdout.split('\n').map((line) => line.replace(/ +/g, ' '));
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'target embedded (default)',
+        'apiKey none (default)',
+        'timeoutSeconds 5 (flag)',
+      ]),
+    );
+  });
+
+  it.each([
+    'ftp://a.example',
+    'https://user:secret@a.example',
+    'https://user@a.example',
+    'https://:secret@a.example',
+    'https://a.example/?key=1',
+    'https://a.example/#key',
+    'not a url',
+  ])('refuses the address %s', async (url) => {
+    const [exit, code, message] = await refusal(testCli(), 'whoami', '--api-url', url);
+    expect([exit, code]).toEqual([2, 'ERR_CONFIG_INVALID']);
+    expect(message).not.toContain('secret');
+  });
+
+  it('takes no argument', async () => {
+    expect((await refusal(testCli(), 'whoami', 'staging')).slice(0, 2)).toEqual([2, 'ERR_USAGE']);
+  });
+});
