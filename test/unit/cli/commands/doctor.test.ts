@@ -30,7 +30,7 @@ const STATE = {
 };
 
 /** Nodes that answer as they are told to, whichever are asked. */
-const nodes = (...reports: readonly Partial<NodeReport>[]): TestCliOptions['openers'] => ({
+const nodes = (...reports: readonly Partial<NodeReport>[]): NonNullable<TestCliOptions['openers']> => ({
   checkRpc: async () =>
     reports.map((report, at) => ({
       ...{ address: nodeAddress(`https://n${at}.example.com`, 'test'), state: STATE, problem: null },
