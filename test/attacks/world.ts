@@ -51,7 +51,7 @@ export const stranger = namedAddress('stranger');
 export const [alice, bob] = [namedAddress('alice'), namedAddress('bob')];
 
 /** What the owner has sent to be done, as it lies in a file. */
-const FILE = [
+export const FILE = [
   { type: 'PRODUCT_BUY', payload: { orderId: 'A-1' }, actions: [{ action: 'BURN', amount: 1.5 }] },
   {
     type: 'WATCH_AD',

@@ -9,6 +9,7 @@ import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../../src/values/digest.js';
 import { derivedUuid } from '../../../../src/values/ids.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/cli.js';
+import { complaint, READER, refusal, refuse } from '../../../support/commands.js';
 import { replacing } from '../../../support/doubles.js';
 import { fakeService } from '../../../support/fake-service.js';
 
@@ -540,5 +541,81 @@ describe('pending forget', () => {
     expect(refused.exit).toBe(2);
     expect(last(refused.stderr).hint).toBe(`This resumes safely: flywheel pending resume ${id} --yes`);
     expect(await cli.pending()).toEqual(['burn-batch open']);
+  });
+});
+
+describe('burn-batch for people', () => {
+  it('says how many were burned, and why the others were not', async () => {
+    const cli = cliWith('b.json', JSON.stringify([burn(0), burn(1, { proof: { fail: true } })]), READER);
+    const { exit, stdout } = await cli.run('burn-batch', 'b.json');
+    expect(exit).toBe(3);
+    expect(stdout.split('\n').slice(0, 2)).toEqual(['Burned 1 of 2.', '1 failed:']);
+    expect(stdout).toMatch(/^ +1 +ERR_INVALID_PROOF +not this one$/m);
+  });
+});
+
+describe('burn-batch before anything is sent', () => {
+  const changes = {
+    burnWallet: { before: '100', after: '97' },
+    supply: { before: '1000', after: '997' },
+    usedToday: { before: '0', after: '3' },
+  };
+  /** Somebody who can look ahead, and sees these elements fail. */
+  const ahead = (...indexes: readonly number[]): TestCliOptions => ({
+    opened: {
+      foresight: {
+        burns: async () => ({
+          failures: indexes.map((index) => ({
+            index,
+            type: 'ERR_INVALID_PROOF',
+            message: 'It is not known.',
+          })),
+          ...changes,
+        }),
+        batch: async () => refuse('ERR_INTERNAL', 'Not asked.'),
+      },
+    },
+  });
+  const text = JSON.stringify([burn(0), burn(1)]);
+
+  it('sends nothing with --strict when an element would fail, and all of it when none would', async () => {
+    const cli = cliWith('b.json', text, ahead(1));
+    const answer = await refusal(cli, 'burn-batch', 'b.json', '--strict');
+    expect(answer).toEqual([
+      ...[2, 'ERR_INPUT_INVALID', '--strict: 1 problem; nothing was sent: [1]: It is not known.'],
+    ]);
+    expect([cli.service.calls, await cli.pending()]).toEqual([[], []]);
+    expect((await cliWith('b.json', text, ahead()).run('burn-batch', 'b.json', '--strict')).exit).toBe(0);
+  });
+
+  it('says with --strict that nobody could look, and goes on', async () => {
+    const { exit, stderr } = await cliWith('b.json', text).run('burn-batch', 'b.json', '--strict');
+    expect([exit, JSON.parse(stderr).warning]).toEqual([
+      0,
+      'Scopes, types, caps and balances could not be checked first: only the service knows them.',
+    ]);
+  });
+
+  it('names in a dry run what would fail, which is exit 3', async () => {
+    const cli = cliWith('b.json', text, ahead(1));
+    const { exit, stdout, stderr } = await cli.run('burn-batch', 'b.json', '--dry-run');
+    expect([exit, JSON.parse(stdout).foreseen]).toMatchObject([3, { ...changes, failures: [{ index: 1 }] }]);
+    expect(complaint(stderr).message).toBe('1 of 2 elements would fail; nothing was sent.');
+    expect(cli.service.calls).toEqual([]);
+  });
+
+  it.each([
+    [['--again', '--rest'], '--again, --rest and --only-new exclude each other.'],
+    [
+      ['--again', '--idempotency-key', '00000000-0000-4000-8000-000000000007'],
+      '--again makes a key of its own',
+    ],
+    [['--once'], "Unknown option '--once'"],
+    [['c.json'], 'Too many arguments'],
+  ])('refuses %j', async (words, message) => {
+    const cli = cliWith('b.json', text);
+    const answer = await refusal(cli, 'burn-batch', 'b.json', ...words);
+    expect(answer).toEqual([2, 'ERR_USAGE', expect.stringContaining(message)]);
+    expect([cli.service.calls, await cli.pending()]).toEqual([[], []]);
   });
 });

@@ -3,11 +3,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Settings } from '../../../../src/cli/config/settings.js';
+import type { OpenedService } from '../../../../src/cli/context.js';
 import type { Journal } from '../../../../src/cli/journal/journal.js';
 import { EXAMPLES } from '../../../../src/contract/examples.js';
+import type { ForeseenFailure } from '../../../../src/contract/foresight.js';
 import type { BurnResult } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { proofHash } from '../../../../src/values/digest.js';
 import { testCli } from '../../../support/cli.js';
+import { READER, refusal, refuse } from '../../../support/commands.js';
 import { replacing } from '../../../support/doubles.js';
 import { exampleReply, fakeService } from '../../../support/fake-service.js';
 
@@ -323,6 +327,22 @@ describe('burn', () => {
     ).toBe('standard input: It is empty.');
   });
 
+  it.each([
+    [['--once', '--idempotency-key', 'k'], '--idempotency-key and --once exclude each other.'],
+    [['--again'], '--again goes with --once; without it every burn is a new one.'],
+    [['--idempotency-key', 'x'.repeat(256)], '--idempotency-key takes 1 to 255 visible ASCII characters.'],
+    [['--only-new'], "Unknown option '--only-new'"],
+    [['12'], 'Too many arguments'],
+  ])('refuses %j and sends nothing', async (words, message) => {
+    const cli = testCli();
+    expect(await refusal(cli, ...WORDS, ...words)).toEqual([
+      2,
+      'ERR_USAGE',
+      expect.stringContaining(message),
+    ]);
+    expect([cli.service.calls, await cli.pending()]).toEqual([[], []]);
+  });
+
   it('strips control characters from what the service says', async () => {
     const service = fakeService();
     service.answer('burn', () => {
@@ -332,5 +352,53 @@ describe('burn', () => {
     expect(human.stderr).toContain('error: bad[2J proof (ERR_INVALID_PROOF)');
     const json = await testCli({ service }).run(...WORDS);
     expect(json.stderr).toContain('bad\\u001b[2J\\u0007 proof\\u202e');
+  });
+});
+
+describe('burn --dry-run', () => {
+  const changes = {
+    burnWallet: { before: '100', after: '87.5' },
+    supply: { before: '1000', after: '987.5' },
+    usedToday: { before: '0', after: '12.5' },
+  };
+  /** Somebody who can look ahead, and sees these failures. */
+  const ahead = (...failures: readonly ForeseenFailure[]): Partial<OpenedService> => ({
+    foresight: {
+      burns: async () => ({ failures, ...changes }),
+      batch: async () => refuse('ERR_INTERNAL', 'No.'),
+    },
+  });
+  const hash = proofHash({ a: 1 });
+  const plan = { dryRun: true, type: 'WATCH_AD', hash, amount: 12.5 };
+
+  it('says what it would come to, as far as somebody knows, and sends nothing', async () => {
+    const cli = testCli();
+    const { exit, stdout, stderr } = await cli.run(...WORDS, '--dry-run');
+    expect([exit, stderr, stdout]).toEqual([0, '', `${JSON.stringify({ ...plan, foreseen: null })}\n`]);
+    expect([cli.service.calls, await cli.pending()]).toEqual([[], []]);
+    const seen = await testCli({ opened: ahead() }).run(...WORDS, '--dry-run');
+    expect(seen.stdout).toBe(`${JSON.stringify({ ...plan, foreseen: changes })}\n`);
+  });
+
+  it('tells people the balances before and after', async () => {
+    const { stdout } = await testCli({ ...READER, opened: ahead() }).run(...WORDS, '--dry-run');
+    expect(stdout).toBe(
+      [
+        'Nothing was sent.',
+        'amount        12.5',
+        `proof hash    ${hash}`,
+        'proof type    WATCH_AD',
+        'burn wallet   100 → 87.5',
+        'supply        1000 → 987.5',
+        'burned today  0 → 12.5',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('is refused with what the burn would be refused with', async () => {
+    const failure = { index: 0, type: 'ERR_INVALID_PROOF', message: 'The type is not known.' };
+    const answer = await refusal(testCli({ opened: ahead(failure) }), ...WORDS, '--dry-run');
+    expect(answer).toEqual([5, 'ERR_INVALID_PROOF', 'The type is not known.']);
   });
 });

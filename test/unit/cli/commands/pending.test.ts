@@ -1,13 +1,13 @@
-/** `flywheel pending resume` of what was begun on a batch and has become pointless: it comes to its end. */
+/** `flywheel pending`: what is listed, gone on with and forgotten; and what has become pointless comes to its end. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../../../src/chain/transaction/signer.js';
-import type { Entry, Journal } from '../../../../src/cli/journal/journal.js';
-import type { Batch, InitBatchResult } from '../../../../src/contract/schemas/batch.js';
+import type { Batch } from '../../../../src/contract/schemas/batch.js';
+import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
-import { type TestCli, testCli } from '../../../support/cli.js';
-import { replacing } from '../../../support/doubles.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../../support/cli.js';
+import { complaint, person, READER, refusal, refuse } from '../../../support/commands.js';
 import { exampleReply, fakeService } from '../../../support/fake-service.js';
 
 const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
@@ -30,7 +30,119 @@ const unavailable = (): never => {
   throw new FlywheelError('ERR_UNAVAILABLE', 'The service is out of reach.');
 };
 
+const BURN = ['burn', '--type', 'T', '--proof', '{}', '--amount', '1'];
+
+/** A command line with so many burns of which no answer came, oldest first, and their ids. */
+async function withBurns(count: number, options: TestCliOptions = {}) {
+  const service = fakeService();
+  service.answer('burn', () => refuse('ERR_OUTCOME_UNKNOWN', 'No answer came.'));
+  const lost = testCli({ service });
+  for (let burn = 1; burn <= count; burn += 1) await lost.run(...BURN.with(-1, String(burn)));
+  const rows = JSON.parse((await lost.run('pending')).stdout) as { id: string }[];
+  service.answer('burn', () => exampleReply('burn'));
+  service.calls.length = 0;
+  return { cli: testCli({ ...options, service, home: lost.home }), ids: rows.map(({ id }) => id) };
+}
+
+const RESULT = exampleReply('burn').value;
+
+describe('pending list', () => {
+  it('prints what is pending with the command that began it and the one that resumes it', async () => {
+    const { cli, ids } = await withBurns(1);
+    const { exit, stdout, stderr } = await cli.run('pending');
+    expect([exit, stderr]).toEqual([0, '']);
+    expect(JSON.parse(stdout)).toEqual([
+      {
+        ...{ id: ids[0], operation: 'burn', outcome: 'unknown', running: false },
+        command: "flywheel burn --type T --proof '{}' --amount 1",
+        idempotencyKey: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        ...{ dateBegun: '2026-01-31T12:00:00.000Z', dateChanged: '2026-01-31T12:00:00.000Z' },
+        resume: `flywheel pending resume ${ids[0]}`,
+      },
+    ]);
+    expect((await cli.run('pending', 'list')).stdout).toBe(stdout);
+    expect(cli.service.calls).toEqual([]);
+  });
+
+  it('tells people what to run, and that nothing is pending', async () => {
+    const { cli, ids } = await withBurns(1, READER);
+    const lines = (await cli.run('pending')).stdout.split('\n');
+    expect(lines[0]).toBe(`${ids[0]} flywheel burn --type T --proof '{}' --amount 1`);
+    expect(lines).toContain(`to resume    flywheel pending resume ${ids[0]}`);
+    expect((await testCli(READER).run('pending')).stdout).toBe('Nothing is pending.\n');
+    expect((await testCli().run('pending')).stdout).toBe('[]\n');
+  });
+});
+
 describe('pending resume', () => {
+  it('goes on with one under its own key, and prints what the command would have', async () => {
+    const { cli, ids } = await withBurns(2);
+    const { exit, stdout } = await cli.run('pending', 'resume', ids[1] ?? '');
+    expect([exit, stdout]).toEqual([0, `${JSON.stringify(RESULT)}\n`]);
+    expect(cli.service.calls.map(({ input }) => input)).toMatchObject([{ burnAmount: 2 }]);
+    expect(await cli.pending()).toEqual(['burn open']);
+  });
+
+  it('goes on with all, past one that fails, and exits for that', async () => {
+    const { cli, ids } = await withBurns(3);
+    cli.service.answer('burn', ({ input }) =>
+      (input as BurnRequest).burnAmount === 2
+        ? refuse('ERR_UNAVAILABLE', 'Out of reach.')
+        : exampleReply('burn'),
+    );
+    const { exit, stdout, stderr } = await cli.run('pending', 'resume', '--output', 'ndjson');
+    expect([exit, stdout]).toEqual([7, `${JSON.stringify(RESULT)}\n`.repeat(2)]);
+    expect(stderr).toContain(`{"warning":"${ids[1]}: `);
+    expect(complaint(stderr).message).toContain('asking again failed: Out of reach.');
+    expect(await cli.pending()).toEqual(['burn open']);
+  });
+
+  it('says so when there is nothing, or nothing of that name', async () => {
+    const { exit, stdout, stderr } = await testCli().run('pending', 'resume');
+    expect([exit, stdout, JSON.parse(stderr)]).toEqual([0, '', { notice: 'Nothing is pending.' }]);
+    expect(await refusal(testCli(), 'pending', 'resume', '12345678')).toEqual([
+      ...[2, 'ERR_INPUT_INVALID', 'There is no operation 12345678.'],
+    ]);
+  });
+});
+
+describe('pending forget', () => {
+  it('asks, and forgets after a yes without asking the service', async () => {
+    const { cli, ids } = await withBurns(1, person('y'));
+    const { exit, stdout, questions } = await cli.run('pending', 'forget', ids[0] ?? '');
+    expect([exit, stdout]).toEqual([0, `Forgot ${ids[0]}.\n`]);
+    expect(questions).toEqual([
+      "Forget `flywheel burn --type T --proof '{}' --amount 1`, begun 2026-01-31T12:00:00.000Z? It may have happened: asking for it again may do it twice. [y/N] ",
+    ]);
+    expect([await cli.pending(), cli.service.calls]).toEqual([[], []]);
+  });
+
+  it('forgets nothing after a no, nor where nobody can be asked', async () => {
+    const { cli, ids } = await withBurns(1, person('n'));
+    const declined = await cli.run('pending', 'forget', ids[0] ?? '');
+    expect([declined.exit, declined.stdout]).toEqual([130, '']);
+    expect(declined.stderr).toContain('Declined; nothing was forgotten.');
+    const script = testCli({ home: cli.home });
+    expect((await refusal(script, 'pending', 'forget', ids[0] ?? '')).slice(0, 2)).toEqual([2, 'ERR_USAGE']);
+    expect(await cli.pending()).toEqual(['burn open']);
+    const { stdout } = await script.run('pending', 'forget', ids[0] ?? '', '--yes');
+    expect(stdout).toBe(`${JSON.stringify({ id: ids[0], forgotten: true })}\n`);
+    expect(await cli.pending()).toEqual([]);
+  });
+
+  it.each([
+    [['pending', 'forget'], 'ERR_USAGE', '`flywheel pending forget` needs an id.'],
+    [['pending', 'forget', 'none', '--yes'], 'ERR_INPUT_INVALID', 'No operation "none" is pending.'],
+    [['pending', 'list', 'x'], 'ERR_USAGE', '`flywheel pending list` takes no id.'],
+    [['pending', 'drop'], 'ERR_USAGE', 'Allowed choices are list, resume, forget.'],
+  ])('refuses %j', async (words, code, message) => {
+    const { cli } = await withBurns(1);
+    expect(await refusal(cli, ...words)).toEqual([2, code, expect.stringContaining(message)]);
+    expect(await cli.pending()).toEqual(['burn open']);
+  });
+});
+
+describe('pending resume of a batch', () => {
   it('gives up the cancelling of a batch that is executed', async () => {
     const cli = cliWith('EXECUTED');
     cli.service.answer('cancelBatch', unavailable);
@@ -77,53 +189,5 @@ describe('a batch that waits', () => {
     cli.service.answer('issueApproval', () => exampleReply('issueApproval'));
     expect(await cli.run(...words.split(' '))).toMatchObject({ exit: 0 });
     expect(cli.service.calls.filter(({ operation }) => operation === 'initBatch')).toHaveLength(1);
-  });
-});
-
-/** A journal that fails at the write after the first one that follows the answer of init. */
-function failing(journal: Journal, hasAnswered: () => boolean): Journal {
-  let writes = 0;
-  const write = <Value>(act: () => Value): Value => {
-    if (hasAnswered()) writes += 1;
-    if (writes === 2) throw new FlywheelError('ERR_STORE_UNAVAILABLE', 'The disk is full.');
-    return act();
-  };
-  const failingEntry = (entry: Entry): Entry =>
-    replacing(entry, {
-      note: (notes) => write(() => entry.note(notes)),
-      keep: (name, answer) => write(() => entry.keep(name, answer)),
-    });
-  return replacing(journal, {
-    begin: (request) => {
-      const begun = journal.begin(request);
-      return begun.status === 'taken' ? { ...begun, entry: failingEntry(begun.entry) } : begun;
-    },
-  });
-}
-
-describe('batch init', () => {
-  it('is found by its batch, though its process ended while that was noted', async () => {
-    const { value } = exampleReply('initBatch') as { value: InitBatchResult };
-    const first = cliWith('FINALIZED');
-    first.service.answer('initBatch', () => ({ meta: { replayed: false }, value }));
-    writeFileSync(join(first.home, 'pipelines.json'), FILE);
-    const hasAnswered = (): boolean => first.service.calls.some(({ operation }) => operation === 'initBatch');
-    const { openService } = first.context;
-    const broken = testCli({
-      home: first.home,
-      service: first.service,
-      openers: {
-        openService: async (settings) => {
-          const opened = await openService(settings);
-          return { ...opened, journal: async () => failing(await opened.journal(), hasAnswered) };
-        },
-      },
-    });
-    expect((await broken.run('batch', 'init', 'pipelines.json')).stderr).toContain('disk is full');
-    const again = await first.run('batch', 'init', 'pipelines.json');
-    expect([again.exit, again.exit === 0 ? '' : again.stderr]).toEqual([0, '']);
-    const journal = await first.journal();
-    expect(journal.takeBatch(value.batch.id)).toBeDefined();
-    journal.close();
   });
 });

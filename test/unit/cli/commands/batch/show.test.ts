@@ -7,7 +7,7 @@ import { aBatch, READER, refusal, refuse, reply } from '../../../../support/comm
 import { fakeService } from '../../../../support/fake-service.js';
 
 const ID = aBatch().id;
-const [first] = (EXAMPLES.batchPipelines.response as PipelinePage).items as readonly [PipelineState];
+const first = (EXAMPLES.batchPipelines.response as PipelinePage).items[0] as PipelineState;
 const PIPELINES: readonly PipelineState[] = [
   { ...first, state: 'EXECUTED', txHash: 'sig-1' },
   { ...first, index: 1, state: 'FAILED', message: 'custom error 1' },
