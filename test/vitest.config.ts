@@ -1,9 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
 /** One project a kind of test; nothing is retried. */
-const project = (name: string, include: readonly string[], timeoutMs: number) => ({
+const project = (name: string, include: readonly string[], timeoutMs: number, isolate = true) => ({
   test: {
     name,
+    isolate,
     include: include.map((glob) => `test/${glob}`),
     testTimeout: timeoutMs,
     hookTimeout: timeoutMs,
@@ -20,10 +21,11 @@ export default defineConfig({
     maxWorkers: 2,
     reporters: ['default', new URL('./support/summary-reporter.ts', import.meta.url).pathname],
     projects: [
-      project('unit', ['unit/**/*.test.ts', 'architecture/*.test.ts'], 60_000),
+      // Nothing is mocked here, and to load everything anew for each file would take as long as all of the tests.
+      project('unit', ['unit/**/*.test.ts', 'architecture/*.test.ts'], 60_000, false),
       project('attacks', ['attacks/**/*.test.ts'], 60_000),
       project('abuse', ['abuse/**/*.test.ts'], 60_000),
-      project('contract', ['contract/**/*.test.ts'], 60_000),
+      project('contract', ['contract/**/*.test.ts'], 60_000, false),
       project('conformance', ['conformance/**/*.test.ts'], 120_000),
       project('simulation', ['simulation/**/*.test.ts'], 300_000),
       project('e2e', ['e2e/**/*.test.ts'], 300_000),
