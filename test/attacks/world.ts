@@ -203,8 +203,7 @@ export interface ApproveOptions {
 }
 
 /** The chain of a world, as it is read. */
-export const chainIn = (world: World): ChainReader =>
-  world.reader(nodeIn(world));
+export const chainIn = (world: World): ChainReader => world.reader(nodeIn(world));
 
 /** What a command finds in a world. */
 export const openedIn = (world: World): Partial<OpenedService> => ({

@@ -30,7 +30,7 @@ describe('profile pin', () => {
     const cli = await cliWith(person('y'));
     const { exit, stdout, stderr, questions } = await cli.run('profile', 'pin');
     expect([exit, questions]).toEqual([0, ['Is this your flywheel, as it should be? [y/N] ']]);
-    for (const text of [...Object.keys(facts ?? {}), addresses.multisig, addresses.owner]) {
+    for (const text of [...Object.values(facts ?? {}), addresses.multisig, addresses.owner, 'threshold']) {
       expect(stderr).toContain(text);
       expect(stdout).toContain(text);
     }
