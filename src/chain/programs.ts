@@ -13,6 +13,8 @@ export const ADDRESS_LOOKUP_TABLE_PROGRAM = known('AddressLookupTab1e11111111111
 /** Of the wallets, not ours: it makes a transaction fail where accounts are not as the wallet showed them. */
 export const LIGHTHOUSE_PROGRAM = known('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95');
 export const CLOCK_SYSVAR = known('SysvarC1ock11111111111111111111111111111111');
+/** Owner of the programs that can be replaced. */
+export const UPGRADEABLE_LOADER = known('BPFLoaderUpgradeab1e11111111111111111111111');
 /** Metaplex Token Metadata. */
 export const METADATA_PROGRAM = known('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s');
 /** Squads v4 on mainnet (squads-v4.md, head). */

@@ -99,6 +99,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
       () => import('./commands/local/export-owner.js'),
     ),
     command(
+      'fetch-squads',
+      'Take the real Squads program over from a cluster.',
+      () => import('./commands/local/fetch-squads.js'),
+    ),
+    command(
       'rpc',
       'Serve the local ledger as an RPC node of a test cluster.',
       () => import('./commands/local/rpc.js'),

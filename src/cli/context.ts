@@ -137,6 +137,16 @@ export interface LocalStatusResult extends Omit<LocalInitResult, 'apiKey'> {
 }
 
 /** What can be done with the flywheel of a data directory beside calling its service. */
+/** The Squads program that the embedded engine runs. */
+export interface FetchedProgram {
+  readonly program: string;
+  readonly sha256: string;
+  /** Where it lies. */
+  readonly file: string;
+  /** It was not there before. */
+  readonly fetched: boolean;
+}
+
 export interface LocalAdmin {
   init(input: LocalInitInput): Promise<LocalInitResult>;
   status(): Promise<LocalStatusResult>;
@@ -146,6 +156,8 @@ export interface LocalAdmin {
    * @returns what was done. @throws `ERR_STORE_UNAVAILABLE`
    */
   repair(): Promise<string>;
+  /** Takes the Squads program over from the user's own RPC node. @throws `ERR_USAGE` where none is named. */
+  fetchSquads(): Promise<FetchedProgram>;
   /** Wipes the data directory. */
   reset(): Promise<void>;
   createKey(input: {

@@ -17,7 +17,10 @@ export const checkRpc: Openers['checkRpc'] = async (ambient, settings) => {
 
 export const openLocal: Openers['openLocal'] = async (ambient, settings) => {
   const { createLocalAdmin } = await import('./local-admin.js');
-  return createLocalAdmin({ dataDir: settings.dataDir.value, cwd: ambient.cwd, clock: ambient.clock });
+  return createLocalAdmin({
+    ...{ dataDir: settings.dataDir.value, cwd: ambient.cwd, clock: ambient.clock },
+    openRpc: async () => (await import('./rpc.js')).openOwnRpc(ambient, settings),
+  });
 };
 
 export const startServer: Openers['startServer'] = async (ambient, settings, options) => {

@@ -16,7 +16,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem } from '../files/read-file.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store } from '../store/store.js';
-import { sha256 } from '../values/digest.js';
+import { type Sha256, sha256 } from '../values/digest.js';
 import { randomIds } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
 import { fundsLimits } from './batch-funds.js';
@@ -61,7 +61,10 @@ export const SHARED_LIMITS = {
 } as const satisfies Partial<EngineLimits>;
 
 /** SHA-256 of the Squads v4 program as it runs on mainnet. */
-export const SQUADS_PROGRAM_SHA256 = 'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6dd2bba4a47e0b29a01d34c';
+export const SQUADS_PROGRAM_SHA256 =
+  'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6dd2bba4a47e0b29a01d34c' as Sha256;
+/** Length of that file. */
+export const SQUADS_PROGRAM_BYTES = 1_470_416;
 
 /**
  * Opens store and ledger of a data directory that has a configuration, creating either when it is not there yet.

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { createKeypairSigner, generateKeypair } from '../chain/transaction/signer.js';
-import type { LocalAdmin, LocalInitInput, LocalInitResult } from '../cli/context.js';
+import type { FetchedProgram, LocalAdmin, LocalInitInput, LocalInitResult } from '../cli/context.js';
 import type { ApiKeyCreated, Registration } from '../contract/admin.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { keypairText, parseKeypairText } from '../files/keypair-file.js';
@@ -14,6 +14,7 @@ import type { Clock } from '../values/time.js';
 import { chosenFunds } from './batch-funds.js';
 import { ownDataDirectory } from './data-lock.js';
 import { type OpenedEngine, openEngine, openFiles, readSquadsProgram } from './engine.js';
+import { fetchSquads } from './fetch-squads.js';
 import { createFileKeyring } from './file-keyring.js';
 import {
   dataFiles,
@@ -26,6 +27,7 @@ import {
   writeLocalConfig,
   writePrivate,
 } from './local-config.js';
+import type { OwnRpc } from './rpc.js';
 import { repair } from './two-files.js';
 
 /** @throws `ERR_KEYPAIR_INVALID` naming the file and the reason, never its content. */
@@ -43,14 +45,16 @@ export function readOwnerKeypair(path: string): { readonly bytes: Uint8Array; re
   return { bytes: parsed.bytes, address: createKeypairSigner(parsed.bytes).address };
 }
 
-export interface DeskPlace {
+export interface LocalPlace {
   readonly dataDir: string;
   readonly cwd: string;
   readonly clock: Clock;
+  /** The cluster of the user's own node; `null` where none is named. */
+  readonly openRpc: () => Promise<OwnRpc | null>;
 }
 
 /** What can be done with the flywheel of a data directory; the engine is opened when it is first needed. */
-export function createLocalAdmin(place: DeskPlace): LocalAdmin {
+export function createLocalAdmin(place: LocalPlace): LocalAdmin {
   const { dataDir, clock } = place;
   let opened: Promise<OpenedEngine> | undefined;
   const open = (): Promise<OpenedEngine> => {
@@ -72,6 +76,7 @@ export function createLocalAdmin(place: DeskPlace): LocalAdmin {
     },
     fund: async (input) => (await engine()).fund(input),
     repair: () => repairFiles(place),
+    fetchSquads: () => fetchFromCluster(place),
     reset: async () => {
       await close();
       requireLocalConfig(dataDir);
@@ -90,7 +95,21 @@ export function createLocalAdmin(place: DeskPlace): LocalAdmin {
   };
 }
 
-async function repairFiles({ dataDir, clock }: DeskPlace): Promise<string> {
+async function fetchFromCluster({ dataDir, openRpc }: LocalPlace): Promise<FetchedProgram> {
+  const rpc = await openRpc();
+  try {
+    return await fetchSquads(dataDir, () => {
+      if (rpc !== null) return rpc.reader;
+      throw new FlywheelError('ERR_USAGE', 'No RPC node is named that the program could be taken from.', {
+        hint: 'Name one with --rpc-url mainnet, or FLYWHEEL_RPC_URL.',
+      });
+    });
+  } finally {
+    await rpc?.close();
+  }
+}
+
+async function repairFiles({ dataDir, clock }: LocalPlace): Promise<string> {
   const config = requireLocalConfig(dataDir);
   const { store, chain, close } = await openFiles(dataDir, config, clock);
   try {
@@ -101,7 +120,7 @@ async function repairFiles({ dataDir, clock }: DeskPlace): Promise<string> {
 }
 
 async function init(
-  place: DeskPlace,
+  place: LocalPlace,
   input: LocalInitInput,
   open: () => Promise<OpenedEngine>,
 ): Promise<LocalInitResult> {
@@ -118,7 +137,7 @@ async function init(
 }
 
 /** Files that must be there before the engine opens. An interrupted set-up is carried on; a finished one is refused. */
-function prepare({ dataDir, cwd }: DeskPlace, input: LocalInitInput): LocalConfig {
+function prepare({ dataDir, cwd }: LocalPlace, input: LocalInitInput): LocalConfig {
   const files = dataFiles(dataDir);
   const funds = chosenFunds(input);
   const earlier = readLocalConfig(dataDir);
@@ -200,7 +219,7 @@ function makeDataDirectory(dataDir: string): void {
 
 const absolute = (cwd: string, path: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
 
-function exportOwner({ dataDir, cwd }: DeskPlace, outFile: string): { address: Address; keypair: string } {
+function exportOwner({ dataDir, cwd }: LocalPlace, outFile: string): { address: Address; keypair: string } {
   const { bytes, address } = readOwnerKeypair(requireLocalConfig(dataDir).ownerKeypair);
   const keypair = absolute(cwd, outFile);
   writeFileAtomic(keypair, keypairText(bytes), 'ERR_INPUT_INVALID', {

@@ -161,7 +161,11 @@ export class Machine implements Workplace {
       processes: { self: () => process.name, isRunning: (name) => this.#living.has(name) },
       signal: process.signal,
       openService: (settings) => this.#openService(process, context, settings),
-      openLocal: async (settings) => createLocalAdmin({ dataDir: settings.dataDir.value, cwd: home, clock }),
+      openLocal: async (settings) =>
+        createLocalAdmin({
+          ...{ dataDir: settings.dataDir.value, cwd: home, clock },
+          openRpc: async () => null,
+        }),
       startServer: async () => {
         throw new FlywheelError('ERR_INTERNAL', `Nobody types ${words.join(' ')}.`);
       },

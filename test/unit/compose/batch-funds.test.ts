@@ -49,7 +49,10 @@ const settings = (): Settings => ({
 const ambient = () => ({ ...testCli().context, clock: systemClock });
 
 async function localInit(funds: BatchFunds): Promise<void> {
-  const local = createLocalAdmin({ dataDir, cwd: directory, clock: systemClock });
+  const local = createLocalAdmin({
+    ...{ dataDir, cwd: directory, clock: systemClock },
+    openRpc: async () => null,
+  });
   try {
     await local.init({ ...REGISTER_DEFAULTS, owner: null, squadsProgram: null, ...funds });
   } finally {

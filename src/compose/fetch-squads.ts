@@ -1,0 +1,56 @@
+/** Takes the Squads program over from a cluster, once: the embedded engine runs it from then on in place of the native one. */
+import type { ChainReader } from '../chain/chain.js';
+import { SQUADS_PROGRAM } from '../chain/programs.js';
+import { readDeployedSquads } from '../chain/squads/deployed-program.js';
+import type { FetchedProgram } from '../cli/context.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
+import { type Sha256, sha256 } from '../values/digest.js';
+import { ownDataDirectory } from './data-lock.js';
+import { readSquadsProgram, SQUADS_PROGRAM_BYTES, SQUADS_PROGRAM_SHA256 } from './engine.js';
+import { dataFiles, requireLocalConfig, writeLocalConfig, writePrivate } from './local-config.js';
+
+/** The file that is expected, without the zeros to which a cluster may have extended its account. */
+function programFile(deployed: ReadonlyBytes): Buffer {
+  const all = readBuffer(deployed);
+  const file = all.subarray(0, SQUADS_PROGRAM_BYTES);
+  return all.subarray(SQUADS_PROGRAM_BYTES).every((byte) => byte === 0) ? file : all;
+}
+
+const otherProgram = (hash: Sha256): FlywheelError =>
+  new FlywheelError(
+    'ERR_CHAIN_MISMATCH',
+    `The Squads program of this cluster is not the one of mainnet: its SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
+    { hint: 'Take it from mainnet: --rpc-url mainnet.' },
+  );
+
+/**
+ * Nothing is asked where the program is there already.
+ * @param chain - opened only when it is asked.
+ * @throws `ERR_LOCAL_NOT_FOUND`, `ERR_CHAIN_MISMATCH`, `ERR_STORE_UNAVAILABLE` while another process uses the directory.
+ */
+export async function fetchSquads(dataDir: string, chain: () => ChainReader): Promise<FetchedProgram> {
+  const { squadsProgram: file, lock: lockFile } = dataFiles(dataDir);
+  const found = { program: SQUADS_PROGRAM, sha256: SQUADS_PROGRAM_SHA256, file };
+  if (requireLocalConfig(dataDir).squadsProgram) {
+    readSquadsProgram(file);
+    return { ...found, fetched: false };
+  }
+  const deployed = await readDeployedSquads(chain());
+  if (deployed === null)
+    throw new FlywheelError('ERR_CHAIN_MISMATCH', 'This cluster has no Squads program.', {
+      hint: 'Take it from mainnet: --rpc-url mainnet.',
+    });
+  const bytes = programFile(deployed);
+  const hash = sha256(bytes);
+  if (hash !== SQUADS_PROGRAM_SHA256) throw otherProgram(hash);
+  // Processes that are open go on with the program that they have loaded; two programs on one ledger are avoided.
+  const lock = await ownDataDirectory(lockFile);
+  try {
+    writePrivate(file, bytes);
+    writeLocalConfig(dataDir, { ...requireLocalConfig(dataDir), squadsProgram: true });
+  } finally {
+    lock.release();
+  }
+  return { ...found, fetched: true };
+}
