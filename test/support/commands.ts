@@ -70,6 +70,7 @@ export function localWith(parts: Partial<LocalAdmin>): Pick<CliContext, 'openLoc
         status: unplanned,
         fund: unplanned,
         repair: unplanned,
+        fetchSquads: unplanned,
         reset: unplanned,
         createKey: unplanned,
         listKeys: unplanned,
