@@ -4,7 +4,7 @@ import type { Cluster } from './cluster.js';
 import type { Faults } from './faults/faults.js';
 import type { Commitment } from './landed.js';
 import { commitmentOf, type Options, type Params, readCount } from './params.js';
-import { contextSlotNotReached } from './rpc-error.js';
+import { contextSlotNotReached, nodeBehind } from './rpc-error.js';
 import { View } from './view.js';
 
 /** The part of a node that its methods work with. */
@@ -19,6 +19,9 @@ export interface NodeParts {
   wake(): void;
 }
 
+/** Slots by which a node may be behind and take itself for healthy (agave, `DELINQUENT_VALIDATOR_SLOT_DISTANCE`). */
+const HEALTHY_LAG_SLOTS = 128;
+
 /** A call that is being answered. */
 export class Call {
   readonly params: Params;
@@ -31,8 +34,9 @@ export class Call {
     this.#lagSlots = lagSlots;
   }
 
-  get lagSlots(): number {
-    return this.#lagSlots;
+  /** @throws RpcError -32005 where the node is so far behind that it knows of it. */
+  requireHealthy(): void {
+    if (this.#lagSlots > HEALTHY_LAG_SLOTS) throw nodeBehind(this.#lagSlots);
   }
 
   /** The state at a level. @throws RpcError -32016 when it is older than the options ask for. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { rentExemptLamports } from '../../chain/account.js';
 import { base58Encode } from '../../values/base58.js';
 import { API_VERSION, type Call, inContext, type Methods } from '../call.js';
-import { blockCleanedUp, blockNotAvailable, invalidParams, nodeBehind, slotSkipped } from '../rpc-error.js';
+import { blockCleanedUp, blockNotAvailable, invalidParams, slotSkipped } from '../rpc-error.js';
 import { blockhashOf } from '../timeline.js';
 
 const SLOTS_PER_EPOCH = 432_000;
@@ -92,7 +92,7 @@ export const CHAIN_METHODS: Methods = {
   getFirstAvailableBlock: (call) => call.firstSlot(),
   getGenesisHash: ({ node }) => node.cluster.ledger.genesisHash,
   getHealth(call) {
-    if (call.lagSlots > 0) throw nodeBehind(call.lagSlots);
+    call.requireHealthy();
     return 'ok';
   },
   getIdentity: ({ node }) => ({ identity: identityOf(node.cluster.ledger.genesisHash) }),

@@ -12,7 +12,7 @@ import { type Call, inContext, type Methods } from '../call.js';
 import { budgetOf, feeOf } from '../fees.js';
 import type { NamedAccount, Run } from '../node-ledger.js';
 import { commitmentOf, type Options, readAddress, readBytes } from '../params.js';
-import { errorJson, invalidParams, nodeBehind, preflightFailed, signatureFailed } from '../rpc-error.js';
+import { errorJson, invalidParams, preflightFailed, signatureFailed } from '../rpc-error.js';
 import type { View } from '../view.js';
 import { accountJson, dataTerms } from './account-json.js';
 
@@ -82,7 +82,7 @@ function tryOut(view: View, { bytes, wire, signature }: Sent, terms: TryTerms): 
 function preflight(call: Call, sent: Sent, options: Options): void {
   const view = call.view({ ...options, commitment: options['preflightCommitment'] });
   if (!isSigned(sent.wire)) throw signatureFailed();
-  if (call.lagSlots > 0) throw nodeBehind(call.lagSlots);
+  call.requireHealthy();
   const run = tryOut(view, sent, { verifySignatures: false, checkBlockhash: true });
   if (run.error !== null) throw preflightFailed(run.error, run);
 }

@@ -87,11 +87,15 @@ describe('behind', () => {
       message: 'Minimum context slot has not been reached',
       data: { contextSlot: cluster.timeline.atOrBefore(slot - 10) },
     });
-    expect((await rpcAnswer(url, 'getHealth')).error).toMatchObject({
-      code: -32_005,
-      data: { numSlotsBehind: 10 },
+    expect(await rpcResult(url, 'getHealth')).toBe('ok');
+    expect((await sent(url, fresh)).error).toMatchObject({
+      code: -32_002,
+      data: { err: 'BlockhashNotFound' },
     });
-    expect((await sent(url, fresh)).error).toMatchObject({ code: -32_005 });
+    faults.set([{ fault: 'behind', slots: 200 }]);
+    const tooFar = { code: -32_005, data: { numSlotsBehind: 200 } };
+    expect((await rpcAnswer(url, 'getHealth')).error).toMatchObject(tooFar);
+    expect((await sent(url, fresh)).error).toMatchObject(tooFar);
     expect((await sent(url, fresh, { skipPreflight: true })).result).toBe(fresh.signature);
     faults.set([]);
     expect(await paid(url)).toBe(1_000_007);
