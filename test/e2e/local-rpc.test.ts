@@ -121,6 +121,46 @@ describe('flywheel local rpc', () => {
     expect(await statusOf(again.url, signature)).toMatchObject({ err: null });
   });
 
+  it('loses nothing that was in a block when it is killed', async () => {
+    const rpc = await startRpc('--slot-ms', '20');
+    const alice = Keypair.generate().publicKey.toBase58();
+    const signatures: string[] = [];
+    const confirmed: string[] = [];
+    const killing = new Promise((resolve) => void setTimeout(() => resolve(rpc.end('SIGKILL')), 700));
+    try {
+      for (;;) {
+        signatures.push(await rpcResult<string>(rpc.url, 'requestAirdrop', alice, LAMPORTS_PER_SOL));
+        const newest = signatures.at(-1) ?? '';
+        if ((await landed(rpc, newest, 'confirmed')).err === null) confirmed.push(newest);
+      }
+    } catch {
+      await killing;
+    }
+    const again = await startRpc();
+    const found = await Promise.all(signatures.map((signature) => statusOf(again.url, signature)));
+    const there = signatures.filter((_, at) => found[at] !== null);
+    expect(confirmed.length).toBeGreaterThan(2);
+    expect(there).toEqual(expect.arrayContaining(confirmed));
+    const { value } = await rpcResult<{ value: number }>(again.url, 'getBalance', alice);
+    expect(value).toBe(there.length * LAMPORTS_PER_SOL);
+  });
+
+  it('lets a slot go by for each transaction and no other, on demand', async () => {
+    const { url } = await startRpc('--on-demand');
+    const before = await rpcResult<EpochInfo>(url, 'getEpochInfo');
+    const alice = Keypair.generate().publicKey.toBase58();
+    const signature = await rpcResult<string>(url, 'requestAirdrop', alice, LAMPORTS_PER_SOL);
+    expect(await statusOf(url, signature)).toMatchObject({ confirmationStatus: 'finalized' });
+    await rpcResult(url, 'requestAirdrop', alice, LAMPORTS_PER_SOL);
+    const { blockHeight } = await rpcResult<EpochInfo>(url, 'getEpochInfo');
+    expect(blockHeight - before.blockHeight).toBe(2);
+  });
+
+  it('warns when others than this machine can reach it', async () => {
+    const rpc = await startRpc('--host', '0.0.0.0');
+    expect(rpc.log()).toContain('can take SOL from the treasury');
+  });
+
   it('holds the data directory against being wiped, and says why it cannot listen', async () => {
     const rpc = await startRpc();
     const reset = await besides(home, 'local', 'reset', '--yes');

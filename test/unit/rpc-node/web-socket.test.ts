@@ -48,6 +48,9 @@ async function dial(url: string) {
   return { socket, ask, heard, told };
 }
 
+const subscribing = (count: number): string =>
+  JSON.stringify({ jsonrpc: '2.0', id: 10_000 + count, method: 'slotSubscribe' });
+
 const start = (...faults: FaultRule[]): Promise<TestNode> => startTestNode({ ...TERMS, faults });
 
 describe('signatureSubscribe', () => {
@@ -166,6 +169,25 @@ describe('a connection', () => {
     expect((await other.ask('blockSubscribe', 'all')).error).toMatchObject({ code: -32_601 });
     expect((await other.ask('accountSubscribe', 'nobody')).error).toMatchObject({ code: -32_602 });
     expect((await one.ask('rootUnsubscribe', result)).result).toBe(true);
+  });
+
+  it('ends when its client does not take what it is sent, and nobody else is kept waiting', async () => {
+    const node = await start();
+    const { socket, ask } = await dial(node.webSocketUrl);
+    for (let count = 0; count < 1_000; count += 1) socket.send(subscribing(count));
+    await waitFor(() => node.subscriptionCount === 1_000);
+    expect((await ask('rootSubscribe')).error).toMatchObject({ code: -32_603 });
+    const lively = await dial(node.webSocketUrl);
+    await lively.ask('slotSubscribe');
+    socket.pause();
+    for (let slot = 0; slot < 300 && node.subscriptionCount > 1; slot += 1) {
+      node.advance(1);
+      await new Promise((resolve) => void setImmediate(resolve));
+    }
+    await waitFor(() => node.subscriptionCount === 1);
+    const before = lively.told().length;
+    node.advance(1);
+    await waitFor(() => lively.told().length === before + 1);
   });
 
   it('ends with its subscriptions when its client goes or sends too much', async () => {
