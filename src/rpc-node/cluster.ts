@@ -144,7 +144,8 @@ export class Cluster {
 
   /** May the block of a slot take a transaction with this blockhash? */
   isGoodBlockhash(blockhash: string, bytes: Uint8Array, slot: number): boolean {
-    return this.blockhashes.isGood(blockhash, slot) || this.ledger.isGoodBlockhash(bytes);
+    if (this.blockhashes.isGood(blockhash, slot)) return true;
+    return this.ledger.isGoodBlockhash(bytes, this.timeline.startMs(slot));
   }
 
   #kept(signature: Signature): Landed | null {

@@ -73,8 +73,8 @@ export interface NodeLedger {
     before: number | null,
     take: (transaction: KeptTransaction) => boolean,
   ): void;
-  /** Is it one of the ledger's own that is good still? */
-  isGoodBlockhash(blockhash: ReadonlyBytes): boolean;
+  /** Is it one of the ledger's own that was good after all blocks up to a time? */
+  isGoodBlockhash(blockhash: ReadonlyBytes, timeMs: number): boolean;
   /**
    * Lands transactions in order, durably.
    * @param timeMs - of their blocks at least.

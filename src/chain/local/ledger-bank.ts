@@ -134,8 +134,9 @@ export class LedgerBank {
     }
   }
 
-  isGoodBlockhash(blockhash: ReadonlyBytes): boolean {
-    return this.#ledger.read(({ blocks }) => blocks.isGood(blockhash));
+  /** Is it one of the ledger's own that was good after all blocks up to a time? */
+  isGoodBlockhash(blockhash: ReadonlyBytes, timeMs: number): boolean {
+    return this.#ledger.read(({ blocks }) => blocks.wasGood(blockhash, timeMs));
   }
 
   /**

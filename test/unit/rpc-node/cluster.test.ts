@@ -65,6 +65,25 @@ describe('a ledger with other writers', () => {
     await chain.close();
   });
 
+  it('says of a blockhash of the ledger that it is good for as long as the state is that was asked for', async () => {
+    const clock = new HandClock(Date.now());
+    const node = await startTestNode({ ...TERMS, clock });
+    const chain = await openLocalChain(chainOptions(node.directory, clock));
+    const { blockhash } = await chain.latestBlockhash();
+    const isGood = async (commitment: string): Promise<boolean> =>
+      (await rpcResult<{ value: boolean }>(node.url, 'isBlockhashValid', blockhash, { commitment })).value;
+    for (let block = 0; block < 151; block += 1) {
+      if (block === 1) clock.timeMs += 61_000;
+      const pay = transfer({ from: treasury.address, to: payee, lamports: 1_000_000n + BigInt(block) });
+      expect(await chain.submit([(await signed(chain, [treasury], [pay])).bytes])).toEqual([null]);
+    }
+    expect(await chain.isBlockhashValid(blockhash)).toBe(false);
+    await chain.close();
+    expect([await isGood('processed'), await isGood('finalized')]).toEqual([false, true]);
+    node.advance(35);
+    expect(await isGood('finalized')).toBe(false);
+  });
+
   it('keeps what they do when a fork comes to nothing', async () => {
     const node = await startTestNode({
       ...TERMS,

@@ -98,6 +98,27 @@ export class BlockTable {
     return height !== null && !this.#isOutlived(height);
   }
 
+  /** The same of the block after those up to a time. */
+  wasGood(blockhash: ReadonlyBytes, timeMs: number): boolean {
+    if (timeMs >= this.tip.timeMs) return this.isGood(blockhash);
+    const tip = this.#database
+      .prepare('SELECT height, time_ms FROM blocks WHERE time_ms <= ? ORDER BY height DESC LIMIT 1')
+      .get([timeMs]);
+    const [tipHeight, tipMs] = (tip ?? [-1, 0]).map(Number) as [number, number];
+    const [found] = this.#database
+      .prepare('SELECT height FROM blocks WHERE hash = ? AND height <= ?')
+      .all([blockhash, tipHeight]);
+    if (found === undefined) return false;
+    const height = Number(found[0]);
+    // It begins to age with the next block.
+    return tipHeight - height < LIFETIME || tipMs - this.#timeOf(height + 1) < BLOCKHASH_LIFETIME_MS;
+  }
+
+  #timeOf(height: number): number {
+    const row = this.#database.prepare('SELECT time_ms FROM blocks WHERE height = ?').get([height]);
+    return Number(row?.[0] ?? Number.POSITIVE_INFINITY);
+  }
+
   /** Adds the next block, in memory: it lasts only if {@link flush} and the commit follow, else {@link forget} it. */
   append(block: Block): void {
     this.#writer.add([block.height, block.hash, block.timeMs]);
