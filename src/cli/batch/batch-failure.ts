@@ -3,14 +3,21 @@ import type { Batch, ExecuteResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 
 /** The error of a batch that ended FAILED, or `undefined` when everything landed. */
-export function batchFailure(
-  { id, dateCancelled }: Pick<Batch, 'id' | 'dateCancelled'>,
+export const batchFailure = (
+  batch: Pick<Batch, 'id' | 'dateCancelled'>,
   result: ExecuteResult,
-): FlywheelError | undefined {
-  if (result.totalFailed === 0 && result.failedTxMsg === undefined) return undefined;
-  const reason = result.failedTxMsg === undefined ? '' : `; ${result.failedTxMsg.replace(/\.$/, '')}`;
-  const executed = `${result.totalSuccessful} of ${result.total} transactions were executed`;
-  return new FlywheelError('ERR_BATCH_FAILED', `Batch ${id} is FAILED: ${executed}${reason}.`, {
+): FlywheelError | undefined =>
+  result.totalFailed === 0 && result.failedTxMsg === undefined ? undefined : failedBatch(batch, result);
+
+/** The error of a batch that is FAILED, with what its service says of it. */
+export function failedBatch(
+  { id, dateCancelled }: Pick<Batch, 'id' | 'dateCancelled'>,
+  result: ExecuteResult | undefined,
+): FlywheelError {
+  const reason = result?.failedTxMsg === undefined ? '' : `; ${result.failedTxMsg.replace(/\.$/, '')}`;
+  const executed =
+    result === undefined ? '' : `: ${result.totalSuccessful} of ${result.total} transactions were executed`;
+  return new FlywheelError('ERR_BATCH_FAILED', `Batch ${id} is FAILED${executed}${reason}.`, {
     hint:
       dateCancelled === undefined
         ? 'What was executed stays, and the rest could still be executed by a member. `flywheel batch run FILE --rest` ends this batch and does the rest in a new one; `flywheel batch cancel` only ends it.'

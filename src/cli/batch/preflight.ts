@@ -3,9 +3,10 @@ import { checkVoters } from '../../approval/check-content.js';
 import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approval/flywheel-facts.js';
 import { requireUnchanged } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
+import type { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { OpenedService } from '../context.js';
-import { noChain, requireOwner, requirePins, unpinned } from './pins.js';
+import { noChain, refuse, requireOwner, requirePins, unpinned } from './pins.js';
 
 export interface Prospects {
   /** Whose keypair will sign; `null` where that is not known yet. */
@@ -14,6 +15,13 @@ export interface Prospects {
   /** Somebody can be asked whether the flywheel is as it should be. */
   readonly canBePinned: boolean;
 }
+
+/** What is set up has to be looked at in the same run: there is no approval file yet that says what it holds. */
+const unseen = (): FlywheelError =>
+  refuse(
+    'No chain can be read, so what is set up could not be looked at before it is approved; nothing was set up.',
+    'Set FLYWHEEL_RPC_URL to an RPC of your own. Without one: `batch init --out FILE`, `batch approve FILE --allow-unverified`, `batch execute`.',
+  );
 
 /**
  * @returns the token, where the flywheel is known and a chain can be read.
@@ -28,10 +36,7 @@ export async function requireApprovable(
   if (opened.pins === null && canBePinned && chain !== null) return null;
   const pins = requirePins(opened.pins);
   if (owner !== null) requireOwner(pins, owner);
-  if (chain === null) {
-    if (allowUnverified) return null;
-    throw noChain();
-  }
+  if (chain === null) throw allowUnverified ? unseen() : noChain();
   const multisig = await readMultisigAccount(chain, pins.multisig);
   checkVoters(multisig, pins);
   const token = await readTokenOnChain(chain, pins);

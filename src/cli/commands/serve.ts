@@ -1,10 +1,12 @@
 /** `flywheel serve`: the API over HTTP, until a signal ends it. */
+
 import { type Command, Option } from '@commander-js/extra-typings';
 import { MAX_BODY_BYTES } from '../../contract/limits.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import type { ServeOptions } from '../context.js';
 import { collect, integerOption } from '../options/amounts.js';
+import { isLoopbackHost } from '../options/host.js';
 import { DEFAULT_RATES, rateOptions } from '../options/rates.js';
 
 const LOG_LEVELS: readonly ServeOptions['logLevel'][] = [
@@ -16,7 +18,6 @@ const LOG_LEVELS: readonly ServeOptions['logLevel'][] = [
   'fatal',
   'silent',
 ];
-const LOOPBACK = /^(localhost|127\.|::1$)/;
 const DEFAULT_PORT = 8_787;
 const DEFAULT_GRACE_SECONDS = 30;
 
@@ -74,7 +75,7 @@ async function run(session: Session, _args: [], typed: Options): Promise<undefin
   const options = parse(typed, session);
   const { signal } = session.context;
   const server = await session.context.startServer(session.settings, options);
-  if (!LOOPBACK.test(options.host))
+  if (!isLoopbackHost(options.host))
     session.output.warn(
       `The server listens on ${options.host} without TLS; put a proxy with TLS in front of it.`,
     );

@@ -31,15 +31,15 @@ function fromFile(context: PassphraseContext, location: string): Buffer {
   return content.subarray(0, end);
 }
 
-async function fromTerminal({ io }: PassphraseContext, question: string): Promise<Buffer> {
+async function fromTerminal(
+  { io }: PassphraseContext,
+  question: string,
+  need = 'The keypair is encrypted, and nobody can be asked for its passphrase here.',
+): Promise<Buffer> {
   if (!io.stdin.isTTY || !io.stderr.isTTY)
-    throw new FlywheelError(
-      'ERR_KEYPAIR_INVALID',
-      'The keypair is encrypted, and nobody can be asked for its passphrase here.',
-      {
-        hint: `Set ${PASSPHRASE_FILE_VARIABLE} to a file that holds it (chmod 600), or to an open descriptor such as /dev/fd/3.`,
-      },
-    );
+    throw new FlywheelError('ERR_KEYPAIR_INVALID', need, {
+      hint: `Set ${PASSPHRASE_FILE_VARIABLE} to a file that holds it (chmod 600), or to an open descriptor such as /dev/fd/3.`,
+    });
   const typed = await io.promptHidden(question, MAX_PASSPHRASE_BYTES);
   if (typed === null) throw new FlywheelError('ERR_DECLINED', 'No passphrase was given.');
   return Buffer.from(typed.buffer, typed.byteOffset, typed.length);
@@ -58,7 +58,11 @@ export async function newPassphrase(context: PassphraseContext, name: string): P
   const isFile = location !== undefined && location !== '';
   const first = isFile
     ? fromFile(context, location)
-    : await fromTerminal(context, `New passphrase for ${safeLine(name)}: `);
+    : await fromTerminal(
+        context,
+        `New passphrase for ${safeLine(name)}: `,
+        'Nobody can be asked for a new passphrase here.',
+      );
   if (first.length < MIN_PASSPHRASE_BYTES) {
     first.fill(0);
     throw refuseKey('The passphrase', `it has fewer than ${MIN_PASSPHRASE_BYTES} characters`);

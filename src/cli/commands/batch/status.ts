@@ -2,7 +2,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Batch } from '../../../contract/schemas/batch.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import { batchFailure } from '../../batch/batch-failure.js';
+import { failedBatch } from '../../batch/batch-failure.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { parseBatchId } from '../../options/names.js';
 import { callWith, noteReply } from '../../send.js';
@@ -32,11 +32,7 @@ async function run(session: Session, [id]: [string], options: Options): Promise<
   const isWatched = options.watch === true;
   const batch = isWatched ? await watch(session, batchId) : await readBatch(session, batchId);
   session.output.result(batch, (style) => viewBatch(batch, style));
-  const failure =
-    isWatched && batch.executeResult !== undefined && batch.status === 'FAILED'
-      ? batchFailure(batch, batch.executeResult)
-      : undefined;
-  if (failure !== undefined) throw failure;
+  if (isWatched && batch.status === 'FAILED') throw failedBatch(batch, batch.executeResult);
   return undefined;
 }
 

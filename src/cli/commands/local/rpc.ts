@@ -1,12 +1,13 @@
 /** `flywheel local rpc`: the local ledger as an RPC node, until a signal ends it. */
+
 import { type Command, Option } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import type { LocalRpcTerms } from '../../context.js';
 import { readInputText } from '../../input/read-input.js';
 import { integerOption } from '../../options/amounts.js';
+import { isLoopbackHost } from '../../options/host.js';
 
-const LOOPBACK = /^(localhost|127\.|::1$)/;
 const DEFAULT_PORT = 8_899;
 const DEFAULT_SLOT_MS = 400;
 const MAX_SLOT_MS = 60_000;
@@ -68,7 +69,7 @@ async function run(session: Session, _args: [], typed: Options): Promise<undefin
   const terms = await parse(session, typed);
   const { signal } = session.context;
   const node = await session.context.startLocalRpc(session.settings, terms);
-  if (!LOOPBACK.test(terms.host))
+  if (!isLoopbackHost(terms.host))
     session.output.warn(`Whoever reaches ${terms.host} can take SOL from the treasury of this test cluster.`);
   const { url, webSocketUrl } = node;
   session.output.result({ url, webSocketUrl }, (style) => [

@@ -35,9 +35,12 @@ async function run(
     ? []
     : driftOf(before.facts, pins.facts ?? {}))
     session.output.tell(`Changed: ${fact} was ${was} and is ${now}.`);
-  if (settings.yes) {
-    if (settings.profile.value !== null) await keepPins(session, settings.profile.value, pins);
-  } else await confirmPins(session, pins);
+  if (!settings.yes) await confirmPins(session, pins);
+  else if (settings.profile.value !== null) await keepPins(session, settings.profile.value, pins);
+  else if (outFile === undefined)
+    session.output.warn(
+      'Nothing was pinned: no profile is in use that could keep it. Add --profile NAME, or --out FILE.',
+    );
   const value = pinnedText(pins);
   if (outFile !== undefined)
     writeFileAtomic(outFile, `${JSON.stringify(value, null, 2)}\n`, 'ERR_INPUT_INVALID');

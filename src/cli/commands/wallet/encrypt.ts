@@ -21,15 +21,12 @@ async function run(
   const out = resolve(context.cwd, options.out);
   checkWritable(out, 'ERR_INPUT_INVALID');
   if (existsSync(out)) throw inputError(out, 'there is a file of that name already');
-  const [{ ownerKey, readKeypair, signerOf }, { newPassphrase }, format, { keypairPath }] = await Promise.all(
-    [
-      import('../../wallet/owner-key.js'),
-      import('../../wallet/passphrase.js'),
-      import('../../wallet/encrypted-keypair.js'),
-      import('../../wallet/read-private-file.js'),
-    ],
-  );
-  ownerKey(context, source).describe();
+  const [{ readKeypair, signerOf }, { newPassphrase }, format, { keypairPath }] = await Promise.all([
+    import('../../wallet/owner-key.js'),
+    import('../../wallet/passphrase.js'),
+    import('../../wallet/encrypted-keypair.js'),
+    import('../../wallet/read-private-file.js'),
+  ]);
   const keypair = await readKeypair(context, source);
   try {
     const { address } = signerOf(source, Uint8Array.from(keypair));

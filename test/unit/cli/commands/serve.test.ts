@@ -72,7 +72,7 @@ describe('serve', () => {
     });
   });
 
-  it.each(['0.0.0.0', '192.168.1.7', 'api.example.com'])(
+  it.each(['0.0.0.0', '192.168.1.7', 'api.example.com', 'localhost.example.com', '127.example.com'])(
     'warns that %s is not this machine',
     async (host) => {
       const { stderr } = await cliWith().cli.run('serve', '--host', host);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../../../../src/chain/transaction/signer.js';
 import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
-import { FILE, honestWorld, openedIn } from '../../../../attacks/world.js';
+import { FILE, honestWorld, openedIn, pinsOf } from '../../../../attacks/world.js';
 import { batchIndex, multisig, ownerKeypair } from '../../../../support/batch-on-chain.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { aBatch, complaint, person, refusal, refuse, reply } from '../../../../support/commands.js';
@@ -124,6 +124,19 @@ describe('batch run', () => {
     writeFileSync(join(cli.home, 'owner.json'), JSON.stringify([...generateKeypair()]), { mode: 0o600 });
     const [exit, code] = await refusal(cli, ...WORDS, '--yes');
     expect([exit, code, acted(cli)]).toEqual([9, 'ERR_APPROVAL_REFUSED', []]);
+  });
+
+  it('sets nothing up where no chain can show what it would approve, whatever may go unverified', async () => {
+    const cli = cliWith({}, running(3));
+    const blind = testCli({
+      ...{ home: cli.home, service: cli.service },
+      opened: { service: cli.service.service, pins: pinsOf(world), chain: null },
+    });
+    for (const flags of [[], ['--allow-unverified']]) {
+      const [exit, code, message] = await refusal(blind, ...WORDS, '--yes', ...flags);
+      expect([exit, code, acted(cli)]).toEqual([9, 'ERR_APPROVAL_REFUSED', []]);
+      expect(message).toContain('No chain can be read');
+    }
   });
 
   it('adds up with --dry-run, and needs neither --yes nor a keypair for that', async () => {

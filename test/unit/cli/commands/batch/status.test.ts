@@ -59,6 +59,12 @@ describe('batch status', () => {
     expect([exit, stdout, slept()]).toEqual([0, `${JSON.stringify(EXECUTED)}\n`, 2]);
   });
 
+  it('exits 10 as well where the service does not say how far it came', async () => {
+    const { executeResult: _, ...failed } = FAILED;
+    const { exit, stderr } = await cliWith([failed]).cli.run('batch', 'status', ID, '--watch');
+    expect([exit, complaint(stderr).message]).toEqual([10, `Batch ${ID} is FAILED.`]);
+  });
+
   it('watches until it has failed, prints it all the same, and exits 10', async () => {
     const { exit, stdout, stderr } = await cliWith([aBatch(), FAILED]).cli.run(
       'batch',

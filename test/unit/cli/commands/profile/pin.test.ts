@@ -61,6 +61,19 @@ describe('profile pin', () => {
     expect(kept(cli)).toEqual(PINNED);
   });
 
+  it('says that nothing was kept where there is no profile and no file', async () => {
+    const cli = testCli({ opened: { chain: chainIn(world), pins: { ...addresses, facts: null } } });
+    const { exit, stderr } = await cli.run('profile', 'pin', '--yes');
+    expect([exit, complaint(stderr)]).toEqual([
+      0,
+      {
+        warning:
+          'Nothing was pinned: no profile is in use that could keep it. Add --profile NAME, or --out FILE.',
+      },
+    ]);
+    expect((await cli.run('profile', 'pin', '--yes', '--out', 'pins.json')).stderr).toBe('');
+  });
+
   it('names what has changed since it was pinned', async () => {
     const before = { ...facts, threshold: '1' };
     const cli = await cliWith({}, { ...addresses, facts: before });

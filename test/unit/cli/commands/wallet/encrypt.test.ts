@@ -71,7 +71,7 @@ describe('wallet encrypt', () => {
     expect(await refusal(withKeypair(), ...WORDS)).toEqual([
       2,
       'ERR_KEYPAIR_INVALID',
-      'The keypair is encrypted, and nobody can be asked for its passphrase here.',
+      'Nobody can be asked for a new passphrase here.',
     ]);
   });
 
