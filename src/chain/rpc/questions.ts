@@ -193,15 +193,18 @@ export interface FoundTransaction {
   readonly innerCalls: readonly ProgramCall[] | undefined;
 }
 
-/** The bytes are held to the signature that was asked for: nobody else can have signed them. */
+/** The bytes are held to the signature that was asked for, and all signers to theirs: nobody else can have signed them. */
 function signedBytes(value: JsonValue | undefined, signature: Signature): Uint8Array {
   const wire = base64Bytes(value, 'a transaction');
   try {
     const { signatures, message, messageBytes } = decodeTransaction(wire);
     const [own] = signatures;
-    const [payer] = message.staticKeys;
-    if (own !== undefined && payer !== undefined && base58Encode(own) === signature)
-      if (verifySignature(payer, messageBytes, own)) return wire;
+    const isSigned = signatures.every((one, at) => {
+      const signer = message.staticKeys[at];
+      return signer !== undefined && verifySignature(signer, messageBytes, one);
+    });
+    if (own !== undefined && base58Encode(own) === signature)
+      if (isSigned && signatures.length === message.requiredSignatures) return wire;
   } catch {
     throw new Malformed('bytes that are no transaction');
   }
@@ -237,7 +240,7 @@ export const transactionQuestion = (signature: Signature) =>
         feeLamports: amount(meta['fee'], 'a fee'),
         computeUnits: amount(meta['computeUnitsConsumed'], 'a number of compute units'),
         tokenChanges: tokenChangesOf(meta, wire),
-        tableAddresses: tableAddressesOf(meta),
+        tableAddresses: tableAddressesOf(meta, wire),
         innerCalls: innerCallsOf(meta, wire),
       };
     },

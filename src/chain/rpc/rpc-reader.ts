@@ -1,4 +1,5 @@
 /** The reading part of the chain over the JSON-RPC of one or more nodes of a cluster, at the commitment `confirmed`. */
+import { isDeepStrictEqual } from 'node:util';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { sameBytes } from '../../values/bytes.js';
@@ -20,6 +21,7 @@ import {
   heightQuestion,
   type InSlot,
   type LandedStatus,
+  type PastEntry,
   pastQuestion,
   type SeenStatus,
   SIGNATURES_PER_PAGE,
@@ -79,6 +81,19 @@ const statusesDifference =
     return at < 0 ? undefined : `what became of the transaction ${signatures[at]}`;
   };
 
+/** Nobody but the nodes tells what a transaction logged, called and moved; nor when, which some learn later than others. */
+const transactionDifference =
+  (signature: Signature): Difference<FoundTransaction | null> =>
+  (left, right) => {
+    if (left === null || right === null)
+      return left === right ? undefined : `whether the transaction ${signature} is known`;
+    const told = ({ blockTimeMs, computeUnits, ...rest }: FoundTransaction): object => rest;
+    const times = new Set([left.blockTimeMs, right.blockTimeMs].filter((timeMs) => timeMs !== 0));
+    return times.size < 2 && isDeepStrictEqual(told(left), told(right))
+      ? undefined
+      : `what the transaction ${signature} did`;
+  };
+
 /** Outcome from the status; details from the transaction, which a node may no longer have. */
 const record = (
   signature: Signature,
@@ -101,6 +116,11 @@ const record = (
 export const lowest = (voices: readonly Voice<bigint>[]): bigint =>
   voices.map(({ value }) => value).reduce((least, next) => (next < least ? next : least));
 
+const inSlots =
+  <Value>(differ: Difference<Value>): Difference<InSlot<Value>> =>
+  (left, right) =>
+    differ(left.value, right.value);
+
 /** When a look-up has to be over, and the slot that it must have seen. */
 export interface LookUpTerms {
   readonly minContextSlot?: number;
@@ -112,7 +132,7 @@ export class RpcReader implements ChainReader, History {
   readonly #pool: NodePool;
   readonly #quorum: number;
 
-  /** @param quorum - nodes that have to agree on accounts, on what became of transactions and on blockhashes. */
+  /** @param quorum - nodes that have to agree on accounts, on what became of transactions and on blockhashes, and that tell the past. */
   constructor(pool: NodePool, quorum: number) {
     this.#pool = pool;
     this.#quorum = quorum;
@@ -123,11 +143,13 @@ export class RpcReader implements ChainReader, History {
     const states: (AccountState | null)[] = [];
     let minContextSlot: number | undefined;
     for (const chunk of chunks(addresses, MAX_ACCOUNTS_PER_CALL)) {
-      const { value, slot } = await this.#agreed(accountsQuestion(chunk), accountsDifference(chunk), {
-        ...(minContextSlot === undefined ? {} : { minContextSlot }),
-      });
+      const { value, slot } = await this.#agreed(
+        accountsQuestion(chunk),
+        inSlots(accountsDifference(chunk)),
+        minContextSlot === undefined ? {} : { minContextSlot },
+      );
       minContextSlot = slot;
-      states.push(...value);
+      states.push(...value.value);
     }
     return states;
   }
@@ -144,9 +166,9 @@ export class RpcReader implements ChainReader, History {
 
   async isBlockhashValid(blockhash: string): Promise<boolean> {
     const { value } = await this.#agreed(validityQuestion(blockhash), (left, right) =>
-      left === right ? undefined : `whether the blockhash ${blockhash} is still good`,
+      left.value === right.value ? undefined : `whether the blockhash ${blockhash} is still good`,
     );
-    return value;
+    return value.value;
   }
 
   async lookUp(
@@ -166,29 +188,47 @@ export class RpcReader implements ChainReader, History {
 
   /** What is seen of at most 256 signatures. */
   async statuses(signatures: readonly Signature[], terms: LookUpTerms = {}): Promise<readonly SeenStatus[]> {
-    return (await this.#agreed(statusesQuestion(signatures), statusesDifference(signatures), terms)).value;
+    const differ = inSlots(statusesDifference(signatures));
+    return (await this.#agreed(statusesQuestion(signatures), differ, terms)).value.value;
   }
 
-  /** A landed transaction with its details, as far as a node still has them. */
+  /** A landed transaction with its details, as far as the nodes still have them. */
   async record(signature: Signature, status: LandedStatus): Promise<TransactionRecord> {
-    return record(signature, status, await this.#one(transactionQuestion(signature)));
+    const { value } = await this.#agreed(transactionQuestion(signature), transactionDifference(signature));
+    return record(signature, status, value);
   }
 
+  /** One node is enough: the bytes are held to their signatures. */
   async getTransaction(signature: Signature): Promise<Uint8Array | null> {
     return (await this.#one(transactionQuestion(signature)))?.wire ?? null;
   }
 
+  /** All that any of the nodes tells: one cannot hide what another knows, and what it makes up has not landed for the others. */
   async pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]> {
+    const voices = await this.#pool.ask(pastQuestion(account, undefined), { voices: this.#quorum });
+    const past = new Map<Signature, PastTransaction>();
+    for (const voice of voices)
+      for (const transaction of await this.#pastFrom(voice, account, sinceMs))
+        if (!past.has(transaction.signature)) past.set(transaction.signature, transaction);
+    return [...past.values()];
+  }
+
+  /** The first page and those behind it; where others tell the past as well, all of one node. */
+  async #pastFrom(
+    { node, value }: Voice<readonly PastEntry[]>,
+    account: Address,
+    sinceMs: number,
+  ): Promise<readonly PastTransaction[]> {
     const past: PastTransaction[] = [];
-    let before: Signature | undefined;
-    for (let page = 0; page < MAX_PAGES; page += 1) {
-      const found = await this.#one(pastQuestion(account, before));
+    for (let [page, found] = [1, value]; ; page += 1) {
       const inTime = found.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs);
       for (const { failed, ...transaction } of inTime) if (!failed) past.push(transaction);
-      before = found.at(-1)?.signature;
-      if (found.length < SIGNATURES_PER_PAGE || inTime.length < found.length) break;
+      const isLast = found.length < SIGNATURES_PER_PAGE || inTime.length < found.length;
+      if (isLast || page === MAX_PAGES) return past;
+      const question = pastQuestion(account, found.at(-1)?.signature);
+      const terms = this.#quorum > 1 ? { only: node } : {};
+      found = (await this.#pool.ask(question, terms)).flatMap((voice) => voice.value);
     }
-    return past;
   }
 
   async #one<Value>(question: Question<Value>): Promise<Value> {
@@ -202,10 +242,10 @@ export class RpcReader implements ChainReader, History {
    * @throws `ERR_CHAIN_MISMATCH`
    */
   async #agreed<Value>(
-    question: Question<InSlot<Value>>,
+    question: Question<Value>,
     differ: Difference<Value>,
     terms: LookUpTerms = {},
-  ): Promise<InSlot<Value>> {
+  ): Promise<{ readonly value: Value; readonly slot?: number }> {
     let floor = terms.minContextSlot;
     for (let comparison = 1; ; comparison += 1) {
       const voices = await this.#pool.ask(question, {
@@ -213,11 +253,12 @@ export class RpcReader implements ChainReader, History {
         voices: this.#quorum,
         minContextSlot: floor,
       });
-      const [first, ...others] = voices as readonly [Voice<InSlot<Value>>, ...Voice<InSlot<Value>>[]];
-      floor = Math.max(...voices.map(({ value }) => value.slot));
-      const other = others.find(({ value }) => differ(first.value.value, value.value) !== undefined);
-      if (other === undefined) return { value: first.value.value, slot: floor };
-      const what = differ(first.value.value, other.value.value) ?? '';
+      const [first, ...others] = voices as readonly [Voice<Value>, ...Voice<Value>[]];
+      const slots = voices.flatMap(({ value }) => question.slotOf?.(value) ?? []);
+      if (slots.length > 0) floor = Math.max(...slots);
+      const other = others.find(({ value }) => differ(first.value, value) !== undefined);
+      if (other === undefined) return { value: first.value, ...(floor === undefined ? {} : { slot: floor }) };
+      const what = differ(first.value, other.value) ?? '';
       if (comparison === MAX_COMPARISONS) throw mismatch(first, other, what);
       await this.#pool.sleep(SLOT_MS * comparison);
     }

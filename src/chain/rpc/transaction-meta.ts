@@ -3,7 +3,7 @@ import { type Address, isAddress } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import type { ProgramCall, TokenChange } from '../chain.js';
-import { decodeTransaction } from '../transaction/wire.js';
+import { decodeTransaction, type WireLookup } from '../transaction/wire.js';
 
 const AMOUNT = /^[0-9]{1,20}$/;
 
@@ -27,19 +27,29 @@ function balanceOf(value: JsonValue): Balance | undefined {
  * Addresses from lookup tables stand behind those of the message: first the writable ones. `undefined` where the node does not
  * say, or says what cannot be.
  */
-export function tableAddressesOf(meta: JsonObject): readonly Address[] | undefined {
+export function tableAddressesOf(meta: JsonObject, wire: Uint8Array): readonly Address[] | undefined {
   const loaded = meta['loadedAddresses'];
   if (!isJsonObject(loaded)) return undefined;
-  const all = [loaded['writable'], loaded['readonly']].flatMap((list) =>
-    Array.isArray(list) ? list : [null],
-  );
-  return all.every((key): key is Address => typeof key === 'string' && isAddress(key)) ? all : undefined;
+  const { lookups } = decodeTransaction(wire).message;
+  const writable = addressesIn(loaded['writable'], count(lookups, 'writableIndexes'));
+  const readable = addressesIn(loaded['readonly'], count(lookups, 'readonlyIndexes'));
+  return writable && readable && [...writable, ...readable];
+}
+
+/** How many addresses a transaction takes from tables. */
+const count = (lookups: readonly WireLookup[], which: 'writableIndexes' | 'readonlyIndexes'): number =>
+  lookups.reduce((sum, lookup) => sum + lookup[which].length, 0);
+
+function addressesIn(value: JsonValue | undefined, length: number): readonly Address[] | undefined {
+  if (!Array.isArray(value) || value.length !== length) return undefined;
+  const list = value as readonly JsonValue[];
+  return list.every((key): key is Address => typeof key === 'string' && isAddress(key)) ? list : undefined;
 }
 
 /** By its index, every address that a transaction names. */
 const keysOf = (meta: JsonObject, wire: Uint8Array): readonly Address[] => [
   ...decodeTransaction(wire).message.staticKeys,
-  ...(tableAddressesOf(meta) ?? []),
+  ...(tableAddressesOf(meta, wire) ?? []),
 ];
 
 /** `undefined` where the node has not kept it, or what it says cannot be told. */

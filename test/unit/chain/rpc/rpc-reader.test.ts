@@ -9,6 +9,7 @@ import { readTransactionError } from '../../../../src/chain/rpc/transaction-erro
 import {
   compileLegacyMessage,
   compileV0Message,
+  partiallySign,
   signTransaction,
 } from '../../../../src/chain/transaction/compile.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
@@ -201,6 +202,22 @@ describe('getTransaction', () => {
     });
     expect(Buffer.from((await reader.getTransaction(signature)) ?? [])).toEqual(Buffer.from(bytes));
     expect(await reader.getTransaction('unknown')).toBeNull();
+  });
+
+  it('believes no transaction that one of its signers has not signed', async () => {
+    const other = createKeypairSigner(generateKeypair());
+    const message = compileV0Message({
+      payer: signer.address,
+      instructions: [memo('hi', [signer.address, other.address])],
+      blockhash,
+    });
+    const { bytes, signature } = signTransaction(message, [signer, other]);
+    const unsigned = partiallySign(message, [signer]);
+    let wire = unsigned;
+    const { reader } = await node({ getTransaction: () => foundTransaction(wire) });
+    await expect(reader.getTransaction(signature)).rejects.toMatchObject({ code: 'ERR_RESPONSE_INVALID' });
+    wire = bytes;
+    expect(Buffer.from((await reader.getTransaction(signature)) ?? [])).toEqual(Buffer.from(bytes));
   });
 });
 

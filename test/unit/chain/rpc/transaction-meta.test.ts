@@ -7,6 +7,7 @@ import {
 } from '../../../../src/chain/rpc/transaction-meta.js';
 import { compileLegacyMessage, signTransaction } from '../../../../src/chain/transaction/compile.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { decodeTransaction, encodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../../../src/values/base58.js';
 import type { JsonObject } from '../../../../src/values/canonical-json.js';
 import { namedAddress } from '../../../support/oracle.js';
@@ -14,7 +15,7 @@ import { namedAddress } from '../../../support/oracle.js';
 const payer = createKeypairSigner(generateKeypair());
 const [mint, account, program] = ['mint', 'account', 'program'].map(namedAddress) as [never, never, never];
 const [fromTable, readFromTable] = [namedAddress('from a table'), namedAddress('read from a table')];
-const { bytes } = signTransaction(
+const legacy = signTransaction(
   compileLegacyMessage({
     payer: payer.address,
     instructions: [
@@ -23,7 +24,13 @@ const { bytes } = signTransaction(
     blockhash: namedAddress('blockhash'),
   }),
   [payer],
-);
+).bytes;
+const { message, signatures } = decodeTransaction(legacy);
+/** One address to write and one to read come from a table. */
+const lookups = [
+  { table: namedAddress('table'), writableIndexes: Uint8Array.of(5), readonlyIndexes: Uint8Array.of(7) },
+];
+const bytes = encodeTransaction(signatures, { ...message, version: 0, lookups });
 // The message names payer, account, program, in this order.
 const loadedAddresses = { writable: [fromTable], readonly: [readFromTable] };
 const balance = (accountIndex: number, amount: string) => ({
@@ -94,9 +101,19 @@ describe('inner calls', () => {
   });
 
   it('have addresses of tables only where all of them are addresses', () => {
-    expect(tableAddressesOf({ loadedAddresses })).toEqual([fromTable, readFromTable]);
-    expect(tableAddressesOf({})).toBeUndefined();
-    expect(tableAddressesOf({ loadedAddresses: { writable: [fromTable] } })).toBeUndefined();
-    expect(tableAddressesOf({ loadedAddresses: { writable: ['x'], readonly: [] } })).toBeUndefined();
+    expect(tableAddressesOf({ loadedAddresses }, bytes)).toEqual([fromTable, readFromTable]);
+    expect(tableAddressesOf({}, bytes)).toBeUndefined();
+    expect(tableAddressesOf({ loadedAddresses: { writable: [fromTable] } }, bytes)).toBeUndefined();
+    expect(tableAddressesOf({ loadedAddresses: { writable: ['x'], readonly: [] } }, bytes)).toBeUndefined();
+  });
+
+  it('have no more addresses of tables than the transaction takes from them, and no fewer', () => {
+    const tables = (writable: readonly string[], readonly: readonly string[]): JsonObject => ({
+      loadedAddresses: { writable: [...writable], readonly: [...readonly] },
+    });
+    expect(tableAddressesOf(tables([fromTable, fromTable], []), bytes)).toBeUndefined();
+    expect(tableAddressesOf(tables([fromTable], []), bytes)).toBeUndefined();
+    expect(tableAddressesOf(tables([], []), legacy)).toEqual([]);
+    expect(innerCallsOf(calls([call]), legacy)).toBeUndefined();
   });
 });
