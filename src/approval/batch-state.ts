@@ -55,7 +55,7 @@ export function pastStateOf({
 export interface BatchCosts {
   /** Rent that the vault pays for new token accounts; `null`: it was not tried out. */
   readonly vaultRent: bigint | null;
-  /** Fee for the signatures of what is left to execute, paid by whoever does; a priority fee comes on top. */
+  /** Fee for the signatures of what is left to execute, paid by the member who does; a priority fee comes on top. */
   readonly executionFees: bigint;
   /** Rent of the batch's own accounts, which comes back when they are closed. */
   readonly rentReturned: bigint;

@@ -126,7 +126,7 @@ function requirePlainMint(address: Address, mint: Mint): void {
 }
 
 /**
- * Reads mint, vault and the vault's token account, as of one moment.
+ * Reads mint, vault and the vault's token account, as of one point in time.
  * @throws `ERR_APPROVAL_REFUSED` when the mint is none, or one whose transfers cannot be foreseen; `ERR_UNAVAILABLE`.
  */
 export async function readTokenOnChain(

@@ -19,7 +19,7 @@ export const pinsOf = ({ multisig, owner, operator, vaultIndex, mint, facts }: P
   facts: facts ?? null,
 });
 
-/** Whoever holds the data directory holds the operator's key; what else may act for the flywheel is as it was registered. */
+/** Who holds the data directory holds the operator's key; what else may act for the flywheel is as it was registered. */
 export function registeredPins(flywheel: Flywheel): Pins {
   const { multisig, owner, operator, vault, vaultIndex, mint, decimals, tokenProgram } = flywheel;
   // The associated-token program makes accounts of Token-2022 with an owner that cannot be changed.

@@ -150,7 +150,7 @@ export function runPage(page: PageWindow): void {
       ? String(error.message)
       : String(error);
 
-  /** What the wallet made of the transaction; the one that it was given is made anew for each try. */
+  /** What the wallet made of the transaction; the one that it was given is made again for each try. */
   const signedBy = async (wallet: Wallet, { owner, chain }: PageFacts): Promise<Uint8Array | undefined> => {
     say(`Waiting for ${wallet.name} to connect …`);
     const connected = await wallet.features['standard:connect']?.connect();
@@ -207,7 +207,7 @@ export function runPage(page: PageWindow): void {
   };
 
   const open = async (): Promise<void> => {
-    // Neither the history nor whoever looks at the screen needs it.
+    // Neither the history nor a passer-by needs it.
     page.history.replaceState(null, '', '/');
     const opened = await post<{ facts: PageFacts; secret: string }>('/open', {});
     ({ facts, secret } = opened);

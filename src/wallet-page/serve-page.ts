@@ -26,7 +26,7 @@ export type Taken<Result> =
 /** What the page is for. */
 export interface WalletPage<Result> {
   readonly facts: PageFacts;
-  /** The transaction to sign, made anew for each try; an error is shown, and the page stays. */
+  /** The transaction to sign, made again for each try; an error is shown, and the page stays. */
   prepare(): Promise<Uint8Array>;
   /** Takes what the wallet has signed; an error is shown, and ends the page. */
   take(wire: Uint8Array): Promise<Taken<Result>>;

@@ -156,7 +156,7 @@ class World implements ChainWatch, Walker {
       (_, index) => new Person(`person${index}`, this.#office),
     );
     await this.#others.open();
-    this.#watch(this.#story(persons));
+    this.#watch(this.#scenario(persons));
     try {
       await this.#scheduler.run(() => this.#afterStep(), MAX_STEPS);
       if (!this.#isOver) throw new Broken('end', `not over after ${this.#scheduler.steps} steps`);
@@ -176,7 +176,7 @@ class World implements ChainWatch, Walker {
     };
   }
 
-  async #story(persons: readonly Person[]): Promise<void> {
+  async #scenario(persons: readonly Person[]): Promise<void> {
     if (this.#isRemote) this.#watch(this.#keepServers());
     const [least, most] = this.#drawn.actions;
     const count = (): number => least + this.#random.below(most - least + 1);

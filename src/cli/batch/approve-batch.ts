@@ -167,7 +167,7 @@ function show(
     );
     return;
   }
-  // Whoever is asked must see what the question is about, in every mode; to a script with --yes it is a notice like others.
+  // The person who is asked must see what the question is about, in every mode; to a script with --yes it is a notice like others.
   if (settings.yes && !context.io.stderr.isTTY && (settings.quiet || output.mode !== 'human')) return;
   const fee = [
     ['fee payer', checked.feePayer],

@@ -17,7 +17,7 @@ export async function landOwnerVote(deps: EngineDeps, batch: BatchRecord, vote: 
   const { signature, bytes, payer } = vote;
   const [settled] = await settle(deps.chain, {
     units: [{ transactions: [{ signature, bytes }], lastValidBlockHeight: await lastHeight(deps, vote) }],
-    // Whoever signed it may have sent it, as may an engine before this one.
+    // The owner may have sent it already, as may an engine before this one.
     areNew: false,
     as: 'alone',
     renew: () => Promise.reject(expired(batch)),

@@ -31,7 +31,7 @@ const burning = (...amounts: number[]) => ({
 });
 
 /** One batch of six pipelines that is executed, and one that fails in its second bundle. */
-interface Story {
+interface Course {
   readonly project: TestProject;
   readonly init: InitBatchResult;
   readonly finalized: Batch;
@@ -39,7 +39,7 @@ interface Story {
   readonly failed: Batch;
 }
 
-async function live(way: Way): Promise<Story> {
+async function coursesOf(way: Way): Promise<Course> {
   const project = await way.register({ vaultTokens: '30' });
   const execute = async (init: InitBatchResult): Promise<Batch> => {
     const body = { batchId: init.batch.id, signedTx: signApproval(project.owner, init) };
@@ -54,15 +54,15 @@ async function live(way: Way): Promise<Story> {
 }
 
 export function batchFields(under: () => Way): void {
-  let story: Story;
-  const inEachState = (): readonly Batch[] => [story.finalized, story.executed, story.failed];
+  let course: Course;
+  const inEachState = (): readonly Batch[] => [course.finalized, course.executed, course.failed];
   const squadsAccount = async (address: string): Promise<Buffer> => {
     const [account] = await under().test.chain.getAccounts([address as Address]);
     return Buffer.from(account?.data ?? []);
   };
 
   beforeAll(async () => {
-    story = await live(under());
+    course = await coursesOf(under());
   });
 
   it('2.5: the batch has the fields of the table and no others', () => {
@@ -76,22 +76,22 @@ export function batchFields(under: () => Way): void {
 
   it('2.5: id — "string (UUID): Batch identifier."', () => {
     for (const { id } of inEachState()) expect(id).toMatch(UUID);
-    expect(story.executed.id).toBe(story.init.batch.id);
-    expect(story.failed.id).not.toBe(story.executed.id);
+    expect(course.executed.id).toBe(course.init.batch.id);
+    expect(course.failed.id).not.toBe(course.executed.id);
   });
 
   it('2.5: flywheelId — "Flywheel the batch belongs to."', () => {
     for (const { flywheelId } of inEachState())
-      expect(flywheelId).toBe(story.project.registration.flywheelId);
+      expect(flywheelId).toBe(course.project.registration.flywheelId);
   });
 
   it('2.5: tokenId — "Token associated with the batch."', () => {
-    for (const { tokenId } of inEachState()) expect(tokenId).toBe(story.project.registration.tokenId);
+    for (const { tokenId } of inEachState()) expect(tokenId).toBe(course.project.registration.tokenId);
   });
 
   it('2.5: mintAddress — "Blockchain mint address of the token."', () => {
     for (const { mintAddress } of inEachState())
-      expect(mintAddress).toBe(story.project.registration.mintAddress);
+      expect(mintAddress).toBe(course.project.registration.mintAddress);
   });
 
   it('2.5, 3: status — "string, enum: Current batch status."', () => {
@@ -100,7 +100,7 @@ export function batchFields(under: () => Way): void {
 
   it('2.5: batchIndex — "string: Multisig batch index used for execution."', async () => {
     for (const { batchIndex } of inEachState()) expect(batchIndex).toMatch(/^[1-9]\d*$/);
-    const { multisig, batchIndex } = story.failed;
+    const { multisig, batchIndex } = course.failed;
     const multisigPda = new PublicKey(multisig);
     const [at] = getTransactionPda({ multisigPda, index: BigInt(batchIndex) });
     // A failed batch keeps its accounts.
@@ -115,12 +115,12 @@ export function batchFields(under: () => Way): void {
   it('2.5: vaultIndex — "string: Vault index within the multisig."', () => {
     for (const { vaultIndex } of inEachState()) {
       expect(vaultIndex).toMatch(DECIMAL_INTEGER);
-      expect(vaultIndex).toBe(String(story.project.registration.vaultIndex));
+      expect(vaultIndex).toBe(String(course.project.registration.vaultIndex));
     }
   });
 
   it('2.5: multisig — "Multisig wallet address."', async () => {
-    const { registration } = story.project;
+    const { registration } = course.project;
     for (const { multisig } of inEachState()) expect(multisig).toBe(registration.multisig);
     const [multisig] = accounts.Multisig.fromAccountInfo({
       data: await squadsAccount(registration.multisig),
@@ -135,14 +135,14 @@ export function batchFields(under: () => Way): void {
       const [vault] = getVaultPda({ multisigPda: new PublicKey(multisig), index: Number(vaultIndex) });
       expect([vaultAddress, vaultAddress]).toEqual([
         vault.toBase58(),
-        story.project.registration.vaultAddress,
+        course.project.registration.vaultAddress,
       ]);
     }
   });
 
   it('2.5, 3: initResult — "Present when status is FINALIZED or later." — from then on the same', () => {
     for (const { initResult } of inEachState()) expect(initResult).toBeDefined();
-    expect(story.executed.initResult).toEqual(story.finalized.initResult);
+    expect(course.executed.initResult).toEqual(course.finalized.initResult);
   });
 
   it('2.5, 3: executeResult — "Present when status is EXECUTED or FAILED."', () => {
@@ -155,14 +155,14 @@ export function batchFields(under: () => Way): void {
 
   it('2.5: dateCreated — "ISO 8601 date-time: Creation time."', () => {
     for (const { dateCreated } of inEachState()) expect(dateCreated).toMatch(ISO_DATE_TIME);
-    expect(story.executed.dateCreated).toBe(story.finalized.dateCreated);
-    expect(story.failed.dateCreated >= story.executed.dateCreated).toBe(true);
+    expect(course.executed.dateCreated).toBe(course.finalized.dateCreated);
+    expect(course.failed.dateCreated >= course.executed.dateCreated).toBe(true);
   });
 
   it('2.5: dateCreated — no later than the first block of the set-up, within seconds of it', async () => {
-    const [first] = story.init.batch.initResult?.successfulExecutions ?? [];
+    const [first] = course.init.batch.initResult?.successfulExecutions ?? [];
     const { blockTimeMs } = await landedRecord(under().test, first?.txHashes[0] ?? '');
-    const distanceMs = blockTimeMs - Date.parse(story.finalized.dateCreated);
+    const distanceMs = blockTimeMs - Date.parse(course.finalized.dateCreated);
     expect([distanceMs > -1_000, distanceMs < 10_000]).toEqual([true, true]);
   });
 
@@ -171,7 +171,7 @@ export function batchFields(under: () => Way): void {
       expect(dateUpdated).toMatch(ISO_DATE_TIME);
       expect(dateUpdated >= dateCreated).toBe(true);
     }
-    expect(story.executed.dateUpdated > story.finalized.dateUpdated).toBe(true);
+    expect(course.executed.dateUpdated > course.finalized.dateUpdated).toBe(true);
   });
 }
 
@@ -187,13 +187,13 @@ async function expectLanded(way: Way, bundles: readonly BundleExecution[]): Prom
 }
 
 export function batchResults(under: () => Way): void {
-  let story: Story;
+  let course: Course;
   beforeAll(async () => {
-    story = await live(under());
+    course = await coursesOf(under());
   });
-  const init = () => story.finalized.initResult ?? expect.fail();
-  const executed = () => story.executed.executeResult ?? expect.fail();
-  const failed = () => story.failed.executeResult ?? expect.fail();
+  const init = () => course.finalized.initResult ?? expect.fail();
+  const executed = () => course.executed.executeResult ?? expect.fail();
+  const failed = () => course.failed.executeResult ?? expect.fail();
 
   it('2.5: init result — the fields of its table and no others', () => {
     const fields = ['batchIndex', 'successfulExecutions', 'total', 'totalFailed', 'totalSuccessful'];
@@ -217,7 +217,7 @@ export function batchResults(under: () => Way): void {
   });
 
   it('2.5: init result — batchIndex: "number: Batch index used in the multisig."', () => {
-    expect(init().batchIndex).toBe(Number(story.finalized.batchIndex));
+    expect(init().batchIndex).toBe(Number(course.finalized.batchIndex));
   });
 
   it('2.5: execute result — the fields of its table and no others', () => {

@@ -14,7 +14,7 @@ import {
 import { type Address, addressFromBytes } from '../../../src/values/address.js';
 import { type ReadonlyBytes, readBuffer } from '../../../src/values/bytes.js';
 import { sha256 } from '../../../src/values/digest.js';
-import { type Scene, sceneOf } from './scene.js';
+import { type Fixture, fixtureOf } from './fixture.js';
 
 /** One thing that must be so. */
 export interface Case {
@@ -69,21 +69,21 @@ interface Place {
 interface Change {
   readonly what: string;
   readonly expected: number | string;
-  readonly make: (scene: Scene, place: Place) => void;
+  readonly make: (fixture: Fixture, place: Place) => void;
 }
 
-const readonlyAccount = (scene: Scene, { index }: Place): void =>
-  scene.setAccount(index, { writable: false });
+const readonlyAccount = (fixture: Fixture, { index }: Place): void =>
+  fixture.setAccount(index, { writable: false });
 
-function toFundedWallet(scene: Scene, { index }: Place): void {
-  const wallet = { ...scene.state(index), data: new Uint8Array(0), owner: SYSTEM_PROGRAM };
-  scene.accounts.set(elsewhere, wallet);
-  scene.setAccount(index, { address: elsewhere });
+function toFundedWallet(fixture: Fixture, { index }: Place): void {
+  const wallet = { ...fixture.state(index), data: new Uint8Array(0), owner: SYSTEM_PROGRAM };
+  fixture.accounts.set(elsewhere, wallet);
+  fixture.setAccount(index, { address: elsewhere });
 }
 
-function toCopyElsewhere(scene: Scene, { index }: Place): void {
-  scene.accounts.set(elsewhere, scene.state(index));
-  scene.setAccount(index, { address: elsewhere });
+function toCopyElsewhere(fixture: Fixture, { index }: Place): void {
+  fixture.accounts.set(elsewhere, fixture.state(index));
+  fixture.setAccount(index, { address: elsewhere });
 }
 
 const LAYOUTS = [
@@ -95,23 +95,23 @@ const LAYOUTS = [
 ] as unknown as readonly AccountLayout<{ bump: number }>[];
 
 /** The account stays where it is, but the bump stored in it is another. */
-function withAnotherBump(scene: Scene, { index }: Place): void {
-  const { data } = scene.state(index);
+function withAnotherBump(fixture: Fixture, { index }: Place): void {
+  const { data } = fixture.state(index);
   for (const layout of LAYOUTS) {
     const value = decodeAccount(layout, data);
     if (value === undefined) continue;
     const changed = encodeAccount(layout, { ...value, bump: value.bump ^ 1 });
-    scene.setState(index, { data: Buffer.concat([changed, readBuffer(data).subarray(changed.length)]) });
+    fixture.setState(index, { data: Buffer.concat([changed, readBuffer(data).subarray(changed.length)]) });
   }
 }
 
 const dataIs =
   (change: (data: Buffer) => ReadonlyBytes) =>
-  (scene: Scene, { index }: Place): void =>
-    scene.setState(index, { data: change(readBuffer(scene.state(index).data)) });
+  (fixture: Fixture, { index }: Place): void =>
+    fixture.setState(index, { data: change(readBuffer(fixture.state(index).data)) });
 
-const cutBefore = (scene: Scene, { index }: Place): void => {
-  scene.instruction = { ...scene.instruction, accounts: scene.instruction.accounts.slice(0, index) };
+const cutBefore = (fixture: Fixture, { index }: Place): void => {
+  fixture.instruction = { ...fixture.instruction, accounts: fixture.instruction.accounts.slice(0, index) };
 };
 
 const CHANGES: Readonly<Record<string, readonly Change[]>> = {
@@ -120,18 +120,18 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
     {
       what: 'not there',
       expected: 3012,
-      make: (scene, { index }) => scene.accounts.set(scene.account(index).address, null),
+      make: (fixture, { index }) => fixture.accounts.set(fixture.account(index).address, null),
     },
     { what: 'a funded wallet', expected: 3007, make: toFundedWallet },
     ...[SYSTEM_PROGRAM, TOKEN_PROGRAM, CLOCK_SYSVAR].map((address) => ({
       what: `${address}, which is there without the ledger`,
       expected: 3007,
-      make: (scene: Scene, { index }: Place) => scene.setAccount(index, { address }),
+      make: (fixture: Fixture, { index }: Place) => fixture.setAccount(index, { address }),
     })),
     {
       what: 'of another program',
       expected: 3007,
-      make: (scene, { index }) => scene.setState(index, { owner: TOKEN_PROGRAM }),
+      make: (fixture, { index }) => fixture.setState(index, { owner: TOKEN_PROGRAM }),
     },
     { what: 'shorter than a type mark', expected: 3001, make: dataIs((data) => data.subarray(0, 7)) },
     { what: 'nothing but a type mark', expected: 3003, make: dataIs((data) => data.subarray(0, 8)) },
@@ -148,28 +148,32 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
     {
       what: 'not signing',
       expected: 3010,
-      make: (scene, { index }) => scene.setAccount(index, { signer: false }),
+      make: (fixture, { index }) => fixture.setAccount(index, { signer: false }),
     },
   ],
   system: [
     {
       what: 'another program',
       expected: 3008,
-      make: (scene, { index }) => scene.setAccount(index, { address: TOKEN_PROGRAM }),
+      make: (fixture, { index }) => fixture.setAccount(index, { address: TOKEN_PROGRAM }),
     },
   ],
   new: [
     {
       what: 'at another address',
       expected: 2006,
-      make: (scene, { index }) => scene.setAccount(index, { address: elsewhere }),
+      make: (fixture, { index }) => fixture.setAccount(index, { address: elsewhere }),
     },
     { what: 'readonly', expected: 'PrivilegeEscalation', make: readonlyAccount },
     {
       what: 'in use',
       expected: 0,
-      make: (scene, { index }) =>
-        scene.setState(index, { lamports: PLENTY_LAMPORTS, owner: SQUADS_PROGRAM, data: new Uint8Array(9) }),
+      make: (fixture, { index }) =>
+        fixture.setState(index, {
+          lamports: PLENTY_LAMPORTS,
+          owner: SQUADS_PROGRAM,
+          data: new Uint8Array(9),
+        }),
     },
   ],
   raw: [],
@@ -184,9 +188,9 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
     {
       what: 'readonly where nothing is to pay',
       expected: 2000,
-      make: (scene, place) => {
-        scene.setState(place.created, { lamports: PLENTY_LAMPORTS });
-        readonlyAccount(scene, place);
+      make: (fixture, place) => {
+        fixture.setState(place.created, { lamports: PLENTY_LAMPORTS });
+        readonlyAccount(fixture, place);
       },
     },
   ],
@@ -204,9 +208,9 @@ function casesOf(vector: string, table: string): readonly Case[] {
       .map(({ what, expected, make }) => ({
         name: `${vector}: ${name} ${what}`,
         check: () => {
-          const scene = sceneOf(vector);
-          make(scene, { index, created });
-          const { end } = scene.run();
+          const fixture = fixtureOf(vector);
+          make(fixture, { index, created });
+          const { end } = fixture.run();
           return end === expected ? null : `expected ${expected}, got ${end}`;
         },
       })),

@@ -13,24 +13,24 @@ import {
 } from '../../../src/chain/squads/layouts/accounts.js';
 import { readBuffer } from '../../../src/values/bytes.js';
 import type { Case } from './account-cases.js';
-import { type Scene, sceneOf } from './scene.js';
+import { type Fixture, fixtureOf } from './fixture.js';
 
 /** Rewrites the value of an account, leaving what lies behind it. */
 export function rewrite<Value>(
-  scene: Scene,
+  fixture: Fixture,
   index: number,
   layout: AccountLayout<Value>,
   change: (value: Value) => Value,
 ): void {
-  const { data } = scene.state(index);
+  const { data } = fixture.state(index);
   const value = decodeAccount(layout, data);
   if (value === undefined) throw new Error(`Account ${index} is no ${layout.name}.`);
   const bytes = encodeAccount(layout, change(value));
-  scene.setState(index, { data: Buffer.concat([bytes, readBuffer(data).subarray(bytes.length)]) });
+  fixture.setState(index, { data: Buffer.concat([bytes, readBuffer(data).subarray(bytes.length)]) });
 }
 
-const expectEnd = (scene: Scene, expected: number | string): string | null => {
-  const { end } = scene.run();
+const expectEnd = (fixture: Fixture, expected: number | string): string | null => {
+  const { end } = fixture.run();
   return end === expected ? null : `expected ${expected}, got ${end}`;
 };
 
@@ -82,22 +82,22 @@ const ROWS: readonly Row[] = [
 function maskCases({ vector, member }: Row): readonly Case[] {
   if (member === undefined) return [];
   const [index, bits] = member;
-  const withMember = (change: (multisig: Multisig, key: string) => Multisig): Scene => {
-    const scene = sceneOf(vector);
-    const { address } = scene.account(index);
-    rewrite(scene, 0, MULTISIG, (multisig) => change(multisig, address));
-    return scene;
+  const withMember = (change: (multisig: Multisig, key: string) => Multisig): Fixture => {
+    const fixture = fixtureOf(vector);
+    const { address } = fixture.account(index);
+    rewrite(fixture, 0, MULTISIG, (multisig) => change(multisig, address));
+    return fixture;
   };
   const masks = [0, 1, 2, 3, 4, 5, 6, 7].map((mask) => ({
     name: `${vector}: member with mask ${mask}`,
     check: () => {
-      const scene = withMember((multisig, key) => ({
+      const fixture = withMember((multisig, key) => ({
         ...multisig,
         // Others who can do everything keep the multisig sound, so that nothing but the mask decides.
         members: multisig.members.map((other) => ({ ...other, permissions: other.key === key ? mask : 7 })),
         threshold: 1,
       }));
-      const { end } = scene.run();
+      const { end } = fixture.run();
       const refused = end === 6004;
       return refused === ((mask & bits) === 0) ? null : `got ${end}`;
     },
@@ -129,14 +129,14 @@ const statusCases = ({ vector, proposal }: Row): readonly Case[] =>
     : PROPOSAL_STATUSES.map((kind) => ({
         name: `${vector}: proposal ${kind}`,
         check: () => {
-          const scene = sceneOf(vector);
-          rewrite(scene, proposal[0], PROPOSAL, withStatus(kind));
-          return expectEnd(scene, proposal[1].includes(kind) ? 'ok' : 6008);
+          const fixture = fixtureOf(vector);
+          rewrite(fixture, proposal[0], PROPOSAL, withStatus(kind));
+          return expectEnd(fixture, proposal[1].includes(kind) ? 'ok' : 6008);
         },
       }));
 
-const staleTo = (scene: Scene): void =>
-  rewrite(scene, 0, MULTISIG, (multisig) => ({
+const staleTo = (fixture: Fixture): void =>
+  rewrite(fixture, 0, MULTISIG, (multisig) => ({
     ...multisig,
     staleTransactionIndex: multisig.transactionIndex,
   }));
@@ -148,9 +148,9 @@ const staleCases = ({ vector, stale }: Row): readonly Case[] =>
         {
           name: `${vector}: stale`,
           check: () => {
-            const scene = sceneOf(vector);
-            staleTo(scene);
-            return expectEnd(scene, stale);
+            const fixture = fixtureOf(vector);
+            staleTo(fixture);
+            return expectEnd(fixture, stale);
           },
         },
       ];
@@ -178,11 +178,11 @@ const closeCases = (): readonly Case[] =>
       [true, false].map((stale) => ({
         name: `${vector}: proposal ${kind}${stale ? ', stale' : ''}`,
         check: () => {
-          const scene = sceneOf(vector);
-          rewrite(scene, 1, PROPOSAL, withStatus(kind));
-          if (stale) staleTo(scene);
+          const fixture = fixtureOf(vector);
+          rewrite(fixture, 1, PROPOSAL, withStatus(kind));
+          if (stale) staleTo(fixture);
           const may = CLOSABLE[kind] === 'always' || (CLOSABLE[kind] === 'stale' && stale);
-          return expectEnd(scene, may ? 'ok' : 6008);
+          return expectEnd(fixture, may ? 'ok' : 6008);
         },
       })),
     ),

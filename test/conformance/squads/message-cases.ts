@@ -5,8 +5,8 @@ import type { AccountMeta } from '../../../src/chain/transaction/instruction.js'
 import { addressFromBytes } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
 import type { Case } from './account-cases.js';
+import { type Fixture, fixtureOf } from './fixture.js';
 import { rewrite } from './matrix-cases.js';
-import { type Scene, sceneOf } from './scene.js';
 
 const stranger = addressFromBytes(Buffer.from(sha256('stranger'), 'hex'));
 /** Accounts of batchExecuteTransaction itself. */
@@ -19,23 +19,23 @@ const one = (
   name: string,
   vector: string,
   expected: number | string,
-  prepare: (scene: Scene) => void,
+  prepare: (fixture: Fixture) => void,
 ): Case => ({
   name: `${vector}: ${name}`,
   check: () => {
-    const scene = sceneOf(vector);
-    prepare(scene);
-    const { end } = scene.run();
+    const fixture = fixtureOf(vector);
+    prepare(fixture);
+    const { end } = fixture.run();
     return end === expected ? null : `expected ${expected}, got ${end}`;
   },
 });
 
-const withAccounts = (change: (accounts: AccountMeta[]) => AccountMeta[]) => (scene: Scene) => {
-  scene.instruction = { ...scene.instruction, accounts: change([...scene.instruction.accounts]) };
+const withAccounts = (change: (accounts: AccountMeta[]) => AccountMeta[]) => (fixture: Fixture) => {
+  fixture.instruction = { ...fixture.instruction, accounts: change([...fixture.instruction.accounts]) };
 };
 
-const tableData = (change: (data: Buffer) => Uint8Array) => (scene: Scene) =>
-  scene.setState(LISTED, { data: change(Buffer.from(scene.state(LISTED).data)) });
+const tableData = (change: (data: Buffer) => Uint8Array) => (fixture: Fixture) =>
+  fixture.setState(LISTED, { data: change(Buffer.from(fixture.state(LISTED).data)) });
 
 const extra: AccountMeta = { address: stranger, signer: false, writable: false };
 
@@ -145,15 +145,15 @@ const tables: readonly Case[] = [
   ),
 ];
 
-const changeMessage = (change: (message: InnerMessage) => InnerMessage) => (scene: Scene) =>
-  rewrite(scene, 4, VAULT_BATCH_TRANSACTION, (transaction) => ({
+const changeMessage = (change: (message: InnerMessage) => InnerMessage) => (fixture: Fixture) =>
+  rewrite(fixture, 4, VAULT_BATCH_TRANSACTION, (transaction) => ({
     ...transaction,
     message: change(transaction.message),
   }));
 
 /** A message that names the first table without taking anything from it, and does nothing. */
-function takingNothing(scene: Scene): void {
-  rewrite(scene, 4, VAULT_BATCH_TRANSACTION, (transaction) => {
+function takingNothing(fixture: Fixture): void {
+  rewrite(fixture, 4, VAULT_BATCH_TRANSACTION, (transaction) => {
     const { message } = transaction;
     const [first] = message.lookups;
     const lookups =
@@ -164,34 +164,34 @@ function takingNothing(scene: Scene): void {
     withAccounts((accounts) => [
       ...accounts.slice(0, LISTED + 1),
       ...accounts.slice(statics, statics + message.keys.length),
-    ])(scene);
+    ])(fixture);
     return { ...transaction, message: { ...message, lookups, instructions: [] } };
   });
 }
 
 const untouchedTables: readonly Case[] = [
   one('a table from which nothing is taken', lookups, 'ok', takingNothing),
-  one('an empty table from which nothing is taken', lookups, 'ok', (scene) => {
-    takingNothing(scene);
-    tableData((data) => data.subarray(0, 56))(scene);
+  one('an empty table from which nothing is taken', lookups, 'ok', (fixture) => {
+    takingNothing(fixture);
+    tableData((data) => data.subarray(0, 56))(fixture);
   }),
-  one('no table, though nothing is taken', lookups, 6014, (scene) => {
-    takingNothing(scene);
-    tableData((data) => data.subarray(0, 55))(scene);
+  one('no table, though nothing is taken', lookups, 6014, (fixture) => {
+    takingNothing(fixture);
+    tableData((data) => data.subarray(0, 55))(fixture);
   }),
 ];
 
 /** A message with nothing but the first table; `given` says whether the table stands behind the listed accounts. */
-const nothingButTable = (given: boolean) => (scene: Scene) => {
-  takingNothing(scene);
-  withAccounts((accounts) => accounts.slice(0, given ? LISTED + 1 : LISTED))(scene);
+const nothingButTable = (given: boolean) => (fixture: Fixture) => {
+  takingNothing(fixture);
+  withAccounts((accounts) => accounts.slice(0, given ? LISTED + 1 : LISTED))(fixture);
   changeMessage((message) => ({
     ...message,
     signers: 0,
     writableSigners: 0,
     writableNonSigners: 0,
     keys: [],
-  }))(scene);
+  }))(fixture);
 };
 
 const withoutKeys: readonly Case[] = [
@@ -242,16 +242,16 @@ const protection: readonly Case[] = [
 
 /** Each account behind the listed ones replaced, and each writable one made readonly. */
 const replaced = (vector: string): readonly Case[] => {
-  const { accounts } = sceneOf(vector).instruction;
+  const { accounts } = fixtureOf(vector).instruction;
   return accounts.slice(LISTED).flatMap((meta, at) => {
     const index = LISTED + at;
-    const another = one(`account ${index} is another`, vector, 6014, (scene) =>
-      withAccounts((all) => all.toSpliced(index, 1, { ...meta, address: stranger }))(scene),
+    const another = one(`account ${index} is another`, vector, 6014, (fixture) =>
+      withAccounts((all) => all.toSpliced(index, 1, { ...meta, address: stranger }))(fixture),
     );
-    const readonly = one(`account ${index} is readonly`, vector, 6014, (scene) =>
+    const readonly = one(`account ${index} is readonly`, vector, 6014, (fixture) =>
       withAccounts((all) =>
         all.map((other) => (other.address === meta.address ? { ...other, writable: false } : other)),
-      )(scene),
+      )(fixture),
     );
     const written =
       meta.writable && accounts.slice(0, LISTED).every(({ address }) => address !== meta.address);

@@ -1,6 +1,6 @@
 /** The instructions that only the real program has: each is an error that says so. */
 import type { Case } from './account-cases.js';
-import { sceneOf } from './scene.js';
+import { fixtureOf } from './fixture.js';
 
 /** How the data of each begins, by its name in logs. */
 const IDENTIFIERS: Readonly<Record<string, string>> = {
@@ -31,9 +31,9 @@ export const missingCases = (): readonly Case[] =>
   Object.entries(IDENTIFIERS).map(([name, identifier]) => ({
     name: `${name} is not there`,
     check: () => {
-      const scene = sceneOf('proposal-activate/ok-batch');
-      scene.instruction = { ...scene.instruction, data: Buffer.from(`${identifier}00`, 'hex') };
-      const { end, logs } = scene.run();
+      const fixture = fixtureOf('proposal-activate/ok-batch');
+      fixture.instruction = { ...fixture.instruction, data: Buffer.from(`${identifier}00`, 'hex') };
+      const { end, logs } = fixture.run();
       const said = logs.some((line) => line.includes(`does not support ${name};`));
       const named = logs.includes(`Program log: Instruction: ${name}`);
       return end === 'UnsupportedInstruction' && said && named ? null : `${end}\n${logs.join('\n')}`;

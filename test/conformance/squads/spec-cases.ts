@@ -12,8 +12,8 @@ import { batchTransactionAddress, transactionAddress } from '../../../src/chain/
 import type { Address } from '../../../src/values/address.js';
 import { partOf, readBuffer } from '../../../src/values/bytes.js';
 import type { Case } from './account-cases.js';
+import { type Fixture, type FixtureEnd, fixtureOf } from './fixture.js';
 import { rewrite } from './matrix-cases.js';
-import { type Scene, type SceneEnd, sceneOf } from './scene.js';
 
 const U64_MAX = 2n ** 64n - 1n;
 const U32_MAX = 2 ** 32 - 1;
@@ -24,36 +24,36 @@ const STRANGERS = [2, 3].map((last) => `1111111111111111111111111111111${last}` 
 const one = (
   name: string,
   vector: string,
-  prepare: (scene: Scene) => void,
-  check: (end: SceneEnd, scene: Scene) => string | null,
+  prepare: (fixture: Fixture) => void,
+  check: (end: FixtureEnd, fixture: Fixture) => string | null,
 ): Case => ({
   name: `${vector}: ${name}`,
   check: () => {
-    const scene = sceneOf(vector);
-    prepare(scene);
-    return check(scene.run(), scene);
+    const fixture = fixtureOf(vector);
+    prepare(fixture);
+    return check(fixture.run(), fixture);
   },
 });
 
 const ends =
   (expected: number | string) =>
-  ({ end }: SceneEnd): string | null =>
+  ({ end }: FixtureEnd): string | null =>
     end === expected ? null : `expected ${expected}, got ${end}`;
 
-const panics = ({ end, logs }: SceneEnd): string | null =>
+const panics = ({ end, logs }: FixtureEnd): string | null =>
   end === 'ProgramFailedToComplete' && logs.at(-1)?.endsWith(' failed: SBF program panicked') === true
     ? null
     : `${end}, ${logs.at(-1)}`;
 
 const succeedsLogging =
   (line: string, times = 1) =>
-  ({ end, logs }: SceneEnd): string | null => {
+  ({ end, logs }: FixtureEnd): string | null => {
     const count = logs.filter((other) => other === line).length;
     return end === 'ok' && count === times ? null : `${end}, with ${count} times ${JSON.stringify(line)}`;
   };
 
-const changeMultisig = (change: Partial<Multisig>) => (scene: Scene) =>
-  rewrite(scene, 0, MULTISIG, (multisig) => ({ ...multisig, ...change }));
+const changeMultisig = (change: Partial<Multisig>) => (fixture: Fixture) =>
+  rewrite(fixture, 0, MULTISIG, (multisig) => ({ ...multisig, ...change }));
 
 /** Section 5: the rules on a multisig, here of one that has gone wrong. */
 const soundness: readonly Case[] = [
@@ -79,23 +79,25 @@ const soundness: readonly Case[] = [
     one(
       `members ${at} and ${at + 1} are equal`,
       'batch-create/ok-first-batch',
-      (scene) => {
-        scene.setState(0, { data: Buffer.concat([readBuffer(scene.state(0).data), new Uint8Array(200)]) });
-        const keys = [...STRANGERS, scene.account(2).address];
+      (fixture) => {
+        fixture.setState(0, {
+          data: Buffer.concat([readBuffer(fixture.state(0).data), new Uint8Array(200)]),
+        });
+        const keys = [...STRANGERS, fixture.account(2).address];
         const members = keys
           .toSpliced(at, 0, keys[at] ?? SYSTEM_PROGRAM)
           .map((key) => ({ key, permissions: 7 }));
-        changeMultisig({ threshold: 1, members })(scene);
+        changeMultisig({ threshold: 1, members })(fixture);
       },
       ends(6000),
     ),
   ),
 ];
 
-function atIndex(scene: Scene, index: bigint): void {
-  const { address } = scene.account(0);
-  rewrite(scene, 0, MULTISIG, (multisig) => ({ ...multisig, transactionIndex: index - 1n }));
-  scene.setAccount(1, { address: transactionAddress(address, index).address });
+function atIndex(fixture: Fixture, index: bigint): void {
+  const { address } = fixture.account(0);
+  rewrite(fixture, 0, MULTISIG, (multisig) => ({ ...multisig, transactionIndex: index - 1n }));
+  fixture.setAccount(1, { address: transactionAddress(address, index).address });
 }
 
 /** Counters at their ends: the program stops rather than starting over. */
@@ -103,22 +105,22 @@ const counters: readonly Case[] = [
   one(
     'the last index there is',
     'batch-create/ok-first-batch',
-    (scene) => atIndex(scene, U64_MAX),
+    (fixture) => atIndex(fixture, U64_MAX),
     ends('ok'),
   ),
   one('no index left', 'batch-create/ok-first-batch', changeMultisig({ transactionIndex: U64_MAX }), panics),
   one(
     'no number left in the batch',
     'batch-add-transaction/ok-second',
-    (scene) => rewrite(scene, 2, BATCH, (batch) => ({ ...batch, size: U32_MAX })),
+    (fixture) => rewrite(fixture, 2, BATCH, (batch) => ({ ...batch, size: U32_MAX })),
     panics,
   ),
   one(
     'the last number in the batch',
     'batch-add-transaction/ok-second',
-    (scene) => {
-      rewrite(scene, 2, BATCH, (batch) => {
-        scene.setAccount(3, {
+    (fixture) => {
+      rewrite(fixture, 2, BATCH, (batch) => {
+        fixture.setAccount(3, {
           address: batchTransactionAddress(batch.multisig, batch.index, U32_MAX).address,
         });
         return { ...batch, size: U32_MAX - 1 };
@@ -129,8 +131,8 @@ const counters: readonly Case[] = [
 ];
 
 const CREATED = 'Program 11111111111111111111111111111111 invoke [2]';
-const prefund = (extra: bigint) => (scene: Scene) =>
-  scene.setState(1, { lamports: rentExemptLamports(91) + extra });
+const prefund = (extra: bigint) => (fixture: Fixture) =>
+  fixture.setState(1, { lamports: rentExemptLamports(91) + extra });
 
 /** Section 4, step 4: an address that holds lamports already. */
 const creation: readonly Case[] = [
@@ -141,28 +143,28 @@ const creation: readonly Case[] = [
     one(
       `a creation fee of ${fee}`,
       'multisig-create-v2/ok-creation-fee-below-one-sol',
-      (scene) => {
-        rewrite(scene, 0, PROGRAM_CONFIG, (config) => ({ ...config, multisigCreationFeeLamports: fee }));
-        scene.setState(4, { lamports: 100_000_000_000n });
+      (fixture) => {
+        rewrite(fixture, 0, PROGRAM_CONFIG, (config) => ({ ...config, multisigCreationFeeLamports: fee }));
+        fixture.setState(4, { lamports: 100_000_000_000n });
       },
       succeedsLogging(`Program log: Creation fee: ${fee / 1_000_000_000n}`),
     ),
   ),
 ];
 
-const enlargement = (lamports: (needed: bigint) => bigint, shorter: number) => (scene: Scene) => {
+const enlargement = (lamports: (needed: bigint) => bigint, shorter: number) => (fixture: Fixture) => {
   const members = 3;
-  const { data } = scene.state(2);
+  const { data } = fixture.state(2);
   const full = 70 + 96 * members;
   const resized = new Uint8Array(full - shorter);
   resized.set(partOf(data, 0, Math.min(data.length, resized.length)));
   resized.fill(0xee, resized.length - 5);
-  scene.setState(2, { data: resized, lamports: lamports(rentExemptLamports(full)) });
+  fixture.setState(2, { data: resized, lamports: lamports(rentExemptLamports(full)) });
 };
 
-function enlarged(times: number): (end: SceneEnd, scene: Scene) => string | null {
-  return ({ end, logs, get }, scene) => {
-    const state = get(scene.account(2).address);
+function enlarged(times: number): (end: FixtureEnd, fixture: Fixture) => string | null {
+  return ({ end, logs, get }, fixture) => {
+    const state = get(fixture.account(2).address);
     const calls = logs.filter((line) => line === CREATED).length;
     const tail = Buffer.from(state?.data ?? []).includes(Buffer.alloc(5, 0xee));
     const right = end === 'ok' && calls === times && state?.data.length === 70 + 96 * 3 && tail;
@@ -217,22 +219,23 @@ const closing: readonly Case[] = [
     one(
       `proposal ${what}`,
       'accounts-close/batch-ok-executed',
-      (scene) => scene.setState(1, { data: partOf(scene.state(1).data, 0, length) }),
+      (fixture) => fixture.setState(1, { data: partOf(fixture.state(1).data, 0, length) }),
       ends(expected),
     ),
   ),
   one(
     'proposal of another type',
     'accounts-close/batch-ok-executed',
-    (scene) => scene.setState(1, { data: scene.state(0).data }),
+    (fixture) => fixture.setState(1, { data: fixture.state(0).data }),
     ends(3002),
   ),
   one(
     'a proposal address that only holds lamports is left alone',
     'accounts-close/batch-ok-stale-without-proposal',
-    (scene) => scene.setState(1, { lamports: 5_000_000n, owner: SYSTEM_PROGRAM, data: new Uint8Array(0) }),
-    ({ end, get }, scene) => {
-      const left = get(scene.account(1).address)?.lamports;
+    (fixture) =>
+      fixture.setState(1, { lamports: 5_000_000n, owner: SYSTEM_PROGRAM, data: new Uint8Array(0) }),
+    ({ end, get }, fixture) => {
+      const left = get(fixture.account(1).address)?.lamports;
       return end === 'ok' && left === 5_000_000n ? null : `${end}, ${left} lamports left`;
     },
   ),
@@ -247,11 +250,11 @@ const closing: readonly Case[] = [
     one(
       `account ${index} is its own collector`,
       `accounts-close/${vector}`,
-      (scene) => {
-        const { address } = scene.account(index);
+      (fixture) => {
+        const { address } = fixture.account(index);
         const position = vector.startsWith('batch-transaction') ? 4 : 3;
-        rewrite(scene, 0, MULTISIG, (multisig) => ({ ...multisig, rentCollector: address }));
-        scene.setAccount(position, { address });
+        rewrite(fixture, 0, MULTISIG, (multisig) => ({ ...multisig, rentCollector: address }));
+        fixture.setAccount(position, { address });
       },
       ends(expected),
     ),
@@ -263,7 +266,7 @@ const logs: readonly Case[] = [
   one(
     'an account at fault is named',
     'accounts-close/batch-ok-executed',
-    (scene) => scene.setAccount(3, { writable: false }),
+    (fixture) => fixture.setAccount(3, { writable: false }),
     ({ logs: lines }) =>
       lines.includes(
         'Program log: AnchorError caused by account: rent_collector. Error Code: ConstraintMut. Error Number: 2000.',
@@ -289,7 +292,7 @@ const storedBump: readonly Case[] = [
   one(
     'a vault transaction with another stored bump of its vault',
     'batch-execute-transaction/ok-burn-checked',
-    (scene) => rewrite(scene, 3, BATCH, (batch) => ({ ...batch, vaultBump: batch.vaultBump ^ 1 })),
+    (fixture) => rewrite(fixture, 3, BATCH, (batch) => ({ ...batch, vaultBump: batch.vaultBump ^ 1 })),
     ({ end }) => (end === 'ok' ? 'a vault signed with a wrong bump' : null),
   ),
 ];

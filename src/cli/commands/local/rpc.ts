@@ -70,7 +70,9 @@ async function run(session: Session, _args: [], typed: Options): Promise<undefin
   const { signal } = session.context;
   const node = await session.context.startLocalRpc(session.settings, terms);
   if (!isLoopbackHost(terms.host))
-    session.output.warn(`Whoever reaches ${terms.host} can take SOL from the treasury of this test cluster.`);
+    session.output.warn(
+      `Everybody who reaches ${terms.host} can take SOL from the treasury of this test cluster.`,
+    );
   const { url, webSocketUrl } = node;
   session.output.result({ url, webSocketUrl }, (style) => [
     style.good(`A test cluster is at ${url}, its subscriptions at ${webSocketUrl}`),

@@ -78,7 +78,7 @@ describe('local rpc', () => {
   it('warns who else can reach its treasury', async () => {
     const { stderr } = await cliWith().cli.run('local', 'rpc', '--host', '0.0.0.0');
     expect(JSON.parse(stderr).warning).toBe(
-      'Whoever reaches 0.0.0.0 can take SOL from the treasury of this test cluster.',
+      'Everybody who reaches 0.0.0.0 can take SOL from the treasury of this test cluster.',
     );
   });
 

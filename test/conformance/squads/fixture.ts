@@ -16,8 +16,8 @@ import { readVectors, toState, type Vector } from './vector.js';
 
 const FOLDER = 'test/conformance/vectors/squads';
 
-/** What became of a scene. */
-export interface SceneEnd {
+/** What became of a fixture. */
+export interface FixtureEnd {
   /** Error number, name of a runtime error, or `ok`; or which accounts were changed in place. */
   readonly end: number | string;
   readonly logs: readonly string[];
@@ -35,7 +35,7 @@ function machineVm(): Vm {
   return vm;
 }
 
-export class Scene {
+export class Fixture {
   readonly accounts: Map<Address, AccountState | null>;
   readonly instructions: Instruction[];
   clock: RuntimeClock;
@@ -62,7 +62,7 @@ export class Scene {
 
   get instruction(): Instruction {
     const found = this.instructions[this.position];
-    if (found === undefined) throw new Error('The scene has no Squads instruction.');
+    if (found === undefined) throw new Error('The fixture has no Squads instruction.');
     return found;
   }
 
@@ -106,7 +106,7 @@ export class Scene {
     this.accounts.set(this.account(index).address, { ...this.state(index), ...change });
   }
 
-  run(): SceneEnd {
+  run(): FixtureEnd {
     const accounts = new LedgerAccounts(this.accounts);
     const overlay = new Overlay(accounts);
     const machine = new Machine({
@@ -129,10 +129,10 @@ export class Scene {
 
 let vectors: ReadonlyMap<string, Vector> | undefined;
 
-/** A fresh scene of the vector with this name. */
-export function sceneOf(name: string): Scene {
+/** A fresh fixture of the vector with this name. */
+export function fixtureOf(name: string): Fixture {
   vectors ??= new Map(readVectors(FOLDER, { metered: false }).map((vector) => [vector.name, vector]));
   const vector = vectors.get(name);
   if (vector === undefined) throw new Error(`There is no vector ${name}.`);
-  return new Scene(vector);
+  return new Fixture(vector);
 }
