@@ -93,7 +93,7 @@ describe.concurrent(`burns land once each, a batch runs once, and the books bala
         try {
           return await execute();
         } catch (error) {
-          // A blockhash of this cluster is good for three seconds only.
+          // A blockhash of this cluster is good for seconds only.
           if (!isFlywheelError(error, 'ERR_APPROVAL_EXPIRED')) throw error;
           const { value } = await service.issueApproval({ batchId }, project.call());
           signedTx = signApproval(value.proposalApproveTx, project.owner);

@@ -94,7 +94,7 @@ export async function openOnCluster(
   const test = await openTestEngine();
   const node = await startTestNode({
     ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock', seed },
-    ...{ slotMs: 20, confirmedAfter: 2, finalizedAfter: 8 },
+    ...{ slotMs: 50, confirmedAfter: 1, finalizedAfter: 4 },
   });
   const { chain } = createRpcChain({
     nodes: [nodeAt(node.url)],

@@ -75,8 +75,10 @@ class ClusterChain implements Chain {
     this.#outgoing = new Outgoing(parts.pool, parts.clock);
   }
 
-  getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]> {
-    return this.#parts.reader.getAccounts(addresses);
+  /** As of a state that has all that was seen to land: a node that is behind would tell of what has been changed since. */
+  async getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]> {
+    await this.#lastFinalized();
+    return this.#parts.reader.getAccounts(addresses, this.#newestSlot);
   }
 
   latestBlockhash(): Promise<RecentBlockhash> {
@@ -121,7 +123,7 @@ class ClusterChain implements Chain {
   }
 
   async submit(transactions: readonly Uint8Array[], areNew: readonly boolean[] = []): Promise<SubmitReceipt> {
-    return this.#outgoing.submit(transactions, areNew, Math.max(this.#finalized.slot, this.#landedSlot));
+    return this.#outgoing.submit(transactions, areNew, this.#newestSlot);
   }
 
   /** Nothing holds several transactions together here, and order is only kept by waiting for the end of each. */
@@ -136,6 +138,10 @@ class ClusterChain implements Chain {
   }
 
   async close(): Promise<void> {}
+
+  get #newestSlot(): number {
+    return Math.max(this.#finalized.slot, this.#landedSlot);
+  }
 
   /** The lowest height of those that have to agree, with the newest slot: what has seen that has seen all of them. */
   async #lastFinalized(): Promise<FinalizedState> {

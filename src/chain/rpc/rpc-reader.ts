@@ -138,10 +138,16 @@ export class RpcReader implements ChainReader, History {
     this.#quorum = quorum;
   }
 
-  /** Accounts in calls of 100; each later call is answered from a state no older than the one before. */
-  async getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]> {
+  /**
+   * Accounts in calls of 100; each later call is answered from a state no older than the one before.
+   * @param sinceSlot - nor older than this slot.
+   */
+  async getAccounts(
+    addresses: readonly Address[],
+    sinceSlot?: number,
+  ): Promise<readonly (AccountState | null)[]> {
     const states: (AccountState | null)[] = [];
-    let minContextSlot: number | undefined;
+    let minContextSlot = sinceSlot;
     for (const chunk of chunks(addresses, MAX_ACCOUNTS_PER_CALL)) {
       const { value, slot } = await this.#agreed(
         accountsQuestion(chunk),

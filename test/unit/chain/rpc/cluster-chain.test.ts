@@ -73,6 +73,11 @@ class NodeState {
       return decodeSignature(wire);
     },
     getTransaction: () => null,
+    getMultipleAccounts: (asked: readonly string[]) =>
+      inContext(
+        asked.map(() => null),
+        this.slot,
+      ),
   };
 
   #status(signature: string): unknown {
@@ -167,6 +172,19 @@ describe('what may have been sent before', () => {
 });
 
 describe('what has landed', () => {
+  it('is part of every state that is read from then on', async () => {
+    const { chain, state, nodes, trace } = await cluster();
+    await chain.getAccounts([namedAddress('account')]);
+    state.statuses.set(one.signature, 'confirmed');
+    expect(await trace(one)).toEqual(['landed']);
+    await chain.getAccounts([namedAddress('account')]);
+    const asked = nodes[0]?.calls.filter(({ method }) => method === 'getMultipleAccounts');
+    expect(asked?.map(({ params }) => params[1])).toMatchObject([
+      { minContextSlot: 990 },
+      { minContextSlot: 995 },
+    ]);
+  });
+
   it('is told with its fee and the time of its block, without a further question for each', async () => {
     const { chain, state, nodes } = await cluster();
     await chain.submit([one.bytes, two.bytes]);

@@ -5,19 +5,19 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { TREASURY_LAMPORTS } from '../../../../../src/chain/local/ledger/genesis.js';
-import { openLocalChain } from '../../../../../src/chain/local/local-chain.js';
-import { openSqliteFile } from '../../../../../src/files/sqlite-file.js';
-import { systemClock } from '../../../../../src/values/time.js';
+import { TREASURY_LAMPORTS } from '../../src/chain/local/ledger/genesis.js';
+import { openLocalChain } from '../../src/chain/local/local-chain.js';
+import { openSqliteFile } from '../../src/files/sqlite-file.js';
+import { systemClock } from '../../src/values/time.js';
 import {
   chainOptions,
   createToken,
   removeDirectories,
   type TestToken,
   temporaryDirectory,
-} from '../../../../support/chain.js';
+} from '../support/chain.js';
 
-const ROOT = new URL('../../../../../', import.meta.url).pathname;
+const ROOT = new URL('../../', import.meta.url).pathname;
 // Inside node_modules, so that the bundle finds the packages it imports.
 const OUTPUT = join(ROOT, 'node_modules', '.cache', `flywheel-burner-${process.pid}`);
 const BURNER = join(OUTPUT, 'chain-burner.mjs');

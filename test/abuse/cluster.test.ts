@@ -1,5 +1,6 @@
 /** The engine on a cluster. */
+
+import { serviceContract } from '../contract/service/service.js';
 import { openOnCluster } from '../support/service.js';
-import { serviceContract } from './service/service.js';
 
 serviceContract('on a cluster', () => openOnCluster());
