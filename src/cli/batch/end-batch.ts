@@ -11,7 +11,7 @@ import type { BatchRef } from '../../chain/squads/instructions/batch.js';
 import { VOTES, type VoteKind } from '../../chain/squads/instructions/vote.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { Batch, CancelBatchRequest } from '../../contract/schemas/batch.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
@@ -75,7 +75,13 @@ async function signVote(
   const { multisig, owner, operator } = requirePins(opened.pins);
   const batch = await getBatch(session, batchId);
   const batchIndex = BigInt(batch.batchIndex);
-  const description = await describeBatch(opened, { multisig, batchIndex }, allowUnverified);
+  const description = await describeBatch(opened, { multisig, batchIndex }, allowUnverified).catch(
+    (error: unknown) => {
+      // What cannot be read can still be voted down by who has agreed to that: the vote itself says what it is.
+      if (agreed?.kind !== 'reject' || !isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
+      return null;
+    },
+  );
   const kind = votesAgainst(wire, description);
   checkVote(wire, { kind, multisig, batchIndex, member: owner, feePayers: [operator, owner] });
   if (agreed === undefined) {

@@ -115,6 +115,27 @@ describe('batch reject', () => {
     expect(stderr).toContain('The flywheel is not as it was pinned: threshold was 2 and is 1.');
   });
 
+  it.each([4, 1_001])(
+    'votes down a batch that says it holds %i transactions, and cannot be read',
+    async (size) => {
+      const cli = cliWith(voteOf('reject'), {}, (world) => {
+        world.state = (state) => {
+          state.batch = { ...state.batch, size };
+        };
+      });
+      const { exit, stderr } = await cli.run(...WORDS, '--yes');
+      expect([exit, asked(cli).map(({ signedTx }) => signedTx !== undefined)]).toEqual([0, [false, true]]);
+      expect(stderr).toMatch(size === 4 ? /does not exist/ : /the limit is 1000/);
+      const sly = cliWith(voteOf('approve'), {}, (world) => {
+        world.state = (state) => {
+          state.batch = { ...state.batch, size };
+        };
+      });
+      expect((await sly.run(...WORDS, '--yes')).exit).toBe(9);
+      expect(asked(sly)).toEqual([{ batchId: ID }]);
+    },
+  );
+
   it.each([
     [['batch', 'reject', '7'], 'ERR_INPUT_INVALID', 'A batch id is a UUID'],
     [['batch', 'reject'], 'ERR_USAGE', "Missing required argument 'batchId'"],
