@@ -5,11 +5,26 @@ import { Secret } from '../../values/secret.js';
 /** The path of a file, `-` for standard input, or the keypair itself, which only the environment may hold. */
 export type KeypairSource = string | Secret;
 
-/** Fewer characters than any keypair has, and more than a file is called. */
-const KEY_TEXT = /^\s*\[|^\s*[A-Za-z0-9+/=]{64,}\s*$/;
+/**
+ * What people keep keys as, also where it is not read here: it must not be shown as the name of a file that is not there. A list
+ * or an object; at least 32 bytes as numbers; text that is longer than a file is called; the secret half alone, in base58 or
+ * base64; the words of a wallet.
+ */
+const KEY_TEXTS = [
+  /^[[{]/,
+  /^(?:\d{1,3}[\s,]+){31}/,
+  /^[A-Za-z0-9+/=]{64,}$/,
+  /^[\w=-]{64,}$/,
+  /^[1-9A-HJ-NP-Za-km-z]{43,44}$/,
+  /^[A-Za-z0-9+/]{43}=$/,
+  /^(?:[a-z]{3,8}\s+){11,}[a-z]{3,8}$/,
+];
 
 /** Does the text look like a keypair, and not like the name of a file? */
-export const isKeyText = (text: string): boolean => KEY_TEXT.test(text);
+export function isKeyText(text: string): boolean {
+  const bare = text.replace(/^[\s"']+|[\s"']+$/g, '');
+  return KEY_TEXTS.some((pattern) => pattern.test(bare));
+}
 
 /** What an environment variable holds. */
 export const fromEnvironment = (text: string): KeypairSource => (isKeyText(text) ? new Secret(text) : text);

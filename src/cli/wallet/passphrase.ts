@@ -23,6 +23,8 @@ function fromFile(context: PassphraseContext, location: string): Buffer {
   const content = readPrivateFile(context, {
     location,
     what: 'passphrase',
+    // It may be the passphrase itself, by mistake.
+    name: PASSPHRASE_FILE_VARIABLE,
     maxBytes: MAX_PASSPHRASE_BYTES,
   });
   let end = content.length;

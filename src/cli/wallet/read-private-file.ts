@@ -27,6 +27,8 @@ export interface PrivateFile {
   readonly location: string;
   /** `keypair` or `passphrase`. */
   readonly what: string;
+  /** How it is called while nobody knows whether its location is one. @default the location */
+  readonly name?: string;
   /** More is refused. */
   readonly maxBytes: number;
 }
@@ -38,7 +40,7 @@ export interface PrivateFile {
  */
 export function readPrivateFile(
   context: PrivateFileContext,
-  { location, what, maxBytes }: PrivateFile,
+  { location, what, name = location, maxBytes }: PrivateFile,
   only?: number,
 ): Buffer {
   const path = keypairPath(context, location);
@@ -46,7 +48,7 @@ export function readPrivateFile(
   try {
     handle = openSync(path, 'r');
   } catch (error) {
-    throw refuseKey(location, fileProblem(error));
+    throw refuseKey(name, fileProblem(error));
   }
   try {
     const { mode } = fstatSync(handle);

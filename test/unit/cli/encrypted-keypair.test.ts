@@ -40,6 +40,15 @@ describe('an encrypted keypair', () => {
     expect((await key.load()).address).toBe(ADDRESS);
   });
 
+  it('does not show what the environment holds in place of the name of a file', async () => {
+    const env = { FLYWHEEL_KEY_PASSPHRASE_FILE: PASSPHRASE };
+    const { context } = withFile('e.json', encrypted, { env });
+    await expect(loadKeypair(context, 'e.json')).rejects.toMatchObject({
+      code: 'ERR_KEYPAIR_INVALID',
+      message: 'FLYWHEEL_KEY_PASSPHRASE_FILE: there is no such file.',
+    });
+  });
+
   it('takes its passphrase from the file that the environment names', async () => {
     const env = { FLYWHEEL_KEY_PASSPHRASE_FILE: 'pass' };
     const cli = withFile('e.json', encrypted, { env });

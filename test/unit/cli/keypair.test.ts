@@ -92,6 +92,46 @@ describe('loadKeypair', () => {
   });
 });
 
+const SEED = KEYPAIR.slice(0, 32);
+const SPELLINGS: readonly (readonly [string, string])[] = [
+  ['bytes without brackets', String([...KEYPAIR])],
+  ['bytes with spaces', [...KEYPAIR].join(' ')],
+  ['bytes in quotes', JSON.stringify(String([...KEYPAIR]))],
+  ['an object', JSON.stringify({ secretKey: [...KEYPAIR] })],
+  ['base58 in quotes', `'${base58Encode(KEYPAIR)}'`],
+  ['the secret half in base58', base58Encode(SEED)],
+  ['the secret half in base64', Buffer.from(SEED).toString('base64')],
+  ['base64 for addresses', Buffer.from(KEYPAIR).toString('base64url')],
+  ['the words of a wallet', Array.from({ length: 12 }, () => 'abandon').join(' ')],
+];
+
+describe('a keypair in a spelling that is not read', () => {
+  it.each(SPELLINGS)('is not shown where the environment holds it: %s', async (_name, text) => {
+    const { context } = testCli({ env: { FLYWHEEL_KEYPAIR: text } });
+    const source = keypairLocation(context, resolveSettings(context, {}), undefined);
+    const error = await loadKeypair(context, source).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'ERR_KEYPAIR_INVALID',
+      message: expect.stringMatching(/^FLYWHEEL_KEYPAIR: (it is|a keypair has) /),
+    });
+  });
+
+  it.each(SPELLINGS)('is not said again where it was typed: %s', (_name, text) => {
+    const { context } = testCli();
+    expect(() => keypairLocation(context, resolveSettings(context, {}), text)).toThrow(
+      '--keypair takes the name of a file, and was given a keypair itself.',
+    );
+  });
+
+  it.each(['/home/alice/projects/flywheel/deployments/keys/owner', 'owner key of the live flywheel.json'])(
+    'is not what a file is called: %s',
+    (path) => {
+      const { context } = testCli({ env: { FLYWHEEL_KEYPAIR: path } });
+      expect(keypairLocation(context, resolveSettings(context, {}), undefined)).toBe(path);
+    },
+  );
+});
+
 describe('keypairLocation', () => {
   it('takes the flag, then the environment, then what the Solana CLI uses', () => {
     const { context, home } = testCli({ env: { FLYWHEEL_KEYPAIR: 'env.json' } });
