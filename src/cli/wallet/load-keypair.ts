@@ -50,7 +50,7 @@ export function requireKeypair(context: PassphraseContext, source: KeypairSource
 
 /**
  * Whose keypair it is, without keeping it: of an encrypted one nothing is opened, of others the bytes are overwritten before this
- * returns. `null` for standard input, which can be read only once.
+ * returns. `null` for standard input and open descriptors, which can be read only once.
  * @throws `ERR_KEYPAIR_INVALID`
  */
 export async function keypairOwner(
@@ -59,6 +59,6 @@ export async function keypairOwner(
 ): Promise<Address | null> {
   const key = ownerKey(context, source);
   const { address } = key.describe();
-  if (address !== null || source === '-') return address;
+  if (address !== null || key.isReadOnce) return address;
   return (await key.load()).address;
 }

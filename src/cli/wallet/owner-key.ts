@@ -11,7 +11,7 @@ import { decryptKeypair, type EncryptedKeypair, readEncryptedKeypair } from './e
 import { type KeypairSource, typedPath } from './keypair-source.js';
 import { parseKeypair } from './parse-keypair.js';
 import { type PassphraseContext, readPassphrase } from './passphrase.js';
-import { readPrivateFile, refuseKey } from './read-private-file.js';
+import { isStream, readPrivateFile, refuseKey } from './read-private-file.js';
 
 /** Longest keypair file in bytes that is looked at. */
 const MAX_KEYPAIR_FILE_BYTES = 4_096;
@@ -29,6 +29,8 @@ export interface KeyDescription {
 
 /** A key that has not been loaded. */
 export interface OwnerKey {
+  /** Standard input or an open descriptor: what was read of it is not there any more. */
+  readonly isReadOnce: boolean;
   /**
    * Makes sure that the key is where it should be, as far as that goes without reading it.
    * @throws `ERR_KEYPAIR_INVALID` for what {@link load} could not load either.
@@ -115,15 +117,18 @@ async function openEncrypted(
   }
 }
 
+const isReadOnce = (context: PassphraseContext, source: KeypairSource): boolean =>
+  typeof source === 'string' && (source === '-' || isStream(context, source));
+
 /** The key of a source; nothing is read yet. */
 export const ownerKey = (context: PassphraseContext, source: KeypairSource): OwnerKey => ({
+  isReadOnce: isReadOnce(context, source),
   describe: () => {
     if (source instanceof Secret) return { name: 'FLYWHEEL_KEYPAIR', isEncrypted: false, address: null };
     const location = typedPath(source, 'The keypair option');
     requireFile(location);
     const name = inputName(location);
-    // What comes on standard input can be read only once.
-    if (location === '-') return { name, isEncrypted: false, address: null };
+    if (isReadOnce(context, location)) return { name, isEncrypted: false, address: null };
     const [first] = readPrivateFile(context, keypairFile(location), 1);
     if (first !== BRACE) return { name, isEncrypted: false, address: null };
     const { address } = encryptedIn(name, readPrivateFile(context, keypairFile(location)));

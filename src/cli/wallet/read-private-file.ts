@@ -1,5 +1,5 @@
 /** Reads files that hold secrets: only those that nobody else can read, and no more of them than was asked for. */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { fileProblem } from '../../files/read-file.js';
@@ -20,6 +20,16 @@ export const refuseKey = (name: string, reason: string, hint?: string): Flywheel
 export function keypairPath(context: Pick<PrivateFileContext, 'cwd' | 'home'>, location: string): string {
   if (location.startsWith('~/')) return join(context.home, location.slice(2));
   return isAbsolute(location) ? location : resolve(context.cwd, location);
+}
+
+/** Is it a pipe, such as an open descriptor, rather than a file? What cannot be looked at is found out when it is opened. */
+export function isStream(context: PrivateFileContext, location: string): boolean {
+  try {
+    const stats = statSync(keypairPath(context, location));
+    return !stats.isFile() && !stats.isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** What is read, and how it is called where it is refused. */

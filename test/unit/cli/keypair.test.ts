@@ -1,10 +1,16 @@
 /** Keypairs: where they come from, which are refused, and that their bytes are never shown. */
+import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../../src/chain/transaction/signer.js';
 import { resolveSettings } from '../../../src/cli/config/resolve.js';
-import { keypairLocation, loadKeypair } from '../../../src/cli/wallet/load-keypair.js';
+import {
+  keypairLocation,
+  keypairOwner,
+  loadKeypair,
+  requireKeypair,
+} from '../../../src/cli/wallet/load-keypair.js';
 import { addressFromBytes } from '../../../src/values/address.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import { type TestCliOptions, testCli } from '../../support/cli.js';
@@ -31,6 +37,21 @@ describe('loadKeypair', () => {
 
   it('reads standard input', async () => {
     expect((await loadKeypair(testCli({ stdin: JSON_TEXT }).context, '-')).address).toBe(ADDRESS);
+  });
+
+  it.each([
+    ['as it is', JSON_TEXT],
+    ['in base58', base58Encode(KEYPAIR)],
+  ])('reads an open descriptor once, after it was looked for: %s', async (_name, text) => {
+    const { context, home } = testCli();
+    const pipe = join(home, 'pipe');
+    execFileSync('mkfifo', ['-m', '600', pipe]);
+    writeFileSync(join(home, 'id.json'), text, { mode: 0o600 });
+    const writer = spawn('sh', ['-c', 'cat id.json > pipe'], { cwd: home });
+    requireKeypair(context, pipe);
+    expect(await keypairOwner(context, pipe)).toBeNull();
+    expect((await loadKeypair(context, pipe)).address).toBe(ADDRESS);
+    writer.kill();
   });
 
   it.each([
