@@ -20,6 +20,7 @@ import { fieldLines } from '../output/table.js';
 import { viewLook } from '../views/batch-content.js';
 import { type HeldApproval, holdApproval, requireNoLimits, TYPE_DIGEST } from './approval-limits.js';
 import type { IssuedApproval } from './approval-source.js';
+import { awaitSetUp } from './catch-up.js';
 import { type Expectation, expectedDigest } from './expectation.js';
 import { noChain, pinsForApproval, refuse, requireOwner } from './pins.js';
 import { checkApproval, type Review, reviewBatch, unitOf } from './review.js';
@@ -62,6 +63,7 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
   requireExpectation(session, input.expectation);
   const pins = await pinsForApproval(session, opened, approval);
   const checked = checkApproval(approval, pins);
+  await awaitSetUp(session, opened, pins.multisig, approval.batch.batchIndex);
   const review = await readReview(opened, input, pins);
   if (review?.isApproved === true && !input.mayBeApproved) return { batchId, alreadyApproved: true };
   if (review === null) requireNoLimits(session);

@@ -5,7 +5,8 @@ import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import { viewBatch } from '../views/batch.js';
-import { isSetUp, requireChainAgrees } from './chain-agrees.js';
+import { requireChainCatchesUp } from './catch-up.js';
+import { isSetUp } from './chain-agrees.js';
 import { endBatch, type OwnerVoting } from './end-batch.js';
 import { getBatch } from './initiate.js';
 import { agreeToReject } from './reject-batch.js';
@@ -47,7 +48,13 @@ export class CancelWork implements Work<Batch> {
     const batch = await endBatch(session, batchId, terms).catch((error: unknown) => this.#refused(error));
     const { totalSuccessful = 0, total = batch.initResult?.total ?? 0 } = batch.executeResult ?? {};
     const wasSetUp = before.status === 'FINALIZED' || isSetUp(batch);
-    await requireChainAgrees(await session.service(), batch, { totalSuccessful, total }, { wasSetUp });
+    await requireChainCatchesUp(
+      session,
+      await session.service(),
+      batch,
+      { totalSuccessful, total },
+      { wasSetUp },
+    );
     return batch;
   }
 

@@ -5,7 +5,7 @@ import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { callWith, noteReply } from '../send.js';
 import type { Signed } from './approve-batch.js';
-import { requireChainAgrees } from './chain-agrees.js';
+import { requireChainCatchesUp } from './catch-up.js';
 import { requireWillRun } from './hold-digest.js';
 import { refuse } from './pins.js';
 
@@ -62,7 +62,10 @@ export async function executeUntilFinal(
       session.output.progress.clear();
       if (!isFlywheelError(error, 'ERR_APPROVAL_EXPIRED')) throw error;
       // Whether the last one has landed after all is asked before another is signed, or a hint says to.
-      await requireChainAgrees(opened, batch, { totalSuccessful: 0, total: batch.initResult?.total ?? 0 });
+      await requireChainCatchesUp(session, opened, batch, {
+        totalSuccessful: 0,
+        total: batch.initResult?.total ?? 0,
+      });
       if (approval.sign === null || count >= MAX_APPROVALS) throw error;
       signedTx = undefined;
     }

@@ -9,7 +9,7 @@ import type { Performed, Work } from '../operation/run-operation.js';
 import { viewExecuteResult } from '../views/batch.js';
 import type { Signed } from './approve-batch.js';
 import { batchFailure } from './batch-failure.js';
-import { requireChainAgrees } from './chain-agrees.js';
+import { requireChainCatchesUp } from './catch-up.js';
 import { executeUntilFinal } from './execute-until-final.js';
 import { requireRanAsApproved } from './hold-digest.js';
 import { getBatch, isFinal } from './initiate.js';
@@ -113,7 +113,7 @@ export class ExecuteWork implements Work<Executed> {
 
   async #conclude(entry: Entry, batch: Batch, result: ExecuteResult): Promise<Performed<Executed>> {
     const opened = await this.#session.service();
-    await requireChainAgrees(opened, batch, result);
+    await requireChainCatchesUp(this.#session, opened, batch, result);
     await requireRanAsApproved(this.#session, opened, batch, result, this.#digest(entry));
     await settleBatch(this.#session, batch);
     const executed = { batch, value: { batchId: batch.id, result } };

@@ -5,7 +5,7 @@ import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { callWith } from '../send.js';
 import type { CurrentStage } from './batch-stages.js';
-import { requireChainAgrees } from './chain-agrees.js';
+import { requireChainCatchesUp } from './catch-up.js';
 
 /**
  * Indexes of the pipelines of a batch that is over or failed, which have landed: the first ones, because a multisig executes a
@@ -30,7 +30,7 @@ export async function landedPipelines(
       `The service says that ${totalSuccessful} transactions of batch ${batch.id} were executed, and lists ${listed.length === 0 ? 'none' : listed.join(', ')}.`,
       { hint: `Do not do it again before this is cleared up: \`flywheel batch show ${batch.id}\`.` },
     );
-  await requireChainAgrees(opened, batch, { totalSuccessful, total }, { wasSetUp, size });
+  await requireChainCatchesUp(session, opened, batch, { totalSuccessful, total }, { wasSetUp, size });
   return landed;
 }
 

@@ -24,7 +24,7 @@ import { batchName, decodeBase64 } from './approval-source.js';
 import { approveBatch, requireSigned, type Signed } from './approve-batch.js';
 import { batchFailure } from './batch-failure.js';
 import { CurrentStage, type RunResult } from './batch-stages.js';
-import { requireChainAgrees } from './chain-agrees.js';
+import { requireChainCatchesUp } from './catch-up.js';
 import { endBatch } from './end-batch.js';
 import { executeUntilFinal } from './execute-until-final.js';
 import { requireRanAsApproved } from './hold-digest.js';
@@ -197,7 +197,7 @@ export class RunWork implements Work<Ran> {
     const opened = await this.#session.service();
     const stage = new CurrentStage(entry);
     const size = stage.pipelines(this.#request.pipelines).length;
-    await requireChainAgrees(opened, batch, result, { wasSetUp: stage.wasSetUp, size });
+    await requireChainCatchesUp(this.#session, opened, batch, result, { wasSetUp: stage.wasSetUp, size });
     await requireRanAsApproved(this.#session, opened, batch, result, this.#digest(entry));
     const digests = pipelineDigests(this.#request.pipelines);
     const landed = new Set(stage.inFile(await landedPipelines(this.#session, stage, batch, size)));

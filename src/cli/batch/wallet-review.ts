@@ -11,6 +11,7 @@ import type { OpenedService } from '../context.js';
 import { plainStyle } from '../output/color.js';
 import { viewLook } from '../views/batch-content.js';
 import type { BatchName } from './approval-source.js';
+import { awaitSetUp } from './catch-up.js';
 import { noChain, pinsForApproval } from './pins.js';
 import { type Review, type ReviewInput, requireOwnMultisig, reviewBatch, unitOf } from './review.js';
 
@@ -55,6 +56,7 @@ export async function reviewForWallet(
   const issued = { wire: new Uint8Array(), batch, pipelines: () => null };
   const pins = await pinsForApproval(session, opened, issued);
   requireOwnMultisig(pins, batch);
+  await awaitSetUp(session, opened, pins.multisig, batchIndex);
   const review = await reviewBatch(chain, opened, pins, { batchIndex, expectation, simulate });
   const { description, isApproved } = review;
   const { owner } = pins;
