@@ -1,4 +1,6 @@
 /** `batch approve --wallet` as an operation: what was signed is noted, sent, looked up, and never signed twice without need. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addSignature } from '../../../../../src/approval/build-approval.js';
 import type { Pins } from '../../../../../src/approval/pins.js';
@@ -245,5 +247,46 @@ describe('batch execute without a signed approval', () => {
     const { exit, stdout } = await cli.run('batch', 'execute', batchId);
     expect([exit, JSON.parse(stdout).result.totalSuccessful]).toEqual([0, 1]);
     expect(await cli.pending()).toEqual([]);
+  });
+});
+
+describe('the limits of an owner who signs in a wallet', () => {
+  /** Approves with these limits. */
+  const approveWithin = (cli: TestCli, limits: object, ...words: readonly string[]) => {
+    writeFileSync(join(cli.home, 'pins.json'), JSON.stringify({ ...pins, limits }));
+    return cli.run('batch', 'approve', batchId, '--wallet', '--pins', 'pins.json', ...words);
+  };
+
+  it.each([
+    ['of a batch', { batchTokens: '0.5' }, '0.5 tokens a batch, and this one takes 1.'],
+    ['of a day', { dayTokens: '0.5' }, '0.5 tokens a day; this batch takes 1, and 0 of'],
+    ['in percent of the supply', { supplyPercent: '0.00000001' }, '% of the supply a batch'],
+  ])('hold before anything is served: %s', async (_name, limits, reason) => {
+    const cli = cliWith();
+    const { exit, stderr } = await approveWithin(cli, limits);
+    expect([exit, problemOf(stderr).message]).toEqual([9, expect.stringContaining(reason)]);
+    expect([cli.pages, sent]).toEqual([[], []]);
+  });
+
+  it('count what a wallet has signed, with everything else of the day', async () => {
+    const cli = cliWith();
+    expect((await approveWithin(cli, { dayTokens: '1.5' })).exit).toBe(0);
+    await execute();
+    const next = await test.engine.initBatch(
+      { pipelines: [aPipeline([burnAction(1)])] },
+      test.project.call(),
+    );
+    batchId = next.value.batch.id;
+    const { exit, stderr } = await approveWithin(cli, { dayTokens: '1.5' });
+    expect([exit, problemOf(stderr).message]).toEqual([9, expect.stringContaining('takes 1, and 1 of')]);
+    expect([cli.pages.length, sent.length]).toEqual([1, 1]);
+  });
+
+  it('let nobody agree to a large batch without its digest', async () => {
+    const cli = cliWith();
+    const large = { digestAbove: '0.5' };
+    expect((await approveWithin(cli, large, '--yes')).exit).toBe(9);
+    expect((await approveWithin(cli, large)).exit).toBe(2);
+    expect([cli.pages, sent]).toEqual([[], []]);
   });
 });
