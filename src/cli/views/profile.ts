@@ -20,7 +20,8 @@ export function limitFields({
     ...field('tokens a batch', batchTokens),
     ...field('tokens a day', dayTokens),
     ...field('percent of the supply', supplyPercent),
-    ...field('recipients', recipients?.join(', ')),
+    // An empty list is a limit as well.
+    ...field('recipients', recipients?.length === 0 ? 'nobody' : recipients?.join(', ')),
     ...field('digest asked above', digestAbove),
   ];
 }

@@ -45,6 +45,17 @@ describe('profile limit', () => {
     expect(await limits(cli, '--recipients', '@recipients.txt')).toEqual({ recipients: [alice, bob] });
   });
 
+  it('says in words that nobody may be airdropped to', async () => {
+    const cli = await withProfile();
+    expect(await limits(cli, '--recipients', '')).toEqual({ recipients: [] });
+    const shown = await cli.run('profile', 'limit', '--output', 'human');
+    const who = await cli.run('whoami', '--output', 'human');
+    expect([shown.stdout, who.stdout]).toEqual([
+      expect.stringMatching(/recipients +nobody/),
+      expect.stringMatching(/recipients +nobody \(profile\)/),
+    ]);
+  });
+
   it.each([
     ['--batch-tokens', '1,000'],
     ['--batch-tokens', '1e3'],
