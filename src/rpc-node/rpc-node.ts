@@ -1,6 +1,6 @@
 /** A node of a cluster on this machine: puts ledger, slots, faults, methods and subscriptions together, and listens. */
+import { randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 import type { Clock } from '../values/time.js';
@@ -64,8 +64,12 @@ const MAX_CONNECTIONS = 1_024;
 const GRACE_MS = 1_000;
 /** How often is looked whether anything waits, at the end. */
 const STOP_LOOK_MS = 10;
-/** Free ports are looked for so often when any will do. */
-const PORT_TRIES = 20;
+/**
+ * Where two ports in a row are looked for when any will do, and how often: below those that systems give to connections, of
+ * which a busy machine has no two free in a row.
+ */
+const ANY_PORTS = [10_240, 32_000] as const;
+const PORT_TRIES = 100;
 /** Slots that {@link RpcNode.settle} lets go by at most. */
 const MAX_SETTLE_SLOTS = 2_000;
 
@@ -183,32 +187,36 @@ function serverOf(node: Node): Server {
   return server;
 }
 
-const listen = (server: Server, { host, port }: NodeAddress): Promise<number> =>
+const listen = (server: Server, { host, port }: NodeAddress): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port }, () => {
       server.off('error', reject);
-      resolve((server.address() as AddressInfo).port);
+      resolve();
     });
   });
 
 const isInUse = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
 
-/** Takes a port and the one after it. @throws `ERR_USAGE` when they cannot be had. */
-async function listenOnBoth(node: Node, address: NodeAddress): Promise<{ servers: Server[]; port: number }> {
+/** Takes a port and the one after it; any two for port 0. @throws `ERR_CONFIG_INVALID` when they cannot be had. */
+async function listenOnBoth(
+  node: Node,
+  { host, port: wanted }: NodeAddress,
+): Promise<{ servers: Server[]; port: number }> {
   for (let tries = 1; ; tries += 1) {
     const servers = [serverOf(node), serverOf(node)] as const;
+    const port = wanted === 0 ? randomInt(...ANY_PORTS) : wanted;
     try {
-      const port = await listen(servers[0], address);
-      await listen(servers[1], { ...address, port: port + 1 });
+      await listen(servers[0], { host, port });
+      await listen(servers[1], { host, port: port + 1 });
       return { servers: [...servers], port };
     } catch (error) {
       for (const server of servers) server.close();
-      if (address.port === 0 && tries < PORT_TRIES) continue;
+      if (wanted === 0 && isInUse(error) && tries < PORT_TRIES) continue;
       const why = isInUse(error) ? 'one of them is in use' : (error as Error).message;
       throw new FlywheelError(
         'ERR_CONFIG_INVALID',
-        `Cannot listen on ${address.host}, ports ${address.port} and ${address.port + 1}: ${why}.`,
+        `Cannot listen on ${host}, ports ${port} and ${port + 1}: ${why}.`,
         { cause: error, hint: 'Give another --port; subscriptions take the port after it.' },
       );
     }

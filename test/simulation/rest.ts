@@ -64,7 +64,7 @@ async function finish(type: Type, { name, kind, items }: Paper): Promise<void> {
 async function endBatches(type: Type, { auditor }: Office, isLast: boolean): Promise<void> {
   for (const { id, isOver } of auditor.batches()) {
     if (isOver) continue;
-    const exit = await type(['batch', 'cancel', id, '--keypair', 'owner.json', '--yes', '--no-simulate']);
+    const exit = await type(['batch', 'cancel', id, '--keypair', 'owner.json', '--yes']);
     if (exit !== 0 && isLast) throw new Broken('end of a batch', `cancelling ${id} ends ${exit}`);
   }
 }
