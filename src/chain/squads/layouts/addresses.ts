@@ -1,5 +1,5 @@
 /** The program-derived addresses of Squads v4 (squads-v4.md, section 1), and how any such address is found. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
 import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import { ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM } from '../../programs.js';
@@ -31,14 +31,15 @@ function keep<Value>(cache: Map<string, Value>, name: string, value: Value): Val
   return value;
 }
 
-function hashSeeds(parts: readonly ReadonlyBytes[], bump: number, program: Address): Uint8Array {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(readBuffer(part));
-  return hash
-    .update(Uint8Array.of(bump))
-    .update(readBuffer(addressBytes(program)))
-    .update(MARKER)
-    .digest();
+/** Hashes seeds with one bump after the other. */
+function bumpHasher(parts: readonly ReadonlyBytes[], program: Address): (bump: number) => Uint8Array {
+  const seeds = parts.map(readBuffer);
+  const all = Buffer.concat([...seeds, Buffer.alloc(1), readBuffer(addressBytes(program)), MARKER]);
+  const bumpAt = seeds.reduce((sum, { length }) => sum + length, 0);
+  return (bump) => {
+    all[bumpAt] = bump;
+    return hash('sha256', all, 'buffer');
+  };
 }
 
 /** The address of these seeds with a given bump, or `null` when it lies on the curve and so is none. */
@@ -50,7 +51,7 @@ export function deriveWithBump(
   const name = `${seeds.name}#${bump}@${program}`;
   const known = withBump.get(name);
   if (known !== undefined) return known;
-  const bytes = hashSeeds(seeds.parts(), bump, program);
+  const bytes = bumpHasher(seeds.parts(), program)(bump);
   return keep(withBump, name, isOnCurve(bytes) ? null : addressFromBytes(bytes));
 }
 
@@ -59,13 +60,13 @@ export function derive(seeds: Seeds, program: Address = SQUADS_PROGRAM): Derived
   const name = `${seeds.name}@${program}`;
   const known = canonical.get(name);
   if (known !== undefined) return known;
-  const parts = seeds.parts();
+  const hashWith = bumpHasher(seeds.parts(), program);
   let bump = MAX_BUMP;
-  let bytes = hashSeeds(parts, bump, program);
+  let bytes = hashWith(bump);
   // Half of all hashes are off the curve, so that none of 256 is cannot happen.
   while (isOnCurve(bytes)) {
     bump -= 1;
-    bytes = hashSeeds(parts, bump, program);
+    bytes = hashWith(bump);
   }
   return keep(canonical, name, { address: addressFromBytes(bytes), bump });
 }
