@@ -208,16 +208,6 @@ export interface LocalRpcTerms {
   readonly seed: number;
 }
 
-/** A node that listens. */
-export interface RunningRpc {
-  readonly url: string;
-  readonly webSocketUrl: string;
-  /** Resolves with why the node cannot go on, if that comes to pass. */
-  readonly failed: Promise<FlywheelError>;
-  /** Stops accepting, answers what was received, closes. */
-  close(): Promise<void>;
-}
-
 /** A server that listens. */
 export interface RunningServer {
   readonly url: string;
@@ -225,6 +215,11 @@ export interface RunningServer {
   readonly failed: Promise<FlywheelError>;
   /** Stops accepting, finishes what runs, closes. */
   close(): Promise<void>;
+}
+
+/** A node that listens. */
+export interface RunningRpc extends RunningServer {
+  readonly webSocketUrl: string;
 }
 
 /** Everything the command line knows of the outside world. */

@@ -8,6 +8,7 @@ import type { ServeOptions } from '../context.js';
 import { collect, integerOption } from '../options/amounts.js';
 import { isLoopbackHost } from '../options/host.js';
 import { DEFAULT_RATES, rateOptions } from '../options/rates.js';
+import { untilStopped } from '../until-stopped.js';
 
 const LOG_LEVELS: readonly ServeOptions['logLevel'][] = [
   'trace',
@@ -73,21 +74,13 @@ function parse(options: Options, { context }: Session): ServeOptions {
 
 async function run(session: Session, _args: [], typed: Options): Promise<undefined> {
   const options = parse(typed, session);
-  const { signal } = session.context;
   const server = await session.context.startServer(session.settings, options);
   if (!isLoopbackHost(options.host))
     session.output.warn(
       `The server listens on ${options.host} without TLS; put a proxy with TLS in front of it.`,
     );
   session.output.result({ url: server.url }, (style) => [style.good(`Serving on ${server.url}`)]);
-  const stopped = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
-  const failure = await Promise.race([stopped, server.failed]);
-  session.output.notice('Stopping; what runs is finished first.');
-  await server.close();
-  if (failure !== undefined) throw failure;
+  await untilStopped(session, server, 'Stopping; what runs is finished first.');
   return undefined;
 }
 

@@ -7,6 +7,7 @@ import type { LocalRpcTerms } from '../../context.js';
 import { readInputText } from '../../input/read-input.js';
 import { integerOption } from '../../options/amounts.js';
 import { isLoopbackHost } from '../../options/host.js';
+import { untilStopped } from '../../until-stopped.js';
 
 const DEFAULT_PORT = 8_899;
 const DEFAULT_SLOT_MS = 400;
@@ -67,7 +68,6 @@ async function parse(session: Session, options: Options): Promise<LocalRpcTerms>
 
 async function run(session: Session, _args: [], typed: Options): Promise<undefined> {
   const terms = await parse(session, typed);
-  const { signal } = session.context;
   const node = await session.context.startLocalRpc(session.settings, terms);
   if (!isLoopbackHost(terms.host))
     session.output.warn(
@@ -77,14 +77,7 @@ async function run(session: Session, _args: [], typed: Options): Promise<undefin
   session.output.result({ url, webSocketUrl }, (style) => [
     style.good(`A test cluster is at ${url}, its subscriptions at ${webSocketUrl}`),
   ]);
-  const stopped = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
-  const failure = await Promise.race([stopped, node.failed]);
-  session.output.notice('Stopping.');
-  await node.close();
-  if (failure !== undefined) throw failure;
+  await untilStopped(session, node, 'Stopping.');
   return undefined;
 }
 
