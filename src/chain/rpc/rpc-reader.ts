@@ -68,9 +68,9 @@ const accountsDifference =
 export const isLanded = (status: SeenStatus | undefined): status is LandedStatus =>
   status !== null && typeof status === 'object';
 
-/** One that is processed is not settled for one node only; it is asked for again. */
+/** What only one of the nodes has run is not settled: it is asked for again, and until they agree it is not absent. */
 export function sameStatus(left: SeenStatus | undefined, right: SeenStatus | undefined): boolean {
-  if (!isLanded(left) || !isLanded(right)) return !isLanded(left) && !isLanded(right);
+  if (!isLanded(left) || !isLanded(right)) return (left ?? null) === (right ?? null);
   return left.slot === right.slot && JSON.stringify(left.error) === JSON.stringify(right.error);
 }
 

@@ -19,7 +19,7 @@ import { shellLine } from '../shell-line.js';
 import { viewBatch } from '../views/batch.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 import { keypairOwner, loadKeypair } from '../wallet/load-keypair.js';
-import { requireNoLimits, requirePlanWithinLimits } from './approval-limits.js';
+import { requirePlanWithinLimits } from './approval-limits.js';
 import { batchName, decodeBase64 } from './approval-source.js';
 import { approveBatch, requireSigned, type Signed } from './approve-batch.js';
 import { batchFailure } from './batch-failure.js';
@@ -108,7 +108,6 @@ export class RunWork implements Work<Ran> {
     const { allowUnverified } = this.#options;
     const opened = await this.#session.service();
     const token = await requireApprovable(opened, { owner, allowUnverified, canBePinned });
-    if (opened.chain === null) requireNoLimits(this.#session);
     if (token === null) return;
     const { decimals } = token.flywheel;
     const pipelines = toSourcePipelines(stage.pipelines(this.#request.pipelines));

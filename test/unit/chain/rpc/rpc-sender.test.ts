@@ -147,6 +147,20 @@ describe('a transaction that is sent', () => {
     expect(await outcome).toMatchObject({ kind: 'unknown', problem: { code: 'ERR_UNAVAILABLE' } });
   });
 
+  it.each([1, 2])(
+    'has not expired while one of %i nodes has run it, even if it is not confirmed',
+    async (quorum) => {
+      const run = { slot: 340, err: null, confirmations: 0, confirmationStatus: 'processed' };
+      const cluster = new Cluster();
+      Object.assign(cluster, { slot: 400, goodUntil: LAST_HEIGHT });
+      const nodes = [await cluster.node(), await cluster.node()].slice(0, quorum);
+      const last = nodes.at(-1) as StubNode;
+      last.methods = { ...cluster.methods, getSignatureStatuses: () => inContext([run], 10_000) };
+      const { outcome } = send(nodes, 5, LAST_HEIGHT, { quorum });
+      expect(await outcome).toMatchObject({ kind: 'unknown' });
+    },
+  );
+
   it('is of unknown fate when the time is over, or its blockhash was never seen to be good', async () => {
     const cluster = new Cluster();
     expect(await send([await cluster.node()], 9).outcome).toMatchObject({ kind: 'unknown' });
