@@ -148,6 +148,8 @@ export interface History {
 export interface Sought {
   readonly signature: Signature;
   readonly lastValidBlockHeight: bigint;
+  /** Its wire bytes, where they are at hand: what it has paid need not be asked for then. */
+  readonly bytes?: Uint8Array;
 }
 
 /** What became of a transaction that may have been submitted. `never` is a proof; what cannot be told is `open`. */

@@ -3,6 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import type { RpcNode } from '../../src/chain/rpc/exchange.js';
 import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
@@ -86,18 +87,31 @@ export const openOverHttp: OpenService = async () => {
   };
 };
 
+/** A node, and the method of every call to it. */
+function countedNode(url: string, calls: string[]): RpcNode {
+  const node = nodeAt(url);
+  return {
+    ...node,
+    post: (body, terms) => {
+      calls.push(JSON.parse(body).method);
+      return node.post(body, terms);
+    },
+  };
+}
+
 /** The engine on a cluster: a test node over the ledger of its own directory, reached through RPC. */
 export async function openOnCluster(
   faults: readonly FaultRule[] = [],
   seed = 1,
-): Promise<ServiceUnderTest & { readonly node: TestNode }> {
+): Promise<ServiceUnderTest & { readonly node: TestNode; readonly calls: readonly string[] }> {
   const test = await openTestEngine();
   const node = await startTestNode({
     ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock', seed },
     ...{ slotMs: 50, confirmedAfter: 1, finalizedAfter: 4 },
   });
+  const calls: string[] = [];
   const { chain } = createRpcChain({
-    nodes: [nodeAt(node.url)],
+    nodes: [countedNode(node.url, calls)],
     ...{ timeoutMs: 5_000, maxWaitMs: 5_000, pollMs: 20, clock: systemClock, random: Math.random },
     sleep: (ms) => setTimeout(ms),
   });
@@ -111,6 +125,7 @@ export async function openOnCluster(
     service: engine,
     test,
     node,
+    calls,
     bundleSize: chain.bundleSize,
     async register(input) {
       const project = await test.register(input);

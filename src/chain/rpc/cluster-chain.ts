@@ -19,9 +19,10 @@ import {
   type Trace,
   type TransactionRecord,
 } from '../chain.js';
+import { decodeTransaction } from '../transaction/wire.js';
 import type { RpcNode } from './exchange.js';
 import type { NodePool } from './node-pool.js';
-import { Outgoing } from './outgoing.js';
+import { feeOf, Outgoing } from './outgoing.js';
 import { type LandedStatus, type SeenStatus, statusesQuestion } from './questions.js';
 import { chunks, isLanded, MAX_SIGNATURES_PER_CALL, type RpcReader, sameStatus } from './rpc-reader.js';
 import {
@@ -173,14 +174,11 @@ class ClusterChain implements Chain {
   }
 
   /** All have to say the same; where they do not, it is not settled yet. */
-  async #traceOne(
-    { signature, lastValidBlockHeight }: Sought,
-    heard: readonly Heard[],
-    expiredHeight: bigint,
-  ): Promise<Trace> {
+  async #traceOne(sought: Sought, heard: readonly Heard[], expiredHeight: bigint): Promise<Trace> {
+    const { signature, lastValidBlockHeight } = sought;
     const status = heard[0]?.seen;
     if (isLanded(status) && heard.every(({ seen }) => isLanded(seen) && sameStatus(seen, status)))
-      return { kind: 'landed', record: await this.#record(signature, status) };
+      return { kind: 'landed', record: await this.#record(sought, status) };
     const isAbsent = heard.every(({ seen }) => seen === null);
     if (!isAbsent || !hasExpired(lastValidBlockHeight, expiredHeight)) return OPEN;
     for (const { node } of heard) if (!(await this.#remembers(node, lastValidBlockHeight))) return FORGOTTEN;
@@ -201,14 +199,14 @@ class ClusterChain implements Chain {
     return height !== null && height <= signedAbove;
   }
 
-  /** What succeeded and was sent from here needs no further question but for the time of its block. */
-  async #record(signature: Signature, status: LandedStatus): Promise<TransactionRecord> {
+  /** Of what succeeded, and whose bytes are at hand, nothing else has to be asked for but the time of its block. */
+  async #record({ signature, bytes }: Sought, status: LandedStatus): Promise<TransactionRecord> {
     this.#landedSlot = Math.max(this.#landedSlot, status.slot);
-    const feeLamports = this.#outgoing.feeLamports(signature);
     this.#outgoing.forget(signature);
     const blockTimeMs = await this.#blockTimeMs(status.slot);
-    if (feeLamports === undefined || status.error !== null)
+    if (bytes === undefined || status.error !== null)
       return { ...(await this.#parts.reader.record(signature, status)), blockTimeMs };
+    const feeLamports = feeOf(decodeTransaction(bytes).message);
     const slot = BigInt(status.slot);
     return { signature, slot, blockTimeMs, error: null, logs: [], feeLamports, computeUnits: 0n };
   }

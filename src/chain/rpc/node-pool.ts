@@ -47,6 +47,8 @@ export interface AskTerms {
   readonly only?: RpcNode;
   /** Time, by the clock, at which all is over. @default that of `maxWaitMs` */
   readonly deadlineMs?: number;
+  /** For one try, where it is less than that of all questions. */
+  readonly tryMs?: number;
 }
 
 /** Bounds of the wait before the second round; they double with each further one. */
@@ -93,6 +95,8 @@ export class NodePool {
   readonly #genesis = new Map<RpcNode, string>();
   /** Failures of each node since it last answered. */
   readonly #failures = new Map<RpcNode, number>();
+  /** Until when each node has asked to be left alone, and in which words. */
+  readonly #resting = new Map<RpcNode, { readonly untilMs: number; readonly trouble: Trouble }>();
 
   constructor(options: NodePoolOptions) {
     this.#options = options;
@@ -173,8 +177,9 @@ export class NodePool {
   }
 
   /** Every node gets one whole try; what comes after that, and what has a deadline of its own, ends in time. */
-  #tryMs({ deadlineMs: own }: AskTerms, number: number, deadlineMs: number): number {
-    const { timeoutMs, clock } = this.#options;
+  #tryMs({ deadlineMs: own, tryMs }: AskTerms, number: number, deadlineMs: number): number {
+    const { clock } = this.#options;
+    const timeoutMs = Math.min(tryMs ?? Number.POSITIVE_INFINITY, this.#options.timeoutMs);
     if (number === 1 && own === undefined) return timeoutMs;
     return Math.max(1, Math.min(timeoutMs, deadlineMs - clock.nowMs()));
   }
@@ -206,8 +211,22 @@ export class NodePool {
     minContextSlot: number | undefined,
     timeoutMs: number,
   ): Promise<{ readonly value: Value } | Trouble> {
-    const stranger = await this.#strangeness(node, timeoutMs);
+    const stranger = this.#rest(node) ?? (await this.#strangeness(node, timeoutMs));
     return stranger ?? this.#once(node, question, minContextSlot, timeoutMs);
+  }
+
+  /** What a node has said that is still to be left alone, whatever it is asked. */
+  #rest(node: RpcNode): Trouble | undefined {
+    const rest = this.#resting.get(node);
+    const waitMs = (rest?.untilMs ?? 0) - this.#options.clock.nowMs();
+    return rest === undefined || waitMs <= 0 ? undefined : { ...rest.trouble, waitMs };
+  }
+
+  #noteRest(node: RpcNode, trouble: Trouble): void {
+    const { kind, waitMs = 0 } = trouble;
+    if (kind !== 'limited') return;
+    const untilMs = this.#options.clock.nowMs() + Math.min(waitMs, MAX_RETRY_AFTER_MS);
+    this.#resting.set(node, { untilMs, trouble });
   }
 
   async #once<Value>(
@@ -221,6 +240,7 @@ export class NodePool {
     await loadWeb3();
     const startedMs = clock.nowMs();
     const result = await askOnce(node, question, { timeoutMs, signal }, { minContextSlot, nowMs: startedMs });
+    if (!('value' in result)) this.#noteRest(node, result);
     const how = 'value' in result ? 'answered' : result.error.message;
     log?.(`rpc: ${node.address.host} ${question.method}: ${how} (${clock.nowMs() - startedMs} ms)`);
     return result;

@@ -1,5 +1,8 @@
-/** Transactions on their way to a cluster: handed to every node, again every two seconds, until somebody says that it is over. */
-import type { FlywheelError } from '../../errors/flywheel-error.js';
+/**
+ * Transactions on their way to a cluster: handed to one node first, and every two seconds to all of them, until somebody says
+ * that it is over.
+ */
+import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { base58Encode } from '../../values/base58.js';
 import type { Clock } from '../../values/time.js';
 import { LAMPORTS_PER_SIGNATURE } from '../account.js';
@@ -21,9 +24,10 @@ const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
 
 interface Sent {
   readonly wire: Uint8Array;
-  readonly feeLamports: bigint;
   sentMs: number;
 }
+
+type Refusal = Omit<Rejection, 'index'>;
 
 /** Runs work for every item, so many at a time. @returns the results, in order. */
 export async function inParallel<Item, Result>(
@@ -38,6 +42,13 @@ export async function inParallel<Item, Result>(
   };
   await Promise.all(Array.from({ length: Math.min(width, items.length) }, run));
   return results;
+}
+
+/** Transactions of one kind name the same accounts in the same instructions; amounts, texts and limits may differ. */
+function kindOf(wire: Uint8Array): string {
+  const { staticKeys, instructions } = decodeTransaction(wire).message;
+  const calls = instructions.map(({ programIndex, accountIndexes }) => [programIndex, ...accountIndexes]);
+  return JSON.stringify([staticKeys, calls]);
 }
 
 /** What a transaction pays in lamports: for its signatures, and for the compute units that it may use at its price. */
@@ -70,8 +81,8 @@ export class Outgoing {
 
   /**
    * Sends transactions for the first time, or once more.
-   * @param areNew - of each, whether it has certainly never been sent. Such a one is tried out first, without its signatures: what
-   * is refused then can never land.
+   * @param areNew - of each, whether it has certainly never been sent. The first of a kind is tried out before, without its
+   * signatures, and if it is refused so are the others of its kind: what is refused then can never land.
    * @param minContextSlot - the newest state that is known.
    * @throws what went wrong where nothing was taken by any node.
    */
@@ -80,10 +91,14 @@ export class Outgoing {
     areNew: readonly boolean[],
     minContextSlot: number,
   ): Promise<readonly (Rejection | null)[]> {
+    const refusals = await this.#refusals(
+      wires.map((wire, index) => (areNew[index] === true ? wire : null)),
+      minContextSlot,
+    );
     const problems: FlywheelError[] = [];
     const receipt = await inParallel(wires, MAX_SENDINGS, async (wire, index) => {
-      const rejection = areNew[index] === true ? await this.#refusal(wire, minContextSlot) : null;
-      if (rejection !== null) return { index, ...rejection };
+      const refusal = refusals.get(wire);
+      if (refusal !== undefined) return { index, ...refusal };
       const problem = await this.#first(wire);
       if (problem !== null) problems.push(problem);
       return null;
@@ -103,37 +118,54 @@ export class Outgoing {
     });
     await inParallel(due, MAX_SENDINGS, async (sent) => {
       sent.sentMs = nowMs;
-      await this.#send(sent.wire);
+      await this.#pool.askAll(sendQuestion(sent.wire, { skipPreflight: true }), SEND_TIMEOUT_MS);
     });
-  }
-
-  /** The fee of one that was sent from here. */
-  feeLamports(signature: Signature): bigint | undefined {
-    return this.#sent.get(signature)?.feeLamports;
   }
 
   forget(signature: Signature): void {
     this.#sent.delete(signature);
   }
 
-  async #refusal(wire: Uint8Array, minContextSlot: number): Promise<Omit<Rejection, 'index'> | null> {
-    const { messageBytes } = decodeTransaction(wire);
-    const [voice] = await this.#pool.ask(trialQuestion(partiallySign(messageBytes, [])), { minContextSlot });
-    return (voice as Voice<Omit<Rejection, 'index'> | null>).value;
+  /** Why new ones are refused; `null` stands for one that is not new. */
+  async #refusals(
+    wires: readonly (Uint8Array | null)[],
+    minContextSlot: number,
+  ): Promise<ReadonlyMap<Uint8Array, Refusal>> {
+    const kinds = new Map<string, Uint8Array[]>();
+    for (const wire of wires) {
+      if (wire === null) continue;
+      const kind = kindOf(wire);
+      kinds.set(kind, [...(kinds.get(kind) ?? []), wire]);
+    }
+    const refusals = new Map<Uint8Array, Refusal>();
+    const tryOut = async (wire: Uint8Array): Promise<void> => {
+      const refusal = await this.#refusal(wire, minContextSlot);
+      if (refusal !== null) refusals.set(wire, refusal);
+    };
+    await inParallel([...kinds.values()], MAX_SENDINGS, async ([first, ...others]) => {
+      if (first === undefined) return;
+      await tryOut(first);
+      if (refusals.has(first)) await inParallel(others, MAX_SENDINGS, tryOut);
+    });
+    return refusals;
   }
 
-  async #first(wire: Uint8Array): Promise<FlywheelError | null> {
-    const { signatures, message } = decodeTransaction(wire);
-    const signature = base58Encode(signatures[0] ?? new Uint8Array());
-    this.#sent.set(signature, { wire, feeLamports: feeOf(message), sentMs: this.#clock.nowMs() });
-    return this.#send(wire);
+  async #refusal(wire: Uint8Array, minContextSlot: number): Promise<Refusal | null> {
+    const { messageBytes } = decodeTransaction(wire);
+    const [voice] = await this.#pool.ask(trialQuestion(partiallySign(messageBytes, [])), { minContextSlot });
+    return (voice as Voice<Refusal | null>).value;
   }
 
   /** @returns why no node took it, or `null`. */
-  async #send(wire: Uint8Array): Promise<FlywheelError | null> {
-    const results = await this.#pool.askAll(sendQuestion(wire, { skipPreflight: true }), SEND_TIMEOUT_MS);
-    const [first] = results;
-    if (first === undefined || results.some((result) => 'value' in result)) return null;
-    return 'error' in first ? first.error : null;
+  async #first(wire: Uint8Array): Promise<FlywheelError | null> {
+    const [signature = new Uint8Array()] = decodeTransaction(wire).signatures;
+    this.#sent.set(base58Encode(signature), { wire, sentMs: this.#clock.nowMs() });
+    try {
+      await this.#pool.ask(sendQuestion(wire, { skipPreflight: true }), { tryMs: SEND_TIMEOUT_MS });
+      return null;
+    } catch (error) {
+      if (isFlywheelError(error) && error.code !== 'ERR_INTERRUPTED') return error;
+      throw error;
+    }
   }
 }

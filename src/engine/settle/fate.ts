@@ -64,7 +64,7 @@ export async function findFates(chain: Chain, units: readonly Unit[]): Promise<r
   if (units.length === 0) return [];
   const traces = await chain.trace(
     units.flatMap(({ transactions, lastValidBlockHeight }) =>
-      transactions.map(({ signature }) => ({ signature, lastValidBlockHeight })),
+      transactions.map(({ signature, bytes }) => ({ signature, bytes, lastValidBlockHeight })),
     ),
   );
   let from = 0;

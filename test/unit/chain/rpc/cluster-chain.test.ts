@@ -131,6 +131,66 @@ describe('what is sent for the first time', () => {
   });
 });
 
+describe('of many of one kind', () => {
+  /** The same but for its limit, as burns are. */
+  const like = (units: number) => {
+    const message = compileLegacyMessage({
+      ...{ payer: signer.address, blockhash: namedAddress('blockhash') },
+      instructions: [setComputeUnitLimit(units), memo('burn', [signer.address])],
+    });
+    return { wire: signTransaction(message, [signer]).bytes, unsigned: partiallySign(message, []) };
+  };
+  const many = [1, 2, 3].map((more) => like(20_000 + more));
+  const wires = many.map(({ wire }) => wire);
+  const unsigned = many.map((each) => each.unsigned);
+  const areNew = many.map(() => true);
+
+  it('only the first is tried out, where it is not refused', async () => {
+    const { chain, state } = await cluster();
+    expect(await chain.submit(wires, areNew)).toEqual([null, null, null]);
+    expect(state.tried.map(({ wire }) => wire)).toEqual([base64(unsigned[0] as Uint8Array)]);
+    expect(state.sent.sort()).toEqual(wires.map(base64).sort());
+  });
+
+  it('each is tried out, where the first is refused', async () => {
+    const { chain, state, nodes } = await cluster();
+    const [node] = nodes as [StubNode];
+    const fits = base64(unsigned[1] as Uint8Array);
+    node.methods = {
+      ...node.methods,
+      simulateTransaction: (wire: string) =>
+        inContext({ err: wire === fits ? null : 'InsufficientFundsForFee', logs: [] }),
+    };
+    const receipt = await chain.submit(wires, areNew);
+    expect(receipt.map((refusal) => refusal?.index ?? null)).toEqual([0, null, 2]);
+    expect(state.sent).toEqual([base64(wires[1] as Uint8Array)]);
+  });
+
+  it('those of another kind are tried out as well', async () => {
+    const { chain, state } = await cluster();
+    await chain.submit([...wires, one.bytes], [...areNew, true]);
+    expect(state.tried).toHaveLength(2);
+  });
+});
+
+describe('of several nodes', () => {
+  it('one is sent to first, and all of them when it has to be sent again', async () => {
+    const { chain, states, options, trace } = await cluster(2);
+    await chain.submit([one.bytes], [true]);
+    expect(states.map(({ sent }) => sent.length)).toEqual([1, 0]);
+    await options.sleep(2_000);
+    await trace(one);
+    expect(states.map(({ sent }) => sent.length)).toEqual([2, 1]);
+  });
+
+  it('the next one is sent to where the first does not take it', async () => {
+    const { chain, states, nodes } = await cluster(2);
+    (nodes[0] as StubNode).always = hangUp;
+    expect(await chain.submit([one.bytes])).toEqual([null]);
+    expect(states.map(({ sent }) => sent.length)).toEqual([0, 1]);
+  });
+});
+
 describe('what may have been sent before', () => {
   it('is refused by nobody: it is sent, whatever a trial would say', async () => {
     const { chain, state } = await cluster();

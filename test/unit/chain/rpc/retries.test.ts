@@ -282,6 +282,21 @@ describe('several nodes', () => {
     expect(chain.waits).toEqual([]);
   });
 
+  it('are left alone by every question for as long as one of them asks, while others answer', async () => {
+    const nodes = [await stubNode(height), await stubNode({ getBlockHeight: () => 300 })] as const;
+    const [first, second] = nodes;
+    const chain = rpcChain([first.url, second.url], { maxWaitMs: 60_000 });
+    await chain.reader.blockHeight();
+    first.faults.push(status(429, { 'retry-after': '7' }));
+    const asked = first.calls.length + 1;
+    expect(await chain.reader.blockHeight()).toBe(300n);
+    second.always = hangUp;
+    const heights = [chain.reader.blockHeight(), chain.reader.blockHeight()];
+    expect(first.calls).toHaveLength(asked);
+    expect(await Promise.all(heights)).toEqual([200n, 200n]);
+    expect(chain.nowMs()).toBeGreaterThanOrEqual(1_007_000);
+  });
+
   it('are named together when none answers', async () => {
     const [first, second] = [await stubNode(), await stubNode()];
     first.always = status(401);
