@@ -2,7 +2,7 @@
 
 import { voteMessage } from '../chain/squads/instructions/vote.js';
 import { partiallySign } from '../chain/transaction/compile.js';
-import type { Signer } from '../chain/transaction/signer.js';
+import type { KeypairSigner } from '../chain/transaction/signer.js';
 import { decodeTransaction, encodeTransaction } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
@@ -45,7 +45,7 @@ export const buildApproval = ({
  * Puts a signer's signature into its place; every other byte stays as it is.
  * @throws `ERR_INVALID_REQUEST` when the transaction does not ask for this signature.
  */
-export function addSignature(wire: Uint8Array, signer: Signer): Uint8Array {
+export function addSignature(wire: Uint8Array, signer: KeypairSigner): Uint8Array {
   const { signatures, message, messageBytes } = decodeTransaction(wire);
   const place = message.staticKeys.indexOf(signer.address);
   if (place < 0 || place >= message.requiredSignatures || place >= signatures.length) {
@@ -55,7 +55,7 @@ export function addSignature(wire: Uint8Array, signer: Signer): Uint8Array {
     );
   }
   const signed = signatures.map((signature, index) =>
-    index === place ? signer.sign(messageBytes) : signature,
+    index === place ? signer.signNow(messageBytes) : signature,
   );
   return encodeTransaction(signed, messageBytes);
 }

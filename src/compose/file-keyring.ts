@@ -1,7 +1,7 @@
 /** The keys that the embedded engine signs with: one file each in the data directory, readable by the user only. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createKeypairSigner, generateKeypair, type Signer } from '../chain/transaction/signer.js';
+import { createKeypairSigner, generateKeypair, type KeypairSigner } from '../chain/transaction/signer.js';
 import type { Keyring } from '../engine/deps.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { keypairText, parseKeypairText } from '../files/keypair-file.js';
@@ -10,9 +10,15 @@ import { makePrivateDirectory } from '../files/write-file.js';
 import type { Address } from '../values/address.js';
 import { writePrivate } from './local-config.js';
 
+/** A keyring whose keys are all in this process. */
+export interface FileKeyring extends Keyring {
+  get(address: Address): KeypairSigner;
+  create(): KeypairSigner;
+}
+
 /** Keys in `directory`, each in a file named by its address; read when first needed. */
-export function createFileKeyring(directory: string): Keyring {
-  const signers = new Map<Address, Signer>();
+export function createFileKeyring(directory: string): FileKeyring {
+  const signers = new Map<Address, KeypairSigner>();
   return {
     get(address) {
       const known = signers.get(address);
@@ -32,7 +38,7 @@ export function createFileKeyring(directory: string): Keyring {
   };
 }
 
-function readSigner(path: string, address: Address): Signer {
+function readSigner(path: string, address: Address): KeypairSigner {
   const signer = createKeypairSigner(readKeypair(path));
   if (signer.address === address) return signer;
   throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: it holds the key of another address.`);

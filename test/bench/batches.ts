@@ -65,7 +65,7 @@ function sign(approval: string, { project }: TestEngine): string {
   const bytes = Buffer.from(approval, 'base64');
   const { message, messageBytes } = decodeTransaction(bytes);
   const place = message.staticKeys.indexOf(project.owner.address);
-  bytes.set(project.owner.sign(messageBytes), 1 + 64 * place);
+  bytes.set(project.owner.signNow(messageBytes), 1 + 64 * place);
   return bytes.toString('base64');
 }
 

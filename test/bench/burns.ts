@@ -5,7 +5,7 @@ import type { AccountState } from '../../src/chain/account.js';
 import { loadNative } from '../../src/chain/local/vm/native.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
 import { dataFiles, writePrivate } from '../../src/compose/local-config.js';
-import { signBurn } from '../../src/engine/burns/burn-transaction.js';
+import { signBurns } from '../../src/engine/burns/burn-transaction.js';
 import type { Address } from '../../src/values/address.js';
 import { addressBytes } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
@@ -83,7 +83,7 @@ async function benchBurnRate(): Promise<BenchRatio> {
     const bare = await openBareMachine(opened);
     const ratios: number[] = [];
     for (let from = 0; from < ELEMENTS; from += PER_REQUEST) {
-      const bareMs = timed(() => bare.burn(from));
+      const bareMs = await timed(() => bare.burn(from));
       const start = performance.now();
       await burnThousand(opened, from);
       ratios.push(bareMs / (performance.now() - start));
@@ -95,9 +95,9 @@ async function benchBurnRate(): Promise<BenchRatio> {
   }
 }
 
-function timed(work: () => void): number {
+async function timed(work: () => Promise<void>): Promise<number> {
   const start = performance.now();
-  work();
+  await work();
   return performance.now() - start;
 }
 
@@ -108,7 +108,11 @@ async function burnThousand({ engine, project }: TestEngine, from: number): Prom
 }
 
 /** Building, signing with node's own Ed25519 and running the same burns in LiteSVM, without any store. */
-async function openBareMachine({ chain, store, dataDir }: TestEngine): Promise<{ burn(from: number): void }> {
+async function openBareMachine({
+  chain,
+  store,
+  dataDir,
+}: TestEngine): Promise<{ burn(from: number): Promise<void> }> {
   const { LiteSvm, Account, FailedTransactionMetadata } = loadNative();
   const [token] = await store.read((tx) => tx.tokens.list());
   if (token === undefined) throw new Error('There is no token to burn.');
@@ -126,10 +130,11 @@ async function openBareMachine({ chain, store, dataDir }: TestEngine): Promise<{
   const recent = await chain.latestBlockhash();
   const proofHash = sha256('bare');
   return {
-    burn(from) {
+    async burn(from) {
       for (let sequence = from; sequence < from + PER_REQUEST; sequence += 1) {
         const terms = { sequence, amount: 1n, proofType: 'PRODUCT_BUY', proofHash, persistOnchain: false };
-        const outcome = svm.sendVersionedTransaction(signBurn(token, wallet, terms, recent).transaction);
+        const [signed] = await signBurns(token, wallet, [terms], recent);
+        const outcome = svm.sendVersionedTransaction((signed as { transaction: Uint8Array }).transaction);
         if (outcome instanceof FailedTransactionMetadata) throw new Error('A bare burn failed.');
       }
     },

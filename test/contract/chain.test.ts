@@ -6,7 +6,7 @@ import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { memo } from '../../src/chain/memo.js';
 import { transfer } from '../../src/chain/system.js';
 import type { SignedTransaction } from '../../src/chain/transaction/compile.js';
-import type { Signer } from '../../src/chain/transaction/signer.js';
+import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
 import {
   chainOptions,
   createToken,
@@ -47,10 +47,14 @@ describe.each(implementations)('Chain: $name', ({ open }) => {
   });
   afterEach(() => chain.close());
 
-  const pay = (to: Signer, lamports: bigint, from: Signer = treasury): Promise<SignedTransaction> =>
+  const pay = (
+    to: KeypairSigner,
+    lamports: bigint,
+    from: KeypairSigner = treasury,
+  ): Promise<SignedTransaction> =>
     signed(chain, [from], [transfer({ from: from.address, to: to.address, lamports })]);
 
-  const balance = async (of: Signer): Promise<bigint> =>
+  const balance = async (of: KeypairSigner): Promise<bigint> =>
     (await chain.getAccounts([of.address]))[0]?.lamports ?? 0n;
 
   /** Makes a block with one transaction; amounts differ, or the signature would be the same. */

@@ -6,7 +6,11 @@ import { LIGHTHOUSE_PROGRAM } from '../../src/chain/programs.js';
 import { transfer } from '../../src/chain/system.js';
 import { compileV0Message, partiallySign } from '../../src/chain/transaction/compile.js';
 import { type Instruction, readonlyAccount } from '../../src/chain/transaction/instruction.js';
-import { createKeypairSigner, generateKeypair, type Signer } from '../../src/chain/transaction/signer.js';
+import {
+  createKeypairSigner,
+  generateKeypair,
+  type KeypairSigner,
+} from '../../src/chain/transaction/signer.js';
 import {
   decodeTransaction,
   encodeTransaction,
@@ -43,7 +47,7 @@ const PENDING: readonly unknown[] = [];
 
 let template: Template;
 let operator: Operator;
-let owner: Signer;
+let owner: KeypairSigner;
 let batchId: string;
 let opened: OpenPage[];
 
@@ -110,7 +114,7 @@ const aWallet = (change: (wire: Uint8Array) => Uint8Array = (wire) => wire): Tes
     const { messageBytes, message } = decodeTransaction(change(wire));
     const signatures = message.staticKeys
       .slice(0, message.requiredSignatures)
-      .map((key) => (key === owner.address ? owner.sign(messageBytes) : new Uint8Array(64)));
+      .map((key) => (key === owner.address ? owner.signNow(messageBytes) : new Uint8Array(64)));
     return encodeTransaction(signatures, messageBytes);
   },
 });
@@ -120,7 +124,7 @@ const remade =
   (change: {
     readonly before?: readonly Instruction[];
     readonly after?: readonly Instruction[];
-    readonly payer?: Signer;
+    readonly payer?: KeypairSigner;
     readonly blockhash?: string;
   }) =>
   (wire: Uint8Array): Uint8Array => {

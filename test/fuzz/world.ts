@@ -13,7 +13,7 @@ import {
 } from '../../src/chain/programs.js';
 import { encodeAccount, PROGRAM_CONFIG } from '../../src/chain/squads/layouts/accounts.js';
 import { associatedTokenAddress, programConfigAddress } from '../../src/chain/squads/layouts/addresses.js';
-import { createKeypairSigner, type Signer } from '../../src/chain/transaction/signer.js';
+import { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/signer.js';
 import { type Address, addressBytes, addressFromBytes } from '../../src/values/address.js';
 import { LedgerAccounts } from '../support/ledger-accounts.js';
 import type { Random } from './random.js';
@@ -22,7 +22,7 @@ const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const WALLETS = 7;
 export const TOKENS_HELD = 1_000_000n;
 
-function walletFrom(seed: Uint8Array): Signer {
+function walletFrom(seed: Uint8Array): KeypairSigner {
   const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
   const publicBytes = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(12);
   return createKeypairSigner(Buffer.concat([seed, publicBytes]));
@@ -43,14 +43,14 @@ function tokenAccount(mint: Address, owner: Address, extensionBytes: number): Bu
 /** Where the next transaction or batch of a multisig stands, as the fuzzer knows it. */
 export interface KnownMultisig {
   readonly address: Address;
-  readonly createKey: Signer;
+  readonly createKey: KeypairSigner;
 }
 
 export class World {
   readonly accounts = new LedgerAccounts();
-  readonly wallets: readonly Signer[];
+  readonly wallets: readonly KeypairSigner[];
   /** All whose keys are known, the wallets too. */
-  readonly signers: Signer[];
+  readonly signers: KeypairSigner[];
   readonly treasury: Address;
   readonly mint: Address;
   /** Of Token-2022. */
@@ -94,7 +94,7 @@ export class World {
     return this.accounts.get(address);
   }
 
-  wallet(): Signer {
+  wallet(): KeypairSigner {
     return this.random.pick(this.wallets);
   }
 
@@ -107,7 +107,7 @@ export class World {
   }
 
   /** A key of its own, without an account, that can sign. */
-  newSigner(): Signer {
+  newSigner(): KeypairSigner {
     const signer = walletFrom(this.random.bytes(32));
     this.signers.push(signer);
     return signer;

@@ -23,7 +23,7 @@ import {
   signTransaction,
 } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
-import { createKeypairSigner, type Signer } from '../../src/chain/transaction/signer.js';
+import { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/signer.js';
 import type { Address } from '../../src/values/address.js';
 import type { Clock } from '../../src/values/time.js';
 
@@ -31,7 +31,7 @@ const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const PUBLIC_KEY_BYTES = 32;
 
 /** The same key for the same name, always. */
-export function namedSigner(name: string): Signer {
+export function namedSigner(name: string): KeypairSigner {
   const seed = createHash('sha256').update(name).digest();
   const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
   const publicBytes = createPublicKey(key)
@@ -74,7 +74,7 @@ export const chainOptions = (directory: string, clock: Clock = new HandClock()):
 /** Signs instructions with a fresh blockhash; the first signer pays. */
 export async function signed(
   chain: Pick<Chain, 'latestBlockhash'>,
-  signers: readonly [Signer, ...Signer[]],
+  signers: readonly [KeypairSigner, ...KeypairSigner[]],
   instructions: readonly Instruction[],
 ): Promise<SignedTransaction> {
   const { blockhash } = await chain.latestBlockhash();
@@ -83,7 +83,7 @@ export async function signed(
 
 export const signedWith = (
   blockhash: string,
-  signers: readonly [Signer, ...Signer[]],
+  signers: readonly [KeypairSigner, ...KeypairSigner[]],
   instructions: readonly Instruction[],
 ): SignedTransaction =>
   signTransaction(compileV0Message({ payer: signers[0].address, instructions, blockhash }), signers);

@@ -11,10 +11,14 @@ import { transfer } from '../../src/chain/system.js';
 import { decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
-import { createKeypairSigner, generateKeypair, type Signer } from '../../src/chain/transaction/signer.js';
+import {
+  createKeypairSigner,
+  generateKeypair,
+  type KeypairSigner,
+} from '../../src/chain/transaction/signer.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import { DEFAULT_LIMITS, type OpenedEngine, openEngine } from '../../src/compose/engine.js';
-import { createFileKeyring } from '../../src/compose/file-keyring.js';
+import { createFileKeyring, type FileKeyring } from '../../src/compose/file-keyring.js';
 import { createInstances } from '../../src/compose/instances.js';
 import { dataFiles, requireLocalConfig, writeLocalConfig } from '../../src/compose/local-config.js';
 import type { RegisterInput, Registration } from '../../src/contract/admin.js';
@@ -31,17 +35,22 @@ import { type Clock, systemClock } from '../../src/values/time.js';
 
 export interface TestProject {
   readonly registration: Registration;
-  readonly owner: Signer;
+  readonly owner: KeypairSigner;
   readonly key: Secret;
   /** A call with this project's key. */
   call(more?: Partial<Call>): Call;
+}
+
+/** The keys are all in this process. */
+export interface TestDeps extends EngineDeps {
+  readonly keyring: FileKeyring;
 }
 
 export interface TestEngine extends OpenedEngine {
   readonly dataDir: string;
   readonly project: TestProject;
   /** What a second engine on the same store and chain is made of; parts may be replaced by doubles. */
-  readonly deps: EngineDeps;
+  readonly deps: TestDeps;
   register(input?: Partial<RegisterInput>): Promise<TestProject>;
   /** A second engine on the same directory, as another process would open it. */
   reopen(): Promise<OpenedEngine>;
@@ -140,11 +149,11 @@ export const aPipeline = (actions: Pipeline['actions'], more: Partial<Pipeline> 
 export const burnAction = (amount: number) => ({ action: 'BURN' as const, amount });
 
 /** Puts the owner's signature into the approval that init returned. */
-export const signApproval = (owner: Signer, { proposalApproveTx }: InitBatchResult): string =>
+export const signApproval = (owner: KeypairSigner, { proposalApproveTx }: InitBatchResult): string =>
   signVote(owner, proposalApproveTx);
 
 /** Puts the owner's signature into a vote that was issued. */
-export const signVote = (owner: Signer, vote: string): string =>
+export const signVote = (owner: KeypairSigner, vote: string): string =>
   Buffer.from(addSignature(Buffer.from(vote, 'base64'), owner)).toString('base64');
 
 /** Base units of the project's token that a wallet holds. */

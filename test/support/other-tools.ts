@@ -5,7 +5,7 @@ import { transactionAddress } from '../../src/chain/squads/layouts/addresses.js'
 import { transfer } from '../../src/chain/system.js';
 import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
-import type { Signer } from '../../src/chain/transaction/signer.js';
+import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
 import type { InitBatchResult } from '../../src/contract/schemas/batch.js';
 import { closeTransactions, messages } from '../../src/engine/batches/batch-context.js';
 import { readBatchOnChain } from '../../src/engine/batches/on-chain.js';
@@ -16,7 +16,7 @@ import type { TestEngine } from './engine.js';
 
 async function submit(
   { chain }: TestEngine,
-  signer: Signer,
+  signer: KeypairSigner,
   instructions: readonly Instruction[],
 ): Promise<boolean> {
   const { blockhash } = await chain.latestBlockhash();
@@ -27,7 +27,11 @@ async function submit(
   return rejection === null && record?.error === null;
 }
 
-async function land(test: TestEngine, signer: Signer, instructions: readonly Instruction[]): Promise<void> {
+async function land(
+  test: TestEngine,
+  signer: KeypairSigner,
+  instructions: readonly Instruction[],
+): Promise<void> {
   if (await submit(test, signer, instructions)) return;
   throw new FlywheelError('ERR_INTERNAL', 'What members do with other tools has to land.');
 }

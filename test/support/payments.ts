@@ -8,18 +8,18 @@ import {
 } from '../../src/chain/tokens/instructions.js';
 import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
-import type { Signer } from '../../src/chain/transaction/signer.js';
+import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
 import type { Address } from '../../src/values/address.js';
 import { lamportsOf, type TestEngine, type TestProject } from './engine.js';
 
 const FEE_LAMPORTS = 5_000n;
 
-export const treasuryOf = ({ deps }: TestEngine): Signer => deps.keyring.get(deps.treasury as Address);
+export const treasuryOf = ({ deps }: TestEngine): KeypairSigner => deps.keyring.get(deps.treasury as Address);
 
 /** Lands one transaction that `payer` signs and pays for. */
 export async function land(
   { chain }: TestEngine,
-  payer: Signer,
+  payer: KeypairSigner,
   instructions: readonly Instruction[],
 ): Promise<void> {
   const { blockhash } = await chain.latestBlockhash();
@@ -35,14 +35,18 @@ export async function land(
 }
 
 /** Sends SOL. */
-export const sendLamports = (test: TestEngine, from: Signer, to: string, lamports: bigint): Promise<void> =>
-  land(test, from, [transfer({ from: from.address, to: to as Address, lamports })]);
+export const sendLamports = (
+  test: TestEngine,
+  from: KeypairSigner,
+  to: string,
+  lamports: bigint,
+): Promise<void> => land(test, from, [transfer({ from: from.address, to: to as Address, lamports })]);
 
 /** Sends base units of the project's token; the recipient's account is opened when missing. */
 export async function sendTokens(
   test: TestEngine,
   { registration }: TestProject,
-  sent: { readonly from: Signer; readonly to: string; readonly amount: bigint },
+  sent: { readonly from: KeypairSigner; readonly to: string; readonly amount: bigint },
 ): Promise<void> {
   const { from, to, amount } = sent;
   const tokenProgram = tokenProgramAddress(registration.tokenProgram);

@@ -7,7 +7,7 @@ import type { RpcNode } from '../../src/chain/rpc/exchange.js';
 import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
-import type { Signer } from '../../src/chain/transaction/signer.js';
+import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import { openStoreVersion } from '../../src/compose/store-version.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
@@ -168,9 +168,9 @@ export async function balanceOf(
 }
 
 /** Adds a signature to the approval transaction, as a wallet would. */
-export function signApproval(approval: string, signer: Signer): string {
+export function signApproval(approval: string, signer: KeypairSigner): string {
   const transaction = VersionedTransaction.deserialize(Buffer.from(approval, 'base64'));
-  const signature = signer.sign(transaction.message.serialize());
+  const signature = signer.signNow(transaction.message.serialize());
   transaction.addSignature(new PublicKey(signer.address), signature);
   return Buffer.from(transaction.serialize()).toString('base64');
 }

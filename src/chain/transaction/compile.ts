@@ -5,7 +5,7 @@ import { base58Decode, base58Encode } from '../../values/base58.js';
 import { partOf, type ReadonlyBytes } from '../../values/bytes.js';
 import type { Instruction } from './instruction.js';
 import { type MessageKeys, orderMessageKeys } from './message-keys.js';
-import { SIGNATURE_LENGTH_BYTES, type Signer } from './signer.js';
+import { type KeypairSigner, SIGNATURE_LENGTH_BYTES, type Signer } from './signer.js';
 
 /** What a message is compiled from. */
 export interface MessageInput {
@@ -137,22 +137,28 @@ function isKeyAt(message: ReadonlyBytes, offset: number, key: ReadonlyBytes): bo
   return true;
 }
 
-function assemble(message: ReadonlyBytes, signers: readonly Signer[], complete: boolean): Uint8Array {
+/** A signature, and whose it is. */
+interface Signed {
+  readonly address: Address;
+  readonly signature: Uint8Array;
+}
+
+function assemble(message: ReadonlyBytes, signatures: readonly Signed[], complete: boolean): Uint8Array {
   const { count, offset } = signerKeys(message);
   const first = shortLengthSize(count);
   const bytes = new Uint8Array(first + count * SIGNATURE_LENGTH_BYTES + message.length);
   writeShortLength(bytes, 0, count);
   bytes.set(message, first + count * SIGNATURE_LENGTH_BYTES);
-  const unused = new Set(signers);
+  const unused = new Set(signatures);
   for (let i = 0; i < count; i++) {
     const keyAt = offset + i * ADDRESS_LENGTH_BYTES;
-    const signer = signers.find(({ address }) => isKeyAt(message, keyAt, addressBytes(address)));
-    if (signer === undefined) {
+    const signed = signatures.find(({ address }) => isKeyAt(message, keyAt, addressBytes(address)));
+    if (signed === undefined) {
       invariant(!complete, `Signature ${i} of ${count} of the transaction has no signer.`);
       continue;
     }
-    unused.delete(signer);
-    bytes.set(signer.sign(message), first + i * SIGNATURE_LENGTH_BYTES);
+    unused.delete(signed);
+    bytes.set(signed.signature, first + i * SIGNATURE_LENGTH_BYTES);
   }
   for (const { address } of unused) {
     throw new FlywheelError('ERR_INTERNAL', `The transaction asks for no signature of ${address}.`);
@@ -160,18 +166,57 @@ function assemble(message: ReadonlyBytes, signers: readonly Signer[], complete: 
   return bytes;
 }
 
+const named = (bytes: Uint8Array): SignedTransaction => ({
+  bytes,
+  signature: base58Encode(partOf(bytes, 1, 1 + SIGNATURE_LENGTH_BYTES)),
+});
+
+const signedNow = (message: ReadonlyBytes, signers: readonly KeypairSigner[]): readonly Signed[] =>
+  signers.map(({ address, signNow }) => ({ address, signature: signNow(message) }));
+
+const signedBy = (message: ReadonlyBytes, signers: readonly Signer[]): Promise<readonly Signed[]> =>
+  Promise.all(
+    signers.map(async (signer) => ({ address: signer.address, signature: await signer.sign(message) })),
+  );
+
 /**
- * Signs a message, legacy or version 0, with every key that it asks for.
+ * Signs a message, legacy or version 0, with every key that it asks for, all of them in this process.
  * @throws `ERR_INTERNAL` when a signer is missing or does not belong.
  */
-export function signTransaction(message: ReadonlyBytes, signers: readonly Signer[]): SignedTransaction {
-  const bytes = assemble(message, signers, true);
-  return { bytes, signature: base58Encode(partOf(bytes, 1, 1 + SIGNATURE_LENGTH_BYTES)) };
+export const signTransaction = (
+  message: ReadonlyBytes,
+  signers: readonly KeypairSigner[],
+): SignedTransaction => named(assemble(message, signedNow(message, signers), true));
+
+/** {@link signTransaction}, whoever keeps the keys. */
+export const requestSignatures = async (
+  message: ReadonlyBytes,
+  signers: readonly Signer[],
+): Promise<SignedTransaction> => named(assemble(message, await signedBy(message, signers), true));
+
+/** Transactions that one signer alone signs, all asked for at once. @returns them in the order of the messages. */
+export async function signTransactions(
+  messages: readonly ReadonlyBytes[],
+  signer: Signer,
+): Promise<readonly SignedTransaction[]> {
+  const { address } = signer;
+  const signatures = await signer.signAll(messages);
+  return messages.map((message, index) => {
+    const signature = signatures[index];
+    invariant(signature !== undefined, 'Every message is signed.');
+    return named(assemble(message, [{ address, signature }], true));
+  });
 }
 
 /**
  * The wire transaction of a message with the signatures of some of its signers; the places of the others are 64 zeros.
  * @throws `ERR_INTERNAL` when a signer does not belong.
  */
-export const partiallySign = (message: ReadonlyBytes, signers: readonly Signer[]): Uint8Array =>
-  assemble(message, signers, false);
+export const partiallySign = (message: ReadonlyBytes, signers: readonly KeypairSigner[]): Uint8Array =>
+  assemble(message, signedNow(message, signers), false);
+
+/** {@link partiallySign}, whoever keeps the keys. */
+export const requestSomeSignatures = async (
+  message: ReadonlyBytes,
+  signers: readonly Signer[],
+): Promise<Uint8Array> => assemble(message, await signedBy(message, signers), false);

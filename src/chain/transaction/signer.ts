@@ -12,13 +12,21 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 
-/** Signs messages with one key; the key itself cannot be read from it. */
+/** Signs messages with one key, which may be kept by another program or machine; the key itself cannot be read from it. */
 export interface Signer {
   readonly address: Address;
+  /** Is somebody else asked, who takes time? Nobody may be kept waiting meanwhile. */
+  readonly takesTime: boolean;
   /** @returns the 64 signature bytes. */
-  sign(message: ReadonlyBytes): Uint8Array;
-  /** Signs many at once, on as many cores as there are. @returns the signatures in the order of the messages. */
+  sign(message: ReadonlyBytes): Promise<Uint8Array>;
+  /** Signs many at once. @returns the signatures in the order of the messages. */
   signAll(messages: readonly ReadonlyBytes[]): Promise<readonly Uint8Array[]>;
+}
+
+/** A signer whose key is in this process. */
+export interface KeypairSigner extends Signer {
+  /** {@link Signer.sign} without waiting. */
+  signNow(message: ReadonlyBytes): Uint8Array;
 }
 
 /** Fewer are signed sooner than they are handed to other threads. */
@@ -46,7 +54,7 @@ function privateKey(seed: Uint8Array): KeyObject {
  * A signer from a keypair's 64 bytes.
  * @throws `ERR_KEYPAIR_INVALID` when the length is wrong or the public half does not belong to the seed.
  */
-export function createKeypairSigner(keypair: Uint8Array): Signer {
+export function createKeypairSigner(keypair: Uint8Array): KeypairSigner {
   if (keypair.length !== KEYPAIR_LENGTH_BYTES) {
     throw new FlywheelError(
       'ERR_KEYPAIR_INVALID',
@@ -63,12 +71,16 @@ export function createKeypairSigner(keypair: Uint8Array): Signer {
       'The public half of the keypair does not belong to its secret half.',
     );
   }
+  const signNow = (message: ReadonlyBytes): Uint8Array => sign(null, readBuffer(message), key);
   return {
     address: addressFromBytes(Uint8Array.from(publicBytes)),
-    sign: (message) => sign(null, readBuffer(message), key),
+    takesTime: false,
+    signNow,
+    sign: async (message) => signNow(message),
+    // On as many cores as there are.
     signAll: async (messages) =>
       messages.length < FEW_MESSAGES
-        ? messages.map((message) => sign(null, readBuffer(message), key))
+        ? messages.map(signNow)
         : Promise.all(messages.map((message) => signElsewhere(message, key))),
   };
 }

@@ -8,7 +8,7 @@ import { pipelinesDigest } from '../../actions/pipelines.js';
 import { addSignature, buildApproval } from '../../approval/build-approval.js';
 import type { CheckedVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
-import type { Signer } from '../../chain/transaction/signer.js';
+import type { KeypairSigner } from '../../chain/transaction/signer.js';
 import type { SignedApproval } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
@@ -36,7 +36,7 @@ export interface ApprovalTerms {
 export interface ApproveInput extends ApprovalTerms {
   readonly approval: IssuedApproval;
   /** Asked for only when it comes to signing. */
-  readonly signer: () => Promise<Signer>;
+  readonly signer: () => Promise<KeypairSigner>;
   readonly expectation: Expectation | null;
   /** Sign also what has been approved before and waits for its execution. */
   readonly mayBeApproved: boolean;

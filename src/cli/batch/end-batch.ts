@@ -9,7 +9,7 @@ import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import type { BatchRef } from '../../chain/squads/instructions/batch.js';
 import { VOTES, type VoteKind } from '../../chain/squads/instructions/vote.js';
-import type { Signer } from '../../chain/transaction/signer.js';
+import type { KeypairSigner } from '../../chain/transaction/signer.js';
 import type { Batch, CancelBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
@@ -26,7 +26,7 @@ import { unitOf } from './review.js';
 /** How the owner votes. */
 export interface OwnerVoting {
   /** Asked for only when the owner's vote is needed. */
-  readonly signer: () => Promise<Signer>;
+  readonly signer: () => Promise<KeypairSigner>;
   readonly allowUnverified: boolean;
   /** A vote that was shown and agreed to before; no other is signed then. */
   readonly agreed?: { readonly kind: VoteKind; readonly batchIndex: bigint };

@@ -4,7 +4,7 @@
  */
 import { pipelineContent, pipelinesDigest } from '../../actions/pipelines.js';
 import { outflowOf } from '../../approval/outflow.js';
-import type { Signer } from '../../chain/transaction/signer.js';
+import type { KeypairSigner } from '../../chain/transaction/signer.js';
 import type { Batch, ExecuteResult, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
@@ -56,7 +56,7 @@ export class RunWork implements Work<Ran> {
   readonly #request: InitBatchRequest;
   readonly #options: RunOptions;
   /** Once: standard input can be read only once. */
-  #loaded: Promise<Signer> | undefined;
+  #loaded: Promise<KeypairSigner> | undefined;
 
   constructor(session: Session, request: InitBatchRequest, options: RunOptions) {
     this.#session = session;
@@ -96,7 +96,7 @@ export class RunWork implements Work<Ran> {
     return `Batch ${batch.id} is ${batch.status}: ${result.totalSuccessful} of ${result.total} transactions were executed.`;
   }
 
-  #signer(): Promise<Signer> {
+  #signer(): Promise<KeypairSigner> {
     this.#loaded ??= loadKeypair(this.#session.context, this.#options.keypair);
     return this.#loaded;
   }

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { digestText } from '../../actions/pipelines.js';
-import type { Signer } from '../../chain/transaction/signer.js';
+import type { KeypairSigner } from '../../chain/transaction/signer.js';
 import type { Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
 import { inputError } from '../input/read-input.js';
@@ -54,7 +54,7 @@ export const signing =
     session: Session,
     batchId: Uuid,
     { approval: source, expect, allowUnverified, simulate = true }: SigningTerms,
-    signer: () => Promise<Signer>,
+    signer: () => Promise<KeypairSigner>,
   ): (() => Promise<Signed>) =>
   async () => {
     const approval = await readApproval(session, source);

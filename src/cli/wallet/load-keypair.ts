@@ -1,5 +1,5 @@
 /** Which key of the owner is meant: the flag, the environment, the profile, then what the Solana CLI uses. */
-import type { Signer } from '../../chain/transaction/signer.js';
+import type { KeypairSigner } from '../../chain/transaction/signer.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { Secret } from '../../values/secret.js';
@@ -31,7 +31,7 @@ export function keypairLocation(
  * The signer of a keypair file (JSON byte array, base58 or encrypted), of standard input for `-`, or of the keypair itself.
  * @throws `ERR_KEYPAIR_INVALID` naming the file and the reason, never its content.
  */
-export const loadKeypair = (context: PassphraseContext, source: KeypairSource): Promise<Signer> =>
+export const loadKeypair = (context: PassphraseContext, source: KeypairSource): Promise<KeypairSigner> =>
   ownerKey(context, source).load();
 
 /** The source as it is the same from every directory. */

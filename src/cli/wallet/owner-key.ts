@@ -2,7 +2,7 @@
  * The owner's key in two steps: what may be known of it before anybody has agreed to anything, and then the key itself. The
  * first never reads a secret; the second overwrites every copy of it that this program holds.
  */
-import { createKeypairSigner, type Signer } from '../../chain/transaction/signer.js';
+import { createKeypairSigner, type KeypairSigner } from '../../chain/transaction/signer.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { Secret } from '../../values/secret.js';
@@ -40,11 +40,11 @@ export interface OwnerKey {
    * Reads, and where it is encrypted asks for the passphrase.
    * @throws `ERR_KEYPAIR_INVALID` naming the file and the reason, never its content; `ERR_DECLINED`
    */
-  load(): Promise<Signer>;
+  load(): Promise<KeypairSigner>;
 }
 
 /** The 64 bytes of a keypair as a signer; they are overwritten. @throws `ERR_KEYPAIR_INVALID` */
-export function signerOf(name: string, keypair: Uint8Array): Signer {
+export function signerOf(name: string, keypair: Uint8Array): KeypairSigner {
   try {
     return createKeypairSigner(keypair);
   } catch (error) {

@@ -4,7 +4,7 @@ import { transfer } from '../../chain/system.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import { createAssociatedTokenAccountIdempotent, transferChecked } from '../../chain/tokens/instructions.js';
-import { compileLegacyMessage, signTransaction } from '../../chain/transaction/compile.js';
+import { compileLegacyMessage, signTransactions } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { FundInput, FundResult } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
@@ -45,9 +45,9 @@ export async function fund(
   if (lamports > 0n) instructions.push(transfer({ from: treasury.address, to: wallet, lamports }));
   if (amount > 0n) instructions.push(...sendTokens(token, treasury.address, wallet, amount));
   // It lands whole, or nothing is charged.
-  const { unit, end } = await settleOne(deps.chain, ({ blockhash }) => [
-    signTransaction(compileLegacyMessage({ payer: treasury.address, instructions, blockhash }), [treasury]),
-  ]);
+  const { unit, end } = await settleOne(deps.chain, ({ blockhash }) =>
+    signTransactions([compileLegacyMessage({ payer: treasury.address, instructions, blockhash })], treasury),
+  );
   if (end.kind === 'failed') {
     throw new FlywheelError(
       'ERR_INSUFFICIENT_FUNDS',

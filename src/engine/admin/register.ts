@@ -15,8 +15,8 @@ import {
 } from '../../chain/tokens/instructions.js';
 import {
   compileLegacyMessage,
+  requestSignatures,
   type SignedTransaction,
-  signTransaction,
 } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import { createKeypairSigner, generateKeypair, type Signer } from '../../chain/transaction/signer.js';
@@ -89,13 +89,16 @@ export async function registerProject(
     owner,
   });
   const { end } = await settleOne(deps.chain, ({ blockhash }) => {
-    const sign = (instructions: readonly Instruction[], signers: readonly Signer[]): SignedTransaction =>
-      signTransaction(compileLegacyMessage({ payer: treasury.address, instructions, blockhash }), signers);
-    return [
+    const sign = (
+      instructions: readonly Instruction[],
+      signers: readonly Signer[],
+    ): Promise<SignedTransaction> =>
+      requestSignatures(compileLegacyMessage({ payer: treasury.address, instructions, blockhash }), signers);
+    return Promise.all([
       sign(fundWallets(treasury.address, token, flywheel, amounts), [treasury]),
       sign(createMint(treasury.address, token, flywheel, amounts), [treasury, mint]),
       sign([createMultisig(treasury.address, createKey.address, flywheel)], [treasury, createKey]),
-    ];
+    ]);
   });
   if (end.kind === 'failed')
     throw new FlywheelError('ERR_INTERNAL', `The registration could not be made on chain: ${end.reason}.`);

@@ -12,7 +12,7 @@ import {
   type VoteMessageInput,
   voteMessage,
 } from '../../chain/squads/instructions/vote.js';
-import { partiallySign } from '../../chain/transaction/compile.js';
+import { requestSomeSignatures } from '../../chain/transaction/compile.js';
 import { verifySignature } from '../../chain/transaction/signer.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, IssuedVote, VoteKind } from '../../store/records.js';
@@ -46,7 +46,7 @@ export async function issueVote(
   const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
   const payer = context.operator.address;
   const message = voteMessage(voteOf(context, batch, kind, { payer, blockhash }));
-  const transaction = partiallySign(message, [context.operator]);
+  const transaction = await requestSomeSignatures(message, [context.operator]);
   const { signature } = decodeApproval(transaction);
   invariant(signature !== undefined, 'A vote has a payer.');
   return {

@@ -3,10 +3,11 @@
  * last one that landed. What the transactions do is decided elsewhere.
  */
 import type { RecentBlockhash } from '../../chain/chain.js';
-import { compileLegacyMessage, signTransaction } from '../../chain/transaction/compile.js';
+import { compileLegacyMessage, signTransactions, transactionSize } from '../../chain/transaction/compile.js';
 import type { BundleExecution } from '../../contract/schemas/batch.js';
 import type { BundleRecord, BundleStatus } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
+import { sameBytes } from '../../values/bytes.js';
 import type { EngineDeps } from '../deps.js';
 import { createPause } from '../pause.js';
 import { type Failed, findFates, type Landed } from '../settle/fate.js';
@@ -31,6 +32,19 @@ interface Outcome {
   readonly status: BundleStatus;
   readonly errorMessage?: string;
   readonly failedTransaction?: number;
+}
+
+/** A bundle that is not signed yet. */
+interface Step {
+  /** Index within the phase of its first transaction. */
+  readonly first: number;
+  readonly messages: readonly Uint8Array[];
+}
+
+/** Bundles that are sent together, and those of them that no intent is stored of yet. */
+interface Window {
+  readonly window: readonly BundleRecord[];
+  readonly fresh: readonly BundleRecord[];
 }
 
 class Phase {
@@ -120,18 +134,7 @@ class Phase {
   async #runWindow(): Promise<void> {
     const { chain, store } = this.#deps;
     const recent = await chain.latestBlockhash();
-    const window: BundleRecord[] = [];
-    const fresh: BundleRecord[] = [];
-    const pause = createPause();
-    for (let index = this.#next; index < this.#end && window.length < this.#deps.limits.bundlesPerCommit; ) {
-      const known = this.#pending.get(index) ?? this.#twin(index, recent);
-      const bundle = known ?? this.#sign(index, recent);
-      if (this.#repeatsRefusal(bundle, window.length === 0)) break;
-      if (known === undefined) fresh.push(bundle);
-      window.push(bundle);
-      index += bundle.transactions.length;
-      await pause();
-    }
+    const { window, fresh } = await this.#nextWindow(recent);
     if (window.length === 0) return;
     await store.transaction(async (tx) => {
       await this.#settle(tx);
@@ -149,9 +152,31 @@ class Phase {
     for (const { unit, end } of settled) this.#takeEnd(unit, end);
   }
 
+  /** The bundles that are next, and those of them that are signed only now. */
+  async #nextWindow(recent: RecentBlockhash): Promise<Window> {
+    const steps: (BundleRecord | Step)[] = [];
+    const pause = createPause();
+    for (let index = this.#next; index < this.#end && steps.length < this.#deps.limits.bundlesPerCommit; ) {
+      const waiting = this.#pending.get(index);
+      const step = waiting ?? this.#step(index, recent);
+      if (this.#repeatsRefusal(step, steps.length === 0)) break;
+      const twin = 'messages' in step ? this.#storedAs(step, 'PENDING') : undefined;
+      steps.push(twin === undefined ? step : { ...twin, first: index });
+      index += 'messages' in step ? step.messages.length : step.transactions.length;
+      await pause();
+    }
+    const fresh = await this.#sign(
+      steps.filter((step) => 'messages' in step),
+      recent,
+    );
+    const known = steps.flatMap((step) => ('messages' in step ? [] : [step]));
+    return { fresh, window: [...known, ...fresh].sort((a, b) => a.first - b.first) };
+  }
+
   async #signAgain(expired: readonly BundleRecord[]): Promise<readonly BundleRecord[]> {
     const recent = await this.#deps.chain.latestBlockhash();
-    const renewed = expired.map(({ first, transactions }) => this.#sign(first, recent, transactions.length));
+    const steps = expired.map(({ first, transactions }) => this.#step(first, recent, transactions.length));
+    const renewed = await this.#sign(steps, recent);
     for (const bundle of expired) this.#unsaved.push({ bundle, status: 'EXPIRED' });
     await this.#deps.store.transaction(async (tx) => {
       await this.#settle(tx);
@@ -161,9 +186,9 @@ class Phase {
     return renewed;
   }
 
-  /** The very bytes that an earlier run saw refused, with no block since, would be refused again. */
-  #repeatsRefusal({ bundleId: id }: BundleRecord, isNext: boolean): boolean {
-    const refused = this.#input.stored.find((bundle) => bundle.status === 'FAILED' && bundle.bundleId === id);
+  /** The very message that an earlier run saw refused, with no block since, would be refused again. */
+  #repeatsRefusal(step: BundleRecord | Step, isNext: boolean): boolean {
+    const refused = 'messages' in step ? this.#storedAs(step, 'FAILED') : undefined;
     if (refused === undefined) return false;
     if (isNext)
       this.#failure = failureOf(refused, refused.failedTransaction ?? 0, refused.errorMessage ?? '');
@@ -221,41 +246,57 @@ class Phase {
     this.#unsavedFees = 0n;
   }
 
-  #sign(
-    first: number,
-    { blockhash, lastValidBlockHeight }: RecentBlockhash,
-    count = this.#deps.chain.bundleSize,
-  ): BundleRecord {
-    const { batchId, phase, signer, transactions: all, offset = 0 } = this.#input;
+  /** The bundle that begins with this transaction, not signed yet. */
+  #step(first: number, { blockhash }: RecentBlockhash, count = this.#deps.chain.bundleSize): Step {
+    const { signer, transactions, offset = 0 } = this.#input;
     const from = first - offset;
-    const transactions = all
+    const messages = transactions
       .slice(from, from + count)
-      .map((instructions) =>
-        signTransaction(compileLegacyMessage({ payer: signer.address, instructions, blockhash }), [signer]),
-      );
-    return {
-      id: this.#deps.ids.uuid(),
-      batchId,
-      phase,
-      first,
-      bundleId: bundleId(transactions.map(({ signature }) => signature)),
-      transactions,
-      lastValidBlockHeight,
-      status: 'PENDING',
-      errorMessage: null,
-      failedTransaction: null,
-    };
+      .map((instructions) => compileLegacyMessage({ payer: signer.address, instructions, blockhash }));
+    return { first, messages };
   }
 
-  /** The same step as an earlier run has signed it, if these would be the very same bytes. */
-  #twin(first: number, recent: RecentBlockhash): BundleRecord | undefined {
-    const waiting = this.#input.stored.filter(({ status }) => status === 'PENDING');
-    if (waiting.length === 0) return undefined;
-    const { bundleId: id } = this.#sign(first, recent);
-    const twin = waiting.find((bundle) => bundle.bundleId === id);
-    return twin && { ...twin, first };
+  /** Signs bundles, all of them at once. */
+  async #sign(steps: readonly Step[], recent: RecentBlockhash): Promise<readonly BundleRecord[]> {
+    const { batchId, phase, signer } = this.#input;
+    const signed = await signTransactions(
+      steps.flatMap(({ messages }) => messages),
+      signer,
+    );
+    let from = 0;
+    return steps.map(({ first, messages: { length } }): BundleRecord => {
+      from += length;
+      const transactions = signed.slice(from - length, from);
+      return {
+        id: this.#deps.ids.uuid(),
+        batchId,
+        phase,
+        first,
+        bundleId: bundleId(transactions.map(({ signature }) => signature)),
+        transactions,
+        lastValidBlockHeight: recent.lastValidBlockHeight,
+        status: 'PENDING',
+        errorMessage: null,
+        failedTransaction: null,
+      };
+    });
+  }
+
+  /** The same messages as an earlier run has signed them. */
+  #storedAs({ messages }: Step, status: BundleStatus): BundleRecord | undefined {
+    return this.#input.stored.find(
+      (bundle) =>
+        bundle.status === status &&
+        bundle.transactions.length === messages.length &&
+        bundle.transactions.every(({ bytes }, at) => carries(bytes, messages[at] as Uint8Array)),
+    );
   }
 }
+
+/** Is this the message of a signed transaction? It is what the bytes end with. */
+const carries = (bytes: Uint8Array, message: Uint8Array): boolean =>
+  bytes.length === transactionSize(message) &&
+  sameBytes(bytes.subarray(bytes.length - message.length), message);
 
 function failureOf(bundle: BundleRecord, failedTransaction: number, reason: string): PhaseFailure {
   const at = bundle.first + failedTransaction;

@@ -4,7 +4,7 @@ import { setComputeUnitLimit } from '../../chain/compute-budget.js';
 import { memo, proofMemoText } from '../../chain/memo.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { burnChecked } from '../../chain/tokens/instructions.js';
-import { compileLegacyMessage, signTransaction } from '../../chain/transaction/compile.js';
+import { compileLegacyMessage, signTransactions } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { BurnRecord, TokenRecord } from '../../store/records.js';
@@ -14,10 +14,14 @@ const COMPUTE_UNITS = 100_000;
 /** The highest limit that any transaction may ask for is 1,400,000. */
 const DISTINCT_LIMITS = 1_000_000;
 
-type BurnTerms = Pick<BurnRecord, 'sequence' | 'amount' | 'proofType' | 'proofHash' | 'persistOnchain'>;
+/** What a burn is built from. */
+export type BurnTerms = Pick<
+  BurnRecord,
+  'sequence' | 'amount' | 'proofType' | 'proofHash' | 'persistOnchain'
+>;
 
 /** What signing adds to a burn. */
-type SignedBurn = Pick<BurnRecord, 'signature' | 'transaction' | 'lastValidBlockHeight'>;
+export type SignedBurn = Pick<BurnRecord, 'signature' | 'transaction' | 'lastValidBlockHeight'>;
 
 /**
  * The message of a burn.
@@ -45,20 +49,7 @@ function burnMessage(token: TokenRecord, terms: BurnTerms, { blockhash }: Recent
   return compileLegacyMessage({ payer: token.burnWallet, instructions, blockhash });
 }
 
-function signed(message: Uint8Array, signer: Signer, { lastValidBlockHeight }: RecentBlockhash): SignedBurn {
-  const { signature, bytes } = signTransaction(message, [signer]);
-  return { signature, transaction: bytes, lastValidBlockHeight };
-}
-
-/** Builds and signs one burn. */
-export const signBurn = (
-  token: TokenRecord,
-  burnWallet: Signer,
-  terms: BurnTerms,
-  recent: RecentBlockhash,
-): SignedBurn => signed(burnMessage(token, terms, recent), burnWallet, recent);
-
-/** Builds and signs many, in their order. */
+/** Builds and signs burns, in their order. */
 export async function signBurns(
   token: TokenRecord,
   burnWallet: Signer,
@@ -66,9 +57,10 @@ export async function signBurns(
   recent: RecentBlockhash,
 ): Promise<readonly SignedBurn[]> {
   const messages = burns.map((terms) => burnMessage(token, terms, recent));
-  const signatures = await burnWallet.signAll(messages);
-  return messages.map((message, index) => {
-    const sign = (): Uint8Array => signatures[index] ?? burnWallet.sign(message);
-    return signed(message, { ...burnWallet, sign }, recent);
-  });
+  const { lastValidBlockHeight } = recent;
+  return (await signTransactions(messages, burnWallet)).map(({ signature, bytes }) => ({
+    signature,
+    transaction: bytes,
+    lastValidBlockHeight,
+  }));
 }

@@ -13,7 +13,7 @@ import type { EngineDeps } from '../deps.js';
 import type { Failed, Landed, Unit } from '../settle/fate.js';
 import { settle } from '../settle/settle.js';
 import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
-import { signBurn, signBurns } from './burn-transaction.js';
+import { type BurnTerms, type SignedBurn, signBurns } from './burn-transaction.js';
 import type { PreparedBurn, Refusal } from './prepare-burns.js';
 
 /** Of what is burned, and with what. */
@@ -78,31 +78,21 @@ async function select(
   return { accepted, refusals };
 }
 
-/**
- * Writes the intents of elements that have none, within balance and cap: sequence, signed transaction.
- * @returns the burns to submit, and the elements that were refused.
- */
-export async function writeIntents(
-  context: BurnContext,
-  tx: StoreTransaction,
-  request: RequestRecord,
-  elements: readonly ChunkElement[],
-  at: IntentBasis,
-): Promise<{ readonly burns: readonly OpenBurn[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
-  const { deps, token, principal } = context;
-  const day = await dayOfNow(tx, token.id, at.nowMs);
-  const { accepted, refusals } = await select(context, tx, elements, { day, balance: at.balance });
-  if (accepted.length === 0) return { burns: [], refusals };
-  const first = await tx.burns.reserveSequences(accepted.length);
-  const wallet = deps.keyring.get(token.burnWallet);
-  const { nowMs, recent } = at;
-  const common = {
-    requestId: request.id,
-    tokenId: token.id,
-    keyId: principal.key.id,
-    day,
-    dateCreated: isoTime(nowMs),
-  };
+/** Elements that were signed for, by their index. */
+type SignedElements = ReadonlyMap<number, BurnTerms & SignedBurn>;
+
+/** Elements that were signed before their intents can be written, and those that were refused. */
+export interface SignedAhead {
+  readonly signed: SignedElements;
+  readonly refusals: ReadonlyMap<number, Refusal>;
+}
+
+async function sign(
+  { deps, token }: BurnSource,
+  accepted: readonly ChunkElement[],
+  first: number,
+  recent: RecentBlockhash,
+): Promise<SignedElements> {
   const terms = accepted.map(({ prepared }, position) => ({
     sequence: first + position,
     amount: prepared.amount,
@@ -110,12 +100,73 @@ export async function writeIntents(
     proofHash: prepared.proofHash,
     persistOnchain: prepared.persistOnchain,
   }));
-  const signatures = await signBurns(token, wallet, terms, recent);
-  const intents = accepted.map(({ index }, position): BurnIntent => {
-    const own = terms[position];
-    const signed = signatures[position];
-    invariant(own !== undefined && signed !== undefined, 'Every accepted burn is signed.');
-    return { ...common, ...own, ...signed, index };
+  const signed = await signBurns(token, deps.keyring.get(token.burnWallet), terms, recent);
+  return new Map(
+    accepted.map(({ index }, position) => {
+      const [own, by] = [terms[position], signed[position]];
+      invariant(own !== undefined && by !== undefined, 'Every accepted burn is signed.');
+      return [index, { ...own, ...by }];
+    }),
+  );
+}
+
+/**
+ * Has elements signed by somebody who takes time, before the transaction that writes their intents: nobody else could write
+ * meanwhile. What is signed here and not stored in the end is never sent.
+ * @param onRefused - hears what balance and cap refuse; nothing is signed or written if it throws.
+ */
+export async function signAhead(
+  context: BurnContext,
+  elements: readonly ChunkElement[],
+  { balance, recent, nowMs }: IntentBasis,
+  onRefused: (refusals: ReadonlyMap<number, Refusal>) => void,
+): Promise<SignedAhead> {
+  const { deps, token } = context;
+  const chosen = await deps.store.transaction(async (tx) => {
+    const day = await dayOfNow(tx, token.id, nowMs);
+    const found = await select(context, tx, elements, { day, balance });
+    onRefused(found.refusals);
+    const { length } = found.accepted;
+    return { ...found, first: length === 0 ? 0 : await tx.burns.reserveSequences(length) };
+  });
+  const { accepted, refusals, first } = chosen;
+  return { signed: await sign(context, accepted, first, recent), refusals };
+}
+
+/**
+ * Writes the intents of elements that have none, within balance and cap: sequence, signed transaction.
+ * @param ahead - what was signed before, where signing takes time; nothing else is accepted then.
+ * @returns the burns to submit, and the elements that were refused.
+ */
+export async function writeIntents(
+  context: BurnContext,
+  tx: StoreTransaction,
+  request: RequestRecord,
+  elements: readonly ChunkElement[],
+  { balance, recent, nowMs }: IntentBasis,
+  ahead?: SignedAhead,
+): Promise<{ readonly burns: readonly OpenBurn[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
+  const { token, principal } = context;
+  const day = await dayOfNow(tx, token.id, nowMs);
+  const open = ahead === undefined ? elements : elements.filter(({ index }) => ahead.signed.has(index));
+  const found = await select(context, tx, open, { day, balance });
+  const refusals = new Map([...(ahead?.refusals ?? []), ...found.refusals]);
+  const { accepted } = found;
+  if (accepted.length === 0) return { burns: [], refusals };
+  const signed =
+    ahead?.signed ??
+    (await sign(context, accepted, await tx.burns.reserveSequences(accepted.length), recent));
+  const common = {
+    requestId: request.id,
+    tokenId: token.id,
+    keyId: principal.key.id,
+    day,
+    dateCreated: isoTime(nowMs),
+  };
+  const intents = accepted.map(({ index }): BurnIntent => {
+    const own = signed.get(index);
+    invariant(own !== undefined, 'Every accepted burn is signed.');
+    return { ...common, ...own, index };
   });
   await tx.burns.insertMany(intents);
   return { burns: intents, refusals };
@@ -177,7 +228,9 @@ async function signAgain(
 ): Promise<readonly BurnUnit[]> {
   const recent = await deps.chain.latestBlockhash();
   const wallet = deps.keyring.get(token.burnWallet);
-  const renewed = expired.map(({ burn }) => unitOf({ ...burn, ...signBurn(token, wallet, burn, recent) }));
+  const burns = expired.map(({ burn }) => burn);
+  const signed = await signBurns(token, wallet, burns, recent);
+  const renewed = burns.map((burn, position) => unitOf({ ...burn, ...signed[position] }));
   await deps.store.transaction(async (tx) => {
     for (const [position, { burn }] of renewed.entries()) {
       const before = expired[position]?.burn.signature;

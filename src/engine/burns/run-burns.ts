@@ -15,6 +15,7 @@ import {
   type OpenBurn,
   type SettledBurn,
   settleBurns,
+  signAhead,
   writeIntents,
   writeOutcomes,
 } from './chunk.js';
@@ -153,12 +154,16 @@ class Progress {
       readBurnWallet(deps.chain, token),
       deps.chain.latestBlockhash(),
     ]);
+    const basis = () => ({ balance, recent, nowMs: deps.clock.nowMs() });
+    const onRefused = (refusals: Written['refusals']): void => this.#run.onRefused?.(refusals);
+    const ahead = deps.keyring.get(token.burnWallet).takesTime
+      ? await signAhead(context, elements, basis(), onRefused)
+      : undefined;
     const written = await deps.store.transaction(async (tx) => {
       const request = await this.#open(tx);
       await writeOutcomes(tx, token.id, this.#settled);
-      const at = { balance, recent, nowMs: deps.clock.nowMs() };
-      const intents = await writeIntents(context, tx, request, elements, at);
-      this.#run.onRefused?.(intents.refusals);
+      const intents = await writeIntents(context, tx, request, elements, basis(), ahead);
+      onRefused(intents.refusals);
       return { request, ...intents };
     });
     this.#request = written.request;

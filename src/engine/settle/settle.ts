@@ -77,11 +77,11 @@ export async function settle<U extends Unit>(
  */
 export async function settleOne(
   chain: Chain,
-  sign: (recent: RecentBlockhash) => Unit['transactions'],
+  sign: (recent: RecentBlockhash) => Promise<Unit['transactions']>,
 ): Promise<Settled<Unit>> {
   const signed = async (): Promise<Unit> => {
     const recent = await chain.latestBlockhash();
-    return { transactions: sign(recent), lastValidBlockHeight: recent.lastValidBlockHeight };
+    return { transactions: await sign(recent), lastValidBlockHeight: recent.lastValidBlockHeight };
   };
   const [only] = await settle(chain, {
     units: [await signed()],

@@ -9,7 +9,11 @@ import {
 } from '@solana/web3.js';
 import { instructions as squads } from '@sqds/multisig';
 import { expect, it } from 'vitest';
-import { createKeypairSigner, generateKeypair, type Signer } from '../../../src/chain/transaction/signer.js';
+import {
+  createKeypairSigner,
+  generateKeypair,
+  type KeypairSigner,
+} from '../../../src/chain/transaction/signer.js';
 import type { ExecuteResult, InitBatchResult } from '../../../src/contract/schemas/batch.js';
 import {
   aBurnRequest,
@@ -49,8 +53,8 @@ async function renewed(
   return signedBy(owner, new VersionedTransaction(message));
 }
 
-function signedBy(signer: Signer, transaction: VersionedTransaction): string {
-  transaction.addSignature(new PublicKey(signer.address), signer.sign(transaction.message.serialize()));
+function signedBy(signer: KeypairSigner, transaction: VersionedTransaction): string {
+  transaction.addSignature(new PublicKey(signer.address), signer.signNow(transaction.message.serialize()));
   return Buffer.from(transaction.serialize()).toString('base64');
 }
 
@@ -162,7 +166,7 @@ export function execute(under: () => Way): void {
     flipped[65] = (flipped[65] ?? 0) ^ 1;
     const anotherSignature = Buffer.from(good);
     createKeypairSigner(generateKeypair())
-      .sign(good.subarray(129))
+      .signNow(good.subarray(129))
       .forEach((byte, at) => {
         anotherSignature[65 + at] = byte;
       });

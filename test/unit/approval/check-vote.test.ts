@@ -391,7 +391,7 @@ describe('addSignature', () => {
   it('changes nothing but the place of the signature', () => {
     const wire = issue([approve]);
     const signed = Buffer.from(addSignature(wire, owner));
-    const signature = owner.sign(wire.subarray(129));
+    const signature = owner.signNow(wire.subarray(129));
     expect(signed.toString('hex')).toBe(
       Buffer.concat([wire.subarray(0, 65), signature, wire.subarray(129)]).toString('hex'),
     );

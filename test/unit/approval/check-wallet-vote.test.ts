@@ -66,7 +66,7 @@ describe('checkWalletVote', () => {
     const unsigned = decodeTransaction(
       buildApproval({ owner: owner.address, multisig, batchIndex, blockhash }),
     );
-    const signature = owner.sign(unsigned.messageBytes);
+    const signature = owner.signNow(unsigned.messageBytes);
     const wire = encodeTransaction([signature], unsigned.messageBytes);
     expect(checkWalletVote(wire, given)).toEqual({
       wire,

@@ -94,7 +94,7 @@ describe('createFileKeyring', () => {
     const made = createFileKeyring(directory).create();
     const again = createFileKeyring(directory).get(made.address);
     const message = Buffer.from('hello');
-    expect(Buffer.from(again.sign(message))).toEqual(Buffer.from(made.sign(message)));
+    expect(Buffer.from(again.signNow(message))).toEqual(Buffer.from(made.signNow(message)));
     expect(modeOf(join(directory, `${made.address}.json`))).toBe(0o600);
   });
 

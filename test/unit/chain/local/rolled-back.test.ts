@@ -35,7 +35,7 @@ import {
   transferChecked,
 } from '../../../../src/chain/tokens/instructions.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
-import type { Signer } from '../../../../src/chain/transaction/signer.js';
+import type { KeypairSigner } from '../../../../src/chain/transaction/signer.js';
 import { executeTransactions, setupTransactions } from '../../../../src/engine/batches/plan-batch.js';
 import type { Address } from '../../../../src/values/address.js';
 import { readBuffer } from '../../../../src/values/bytes.js';
@@ -91,14 +91,14 @@ describe('a bundle that is rolled back in the middle', () => {
     await chain.close();
     chain = await openLocalChain(options(directory));
   };
-  const bundleOf = async (signer: Signer, drafts: readonly (readonly Instruction[])[]) => {
+  const bundleOf = async (signer: KeypairSigner, drafts: readonly (readonly Instruction[])[]) => {
     const bundle: Uint8Array[] = [];
     for (const instructions of drafts) bundle.push((await signed(chain, [signer], instructions)).bytes);
     return bundle;
   };
   /** Submits bundles one call each, as the engine does, and stops at the first that is rejected. */
   const submit = async (
-    signer: Signer,
+    signer: KeypairSigner,
     drafts: readonly (readonly (readonly Instruction[])[])[],
   ): Promise<(Rejection | null)[]> => {
     const receipts: (Rejection | null)[] = [];
@@ -110,7 +110,7 @@ describe('a bundle that is rolled back in the middle', () => {
     }
     return receipts;
   };
-  const land = async (signer: Signer, instructions: readonly Instruction[]): Promise<void> => {
+  const land = async (signer: KeypairSigner, instructions: readonly Instruction[]): Promise<void> => {
     expect(await submit(signer, [[instructions]])).toEqual([null]);
   };
   const stateOf = async <Value>(layout: AccountLayout<Value>, address: Address): Promise<Value> => {
@@ -201,7 +201,7 @@ describe('a bundle that is rolled back in the middle', () => {
       tokenProgram: TOKEN_PROGRAM,
     }),
   ];
-  const approve = (member: Signer) => [
+  const approve = (member: KeypairSigner) => [
     proposalApprove({ multisig, batchIndex: BATCH_INDEX, member: member.address }),
   ];
   const setUp = () => intoBundles([...setupTransactions(place, messages)]);

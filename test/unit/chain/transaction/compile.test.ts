@@ -9,19 +9,23 @@ import {
   transactionSize,
 } from '../../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
-import { createKeypairSigner, type Signer } from '../../../../src/chain/transaction/signer.js';
+import { createKeypairSigner, type KeypairSigner } from '../../../../src/chain/transaction/signer.js';
 import { base58Encode } from '../../../../src/values/base58.js';
 import { namedAddress, publicKey, toWeb3 } from '../../../support/oracle.js';
 
 const blockhash = namedAddress('a blockhash');
 const keypairs = Array.from({ length: 3 }, (_, n) => Keypair.fromSeed(new Uint8Array(32).fill(n + 1)));
-const signers = keypairs.map((keypair) => createKeypairSigner(keypair.secretKey)) as [Signer, Signer, Signer];
+const signers = keypairs.map((keypair) => createKeypairSigner(keypair.secretKey)) as [
+  KeypairSigner,
+  KeypairSigner,
+  KeypairSigner,
+];
 const payer = signers[0].address;
 
 /** Few addresses, so that they repeat with different rights, in programs too. */
 const anAddress = fc
   .integer({ min: 0, max: 9 })
-  .map((n) => (n < 3 ? (signers[n] as Signer).address : namedAddress(`key ${n}`)));
+  .map((n) => (n < 3 ? (signers[n] as KeypairSigner).address : namedAddress(`key ${n}`)));
 const anInstruction: fc.Arbitrary<Instruction> = fc.record({
   program: anAddress,
   accounts: fc.array(fc.record({ address: anAddress, signer: fc.boolean(), writable: fc.boolean() }), {

@@ -8,7 +8,7 @@ import { proposalApprove, proposalCancelV2 } from '../../../../src/chain/squads/
 import { encodeInstruction } from '../../../../src/chain/squads/layouts/instructions.js';
 import { compileV0Message, signTransaction } from '../../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
-import type { Signer } from '../../../../src/chain/transaction/signer.js';
+import type { KeypairSigner } from '../../../../src/chain/transaction/signer.js';
 import type { InitBatchResult, Pipeline } from '../../../../src/contract/schemas/batch.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import type { Address } from '../../../../src/values/address.js';
@@ -44,7 +44,7 @@ const execute = (batch: InitBatchResult, key?: string) =>
 const height = () => test.chain.blockHeight();
 
 /** Lands one instruction, signed and paid by `signer`. */
-async function land(signer: Signer, instruction: Instruction): Promise<void> {
+async function land(signer: KeypairSigner, instruction: Instruction): Promise<void> {
   const { blockhash } = await test.chain.latestBlockhash();
   const message = compileV0Message({ payer: signer.address, instructions: [instruction], blockhash });
   const signed = signTransaction(message, [signer]);
@@ -53,7 +53,7 @@ async function land(signer: Signer, instruction: Instruction): Promise<void> {
   expect(record?.error).toBeNull();
 }
 
-const place = ({ batch }: InitBatchResult, member: Signer) => ({
+const place = ({ batch }: InitBatchResult, member: KeypairSigner) => ({
   multisig: batch.multisig as Address,
   batchIndex: BigInt(batch.batchIndex),
   member: member.address,

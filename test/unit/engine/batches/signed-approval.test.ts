@@ -14,7 +14,7 @@ import type { Instruction } from '../../../../src/chain/transaction/instruction.
 import {
   createKeypairSigner,
   generateKeypair,
-  type Signer,
+  type KeypairSigner,
 } from '../../../../src/chain/transaction/signer.js';
 import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import type { Address } from '../../../../src/values/address.js';
@@ -32,7 +32,7 @@ import {
 
 let test: TestEngine;
 let batch: InitBatchResult;
-let owner: Signer;
+let owner: KeypairSigner;
 let multisig: Address;
 
 beforeEach(async () => {

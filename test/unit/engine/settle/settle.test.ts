@@ -206,7 +206,10 @@ function slow(lands: boolean, afterLookUps: number): Chain {
 
 describe('a chain that takes its time', () => {
   it('is asked until all of a unit is there', async () => {
-    const sign = (recent: RecentBlockhash): Unit['transactions'] => [pay(recent, SOL), pay(recent, 2n * SOL)];
+    const sign = async (recent: RecentBlockhash): Promise<Unit['transactions']> => [
+      pay(recent, SOL),
+      pay(recent, 2n * SOL),
+    ];
     const { end } = await settleOne(slow(true, 4), sign);
     expect(end).toMatchObject({ kind: 'landed', records: [{ error: null }, { error: null }] });
     expect(await received()).toBe(3n * SOL);
@@ -215,7 +218,7 @@ describe('a chain that takes its time', () => {
   it('is asked until a unit has proven never to land, and then sent it once more', async () => {
     let signed = 0;
     const forgetful = slow(false, 3);
-    const sign = (recent: RecentBlockhash): Unit['transactions'] => {
+    const sign = async (recent: RecentBlockhash): Promise<Unit['transactions']> => {
       signed += 1;
       return [pay(recent, SOL)];
     };

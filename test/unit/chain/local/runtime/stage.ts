@@ -7,7 +7,7 @@ import type { AccountMeta, Instruction } from '../../../../../src/chain/transact
 import {
   createKeypairSigner,
   generateKeypair,
-  type Signer,
+  type KeypairSigner,
 } from '../../../../../src/chain/transaction/signer.js';
 import type { Address } from '../../../../../src/values/address.js';
 
@@ -25,7 +25,7 @@ export const wallet = (lamports: bigint): AccountState => ({
 /** A runtime whose one native program does what the test says, and accounts that keep what transactions change. */
 export class Stage {
   readonly accounts = new Map<Address, AccountState>();
-  readonly payer: Signer;
+  readonly payer: KeypairSigner;
   program: NativeProgram = () => {};
   readonly runtime = new LocalRuntime({
     nativePrograms: new Map([[SQUADS_PROGRAM, (invocation) => this.program(invocation)]]),
@@ -35,7 +35,7 @@ export class Stage {
     this.payer = this.signer(10_000_000_000n);
   }
 
-  signer(lamports: bigint): Signer {
+  signer(lamports: bigint): KeypairSigner {
     const signer = createKeypairSigner(generateKeypair());
     this.accounts.set(signer.address, wallet(lamports));
     return signer;
@@ -49,7 +49,7 @@ export class Stage {
     return this.get(address)?.lamports ?? 0n;
   }
 
-  sign(instructions: readonly Instruction[], signers: readonly Signer[] = []): Uint8Array {
+  sign(instructions: readonly Instruction[], signers: readonly KeypairSigner[] = []): Uint8Array {
     const message = compileLegacyMessage({
       payer: this.payer.address,
       blockhash: NO_BLOCKHASH,
@@ -63,7 +63,7 @@ export class Stage {
   }
 
   /** Runs and commits. */
-  land(instructions: readonly Instruction[], signers: readonly Signer[] = []): ExecutionResult {
+  land(instructions: readonly Instruction[], signers: readonly KeypairSigner[] = []): ExecutionResult {
     const result = this.execute(this.sign(instructions, signers));
     for (const [address, state] of result.changes) {
       if (state === null) this.accounts.delete(address);
