@@ -121,7 +121,9 @@ export interface LocalInitResult {
 }
 
 /** What `local status` prints: the registration without the key, and balances. */
-export interface LocalStatusResult extends Omit<LocalInitResult, 'apiKey'> {
+export interface LocalStatusResult extends Omit<LocalInitResult, 'apiKey' | 'owner'> {
+  /** `keypair` is `null` where the owner's key is not kept here. */
+  readonly owner: { readonly address: string; readonly keypair: string | null };
   readonly apiKey?: Omit<ApiKeyCreated, 'key'>;
   readonly name?: string;
   readonly symbol?: string;
@@ -243,12 +245,14 @@ export interface CliContext {
   startLocalRpc(settings: Settings, terms: LocalRpcTerms): Promise<RunningRpc>;
   /** Looks at each of the user's own RPC nodes, without a service. */
   checkRpc(settings: Settings): Promise<readonly NodeReport[]>;
+  /** The settings with what the data directory that they name says: which nodes the cluster of its flywheel is reached through. */
+  effectiveSettings(settings: Settings): Promise<Settings>;
 }
 
 /** The part of the context that comes from the process; the rest opens services for it. */
 export type Ambient = Omit<
   CliContext,
-  'openService' | 'openLocal' | 'startServer' | 'startLocalRpc' | 'checkRpc'
+  'openService' | 'openLocal' | 'startServer' | 'startLocalRpc' | 'checkRpc' | 'effectiveSettings'
 >;
 
 /** How services are opened for a process; `compose` has the one implementation. */
@@ -258,4 +262,5 @@ export interface Openers {
   startServer(ambient: Ambient, settings: Settings, options: ServeOptions): Promise<RunningServer>;
   startLocalRpc(ambient: Ambient, settings: Settings, terms: LocalRpcTerms): Promise<RunningRpc>;
   checkRpc(ambient: Ambient, settings: Settings): Promise<readonly NodeReport[]>;
+  effectiveSettings(ambient: Ambient, settings: Settings): Promise<Settings>;
 }

@@ -11,8 +11,14 @@ export const openService: Openers['openService'] = async (ambient, settings): Pr
 };
 
 export const checkRpc: Openers['checkRpc'] = async (ambient, settings) => {
-  const { checkRpcNodes } = await import('./rpc.js');
-  return checkRpcNodes(ambient, settings);
+  const { checkRpcNodes, effectiveSettings } = await import('./rpc.js');
+  return checkRpcNodes(ambient, effectiveSettings(ambient, settings));
+};
+
+export const effectiveSettings: Openers['effectiveSettings'] = async (ambient, settings) => {
+  if (settings.apiUrl.value !== null) return settings;
+  const { effectiveSettings: effective } = await import('./rpc.js');
+  return effective(ambient, settings);
 };
 
 export const openLocal: Openers['openLocal'] = async (ambient, settings) => {
@@ -20,6 +26,8 @@ export const openLocal: Openers['openLocal'] = async (ambient, settings) => {
   return createLocalAdmin({
     ...{ dataDir: settings.dataDir.value, cwd: ambient.cwd, clock: ambient.clock },
     openRpc: async () => (await import('./rpc.js')).openOwnRpc(ambient, settings),
+    openOnCluster: async (config) =>
+      (await import('./data-engine.js')).openOnCluster(ambient, settings, config),
   });
 };
 

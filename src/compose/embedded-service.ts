@@ -1,46 +1,102 @@
-/** The embedded engine as a command sees it: the service, its key, its chain, and the flywheel to trust. */
+/** The embedded engine as a command sees it, on its own ledger or a cluster: the service, its key, its chain, the flywheel to trust. */
+import type { Pins } from '../approval/pins.js';
+import type { Chain, ChainReader, History } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import { createLocalSender } from '../chain/local/local-sender.js';
-import { LOCAL_CHAIN } from '../chain/wallet-chain.js';
+import { LOCAL_CHAIN, walletChain } from '../chain/wallet-chain.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';
 import type { Store } from '../store/store.js';
-import { type OpenEngineOptions, openEngine } from './engine.js';
+import { type OpenEngineOptions, type OpenedEngine, openEngine } from './engine.js';
 import { journalPlace } from './journal-place.js';
-import { readApiKey, requireLocalConfig } from './local-config.js';
+import {
+  type ClusterConfig,
+  isOnCluster,
+  type LocalConfig,
+  readApiKey,
+  requireDataConfig,
+} from './local-config.js';
 import { openSimulator, pinsOf, registeredPins } from './pinned.js';
 
-/** @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
+/** What differs between the embedded ledger and a cluster. */
+interface Backing extends Pick<OpenedService, 'sender' | 'walletChain'> {
+  readonly opened: OpenedEngine<Chain>;
+  /** What a batch is checked against: the chain, as carefully as it has to be read. */
+  readonly reader: ChainReader & History;
+  /** Which chain the operations of the journal are of. */
+  readonly place: string;
+  pinsOf(flywheel: Flywheel): Pins;
+}
+
+/** @throws `ERR_LOCAL_NOT_FOUND` before `local init` or `register`. */
 export async function openEmbeddedService(
   ambient: Ambient,
   settings: Settings,
   options: Omit<OpenEngineOptions, 'clock'> = {},
 ): Promise<OpenedService> {
-  const dataDir = settings.dataDir.value;
-  const config = requireLocalConfig(dataDir);
-  const { engine, chain, store, close } = await openEngine(dataDir, config, {
-    ...options,
-    clock: ambient.clock,
-  });
-  const operations = journalPlace(ambient, dataDir, {
+  const config = requireDataConfig(settings.dataDir.value);
+  const backing = isOnCluster(config)
+    ? await onCluster(ambient, settings, config, options)
+    : await onLedger(ambient, settings, config, options);
+  return serviceOver(ambient, settings, backing);
+}
+
+async function onLedger(
+  ambient: Ambient,
+  settings: Settings,
+  config: LocalConfig,
+  options: Omit<OpenEngineOptions, 'clock'>,
+): Promise<Backing> {
+  const opened = await openEngine(settings.dataDir.value, config, { ...options, clock: ambient.clock });
+  return {
+    opened,
+    reader: opened.chain,
+    sender: createLocalSender(opened.chain, ambient),
+    walletChain: async () => LOCAL_CHAIN,
     place: `embedded:${config.genesis ?? ''}`,
-    profile: '',
-  });
+    pinsOf: registeredPins,
+  };
+}
+
+async function onCluster(
+  ambient: Ambient,
+  settings: Settings,
+  config: ClusterConfig,
+  options: Omit<OpenEngineOptions, 'clock'>,
+): Promise<Backing> {
+  const { openOnCluster } = await import('./data-engine.js');
+  const { withSecondDecoder } = await import('../chain/rpc/second-decoder.js');
+  const opened = await openOnCluster(ambient, settings, config, options);
+  const { genesisHash, mint, facts } = config.cluster;
+  return {
+    opened,
+    reader: withSecondDecoder(opened.chain),
+    sender: opened.rpc.sender,
+    walletChain: async () => walletChain(genesisHash),
+    place: `cluster:${genesisHash}:${mint}`,
+    pinsOf: (flywheel) => ({ ...registeredPins(flywheel), facts }),
+  };
+}
+
+async function serviceOver(ambient: Ambient, settings: Settings, backing: Backing): Promise<OpenedService> {
+  const dataDir = settings.dataDir.value;
+  const { engine, store, close } = backing.opened;
+  const operations = journalPlace(ambient, dataDir, { place: backing.place, profile: '' });
   const trusted = await readTrusted(store);
   const given = settings.pinned.value;
   let pins =
     settings.pinned.source === 'flag' && given !== null
       ? pinsOf(given)
-      : trusted && registeredPins(trusted.flywheel);
+      : trusted && backing.pinsOf(trusted.flywheel);
   return {
     kind: 'embedded',
     service: engine,
     credential: settings.apiKey.value ?? readApiKey(dataDir),
-    chain,
-    sender: createLocalSender(chain, ambient),
-    walletChain: async () => LOCAL_CHAIN,
-    history: chain,
+    chain: backing.reader,
+    sender: backing.sender,
+    walletChain: backing.walletChain,
+    history: backing.reader,
     trusted: async () => trusted?.flywheel ?? null,
     get pins() {
       return pins;

@@ -1,5 +1,6 @@
 /** Puts the embedded engine together: store, ledger and keys of one data directory. */
 import { readFileSync } from 'node:fs';
+import type { Chain } from '../chain/chain.js';
 import { localGenesis } from '../chain/local/ledger/genesis.js';
 import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
 import {
@@ -16,6 +17,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem } from '../files/read-file.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store } from '../store/store.js';
+import type { Address } from '../values/address.js';
 import { type Sha256, sha256 } from '../values/digest.js';
 import { randomIds } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
@@ -26,9 +28,9 @@ import { createInstances } from './instances.js';
 import { dataFiles, type LocalConfig } from './local-config.js';
 import { requireTogether } from './two-files.js';
 
-export interface OpenedEngine {
+export interface OpenedEngine<OwnChain extends Chain = LocalChain> {
   readonly engine: Engine;
-  readonly chain: LocalChain;
+  readonly chain: OwnChain;
   readonly store: Store;
   close(): Promise<void>;
 }
@@ -36,9 +38,13 @@ export interface OpenedEngine {
 /** What an engine works on. */
 export type EngineFiles = Pick<OpenedEngine, 'store' | 'chain'>;
 
-export interface OpenEngineOptions {
+/** How an engine works, on whichever chain. */
+export interface EngineTerms {
   readonly clock: Clock;
   readonly limits?: Partial<EngineLimits>;
+}
+
+export interface OpenEngineOptions extends EngineTerms {
   /** What stands between the engine and its files, such as whatever delays, loses or refuses. @default nothing */
   readonly between?: (files: EngineFiles) => EngineFiles;
 }
@@ -75,7 +81,6 @@ export async function openEngine(
   config: LocalConfig,
   { clock, limits, between = (opened) => opened }: OpenEngineOptions,
 ): Promise<OpenedEngine> {
-  const files = dataFiles(dataDir);
   const { close: closeFiles, ...opened } = await openFiles(dataDir, config, clock);
   const { store, chain } = between(opened);
   try {
@@ -84,16 +89,27 @@ export async function openEngine(
     await closeFiles();
     throw error;
   }
+  const terms = { clock, limits: { ...fundsLimits(config), ...limits } };
+  return engineOver(dataDir, { store, chain, close: closeFiles }, config.treasury, terms);
+}
+
+/** The engine over the store and chain of a data directory, with the keys that lie there. */
+export function engineOver<OwnChain extends Chain>(
+  dataDir: string,
+  { store, chain, close: closeFiles }: Omit<OpenedEngine<OwnChain>, 'engine'>,
+  treasury: Address | null,
+  { clock, limits }: EngineTerms,
+): OpenedEngine<OwnChain> {
   const instances = createInstances();
   const engine = createEngine({
     store,
     chain,
-    keyring: createFileKeyring(files.keys),
-    treasury: config.treasury,
+    keyring: createFileKeyring(dataFiles(dataDir).keys),
+    treasury,
     clock,
     ids: randomIds,
     instances,
-    limits: { ...DEFAULT_LIMITS, ...fundsLimits(config), ...limits },
+    limits: { ...DEFAULT_LIMITS, ...limits },
   });
   const close = async (): Promise<void> => {
     instances.release();

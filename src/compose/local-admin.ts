@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
+import type { Chain } from '../chain/chain.js';
 import { createKeypairSigner, generateKeypair } from '../chain/transaction/signer.js';
 import type { FetchedProgram, LocalAdmin, LocalInitInput, LocalInitResult } from '../cli/context.js';
 import type { ApiKeyCreated, Registration } from '../contract/admin.js';
@@ -17,11 +18,15 @@ import { type OpenedEngine, openEngine, openFiles, readSquadsProgram } from './e
 import { fetchSquads } from './fetch-squads.js';
 import { createFileKeyring } from './file-keyring.js';
 import {
+  type ClusterConfig,
+  type DataConfig,
   dataFiles,
   exists,
+  isOnCluster,
   type LocalConfig,
   PRIVATE_FILE_MODE,
-  readLocalConfig,
+  readDataConfig,
+  requireDataConfig,
   requireLocalConfig,
   wipeDataDirectory,
   writeLocalConfig,
@@ -51,14 +56,17 @@ export interface LocalPlace {
   readonly clock: Clock;
   /** The cluster of the user's own node; `null` where none is named. */
   readonly openRpc: () => Promise<OwnRpc | null>;
+  /** Opens the engine of a data directory that is on a cluster. */
+  readonly openOnCluster: (config: ClusterConfig) => Promise<OpenedEngine<Chain>>;
 }
 
 /** What can be done with the flywheel of a data directory; the engine is opened when it is first needed. */
 export function createLocalAdmin(place: LocalPlace): LocalAdmin {
   const { dataDir, clock } = place;
-  let opened: Promise<OpenedEngine> | undefined;
-  const open = (): Promise<OpenedEngine> => {
-    opened ??= openEngine(dataDir, requireLocalConfig(dataDir), { clock });
+  let opened: Promise<OpenedEngine<Chain>> | undefined;
+  const open = (): Promise<OpenedEngine<Chain>> => {
+    const config = requireDataConfig(dataDir);
+    opened ??= isOnCluster(config) ? place.openOnCluster(config) : openEngine(dataDir, config, { clock });
     return opened;
   };
   const engine = async () => (await open()).engine;
@@ -72,14 +80,19 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
     status: async () => {
       const { name, symbol, ...status } = await (await engine()).status();
       const { tokenGeneration: _generation, owner: address, ...rest } = status;
-      return { ...rest, name, symbol, owner: { address, keypair: requireLocalConfig(dataDir).ownerKeypair } };
+      const config = requireDataConfig(dataDir);
+      const keypair = isOnCluster(config) ? null : config.ownerKeypair;
+      return { ...rest, name, symbol, owner: { address, keypair } };
     },
-    fund: async (input) => (await engine()).fund(input),
+    fund: async (input) => {
+      requireLocalConfig(dataDir);
+      return (await engine()).fund(input);
+    },
     repair: () => repairFiles(place),
     fetchSquads: () => fetchFromCluster(place),
     reset: async () => {
       await close();
-      requireLocalConfig(dataDir);
+      refuseWipe(dataDir);
       const lock = await ownDataDirectory(dataFiles(dataDir).lock);
       try {
         wipeDataDirectory(dataDir);
@@ -93,6 +106,18 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
     exportOwner: async (outFile) => exportOwner(place, outFile),
     close,
   };
+}
+
+/** The keys of a flywheel on a cluster move what lies there: they are not wiped with a word. */
+function refuseWipe(dataDir: string): void {
+  if (!isOnCluster(requireDataConfig(dataDir))) return;
+  throw new FlywheelError(
+    'ERR_USAGE',
+    `The flywheel in ${dataDir} is on a cluster: its keys are the operator's and the burn wallet's, and what they hold would be lost with them. Nothing was removed.`,
+    {
+      hint: 'See that nothing is pending (`flywheel pending`, `flywheel batch list`), move what the keys hold, then remove the directory yourself.',
+    },
+  );
 }
 
 async function fetchFromCluster({ dataDir, openRpc }: LocalPlace): Promise<FetchedProgram> {
@@ -122,15 +147,15 @@ async function repairFiles({ dataDir, clock }: LocalPlace): Promise<string> {
 async function init(
   place: LocalPlace,
   input: LocalInitInput,
-  open: () => Promise<OpenedEngine>,
+  open: () => Promise<OpenedEngine<Chain>>,
 ): Promise<LocalInitResult> {
   const { dataDir } = place;
   const config = prepare(place, input);
-  const { engine, chain } = await open();
+  const { engine, store } = await open();
   const keypair = config.ownerKeypair;
   const owner = input.owner?.address ?? readOwnerKeypair(keypair).address;
   const registered = await registerOrFinish(dataDir, { ...input, owner }, engine);
-  const { genesis } = chain.progress();
+  const { genesis } = await store.progress();
   // From here on nothing that is missing is made again.
   writeLocalConfig(dataDir, { ...config, genesis });
   return initResult(registered.registration, registered.apiKey, keypair);
@@ -140,8 +165,8 @@ async function init(
 function prepare({ dataDir, cwd }: LocalPlace, input: LocalInitInput): LocalConfig {
   const files = dataFiles(dataDir);
   const funds = chosenFunds(input);
-  const earlier = readLocalConfig(dataDir);
-  if (earlier !== undefined) refuseFinished(dataDir, earlier);
+  const found = readDataConfig(dataDir);
+  const earlier = found === undefined ? undefined : requireUnfinished(dataDir, found);
   makeDataDirectory(dataDir);
   if (input.squadsProgram !== null)
     writePrivate(files.squadsProgram, readSquadsProgram(resolve(cwd, input.squadsProgram)));
@@ -159,8 +184,8 @@ function prepare({ dataDir, cwd }: LocalPlace, input: LocalInitInput): LocalConf
 }
 
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` unless the set-up was interrupted; what is wrong with a finished one is not mended here. */
-function refuseFinished(dataDir: string, { genesis }: LocalConfig): void {
-  if (genesis === null) return;
+function requireUnfinished(dataDir: string, config: DataConfig): LocalConfig {
+  if (!isOnCluster(config) && config.genesis === null) return config;
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
     `${dataDir} already holds a flywheel; nothing was changed.`,
@@ -176,7 +201,7 @@ const notFound = (error: unknown): undefined => {
 async function registerOrFinish(
   dataDir: string,
   input: Omit<LocalInitInput, 'owner'> & { readonly owner: string },
-  engine: OpenedEngine['engine'],
+  engine: OpenedEngine<Chain>['engine'],
 ): Promise<{ registration: Registration; apiKey: ApiKeyCreated }> {
   const earlier = await engine.registration().catch(notFound);
   const registered =

@@ -1,6 +1,7 @@
 /** The data directory of an embedded engine: which files it holds, and the little that must be known before any is opened. */
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { clusterName } from '../chain/node-address.js';
 import type { BatchFunds } from '../contract/admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { APPROVALS_FILE, approvalDirectory, JOURNAL_FILE } from '../files/directories.js';
@@ -10,7 +11,7 @@ import { type Address, isAddress } from '../values/address.js';
 import { Secret } from '../values/secret.js';
 import { fundsFromJson, fundsToJson } from './batch-funds.js';
 
-/** What `local.json` says. */
+/** What `local.json` says of a flywheel on the embedded ledger. */
 export interface LocalConfig extends BatchFunds {
   /** Holds what `local fund` gives out. */
   readonly treasury: Address;
@@ -21,6 +22,30 @@ export interface LocalConfig extends BatchFunds {
   /** Identity of the ledger, base58; `null` until the set-up is complete, and only until then are missing files made. */
   readonly genesis: string | null;
 }
+
+/** A cluster, and what of it a data directory belongs to. */
+export interface ClusterPlace {
+  /** Base58; nodes of any other cluster are refused. */
+  readonly genesisHash: string;
+  readonly mint: Address;
+  readonly squadsProgram: Address;
+  /** Addresses of nodes as they were given, the first choice first; they may hold keys. */
+  readonly rpcUrls: readonly string[];
+  /** How many of them have to agree. */
+  readonly rpcQuorum: number;
+  /** Who may act for the flywheel and what its token allows, as it was confirmed at its registration. */
+  readonly facts: Readonly<Record<string, string>>;
+}
+
+/** What `local.json` says of a flywheel on a cluster. */
+export interface ClusterConfig extends BatchFunds {
+  readonly cluster: ClusterPlace;
+}
+
+/** What `local.json` says. */
+export type DataConfig = LocalConfig | ClusterConfig;
+
+export const isOnCluster = (config: DataConfig): config is ClusterConfig => 'cluster' in config;
 
 /** Readable by the user only. */
 export const PRIVATE_FILE_MODE = 0o600;
@@ -43,29 +68,49 @@ export const dataFiles = (dataDir: string) => ({
   lock: join(dataDir, 'lock'),
 });
 
-/** The configuration of a data directory, or `undefined` before `local init`. */
-export function readLocalConfig(dataDir: string): LocalConfig | undefined {
+type Json = Readonly<Record<string, unknown>>;
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+function ledgerConfig({ treasury, ownerKeypair, squadsProgram, genesis }: Json): LocalConfig | undefined {
+  if (!isText(treasury) || !isAddress(treasury) || !isText(ownerKeypair)) return undefined;
+  return {
+    treasury,
+    ownerKeypair,
+    squadsProgram: squadsProgram === true,
+    genesis: isText(genesis) ? genesis : null,
+  };
+}
+
+function clusterPlace(value: unknown): ClusterPlace | undefined {
+  const { genesisHash, mint, squadsProgram, rpcUrls, rpcQuorum, facts } = value as Json;
+  if (!isText(genesisHash) || !isText(mint) || !isText(squadsProgram)) return undefined;
+  if (!isAddress(mint) || !isAddress(squadsProgram) || !Number.isInteger(rpcQuorum)) return undefined;
+  if (!Array.isArray(rpcUrls) || rpcUrls.length === 0 || !rpcUrls.every(isText)) return undefined;
+  const known = Object.entries(facts as Json);
+  if (!known.every((fact): fact is [string, string] => isText(fact[1]))) return undefined;
+  return {
+    ...{ genesisHash, mint, squadsProgram, rpcUrls, rpcQuorum: Number(rpcQuorum) },
+    facts: Object.fromEntries(known),
+  };
+}
+
+/** The configuration of a data directory, or `undefined` before `local init` or `register`. */
+export function readDataConfig(dataDir: string): DataConfig | undefined {
   const path = dataFiles(dataDir).config;
   const text = read(path);
   if (text === undefined) return undefined;
   try {
-    const value = JSON.parse(text) as Record<string, unknown>;
-    const { version, treasury, ownerKeypair, squadsProgram, genesis } = value;
+    const value = JSON.parse(text) as Json;
     const funds = fundsFromJson(value);
-    if (
-      version === FORMAT_VERSION &&
-      typeof treasury === 'string' &&
-      isAddress(treasury) &&
-      typeof ownerKeypair === 'string' &&
-      funds !== undefined
-    ) {
-      return {
-        treasury,
-        ownerKeypair,
-        squadsProgram: squadsProgram === true,
-        genesis: typeof genesis === 'string' ? genesis : null,
-        ...funds,
-      };
+    if (value['version'] === FORMAT_VERSION && funds !== undefined) {
+      if ('cluster' in value) {
+        const cluster = clusterPlace(value['cluster']);
+        if (cluster !== undefined) return { cluster, ...funds };
+      } else {
+        const config = ledgerConfig(value);
+        if (config !== undefined) return { ...config, ...funds };
+      }
     }
   } catch {
     // Refused below, together with a file of another shape.
@@ -76,14 +121,34 @@ export function readLocalConfig(dataDir: string): LocalConfig | undefined {
   );
 }
 
-/** @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
-export function requireLocalConfig(dataDir: string): LocalConfig {
-  const config = readLocalConfig(dataDir);
+/** @throws `ERR_LOCAL_NOT_FOUND` before `local init` or `register`. */
+export function requireDataConfig(dataDir: string): DataConfig {
+  const config = readDataConfig(dataDir);
   if (config !== undefined) return config;
   throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `There is no flywheel in ${dataDir}.`);
 }
 
-export function writeLocalConfig(dataDir: string, config: LocalConfig): void {
+/** The configuration of one on the embedded ledger. @throws `ERR_USAGE` where the flywheel is on a cluster. */
+function ofLedger(dataDir: string, config: DataConfig): LocalConfig {
+  if (!isOnCluster(config)) return config;
+  throw new FlywheelError(
+    'ERR_USAGE',
+    `The flywheel in ${dataDir} is on ${clusterName(config.cluster.genesisHash) ?? 'a cluster'}, and this is for the embedded ledger only; nothing was changed.`,
+    { hint: 'Name the data directory of a local flywheel with --data-dir.' },
+  );
+}
+
+/** The configuration of a data directory, or `undefined` before `local init`. @throws as {@link requireLocalConfig} */
+export function readLocalConfig(dataDir: string): LocalConfig | undefined {
+  const config = readDataConfig(dataDir);
+  return config === undefined ? undefined : ofLedger(dataDir, config);
+}
+
+/** @throws `ERR_LOCAL_NOT_FOUND` before `local init`, `ERR_USAGE` where the flywheel is on a cluster. */
+export const requireLocalConfig = (dataDir: string): LocalConfig =>
+  ofLedger(dataDir, requireDataConfig(dataDir));
+
+export function writeLocalConfig(dataDir: string, config: DataConfig): void {
   const written = { version: FORMAT_VERSION, ...config, ...fundsToJson(config) };
   makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
   writePrivate(dataFiles(dataDir).config, `${JSON.stringify(written)}\n`);

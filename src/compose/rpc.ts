@@ -1,22 +1,29 @@
 /** The user's own RPC nodes as the settings name them, reached in the way of the API client: proxies, certificates, time limits. */
-import type { ChainReader, ChainSender, History } from '../chain/chain.js';
-import type { NodeAddress } from '../chain/node-address.js';
+import { setTimeout } from 'node:timers/promises';
+import { type NodeAddress, nodeAddress } from '../chain/node-address.js';
 import type { NodeReport } from '../chain/node-report.js';
 import { checkNodes } from '../chain/rpc/check-nodes.js';
 import type { RpcNode } from '../chain/rpc/exchange.js';
 import type { NodePoolOptions } from '../chain/rpc/node-pool.js';
-import { createRpcChain } from '../chain/rpc/rpc-chain.js';
-import { requireQuorum } from '../cli/config/resolve-rpc.js';
-import type { Settings } from '../cli/config/settings.js';
+import { createRpcChain, type RpcChain } from '../chain/rpc/rpc-chain.js';
+import { environmentNodes, environmentQuorum, requireQuorum } from '../cli/config/resolve-rpc.js';
+import type { Setting, Settings } from '../cli/config/settings.js';
 import type { Ambient } from '../cli/context.js';
 import { createTransport } from '../client/transport.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
+import { type DataConfig, isOnCluster, readDataConfig } from './local-config.js';
 
 /** The cluster of the settings. */
-export interface OwnRpc {
-  readonly reader: ChainReader & History;
-  readonly sender: ChainSender;
+export interface OwnRpc extends RpcChain {
   close(): Promise<void>;
+}
+
+/** Which cluster is meant, and for how long it is worked on. */
+export interface RpcTerms {
+  /** Genesis hash that every node must have. @default whichever the nodes have */
+  readonly genesis?: string;
+  /** Does the work go on after a signal, until it is closed? @default false */
+  readonly outlivesSignal?: boolean;
 }
 
 interface Nodes {
@@ -60,7 +67,17 @@ function connect(address: NodeAddress, ambient: Ambient, settings: Settings): Rp
   };
 }
 
-function nodesOf(ambient: Ambient, settings: Settings): Nodes {
+/** What ends waiting: the signal of the process, or nothing. */
+const waiting = (ambient: Ambient, outlivesSignal: boolean): Pick<NodePoolOptions, 'sleep' | 'signal'> =>
+  outlivesSignal
+    ? { sleep: (ms) => setTimeout(ms) }
+    : { sleep: (ms) => ambient.sleep(ms), signal: ambient.signal };
+
+function nodesOf(
+  ambient: Ambient,
+  settings: Settings,
+  { genesis, outlivesSignal = false }: RpcTerms = {},
+): Nodes {
   const nodes = settings.rpcUrl.value.map((address) => connect(address, ambient, settings));
   const options: NodePoolOptions = {
     nodes,
@@ -68,8 +85,8 @@ function nodesOf(ambient: Ambient, settings: Settings): Nodes {
     maxWaitMs: Math.min(settings.maxWaitSeconds.value, settings.waitSeconds.value) * MS_PER_SECOND,
     clock: ambient.clock,
     random: Math.random,
-    sleep: (ms) => ambient.sleep(ms),
-    signal: ambient.signal,
+    ...waiting(ambient, outlivesSignal),
+    ...(genesis === undefined ? {} : { genesis }),
     ...(settings.verbose ? { log: (line: string) => ambient.io.stderr.write(`${line}\n`) } : {}),
   };
   return {
@@ -84,11 +101,37 @@ function nodesOf(ambient: Ambient, settings: Settings): Nodes {
  * The cluster behind the user's own nodes, or `null` where none is named; nothing is asked before the first call.
  * @throws `ERR_USAGE` or `ERR_CONFIG_INVALID` for fewer nodes than have to agree.
  */
-export function openOwnRpc(ambient: Ambient, settings: Settings): OwnRpc | null {
+export function openOwnRpc(ambient: Ambient, settings: Settings, terms?: RpcTerms): OwnRpc | null {
   requireQuorum(settings.rpcUrl.value, settings.rpcQuorum);
   if (settings.rpcUrl.value.length === 0) return null;
-  const { options, close } = nodesOf(ambient, settings);
+  const { options, close } = nodesOf(ambient, settings, terms);
   return { ...createRpcChain({ ...options, quorum: settings.rpcQuorum.value }), close };
+}
+
+/**
+ * The settings with the nodes that a data directory on a cluster has of its own, unless others were named for this run.
+ * @throws `ERR_CONFIG_INVALID` naming a variable that was to name nodes and does not, or the directory, never the address.
+ */
+export function withStoredNodes(ambient: Ambient, settings: Settings, config: DataConfig): Settings {
+  if (!isOnCluster(config)) return settings;
+  const typed = <Value>(setting: Setting<Value>): Setting<Value> | null =>
+    setting.source === 'flag' ? setting : null;
+  const stored = (text: string): NodeAddress =>
+    nodeAddress(text, `${settings.dataDir.value}: an address in local.json`);
+  const { rpcUrls, rpcQuorum } = config.cluster;
+  return {
+    ...settings,
+    rpcUrl: typed(settings.rpcUrl) ??
+      environmentNodes(ambient) ?? { value: rpcUrls.map(stored), source: 'data directory' },
+    rpcQuorum: typed(settings.rpcQuorum) ??
+      environmentQuorum(ambient) ?? { value: rpcQuorum, source: 'data directory' },
+  };
+}
+
+/** The settings as the data directory that they name has them; the same in remote use. */
+export function effectiveSettings(ambient: Ambient, settings: Settings): Settings {
+  const config = settings.apiUrl.value === null ? readDataConfig(settings.dataDir.value) : undefined;
+  return config === undefined ? settings : withStoredNodes(ambient, settings, config);
 }
 
 /** Looks at every node that the settings name. */

@@ -4,15 +4,16 @@ import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, RunningServer, ServeOptions } from '../cli/context.js';
 import { OPERATION_LIST, OPERATIONS, type OperationId, type RateLimit } from '../contract/operations.js';
 import { callOperation, eachOperation, type Perform, type Service } from '../contract/service.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { createRateLimiter, withRate } from '../http/rate-limiter.js';
 import { cacheReads } from '../http/read-cache.js';
 import { createHttpServer, type HttpServer } from '../http/server.js';
 import type { Store } from '../store/store.js';
+import { openDataEngine } from './data-engine.js';
 import { type DataWatch, watchData } from './data-watch.js';
 import { createDiskCheck } from './disk-check.js';
-import { type OpenEngineOptions, openEngine, SHARED_LIMITS } from './engine.js';
-import { dataFiles, requireLocalConfig } from './local-config.js';
+import { type OpenEngineOptions, SHARED_LIMITS } from './engine.js';
+import { dataFiles, isOnCluster, requireDataConfig } from './local-config.js';
 import { openRateCounts } from './rate-counts.js';
 import { openStoreVersion } from './store-version.js';
 
@@ -90,15 +91,15 @@ async function createServer(
   const { clock } = ambient;
   const dataDir = settings.dataDir.value;
   const files = dataFiles(dataDir);
-  const shared = { clock, limits: SHARED_LIMITS, ...(between === undefined ? {} : { between }) };
-  const { engine, store: keys } = opened.keep(await openEngine(dataDir, requireLocalConfig(dataDir), shared));
+  const shared = {
+    limits: SHARED_LIMITS,
+    outlivesSignal: true,
+    ...(between === undefined ? {} : { between }),
+  };
+  const { engine, store: keys, verify } = opened.keep(await openDataEngine(ambient, settings, shared));
+  await verifyAtStart(verify, ambient);
   await requireKeys(keys, Object.keys(options.keyRates));
-  const data = opened.keep(
-    watchData([
-      { path: files.store, noun: 'store' },
-      { path: files.ledger, noun: 'ledger' },
-    ]),
-  );
+  const data = opened.keep(watchFiles(dataDir));
   const counts = opened.keep(await openRateCounts(files.rateCounts, clock));
   const store = opened.keep(await openStoreVersion(files.store));
   const checkDisk = createDiskCheck({ directory: dataDir, process: ambient.processes.self(), clock });
@@ -140,6 +141,24 @@ async function createServer(
     },
   );
   return { server, data };
+}
+
+/** The files that requests are served from. */
+function watchFiles(dataDir: string): DataWatch {
+  const { store, ledger } = dataFiles(dataDir);
+  const own = { path: store, noun: 'store' } as const;
+  return watchData(isOnCluster(requireDataConfig(dataDir)) ? [own] : [own, { path: ledger, noun: 'ledger' }]);
+}
+
+/** A server may start before its nodes answer: it is then not ready, and what it is asked waits for the same check. */
+async function verifyAtStart(verify: () => Promise<void>, { io }: Ambient): Promise<void> {
+  try {
+    await verify();
+  } catch (error) {
+    if (!isFlywheelError(error, 'ERR_UNAVAILABLE')) throw error;
+    const msg = `${error.message} The server starts, and is not ready until a node answers.`;
+    io.stderr.write(`${JSON.stringify({ level: 'warn', msg })}\n`);
+  }
 }
 
 /** A rate for a key that is not there is most likely a slip. @throws `ERR_CONFIG_INVALID` */

@@ -165,6 +165,7 @@ export class Machine implements Workplace {
         createLocalAdmin({
           ...{ dataDir: settings.dataDir.value, cwd: home, clock },
           openRpc: async () => null,
+          openOnCluster: () => Promise.reject(new Error('Nothing is on a cluster.')),
         }),
       startServer: async () => {
         throw new FlywheelError('ERR_INTERNAL', `Nobody types ${words.join(' ')}.`);
@@ -173,6 +174,7 @@ export class Machine implements Workplace {
         throw new FlywheelError('ERR_INTERNAL', `Nobody types ${words.join(' ')}.`);
       },
       checkRpc: async () => [],
+      effectiveSettings: async (settings) => settings,
     };
     return context;
   }

@@ -30,7 +30,10 @@ export interface TestCliOptions {
   /** Parts of the opened service that differ. */
   readonly opened?: Partial<OpenedService>;
   readonly openers?: Partial<
-    Pick<CliContext, 'openService' | 'openLocal' | 'startServer' | 'startLocalRpc' | 'checkRpc'>
+    Pick<
+      CliContext,
+      'openService' | 'openLocal' | 'startServer' | 'startLocalRpc' | 'checkRpc' | 'effectiveSettings'
+    >
   >;
   readonly home?: string;
   readonly signal?: AbortSignal;
@@ -136,6 +139,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     startServer: unplanned,
     startLocalRpc: unplanned,
     checkRpc: unplanned,
+    effectiveSettings: async (settings) => settings,
     ...options.openers,
   };
   return {

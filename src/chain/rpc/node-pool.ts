@@ -16,6 +16,8 @@ import type { Trouble } from './troubles.js';
 export interface NodePoolOptions {
   /** At least one, the first choice first. */
   readonly nodes: readonly RpcNode[];
+  /** Genesis hash of the cluster that all of them have to be of. @default that of the first to say */
+  readonly genesis?: string;
   /** For one try, from dialling to the last byte. */
   readonly timeoutMs: number;
   /** For one question: when it is over, nothing is waited for and nothing tried again. */
@@ -248,13 +250,16 @@ export class NodePool {
 
   /** Why a node cannot stand in for the others, if there are any: it is of another cluster, or does not say of which. */
   async #strangeness(node: RpcNode, timeoutMs: number): Promise<Trouble | undefined> {
-    if (this.nodes.length === 1) return undefined;
+    const { genesis } = this.#options;
+    if (this.nodes.length === 1 && genesis === undefined) return undefined;
     if (!this.#genesis.has(node)) {
       const result = await this.#once(node, GENESIS_QUESTION, undefined, timeoutMs);
       if (!('value' in result)) return result;
       this.#genesis.set(node, result.value);
     }
     const own = this.#genesis.get(node);
+    if (genesis !== undefined && own !== undefined && own !== genesis)
+      return ofUnexpectedCluster(node, own, genesis);
     const [first] = this.#genesis;
     if (own === undefined || first === undefined || own === first[1]) return undefined;
     return ofAnotherCluster(node, own, first);
@@ -270,6 +275,16 @@ const floorOf = <Value>({ question, terms, found }: Round<Value>): number | unde
     const slot = question.slotOf?.(value);
     return slot === undefined ? floor : Math.max(floor ?? 0, slot);
   }, terms.minContextSlot);
+
+const ofUnexpectedCluster = (node: RpcNode, genesis: string, expected: string): Trouble => ({
+  kind: 'not Solana',
+  error: new FlywheelError(
+    'ERR_CHAIN_MISMATCH',
+    `The RPC node ${node.address.host} is of ${clusterOf(genesis)} (genesis ${genesis}), expected was ${clusterOf(expected)} (genesis ${expected}).`,
+    { hint: 'Give nodes of that cluster with --rpc-url; nothing was sent.' },
+  ),
+  retryable: false,
+});
 
 const ofAnotherCluster = (
   node: RpcNode,

@@ -134,6 +134,14 @@ export const GENESIS_QUESTION = question({
   read: (genesis) => hash(genesis, 'a genesis hash'),
 });
 
+/** `getMinimumBalanceForRentExemption`, of an account of so many bytes. */
+export const rentQuestion = (sizeBytes: number) =>
+  question({
+    method: 'getMinimumBalanceForRentExemption',
+    ask: ({ connection }) => connection.getMinimumBalanceForRentExemption(sizeBytes),
+    read: (lamports) => BigInt(count(lamports, 'a balance')),
+  });
+
 /** How sure a state has to be. */
 export type Commitment = 'confirmed' | 'finalized';
 

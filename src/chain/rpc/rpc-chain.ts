@@ -1,6 +1,7 @@
 /** A cluster as this program uses it: read and sent to through the nodes that the user named. */
 import type { Chain, ChainReader, ChainSender, History } from '../chain.js';
 import { createClusterChain } from './cluster-chain.js';
+import { type ClusterFacts, createClusterFacts } from './cluster-facts.js';
 import { NodePool, type NodePoolOptions } from './node-pool.js';
 import { RpcReader } from './rpc-reader.js';
 import { createRpcSender } from './rpc-sender.js';
@@ -19,6 +20,7 @@ export interface RpcChain {
   readonly sender: ChainSender;
   /** All that an engine does. */
   readonly chain: Chain;
+  readonly facts: ClusterFacts;
 }
 
 /**
@@ -34,6 +36,7 @@ export function createRpcChain({ quorum = 1, pollMs, ...options }: RpcChainOptio
   return {
     reader,
     sender: createRpcSender(pool, reader, { clock, quorum }),
+    facts: createClusterFacts(pool, quorum),
     chain: createClusterChain({ pool, reader, quorum, clock, ...(pollMs === undefined ? {} : { pollMs }) }),
   };
 }

@@ -1,7 +1,7 @@
 /** `flywheel whoami`: the settings in force and where each comes from; nothing is asked over the network. */
 import { Secret } from '../../values/secret.js';
-import { defineCommand, type Session } from '../command.js';
-import type { Setting } from '../config/settings.js';
+import { defineCommand } from '../command.js';
+import type { Setting, Settings } from '../config/settings.js';
 import { fieldLines } from '../output/table.js';
 import { limitFields } from '../views/profile.js';
 
@@ -11,7 +11,7 @@ interface Row {
 }
 
 /** Each setting with its source; of the key only that it is there. */
-function describe({ settings }: Session): Readonly<Record<string, Row>> {
+function describe(settings: Settings): Readonly<Record<string, Row>> {
   const { apiKey, ...rest } = settings;
   const plain = (setting: Setting<string | number | null>): Row => ({
     value: setting.value,
@@ -43,8 +43,9 @@ function describe({ settings }: Session): Readonly<Record<string, Row>> {
 export const command = defineCommand({
   configure: (command) => command,
   run: async (session) => {
-    const rows = describe(session);
-    const { limits } = session.settings;
+    const settings = await session.context.effectiveSettings(session.settings);
+    const rows = describe(settings);
+    const { limits } = settings;
     session.output.result({ ...rows, limits }, (style) =>
       fieldLines(
         [

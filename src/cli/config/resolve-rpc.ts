@@ -38,24 +38,36 @@ export function solanaRpc(home: string): Setting<readonly NodeAddress[]> {
   );
 }
 
-function findNodes({ env, home }: Ambient, flags: GlobalFlags, profile: Profile): Settings['rpcUrl'] {
-  const { rpcUrl: typed = [] } = flags;
+/** The nodes that the environment names, or `null`. @throws `ERR_CONFIG_INVALID` */
+export function environmentNodes({ env }: Pick<Ambient, 'env'>): Settings['rpcUrl'] | null {
   const variable = words(env['FLYWHEEL_RPC_URL']);
-  const stored = rpcUrlsOf(profile);
-  if (typed.length > 0) return addresses(typed, 'flag', (text) => nodeAddress(text, '--rpc-url'));
-  if (variable.length > 0)
-    return addresses(variable, 'environment', (text) => nodeAddress(text, 'FLYWHEEL_RPC_URL'));
-  if (stored.length > 0)
-    return addresses(stored, 'profile', (text) => nodeAddress(text, 'rpcUrl of the profile'));
-  return solanaRpc(home);
+  if (variable.length === 0) return null;
+  return addresses(variable, 'environment', (text) => nodeAddress(text, 'FLYWHEEL_RPC_URL'));
 }
 
-function findQuorum({ env }: Ambient, flags: GlobalFlags, profile: Profile): Setting<number> {
+/** The quorum that the environment asks for, or `null`. @throws `ERR_CONFIG_INVALID` */
+export function environmentQuorum({ env }: Pick<Ambient, 'env'>): Setting<number> | null {
   const variable = env['FLYWHEEL_RPC_QUORUM'];
+  if (variable === undefined || variable === '') return null;
+  return { value: quorumOf(variable, 'FLYWHEEL_RPC_QUORUM', 'ERR_CONFIG_INVALID'), source: 'environment' };
+}
+
+function findNodes(ambient: Ambient, flags: GlobalFlags, profile: Profile): Settings['rpcUrl'] {
+  const { rpcUrl: typed = [] } = flags;
+  const stored = rpcUrlsOf(profile);
+  if (typed.length > 0) return addresses(typed, 'flag', (text) => nodeAddress(text, '--rpc-url'));
+  const variable = environmentNodes(ambient);
+  if (variable !== null) return variable;
+  if (stored.length > 0)
+    return addresses(stored, 'profile', (text) => nodeAddress(text, 'rpcUrl of the profile'));
+  return solanaRpc(ambient.home);
+}
+
+function findQuorum(ambient: Ambient, flags: GlobalFlags, profile: Profile): Setting<number> {
   if (flags.quorum !== undefined)
     return { value: quorumOf(flags.quorum, '--quorum', 'ERR_USAGE'), source: 'flag' };
-  if (variable !== undefined && variable !== '')
-    return { value: quorumOf(variable, 'FLYWHEEL_RPC_QUORUM', 'ERR_CONFIG_INVALID'), source: 'environment' };
+  const variable = environmentQuorum(ambient);
+  if (variable !== null) return variable;
   if (profile.rpcQuorum === undefined) return { value: 1, source: 'default' };
   const stored = quorumOf(String(profile.rpcQuorum), 'rpcQuorum of the profile', 'ERR_CONFIG_INVALID');
   return { value: stored, source: 'profile' };

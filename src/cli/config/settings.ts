@@ -5,7 +5,7 @@ import type { Secret } from '../../values/secret.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 
 /** Where a value came from, strongest first. */
-export type Source = 'flag' | 'environment' | 'profile' | 'solana config' | 'default';
+export type Source = 'flag' | 'environment' | 'data directory' | 'profile' | 'solana config' | 'default';
 
 export interface Setting<Value> {
   readonly value: Value;
@@ -49,7 +49,7 @@ export interface Settings {
   readonly apiKey: Setting<Secret | null>;
   readonly configDir: Setting<string>;
   readonly dataDir: Setting<string>;
-  /** The user's own RPC nodes, the first choice first, with which approvals are checked in remote use; none: empty. */
+  /** The user's own RPC nodes, the first choice first; with them approvals are checked in remote use. None: empty. */
   readonly rpcUrl: Setting<readonly NodeAddress[]>;
   /** How many of them have to agree. */
   readonly rpcQuorum: Setting<number>;

@@ -4,6 +4,7 @@ import type { NodeReport } from '../../chain/node-report.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import type { Session } from '../command.js';
 import { requireQuorum } from '../config/resolve-rpc.js';
+import type { Settings } from '../config/settings.js';
 import { check, type Finding, failed } from './finding.js';
 
 const NAME = 'rpc';
@@ -22,8 +23,7 @@ function describe({ address, state }: NodeReport, source: string): string {
   ].join(', ');
 }
 
-function findingOf(report: NodeReport, session: Session): Finding {
-  const { source } = session.settings.rpcUrl;
+function findingOf(report: NodeReport, { rpcUrl: { source } }: Settings): Finding {
   const { address, state, problem } = report;
   const known = state === null ? {} : { rpc: { url: address, source, ...state } };
   if (problem !== null) return { ...failed(NAME, problem), ...known };
@@ -32,9 +32,10 @@ function findingOf(report: NodeReport, session: Session): Finding {
 
 /** One finding a node, and one for a quorum that they cannot make; none where no chain is read through them. */
 export async function checkRpc(session: Session): Promise<readonly Finding[]> {
-  const { context, settings } = session;
+  const { context } = session;
+  const settings = await context.effectiveSettings(session.settings);
   const { rpcUrl, rpcQuorum, apiUrl } = settings;
-  const isUsed = apiUrl.value !== null || rpcUrl.source === 'flag';
+  const isUsed = apiUrl.value !== null || rpcUrl.source === 'flag' || rpcUrl.source === 'data directory';
   if (!isUsed || (rpcUrl.value.length === 0 && rpcQuorum.value === 1)) return [];
   const quorum =
     rpcQuorum.value === 1
@@ -46,5 +47,5 @@ export async function checkRpc(session: Session): Promise<readonly Finding[]> {
           }),
         ];
   const reports = await context.checkRpc(settings);
-  return [...reports.map((report) => findingOf(report, session)), ...quorum];
+  return [...reports.map((report) => findingOf(report, settings)), ...quorum];
 }

@@ -14,13 +14,15 @@ export const solText = (lamports: string): string =>
 
 const cap = (limit: string | null): string => (limit === null ? 'no cap' : `${limit} a day`);
 
-const registrationFields = (value: Omit<LocalInitResult, 'apiKey'>): readonly Field[] => [
+const registrationFields = (
+  value: Omit<LocalStatusResult, 'balances' | 'supply' | 'burned' | 'usedToday'>,
+): readonly Field[] => [
   ['mint', `${value.mintAddress} (${value.tokenProgram}, ${value.decimals} decimals)`],
   ['multisig', value.multisig],
   ['vault', `${value.vaultAddress} (index ${value.vaultIndex})`],
   ['burn wallet', value.burnWallet],
   ['owner', value.owner.address],
-  ['owner keypair', value.owner.keypair],
+  ...(value.owner.keypair === null ? [] : [['owner keypair', value.owner.keypair] as const]),
   ['operator', value.operator],
   ['flywheel', value.flywheelId],
   ['token', value.tokenId],

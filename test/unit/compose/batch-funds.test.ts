@@ -52,6 +52,7 @@ async function localInit(funds: BatchFunds): Promise<void> {
   const local = createLocalAdmin({
     ...{ dataDir, cwd: directory, clock: systemClock },
     openRpc: async () => null,
+    openOnCluster: () => Promise.reject(new Error('Not on a cluster.')),
   });
   try {
     await local.init({ ...REGISTER_DEFAULTS, owner: null, squadsProgram: null, ...funds });

@@ -20,6 +20,8 @@ const CODE = namedAddress('program data');
 const program = () => Buffer.concat([Buffer.of(2, 0, 0, 0), addressBytes(CODE) as Uint8Array]);
 const code = (file: string) => Buffer.concat([Buffer.of(3, 0, 0, 0), Buffer.alloc(41), Buffer.from(file)]);
 
+const notPlanned = () => Promise.reject(new Error('Not on a cluster.'));
+
 /** A data directory, and a node that tells these accounts. */
 async function directory(accounts: Readonly<Record<string, unknown>>) {
   const dataDir = emptyDirectory();
@@ -32,6 +34,7 @@ async function directory(accounts: Readonly<Record<string, unknown>>) {
     createLocalAdmin({
       ...{ dataDir, cwd: dataDir, clock: systemClock },
       openRpc: async () => ({ ...rpcChain([node.url]), close: async () => undefined }),
+      openOnCluster: notPlanned,
     });
   const cli = testCli({ openers: { openLocal } });
   return { dataDir, node, fetchSquads: () => cli.run('local', 'fetch-squads') };
@@ -87,7 +90,11 @@ describe('local fetch-squads', () => {
   it('wants a node to be named, and a flywheel to be there', async () => {
     const openRpc = async () => null;
     const local = (dataDir: string) =>
-      createLocalAdmin({ ...{ dataDir, cwd: dataDir, clock: systemClock }, openRpc });
+      createLocalAdmin({
+        ...{ dataDir, cwd: dataDir, clock: systemClock },
+        openRpc,
+        openOnCluster: notPlanned,
+      });
     const { dataDir } = await directory({});
     await expect(local(dataDir).fetchSquads()).rejects.toMatchObject({ code: 'ERR_USAGE' });
     await expect(local(emptyDirectory()).fetchSquads()).rejects.toMatchObject({

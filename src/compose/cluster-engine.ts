@@ -1,0 +1,117 @@
+/** Puts the embedded engine together on a cluster: store and keys of one data directory, and the nodes that reach its chain. */
+
+import type { Chain } from '../chain/chain.js';
+import { clusterName } from '../chain/node-address.js';
+import { tokenProgramAddress } from '../chain/programs.js';
+import { decodeMint } from '../chain/tokens/accounts.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { openSqliteStore } from '../store/sqlite/open.js';
+import type { Store } from '../store/store.js';
+import { fundsLimits } from './batch-funds.js';
+import { shareDataDirectory } from './data-lock.js';
+import { type EngineTerms, engineOver, type OpenedEngine } from './engine.js';
+import { type ClusterConfig, type ClusterPlace, dataFiles } from './local-config.js';
+import type { OwnRpc } from './rpc.js';
+
+/** An engine on a cluster. */
+export interface OpenedClusterEngine extends OpenedEngine<Chain> {
+  readonly rpc: OwnRpc;
+  /** Asks the chain now whether it is the one of this data directory. @throws `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE` */
+  verify(): Promise<void>;
+}
+
+/**
+ * Opens the store of a data directory that is on a cluster. Nothing is asked of the nodes yet: whether they are of that
+ * cluster and have its mint and its Squads program is made sure of before the first thing that is read of them or sent.
+ *
+ * @param rpc - closed with the engine.
+ * @throws `ERR_STORE_UNAVAILABLE` when a file cannot be used, or is of another cluster.
+ */
+export async function openClusterEngine(
+  dataDir: string,
+  config: ClusterConfig,
+  rpc: OwnRpc,
+  { clock, limits }: EngineTerms,
+): Promise<OpenedClusterEngine> {
+  const files = dataFiles(dataDir);
+  const closers: (() => unknown)[] = [() => rpc.close()];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  try {
+    const lock = await shareDataDirectory(files.lock);
+    closers.push(() => lock.release());
+    const store = await openSqliteStore({ path: files.store, create: false });
+    closers.push(() => store.close());
+    await requireSameCluster(store, config.cluster);
+    const verify = once(() => verifyCluster(rpc.chain, store, config.cluster));
+    const chain = afterCheck(rpc.chain, verify);
+    const terms = { clock, limits: { ...fundsLimits(config), ...limits } };
+    return { ...engineOver(dataDir, { store, chain, close }, null, terms), rpc, verify };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The store was made for the cluster that `local.json` names. @throws `ERR_STORE_UNAVAILABLE` */
+async function requireSameCluster(store: Store, { genesisHash }: ClusterPlace): Promise<void> {
+  const { genesis } = await store.progress();
+  if (genesis === genesisHash) return;
+  throw new FlywheelError(
+    'ERR_STORE_UNAVAILABLE',
+    `store.db is of ${clusterText(genesis)}, and local.json of ${clusterText(genesisHash)}.`,
+    { hint: 'Restore both from one backup; nothing was written.' },
+  );
+}
+
+/** A cluster in words. */
+export const clusterText = (genesisHash: string | null): string =>
+  genesisHash === null
+    ? 'no cluster'
+    : `${clusterName(genesisHash) ?? 'the cluster'} (genesis ${genesisHash})`;
+
+/** Until it has succeeded once. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= work().catch((error: unknown) => {
+      done = undefined;
+      throw error;
+    });
+    return done;
+  };
+}
+
+/** The nodes make sure of the genesis hash themselves, each before it is first believed. */
+async function verifyCluster(chain: Chain, store: Store, place: ClusterPlace): Promise<void> {
+  const mismatch = (message: string): FlywheelError =>
+    new FlywheelError('ERR_CHAIN_MISMATCH', `${message} on ${clusterText(place.genesisHash)}.`);
+  const token = await store.read((tx) => tx.tokens.list().then(([first]) => first));
+  const [mintState, program] = await chain.getAccounts([place.mint, place.squadsProgram]);
+  if (program?.executable !== true)
+    throw mismatch(`The Squads program ${place.squadsProgram} of this data directory is not there`);
+  const mint = decodeMint(mintState ?? null);
+  if (mint === undefined) throw mismatch(`The account ${place.mint} of this data directory is not a mint`);
+  if (token === undefined) return;
+  const expected = `${token.decimals} decimals and the program ${tokenProgramAddress(token.tokenProgram)}`;
+  const found = `${mint.decimals} decimals and the program ${mint.tokenProgram}`;
+  if (token.mintAddress !== place.mint)
+    throw mismatch(`store.db is of the mint ${token.mintAddress}, and local.json of ${place.mint}`);
+  if (found !== expected)
+    throw mismatch(`The mint ${place.mint} was registered with ${expected}, and has ${found}`);
+}
+
+/** A chain of which nothing is asked before the check has passed. All that it does is asynchronous. */
+function afterCheck(chain: Chain, check: () => Promise<void>): Chain {
+  return new Proxy(chain, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return async (...args: readonly unknown[]): Promise<unknown> => {
+        if (name !== 'close') await check();
+        return Reflect.apply(value, target, args);
+      };
+    },
+  });
+}
