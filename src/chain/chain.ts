@@ -157,7 +157,15 @@ export type Trace =
   | { readonly kind: 'landed'; readonly record: TransactionRecord }
   | { readonly kind: 'never' }
   /** `isOver`: it can land no more, but no node remembers far enough to say that it has not. Waiting does not help. */
-  | { readonly kind: 'open'; readonly isOver?: true };
+  | { readonly kind: 'open'; readonly isOver?: true; readonly progress?: Progress };
+
+/** How far a transaction has come that has not landed. */
+export interface Progress {
+  /** The slot that was looked at. */
+  readonly slot: number;
+  /** A node has run it, and its block is not confirmed. */
+  readonly isRun: boolean;
+}
 
 export interface Chain extends ChainReader, History {
   /** Transactions of a bundle that land whole or not at all: 1 where there is nothing that would hold more together. */

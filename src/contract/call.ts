@@ -7,6 +7,18 @@ export type ElementOutcome =
   | ({ readonly index: number; readonly status: 'success' } & BurnResult)
   | ({ readonly index: number; readonly status: 'error' } & BurnError);
 
+/** What an operation waits for that takes its time. */
+export interface Waiting {
+  /** Transactions that have not come to their end. */
+  readonly transactions: number;
+  /** Of the first of them. */
+  readonly signature: string;
+  /** The slot of the chain that was looked at, where it says. */
+  readonly slot?: number;
+  /** That one has been run, and its block waits for confirmations. */
+  readonly isRun?: boolean;
+}
+
 export interface Call {
   /** The API key, or `null` when none was given. */
   readonly credential: Secret | null;
@@ -19,6 +31,8 @@ export interface Call {
   readonly signal?: AbortSignal;
   /** Hears of each burn-batch element as soon as its outcome is stored. */
   readonly onElement?: (outcome: ElementOutcome) => void;
+  /** Hears what is waited for, each time it is looked for. */
+  readonly onWaiting?: (waiting: Waiting) => void;
 }
 
 /** What remains of the rate limit, as the `RateLimit` header tells it. */

@@ -4,8 +4,9 @@ import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
 import { utcDay } from '../values/time.js';
 import { settleBurns, writeOutcomes } from './burns/chunk.js';
-import { type EngineDeps, LEASE_MS } from './deps.js';
-import { abandonRequest, isWorkedOn, renewRequest } from './requests/requests.js';
+import type { EngineDeps } from './deps.js';
+import { underLease } from './lease.js';
+import { abandonRequest, claimRequest, isWorkedOn, requestHolding } from './requests/requests.js';
 
 export interface Reconciled {
   /** Burns that have an outcome now. */
@@ -42,17 +43,21 @@ async function settleRequest(deps: EngineDeps, request: RequestRecord): Promise<
     const key = await tx.apiKeys.get(request.keyId);
     const token = key === undefined ? undefined : await tx.tokens.get(key.tokenId);
     if (pending.length === 0 || token === undefined) return undefined;
-    await tx.requests.claim(request.id, deps.instances.id, deps.clock.nowMs() + LEASE_MS);
-    return { pending, token };
+    return { pending, token, request: await claimRequest(deps, tx, current) };
   });
   if (taken === undefined) return 0;
   try {
-    const settled = await settleBurns({ deps, token: taken.token }, taken.pending, false);
-    await deps.store.transaction(async (tx) => {
-      await renewRequest(deps, tx, request.id);
-      await writeOutcomes(tx, taken.token.id, settled);
+    return await underLease(deps, requestHolding(taken.request), {}, async (lease) => {
+      const settled = await settleBurns({ deps, token: taken.token }, taken.pending, {
+        areNew: false,
+        lease,
+      });
+      await deps.store.transaction(async (tx) => {
+        await lease.renew(tx);
+        await writeOutcomes(tx, taken.token.id, settled);
+      });
+      return settled.length;
     });
-    return settled.length;
   } catch (error) {
     // Another engine has taken the request, and settles it.
     if (isFlywheelError(error, 'ERR_DUPLICATE_IDEMPOTENCY_KEY')) return 0;

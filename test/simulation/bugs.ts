@@ -117,8 +117,8 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
       ],
       [
         'src/engine/batches/batch-claim.ts',
-        'if (!(await tx.batches.renew(id, deps.instances.id, deps.clock.nowMs() + LEASE_MS))) throw inProgress(id);',
-        'await tx.batches.claim(id, deps.instances.id, deps.clock.nowMs() + LEASE_MS);',
+        'return tx.batches.renew(id, instance, toMs);',
+        'await tx.batches.claim(id, instance, toMs);\n    return true;',
       ],
     ],
   },
@@ -127,13 +127,13 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
     changes: [
       [
         'src/engine/requests/requests.ts',
-        "if (earlier.status === 'running' && isWorkedOn(deps, earlier)) throw",
-        "if (earlier.status === 'running' && isWorkedOn(deps, earlier) && earlier.id === '') throw",
+        "if (earlier.status === 'running' && isWorkedOn(deps, earlier))",
+        "if (earlier.status === 'running' && isWorkedOn(deps, earlier) && earlier.id === '')",
       ],
       [
         'src/engine/requests/requests.ts',
-        'if (await tx.requests.renew(requestId, deps.instances.id, deps.clock.nowMs() + LEASE_MS)) return;',
-        "if (requestId !== '') return;",
+        'prolong: (tx, instance, toMs) => tx.requests.renew(requestId, instance, toMs),',
+        'prolong: async () => true,',
       ],
     ],
   },

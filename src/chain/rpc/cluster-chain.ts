@@ -54,10 +54,20 @@ export interface ClusterChainParts {
 interface Heard {
   readonly node: RpcNode;
   readonly seen: SeenStatus;
+  /** Of the state in which it was seen. */
+  readonly slot: number;
 }
 
-const OPEN: Trace = { kind: 'open' };
+const isAwaited = (trace: Trace | undefined): boolean => trace?.kind === 'open' && trace.isOver !== true;
 const FORGOTTEN: Trace = { kind: 'open', isOver: true };
+
+const openAfter = (heard: readonly Heard[]): Trace => ({
+  kind: 'open',
+  progress: {
+    slot: Math.max(...heard.map(({ slot }) => slot)),
+    isRun: heard.some(({ seen }) => seen !== null),
+  },
+});
 
 class ClusterChain implements Chain {
   readonly pollMs: number;
@@ -118,7 +128,7 @@ class ClusterChain implements Chain {
     for (const chunk of chunks(sought, MAX_SIGNATURES_PER_CALL))
       traces.push(...(await this.#traceSome(chunk, expiredHeight)));
     await this.#outgoing.resend(
-      sought.flatMap(({ signature }, index) => (traces[index] === OPEN ? [signature] : [])),
+      sought.flatMap(({ signature }, index) => (isAwaited(traces[index]) ? [signature] : [])),
     );
     return traces;
   }
@@ -167,7 +177,9 @@ class ClusterChain implements Chain {
     });
     const traces: Trace[] = [];
     for (const [index, one] of sought.entries()) {
-      const heard = voices.map(({ node, value }): Heard => ({ node, seen: value.value[index] ?? null }));
+      const heard = voices.map(
+        ({ node, value }): Heard => ({ node, seen: value.value[index] ?? null, slot: value.slot }),
+      );
       traces.push(await this.#traceOne(one, heard, expiredHeight));
     }
     return traces;
@@ -180,7 +192,7 @@ class ClusterChain implements Chain {
     if (isLanded(status) && heard.every(({ seen }) => isLanded(seen) && sameStatus(seen, status)))
       return { kind: 'landed', record: await this.#record(sought, status) };
     const isAbsent = heard.every(({ seen }) => seen === null);
-    if (!isAbsent || !hasExpired(lastValidBlockHeight, expiredHeight)) return OPEN;
+    if (!isAbsent || !hasExpired(lastValidBlockHeight, expiredHeight)) return openAfter(heard);
     for (const { node } of heard) if (!(await this.#remembers(node, lastValidBlockHeight))) return FORGOTTEN;
     this.#outgoing.forget(signature);
     return { kind: 'never' };

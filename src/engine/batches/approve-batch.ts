@@ -3,7 +3,7 @@ import { invalidRequest } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { EngineDeps } from '../deps.js';
-import { renewClaim } from './batch-claim.js';
+import type { Lease } from '../lease.js';
 import { approveInstructions, type BatchContext } from './batch-context.js';
 import { holdFromNow, holdWhileWaiting, refuseOverCaps } from './holds.js';
 import { countVotes, landOwnerVote } from './land-vote.js';
@@ -16,6 +16,7 @@ export interface ApproveInput {
   readonly context: BatchContext;
   readonly batch: BatchRecord;
   readonly stored: readonly BundleRecord[];
+  readonly lease: Lease;
   /** `undefined`: the owner's approval has to stand on chain already. */
   readonly signedTx: string | undefined;
 }
@@ -27,11 +28,11 @@ export interface ApproveInput {
  * approval is needed and missing; `ERR_DAILY_LIMIT_EXCEEDED`, and the batch stays as it is.
  */
 export async function approveBatch(input: ApproveInput): Promise<string | null> {
-  const { deps, context, batch } = input;
+  const { deps, context, batch, lease } = input;
   const before = await readPlanned(input);
   const vote = await givenVote(input, before);
   // An earlier run may have landed approvals and not lived to count what they cost.
-  await countVotes(deps, batch, vote === null ? [] : [vote]);
+  await countVotes(deps, batch, lease, vote === null ? [] : [vote]);
   const blocked = blockedReason(before);
   if (blocked !== null) return blocked;
   if (kindOf(before) === 'Executed') return null;
@@ -39,7 +40,7 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
   if (kindOf(before) === 'Approved') await deps.store.transaction((tx) => holdFromNow(deps, tx, batch));
   await deps.store.read((tx) => refuseOverCaps(deps, tx, context, batch));
   if (kindOf(before) !== 'Active') return null;
-  if (vote !== null && !standsOnChain(input, before)) await landOwnerVote(deps, batch, vote);
+  if (vote !== null && !standsOnChain(input, before)) await landOwnerVote(deps, batch, lease, vote);
   if (kindOf(await readPlanned(input)) === 'Active') await landOperatorApproval(input);
   return blockedReason(await readPlanned(input));
 }
@@ -84,7 +85,7 @@ function blockedReason(found: BatchOnChain): string | null {
 }
 
 /** From the operator's approval on the batch can run, so it counts against the caps before that is sent. */
-async function landOperatorApproval({ deps, context, batch, stored }: ApproveInput): Promise<void> {
+async function landOperatorApproval({ deps, context, batch, stored, lease }: ApproveInput): Promise<void> {
   const phase = await runPhase(deps, {
     batchId: batch.id,
     phase: 'OPERATOR_APPROVAL',
@@ -95,7 +96,7 @@ async function landOperatorApproval({ deps, context, batch, stored }: ApproveInp
       await refuseOverCaps(deps, tx, context, batch);
       await holdFromNow(deps, tx, batch);
     },
-    renewLease: renewClaim(deps, batch),
+    lease,
   });
   const { failure } = phase;
   await deps.store.transaction(async (tx) => {

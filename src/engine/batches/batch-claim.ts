@@ -1,9 +1,11 @@
 /** Who works on a batch: one engine at a time, whatever it does to it. */
+import type { Waiting } from '../../contract/call.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
-import { isWorkedOn } from '../requests/requests.js';
+import { type Holding, waitingHere } from '../lease.js';
+import { isWorkedOn, waitsFor } from '../requests/requests.js';
 
 export const isFinal = ({ status }: BatchRecord): boolean => status === 'EXECUTED' || status === 'FAILED';
 
@@ -24,21 +26,29 @@ export async function claimBatch(
   batchId: string,
 ): Promise<BatchRecord> {
   const batch = await currentRecord(tx, batchId);
-  if (isWorkedOn(deps, batch)) throw inProgress(batch.id);
-  await tx.batches.claim(batch.id, deps.instances.id, deps.clock.nowMs() + LEASE_MS);
-  return batch;
+  if (isWorkedOn(deps, batch)) throw inProgress(batch.id, waitingHere(deps, batch.id));
+  const { instances, clock } = deps;
+  const claimed = { ...batch, instance: instances.id, leaseUntilMs: clock.nowMs() + LEASE_MS };
+  await tx.batches.claim(batch.id, claimed.instance, claimed.leaseUntilMs);
+  return claimed;
 }
 
-/**
- * Prolongs the claim.
- * @throws `ERR_BATCH_IN_PROGRESS` when another engine has taken the batch, which may be far ahead by its clock; nothing more
- * may be written for it then.
- */
-export const renewClaim =
-  (deps: EngineDeps, { id }: BatchRecord) =>
-  async (tx: StoreTransaction): Promise<void> => {
-    if (!(await tx.batches.renew(id, deps.instances.id, deps.clock.nowMs() + LEASE_MS))) throw inProgress(id);
-  };
+/** A batch that was just taken, and the request that asks for it, if that has a record. */
+export const batchHolding = (
+  { id, leaseUntilMs: untilMs }: BatchRecord,
+  requestId: string | null = null,
+): Holding => ({
+  ids: requestId === null ? [id] : [id, requestId],
+  untilMs,
+  prolong: async (tx, instance, toMs) => {
+    // The request may have its answer before all work is done.
+    if (requestId !== null) await tx.requests.renew(requestId, instance, toMs);
+    return tx.batches.renew(id, instance, toMs);
+  },
+  lost: () => inProgress(id, undefined),
+});
 
-const inProgress = (id: string): FlywheelError =>
-  new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${id} is being worked on.`, { retryAfterSeconds: 1 });
+const inProgress = (id: string, waiting: Waiting | undefined): FlywheelError =>
+  new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${id} is being worked on${waitsFor(waiting)}.`, {
+    retryAfterSeconds: 1,
+  });

@@ -10,9 +10,10 @@ import type { BatchRecord, BundleRecord, VoteKind } from '../../store/records.js
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
+import { type Lease, underLease } from '../lease.js';
 import { operation } from '../operation.js';
 import { isWorkedOn } from '../requests/requests.js';
-import { claimBatch, currentRecord, isFinal, renewClaim } from './batch-claim.js';
+import { batchHolding, claimBatch, currentRecord, isFinal } from './batch-claim.js';
 import { type BatchContext, contextOf } from './batch-context.js';
 import { batchView } from './batch-view.js';
 import { closeAccounts, isCloseable, needsClosing } from './close-accounts.js';
@@ -30,12 +31,14 @@ const CANCELLED = 'cancelled';
 
 export const cancelBatch = operation('cancelBatch', {
   parse: (input) => parseInput(cancelBatchRequestSchema, input),
-  perform: async ({ deps, principal, input: { batchId, signedTx } }) => {
+  perform: async ({ deps, principal, input: { batchId, signedTx }, call }) => {
     const found = await findBatch(deps, principal, batchId);
     const context = contextOf(deps, principal);
     const batch = await deps.store.transaction((tx) => claim(deps, tx, found));
     try {
-      const cancelTx = await new Cancellation(deps, context, batch).run(signedTx);
+      const cancelTx = await underLease(deps, batchHolding(batch), call, (lease) =>
+        new Cancellation(deps, context, batch, lease).run(signedTx),
+      );
       const current = await deps.store.read((tx) => currentRecord(tx, batch.id));
       const meta = { replayed: batch.dateCancelled !== null, cost: current.cost };
       if (cancelTx !== null) return { value: { ownerVoteNeeded: true, cancelTx }, meta };
@@ -73,7 +76,10 @@ class Cancellation {
   readonly #context: BatchContext;
   readonly #batch: BatchRecord;
 
-  constructor(deps: EngineDeps, context: BatchContext, batch: BatchRecord) {
+  readonly #lease: Lease;
+
+  constructor(deps: EngineDeps, context: BatchContext, batch: BatchRecord, lease: Lease) {
+    this.#lease = lease;
     this.#deps = deps;
     this.#context = context;
     this.#batch = batch;
@@ -90,7 +96,8 @@ class Cancellation {
     const isOver = this.#batch.status === 'EXECUTED' || this.#batch.dateCancelled !== null;
     if (!isOver) await this.#conclude(isOnChain);
     const current = await this.#deps.store.read((tx) => currentRecord(tx, this.#batch.id));
-    if (isOnChain && current.dateClosed === null) await closeAccounts(this.#deps, this.#context, current);
+    if (isOnChain && current.dateClosed === null)
+      await closeAccounts(this.#deps, this.#context, current, this.#lease);
     return null;
   }
 
@@ -140,7 +147,7 @@ class Cancellation {
     const issued = await store.read((tx) => tx.batches.votes(this.#batch.id));
     const expiredHeight = await chain.expiredHeight();
     const expected = { context: this.#context, batch: this.#batch, kind, issued, expiredHeight };
-    await landOwnerVote(this.#deps, this.#batch, checkSignedVote(signedTx, expected));
+    await landOwnerVote(this.#deps, this.#batch, this.#lease, checkSignedVote(signedTx, expected));
   }
 
   async #askOwner(kind: VoteKind): Promise<string> {
@@ -159,7 +166,7 @@ class Cancellation {
       transactions: [instructions],
       offset: endOf(stored),
       stored,
-      renewLease: renewClaim(this.#deps, this.#batch),
+      lease: this.#lease,
     });
     await this.#deps.store.transaction(phase.settle);
     if (phase.failure === null) return;
@@ -181,7 +188,7 @@ class Cancellation {
     const { flywheel } = this.#context;
     const executed = found === null ? 0 : await countExecuted(this.#deps.chain, flywheel, batch, found);
     const execution = await this.#runEarlier('EXECUTE', stored, true, executed);
-    if (isOnChain) await countVotes(this.#deps, batch);
+    if (isOnChain) await countVotes(this.#deps, batch, this.#lease);
     // What had been counted when the batch failed is not counted once more.
     const known = batch.executeResult?.totalSuccessful ?? 0;
     const foreign = batch.pipelines.filter((_, at) => at >= known && execution.foreign.includes(at));
@@ -224,7 +231,7 @@ class Cancellation {
         const landed = pipelines.slice(bundle.first, bundle.first + bundle.transactions.length);
         await countLanded(tx, this.#batch, landed, blockTimeMs);
       },
-      renewLease: renewClaim(this.#deps, this.#batch),
+      lease: this.#lease,
     });
   }
 }

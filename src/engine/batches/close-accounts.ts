@@ -2,7 +2,7 @@
 import type { BatchRecord } from '../../store/records.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
-import { renewClaim } from './batch-claim.js';
+import type { Lease } from '../lease.js';
 import { type BatchContext, closeTransactions } from './batch-context.js';
 import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
 import { endOf } from './phase.js';
@@ -32,6 +32,7 @@ export async function closeAccounts(
   deps: EngineDeps,
   context: BatchContext,
   batch: BatchRecord,
+  lease: Lease,
 ): Promise<void> {
   const found = await readBatchOnChain(deps.chain, context.flywheel, batch);
   if (found.batch !== null && !isCloseable(found, batch)) return;
@@ -49,7 +50,7 @@ export async function closeAccounts(
     offset: endOf(stored),
     stored,
     isOver: size === null,
-    renewLease: renewClaim(deps, batch),
+    lease,
   });
   await deps.store.transaction(async (tx) => {
     await phase.settle(tx);

@@ -12,11 +12,12 @@ import type { StoreTransaction } from '../../store/store.js';
 import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
+import { type Caller, type Lease, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { inTurns } from '../pause.js';
 import { isWorkedOn, noRepeat, openRequest, type RequestIdentity, readReply } from '../requests/requests.js';
 import { approveBatch } from './approve-batch.js';
-import { claimBatch, currentRecord, isFinal, renewClaim } from './batch-claim.js';
+import { batchHolding, claimBatch, currentRecord, isFinal } from './batch-claim.js';
 import { type BatchContext, contextOf, messages, ownerOf } from './batch-context.js';
 import { closeAccounts, needsClosing } from './close-accounts.js';
 import { findBatch } from './get-batch.js';
@@ -44,7 +45,7 @@ export const executeBatch = keyedOperation('executeBatch', {
       return { value, meta: { replayed: true, cost: batch.cost } };
     }
     if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();
-    return new Execution(deps, contextOf(deps, principal), batch, identity).run(signedTx, call.signal);
+    return new Execution(deps, contextOf(deps, principal), batch, identity).run(signedTx, call);
   },
 });
 
@@ -62,17 +63,18 @@ class Execution {
     this.#identity = identity;
   }
 
-  async run(
-    signedTx: string | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<Reply<ExecuteBatchResult>> {
+  async run(signedTx: string | undefined, caller: Caller): Promise<Reply<ExecuteBatchResult>> {
     if (isFinal(this.#batch) && !needsClosing(this.#batch)) return this.#stored(this.#batch);
     const claimed = await this.#claim();
     // It may have become final only since it was read.
     if (claimed === 'busy') return this.#answer(this.#batch.id, true);
     try {
-      const final = isFinal(claimed) ? claimed : await this.#execute(claimed, signedTx, signal);
-      if (needsClosing(final)) await this.#close(final);
+      const holding = batchHolding(claimed, this.#requestId);
+      const final = await underLease(this.#deps, holding, caller, async (lease) => {
+        const ended = isFinal(claimed) ? claimed : await this.#execute(claimed, signedTx, lease);
+        if (needsClosing(ended)) await this.#close(ended, lease);
+        return ended;
+      });
       await this.#release();
       return await this.#answer(final.id, isFinal(claimed));
     } catch (error) {
@@ -90,9 +92,9 @@ class Execution {
         throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batch.id} is not finalized yet.`);
       }
       if (isFinal(batch) && isWorkedOn(this.#deps, batch)) return 'busy';
-      await claimBatch(this.#deps, tx, batch.id);
+      const claimed = await claimBatch(this.#deps, tx, batch.id);
       if (this.#identity.value !== undefined && !isFinal(batch)) await this.#open(tx);
-      return batch;
+      return claimed;
     });
   }
 
@@ -101,30 +103,31 @@ class Execution {
     if (opening.kind !== 'replayed') this.#requestId = opening.request.id;
   }
 
-  async #execute(
-    batch: BatchRecord,
-    signedTx: string | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<BatchRecord> {
+  async #execute(batch: BatchRecord, signedTx: string | undefined, lease: Lease): Promise<BatchRecord> {
     const deps = this.#deps;
     const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
     const before = await this.#read(batch);
     if (before.batch === null) {
       // Whatever is closed can run no more; what of it was executed, the past of the chain says.
-      const phase = await this.#runTransactions(batch, stored, { isOver: true });
-      await countVotes(deps, batch);
+      const phase = await this.#runTransactions(batch, stored, { isOver: true, lease });
+      await countVotes(deps, batch, lease);
       const isExecuted = phase.next === batch.pipelines.length;
-      return this.#conclude(batch, phase, isExecuted ? null : 'Its accounts were closed on chain.');
+      return this.#conclude(batch, lease, phase, isExecuted ? null : 'Its accounts were closed on chain.');
     }
-    const blocked = await approveBatch({ deps, context: this.#context, batch, stored, signedTx });
+    const blocked = await approveBatch({ deps, context: this.#context, batch, stored, lease, signedTx });
     const isOver = blocked !== null;
-    return this.#conclude(batch, await this.#runTransactions(batch, stored, { isOver, signal }), blocked);
+    return this.#conclude(
+      batch,
+      lease,
+      await this.#runTransactions(batch, stored, { isOver, lease }),
+      blocked,
+    );
   }
 
   async #runTransactions(
     batch: BatchRecord,
     stored: readonly BundleRecord[],
-    how: Pick<PhaseInput, 'isOver' | 'signal'>,
+    how: Pick<PhaseInput, 'isOver' | 'lease'>,
   ): Promise<PhaseResult> {
     const place = { flywheel: this.#context.flywheel, batchIndex: batch.batchIndex };
     return runPhase(this.#deps, {
@@ -141,7 +144,6 @@ class Execution {
         const { first, transactions } = bundle;
         return countLanded(tx, batch, batch.pipelines.slice(first, first + transactions.length), blockTimeMs);
       },
-      renewLease: renewClaim(this.#deps, batch),
     });
   }
 
@@ -150,13 +152,18 @@ class Execution {
   }
 
   /** Writes the verdict. What did not land and can still run on chain goes on counting against the caps. */
-  async #conclude(batch: BatchRecord, phase: PhaseResult, blocked: string | null): Promise<BatchRecord> {
+  async #conclude(
+    batch: BatchRecord,
+    lease: Lease,
+    phase: PhaseResult,
+    blocked: string | null,
+  ): Promise<BatchRecord> {
     const executeResult = resultOf(batch, phase, blocked);
     const status = executeResult.totalFailed === 0 ? 'EXECUTED' : 'FAILED';
     const { store, clock } = this.#deps;
     const foreign = batch.pipelines.filter((_, index) => phase.foreign.includes(index));
     await store.transaction(async (tx) => {
-      await renewClaim(this.#deps, batch)(tx);
+      await lease.renew(tx);
       await phase.settle(tx);
       // Nothing here says when others ran them; it is known now.
       await countLanded(tx, batch, foreign, clock.nowMs());
@@ -171,9 +178,9 @@ class Execution {
     return { ...batch, status, executeResult };
   }
 
-  async #close(batch: BatchRecord): Promise<void> {
+  async #close(batch: BatchRecord, lease: Lease): Promise<void> {
     try {
-      await closeAccounts(this.#deps, this.#context, batch);
+      await closeAccounts(this.#deps, this.#context, batch, lease);
     } catch {
       // The batch is executed and says so; its rent is reclaimed by the next execute.
     }

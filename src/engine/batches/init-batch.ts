@@ -8,10 +8,17 @@ import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
 import { dayOfNow, exceededCaps, requireCaps } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
+import { underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { createPause } from '../pause.js';
 import { beforeRecord } from '../requests/key-unused.js';
-import { abandonRequest, isWorkedOn, openRequest, type RequestIdentity } from '../requests/requests.js';
+import {
+  abandonRequest,
+  isWorkedOn,
+  openRequest,
+  type RequestIdentity,
+  requestHolding,
+} from '../requests/requests.js';
 import { type BatchContext, contextOf, flywheelOf, ownerOf } from './batch-context.js';
 import {
   batchRefused,
@@ -57,7 +64,9 @@ export const initBatch = keyedOperation('initBatch', {
         ? await beforeRecord(deps, identity, () => begin(deps, principal, context, identity, list))
         : await carryOn(deps, identity, earlier);
     try {
-      const value = await setUp({ deps, context, ...opened, signal: call.signal });
+      const value = await underLease(deps, requestHolding(opened.request), call, (lease) =>
+        setUp({ deps, context, ...opened, lease }),
+      );
       return await withCost(deps, { value, meta: { replayed: false } });
     } catch (error) {
       await abandonRequest(deps, opened.request).catch(() => {

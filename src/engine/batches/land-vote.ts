@@ -3,8 +3,8 @@ import type { TransactionRecord } from '../../chain/chain.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { EngineDeps } from '../deps.js';
+import type { Lease } from '../lease.js';
 import { settle } from '../settle/settle.js';
-import { renewClaim } from './batch-claim.js';
 import type { SignedVote } from './owner-vote.js';
 import { bundleId, endOf } from './phase.js';
 
@@ -13,17 +13,23 @@ import { bundleId, endOf } from './phase.js';
  * @throws `ERR_APPROVAL_EXPIRED` when it can land no more and has not; `ERR_INSUFFICIENT_FUNDS` when its payer cannot pay;
  * `ERR_UNAVAILABLE` when the chain does not say yet what became of it.
  */
-export async function landOwnerVote(deps: EngineDeps, batch: BatchRecord, vote: SignedVote): Promise<void> {
+export async function landOwnerVote(
+  deps: EngineDeps,
+  batch: BatchRecord,
+  lease: Lease,
+  vote: SignedVote,
+): Promise<void> {
   const { signature, bytes, payer } = vote;
   const [settled] = await settle(deps.chain, {
     units: [{ transactions: [{ signature, bytes }], lastValidBlockHeight: await lastHeight(deps, vote) }],
     // The owner may have sent it already, as may an engine before this one.
     areNew: false,
     as: 'alone',
+    lease,
     renew: () => Promise.reject(expired(batch)),
   });
   invariant(settled !== undefined, 'A vote that is settled has its end.');
-  if (settled.end.kind === 'landed') return countVotes(deps, batch, [vote]);
+  if (settled.end.kind === 'landed') return countVotes(deps, batch, lease, [vote]);
   const { reason, rejection } = settled.end;
   if (rejection !== null) {
     throw new FlywheelError(
@@ -31,7 +37,7 @@ export async function landOwnerVote(deps: EngineDeps, batch: BatchRecord, vote: 
       `The fee payer ${payer} of the signed transaction cannot pay for it: ${reason}.`,
     );
   }
-  await countVotes(deps, batch, [vote]);
+  await countVotes(deps, batch, lease, [vote]);
   throw new FlywheelError(
     'ERR_BATCH_EXECUTE_FAILED',
     `The transaction ${signature} of the owner failed on chain: ${reason}.`,
@@ -54,6 +60,7 @@ const expired = ({ id }: BatchRecord): FlywheelError =>
 export async function countVotes(
   deps: EngineDeps,
   batch: BatchRecord,
+  lease: Lease,
   more: readonly SignedVote[] = [],
 ): Promise<void> {
   const { stored, issued } = await deps.store.read(async (tx) => ({
@@ -81,7 +88,7 @@ export async function countVotes(
   );
   if (records.every((record) => record === null)) return;
   await deps.store.transaction(async (tx) => {
-    await renewClaim(deps, batch)(tx);
+    await lease.renew(tx);
     for (const [index, bundle] of bundles.entries()) {
       const record = records[index];
       if (record == null) continue;

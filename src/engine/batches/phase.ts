@@ -5,6 +5,7 @@ import type { BundleExecution } from '../../contract/schemas/batch.js';
 import type { BundlePhase, BundleRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
+import type { Lease } from '../lease.js';
 
 export interface PhaseInput {
   readonly batchId: string;
@@ -22,16 +23,14 @@ export interface PhaseInput {
    * @default what this engine has landed
    */
   readonly position?: () => Promise<number>;
-  /** Aborting stops before the next window; what was submitted is settled first. */
-  readonly signal?: AbortSignal | undefined;
   /** Written along with the first intents. */
   readonly before?: (tx: StoreTransaction) => Promise<void>;
   /** Hears, in the transaction that writes it, of each bundle that has landed. */
   readonly landed?: (tx: StoreTransaction, bundle: BundleRecord, blockTimeMs: number) => Promise<void>;
   /** Find out what became of earlier bundles, and send nothing: none of them can land any more. */
   readonly isOver?: boolean;
-  /** Prolongs whatever lease the work is done under. @throws when it is another's by now */
-  readonly renewLease: (tx: StoreTransaction) => Promise<void>;
+  /** Under which the work is done; aborting its signal stops before the next window. */
+  readonly lease: Lease;
 }
 
 export interface PhaseFailure {

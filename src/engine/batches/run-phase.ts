@@ -90,8 +90,9 @@ class Phase {
   async runRest(): Promise<void> {
     while (this.#next < this.#end) {
       if (this.#failure !== null && !(await this.#passForeign())) return;
-      if (this.#input.signal?.aborted === true) await this.#deps.store.transaction((tx) => this.#settle(tx));
-      this.#input.signal?.throwIfAborted();
+      const { signal } = this.#input.lease;
+      if (signal?.aborted === true) await this.#deps.store.transaction((tx) => this.#settle(tx));
+      signal?.throwIfAborted();
       await this.#runWindow();
     }
   }
@@ -147,6 +148,7 @@ class Phase {
       units: window,
       areNew: fresh.length === window.length,
       as: 'bundles',
+      lease: this.#input.lease,
       renew: (expired) => this.#signAgain(expired),
     });
     for (const { unit, end } of settled) this.#takeEnd(unit, end);
@@ -200,7 +202,11 @@ class Phase {
     if (end.kind === 'failed') {
       this.#fail(bundle, end);
     } else {
-      this.#unsaved.push({ bundle, status: 'LANDED', blockTimeMs: end.records[0]?.blockTimeMs ?? 0 });
+      this.#unsaved.push({
+        bundle,
+        status: 'LANDED',
+        blockTimeMs: end.records[0]?.blockTimeMs ?? this.#deps.clock.nowMs(),
+      });
       this.#take(bundle);
     }
   }
@@ -230,7 +236,7 @@ class Phase {
 
   /** Writes outcomes, as long as the work is still this engine's: another that has taken it over writes them itself. */
   async #settle(tx: StoreTransaction): Promise<void> {
-    await this.#input.renewLease(tx);
+    await this.#input.lease.renew(tx);
     for (const { bundle, blockTimeMs, ...outcome } of this.#unsaved) {
       await tx.bundles.settle(bundle.id, outcome);
       if (blockTimeMs !== undefined) await this.#input.landed?.(tx, bundle, blockTimeMs);

@@ -4,11 +4,10 @@ import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { BundleExecution, InitBatchResult, InitResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord, RequestRecord } from '../../store/records.js';
-import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
+import type { Lease } from '../lease.js';
 import { inTurns } from '../pause.js';
-import { renewRequest } from '../requests/requests.js';
 import { type BatchContext, messages } from './batch-context.js';
 import { initBatchView } from './batch-view.js';
 import { nextBatchIndex } from './on-chain.js';
@@ -27,7 +26,8 @@ export interface SetUpInput {
   readonly context: BatchContext;
   readonly batch: BatchRecord;
   readonly request: RequestRecord;
-  readonly signal?: AbortSignal | undefined;
+  /** On the request. */
+  readonly lease: Lease;
 }
 
 /**
@@ -58,13 +58,12 @@ export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
   return finalize(input, batch, [created, filled]);
 }
 
-const common = ({ deps, context, batch, request, signal }: SetUpInput, stored: readonly BundleRecord[]) => ({
+const common = ({ context, batch, lease }: SetUpInput, stored: readonly BundleRecord[]) => ({
   batchId: batch.id,
   phase: 'SETUP' as const,
   signer: context.operator,
   stored,
-  signal,
-  renewLease: (tx: StoreTransaction) => renewRequest(deps, tx, request.id),
+  lease,
 });
 
 /** Opens batch and proposal under the next free index of the multisig. */
@@ -122,13 +121,13 @@ function initResult(batch: BatchRecord, phases: readonly PhaseResult[], failedTx
 }
 
 async function stop(
-  { deps, request }: SetUpInput,
+  { deps, lease }: SetUpInput,
   batch: BatchRecord,
   phases: readonly PhaseResult[],
   message: string,
 ): Promise<FlywheelError> {
   await deps.store.transaction(async (tx) => {
-    await renewRequest(deps, tx, request.id);
+    await lease.renew(tx);
     for (const phase of phases) await phase.settle(tx);
     await tx.batches.setInitResult(batch.id, initResult(batch, phases, message), isoTime(deps.clock.nowMs()));
   });
@@ -138,7 +137,7 @@ async function stop(
 }
 
 async function finalize(
-  { deps, context, request }: SetUpInput,
+  { deps, context, request, lease }: SetUpInput,
   batch: BatchRecord,
   phases: readonly PhaseResult[],
 ): Promise<InitBatchResult> {
@@ -149,7 +148,7 @@ async function finalize(
   const value = await initBatchView(finalized, context, vote);
   const { id, setupRentLamports: rentPaidLamports } = batch;
   await deps.store.transaction(async (tx) => {
-    await renewRequest(deps, tx, request.id);
+    await lease.renew(tx);
     for (const phase of phases) await phase.settle(tx);
     await tx.batches.addCost(id, { feeLamports: 0n, rentPaidLamports, rentReclaimedLamports: 0n });
     await tx.batches.addVote(vote);

@@ -10,6 +10,7 @@ import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
 import { dailyCap, dayOfNow } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
+import type { Lease } from '../lease.js';
 import type { Failed, Landed, Unit } from '../settle/fate.js';
 import { settle } from '../settle/settle.js';
 import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
@@ -192,18 +193,19 @@ const unitOf = (burn: OpenBurn): BurnUnit => ({
 /**
  * Submits burns and finds out what became of them.
  *
- * @param areNew - burns that were stored just now, so are certain not to have been submitted.
+ * @param how - `areNew`: they were stored just now, so are certain not to have been submitted.
  * @throws `ERR_UNAVAILABLE` when the outcome of some burn is not known yet; running the request again finds it.
  */
 export async function settleBurns(
   source: BurnSource,
   burns: readonly OpenBurn[],
-  areNew: boolean,
+  { areNew, lease }: { readonly areNew: boolean; readonly lease: Lease },
 ): Promise<readonly SettledBurn[]> {
   const settled = await settle(source.deps.chain, {
     units: burns.map(unitOf),
     areNew,
     as: 'alone',
+    lease,
     renew: (expired) => signAgain(source, expired),
   });
   return settled.map(({ unit: { burn }, end }) => ({ burn, outcome: outcomeOf(source, burn, end) }));

@@ -6,8 +6,9 @@ import type { BurnRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
+import { holdLease } from '../lease.js';
 import { sayIfUnused } from '../requests/key-unused.js';
-import { abandonRequest, openRequest, type RequestIdentity, renewRequest } from '../requests/requests.js';
+import { abandonRequest, openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
 import { readBurnWallet } from './allowance.js';
 import {
   type BurnContext,
@@ -30,7 +31,7 @@ export interface BurnRun {
   readonly earlier: RequestRecord | undefined;
   readonly elements: readonly (PreparedBurn | Refusal)[];
   readonly inputs: readonly BurnShape[];
-  readonly call: Pick<Call, 'signal' | 'onElement' | 'repeatOnly'>;
+  readonly call: Pick<Call, 'signal' | 'onElement' | 'onWaiting' | 'repeatOnly'>;
   /**
    * Hears inside the first transaction, before anything is written, which elements are refused at once. A run that takes it
    * speaks for one element, and gets every failure as an error; else a failure is that of the elements concerned.
@@ -63,6 +64,8 @@ export async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]>
   } catch (error) {
     await progress.giveUp();
     throw progress.hasRecord ? error : await sayIfUnused(run.deps, run.identity, error);
+  } finally {
+    progress.end();
   }
 }
 
@@ -82,6 +85,7 @@ class Progress {
   readonly #run: BurnRun;
   readonly #outcomes = new Map<number, ElementOutcome>();
   #request: RequestRecord | undefined;
+  #lease: ReturnType<typeof holdLease> | undefined;
   /** Outcomes that are known and not written yet; they go into the next transaction. */
   #settled: readonly SettledBurn[] = [];
   #announced = 0;
@@ -105,7 +109,7 @@ class Progress {
     const found = await this.#earlierBurns(from, to);
     for (const burn of found) if (burn.status !== 'PENDING') this.#record(burn, burn);
     const pending = found.filter((burn) => burn.status === 'PENDING');
-    this.#settle(await settleBurns(context, pending, false));
+    this.#settle(await this.#bring(context, pending, false));
     const known = new Set(found.map(({ index }) => index));
     const missing: ChunkElement[] = [];
     for (let index = from; index < to; index += 1) {
@@ -116,7 +120,17 @@ class Progress {
     const { burns, refusals } = await this.#write(context, missing);
     for (const [index, refusal] of refusals) this.#refuse(index, refusal);
     this.#announce();
-    this.#settle(await settleBurns(context, burns, true));
+    this.#settle(await this.#bring(context, burns, true));
+  }
+
+  async #bring(
+    context: BurnContext,
+    burns: readonly OpenBurn[],
+    areNew: boolean,
+  ): Promise<readonly SettledBurn[]> {
+    const lease = this.#lease;
+    if (burns.length === 0 || lease === undefined) return [];
+    return settleBurns(context, burns, { areNew, lease });
   }
 
   /**
@@ -166,7 +180,7 @@ class Progress {
       onRefused(intents.refusals);
       return { request, ...intents };
     });
-    this.#request = written.request;
+    this.#take(written.request);
     this.#settled = [];
     return written;
   }
@@ -210,7 +224,7 @@ class Progress {
     const { deps } = this.#run;
     try {
       await deps.store.transaction(async (tx) => {
-        await renewRequest(deps, tx, request.id);
+        await this.#lease?.renew(tx);
         await writeOutcomes(tx, tokenId, this.#settled);
       });
       this.#settled = [];
@@ -221,10 +235,22 @@ class Progress {
     }
   }
 
+  /** Nothing is done any more. */
+  end(): void {
+    this.#lease?.end();
+  }
+
   /** Takes an unfinished request before any of its burns is sent or signed again: two must never do that at once. */
   async #takeOver(): Promise<void> {
     if (this.#run.earlier === undefined || this.#request !== undefined) return;
-    this.#request = await this.#run.deps.store.transaction((tx) => this.#open(tx));
+    this.#take(await this.#run.deps.store.transaction((tx) => this.#open(tx)));
+  }
+
+  /** The request is this run's from here on. */
+  #take(request: RequestRecord): void {
+    const { deps, call } = this.#run;
+    this.#request = request;
+    this.#lease ??= holdLease(deps, requestHolding(request), call);
   }
 
   async #earlierBurns(from: number, to: number): Promise<readonly BurnRecord[]> {
@@ -236,7 +262,7 @@ class Progress {
   async #open(tx: StoreTransaction): Promise<RequestRecord> {
     const { deps, identity } = this.#run;
     if (this.#request !== undefined) {
-      await renewRequest(deps, tx, this.#request.id);
+      await this.#lease?.renew(tx);
       return this.#request;
     }
     const opening = await openRequest(deps, tx, identity);

@@ -2,6 +2,7 @@
  * Idempotency: the first result of a request wins, a repeat gets it again, and a request that its engine did not finish is
  * carried on by the next call that brings it (contract, section 1.4).
  */
+import type { Waiting } from '../../contract/call.js';
 import type { KeyedOperationId } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { RequestRecord } from '../../store/records.js';
@@ -12,6 +13,7 @@ import { StrictJsonReader } from '../../values/json-reader.js';
 import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
+import { type Holding, isHeldHere, waitingHere } from '../lease.js';
 import { createPause } from '../pause.js';
 
 /** What identifies a request, before anything is known of it. */
@@ -67,7 +69,8 @@ export async function findEarlier(
       `The idempotency key ${identity.value} was used with another body.`,
     );
   }
-  if (earlier.status === 'running' && isWorkedOn(deps, earlier)) throw stillRunning(identity.value);
+  if (earlier.status === 'running' && isWorkedOn(deps, earlier))
+    throw stillRunning(deps, identity.value, earlier);
   return earlier;
 }
 
@@ -116,8 +119,7 @@ export async function openRequest(
   if (earlier?.reply != null) return { kind: 'replayed', reply: earlier.reply };
   const nowMs = deps.clock.nowMs();
   if (earlier !== undefined) {
-    await tx.requests.claim(earlier.id, deps.instances.id, nowMs + LEASE_MS);
-    return { kind: 'resumed', request: earlier };
+    return { kind: 'resumed', request: await claimRequest(deps, tx, earlier) };
   }
   const request: RequestRecord = {
     id: deps.ids.uuid(),
@@ -137,17 +139,27 @@ export async function openRequest(
   return { kind: 'fresh', request };
 }
 
-/**
- * Prolongs the hold on a request, in the transaction that writes something for it.
- * @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` when another engine has taken it, which may be far ahead by its clock; nothing more
- * may be written then, and its answer is there for the next try.
- */
-export async function renewRequest(deps: EngineDeps, tx: StoreTransaction, requestId: string): Promise<void> {
-  if (await tx.requests.renew(requestId, deps.instances.id, deps.clock.nowMs() + LEASE_MS)) return;
-  throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'Another engine carries the request on.', {
-    retryAfterSeconds: 1,
-  });
+/** Takes a request over that nobody works on. @returns it as it is then */
+export async function claimRequest(
+  { clock, instances }: EngineDeps,
+  tx: StoreTransaction,
+  request: RequestRecord,
+): Promise<RequestRecord> {
+  const claimed = { ...request, instance: instances.id, leaseUntilMs: clock.nowMs() + LEASE_MS };
+  await tx.requests.claim(request.id, claimed.instance, claimed.leaseUntilMs);
+  return claimed;
 }
+
+/** A request that was just taken. Where another engine takes it over, its answer is there for the next try. */
+export const requestHolding = ({ id: requestId, leaseUntilMs: untilMs }: RequestRecord): Holding => ({
+  ids: [requestId],
+  untilMs,
+  prolong: (tx, instance, toMs) => tx.requests.renew(requestId, instance, toMs),
+  lost: () =>
+    new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'Another engine carries the request on.', {
+      retryAfterSeconds: 1,
+    }),
+});
 
 /** Gives up a request that may have moved something, so that the next call with its key carries on at once. */
 export async function abandonRequest(deps: EngineDeps, request: RequestRecord): Promise<void> {
@@ -163,18 +175,26 @@ export async function abandonRequest(deps: EngineDeps, request: RequestRecord): 
 /** Does an engine that may be alive hold this lease? */
 export function isWorkedOn(
   deps: EngineDeps,
-  held: { instance: string | null; leaseUntilMs: number },
+  held: { readonly id: string; readonly instance: string | null; readonly leaseUntilMs: number },
 ): boolean {
+  // Of its own work an engine knows, even after it has stood still for longer than a lease.
+  if (isHeldHere(deps, held.id)) return true;
   return (
     held.instance !== null && held.leaseUntilMs > deps.clock.nowMs() && deps.instances.isAlive(held.instance)
   );
 }
 
-const stillRunning = (value: string): FlywheelError =>
+const stillRunning = (deps: EngineDeps, value: string, { id }: RequestRecord): FlywheelError =>
   new FlywheelError(
     'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-    `A request with the idempotency key ${value} is still running.`,
+    `A request with the idempotency key ${value} is still running${waitsFor(waitingHere(deps, id))}.`,
     {
       retryAfterSeconds: 1,
     },
   );
+
+/** What is waited for, to be read after what waits; nothing where that is not known. */
+export const waitsFor = (waiting: Waiting | undefined): string =>
+  waiting === undefined
+    ? ''
+    : `: it waits for the chain to confirm ${waiting.transactions} ${waiting.transactions === 1 ? 'transaction' : 'transactions'}, ${waiting.signature} first`;

@@ -1,7 +1,8 @@
 /** What became of signed units of transactions, as only the chain's own records can say. */
 import { setTimeout } from 'node:timers/promises';
-import type { Chain, Rejection, Signature, Trace, TransactionRecord } from '../../chain/chain.js';
+import type { Chain, Progress, Rejection, Signature, Trace, TransactionRecord } from '../../chain/chain.js';
 import { describeTransactionError } from '../../chain/transaction/program-errors.js';
+import type { Lease } from '../lease.js';
 
 /** One to four signed transactions that have one purpose and one blockhash. */
 export interface Unit {
@@ -37,6 +38,9 @@ export interface Open {
   readonly kind: 'open';
   /** It can land no more, and whether it has, the chain does not remember. */
   readonly isOver?: true;
+  /** Of the first transaction that has not come to its end. */
+  readonly signature?: Signature;
+  readonly progress?: Progress;
 }
 
 export type Fate = Landed | Failed | Expired | Open;
@@ -68,18 +72,28 @@ export async function findFates(chain: Chain, units: readonly Unit[]): Promise<r
     ),
   );
   let from = 0;
-  return units.map(({ transactions: { length } }) => {
+  return units.map(({ transactions }) => {
+    const { length } = transactions;
     from += length;
-    return fateOf(chain, traces.slice(from - length, from));
+    return fateOf(chain, transactions, traces.slice(from - length, from));
   });
 }
 
-/** {@link findFates}, waiting where a chain takes its time, until every unit has landed or has proven never to. */
-export async function awaitFates(chain: Chain, units: readonly Unit[]): Promise<readonly Fate[]> {
+/**
+ * {@link findFates}, waiting where a chain takes its time, until every unit has landed or has proven never to.
+ * @throws as soon as nobody waits any longer, or another has taken the work over.
+ */
+export async function awaitFates(
+  chain: Chain,
+  units: readonly Unit[],
+  lease?: Lease,
+): Promise<readonly Fate[]> {
   const { pollMs } = chain;
   let fates = await findFates(chain, units);
   while (pollMs !== null && fates.some(isAwaited)) {
-    await setTimeout(pollMs);
+    tellWaiting(fates, lease);
+    await pauseFor(pollMs, lease?.signal);
+    await lease?.check();
     const open = units.filter((_, index) => isAwaited(fates[index]));
     const found = new Map((await findFates(chain, open)).map((fate, index) => [open[index], fate]));
     fates = fates.map((fate, index) => found.get(units[index] as Unit) ?? fate);
@@ -87,16 +101,29 @@ export async function awaitFates(chain: Chain, units: readonly Unit[]): Promise<
   return fates;
 }
 
-function fateOf({ pollMs }: Chain, traces: readonly Trace[]): Fate {
+/** @throws the reason of the signal, at once when it is aborted. */
+async function pauseFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await setTimeout(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+  signal?.throwIfAborted();
+}
+
+function tellWaiting(fates: readonly Fate[], lease: Lease | undefined): void {
+  const awaited = fates.filter(isAwaited) as readonly Open[];
+  const [first] = awaited;
+  if (first?.signature === undefined) return;
+  lease?.tell({ transactions: awaited.length, signature: first.signature, ...first.progress });
+}
+
+function fateOf({ pollMs }: Chain, transactions: Unit['transactions'], traces: readonly Trace[]): Fate {
   const end = traces.findIndex(({ kind }) => kind !== 'landed');
   const landed = (end < 0 ? traces : traces.slice(0, end)).flatMap((trace) =>
     trace.kind === 'landed' ? [trace.record] : [],
   );
-  const at = landed.findIndex(({ error }) => error !== null);
-  const blamed = landed[at];
+  const blamedAt = landed.findIndex(({ error }) => error !== null);
+  const blamed = landed[blamedAt];
   if (blamed?.error != null) {
     const reason = describeTransactionError(blamed.error, blamed.logs);
-    return { kind: 'failed', at, reason, records: landed, rejection: null };
+    return { kind: 'failed', at: blamedAt, reason, records: landed, rejection: null };
   }
   if (end < 0) return { kind: 'landed', records: landed };
   const isOver = traces.slice(end).every(({ kind }) => kind === 'never');
@@ -106,5 +133,13 @@ function fateOf({ pollMs }: Chain, traces: readonly Trace[]): Fate {
     return { kind: 'failed', at: landed.length, reason, records: landed, rejection: null };
   }
   if (isOver) return EXPIRED;
-  return traces.some((trace) => trace.kind === 'open' && trace.isOver) ? FORGOTTEN : OPEN;
+  if (traces.some((trace) => trace.kind === 'open' && trace.isOver)) return FORGOTTEN;
+  const at = traces.findIndex(({ kind }) => kind === 'open');
+  return openAt(transactions[at]?.signature, traces[at]);
 }
+
+const openAt = (signature: Signature | undefined, trace: Trace | undefined): Open => ({
+  kind: 'open',
+  ...(signature === undefined ? {} : { signature }),
+  ...(trace?.kind === 'open' && trace.progress !== undefined ? { progress: trace.progress } : {}),
+});

@@ -4,6 +4,7 @@
  */
 import type { Chain, RecentBlockhash, Rejection, SubmitReceipt } from '../../chain/chain.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import type { Lease } from '../lease.js';
 import {
   awaitFates,
   type Failed,
@@ -40,6 +41,8 @@ export interface Settlement<U extends Unit> {
    * `alone`: units of one transaction, each for itself.
    */
   readonly as: 'bundles' | 'alone';
+  /** Under which all of it is done; asked before anything is signed or sent. @default nobody else can be at it */
+  readonly lease?: Lease;
   /** Signs those that have expired once more, and stores that. @returns one for each, in order. */
   readonly renew: (expired: readonly U[]) => Promise<readonly U[]>;
 }
@@ -50,7 +53,7 @@ export interface Settlement<U extends Unit> {
  */
 export async function settle<U extends Unit>(
   chain: Chain,
-  { units, areNew, as, renew }: Settlement<U>,
+  { units, areNew, as, lease, renew }: Settlement<U>,
 ): Promise<readonly Settled<U>[]> {
   const slots = units.map((unit): Slot<U> => ({ unit, fate: OPEN, isNew: areNew }));
   let left = slots.length;
@@ -58,8 +61,9 @@ export async function settle<U extends Unit>(
     const sent = openOf(slots, as).filter(({ isNew }) => !isNew);
     take(sent, await findFates(chain, sent.map(unitOf)));
     requireRemembered(slots);
+    await lease?.check();
     await renewExpired(openOf(slots, as), renew);
-    await submit(chain, openOf(slots, as), as);
+    await submit(chain, openOf(slots, as), as, lease);
     const { length } = openOf(slots, as);
     if (length === 0) return slots.flatMap(settled);
     idle = length < left ? 0 : idle + 1;
@@ -150,6 +154,7 @@ async function submit<U extends Unit>(
   chain: Chain,
   slots: readonly Slot<U>[],
   as: Settlement<U>['as'],
+  lease: Lease | undefined,
 ): Promise<void> {
   if (slots.length === 0) return;
   const bytes = slots.map(({ unit }) => unit.transactions.map((transaction) => transaction.bytes));
@@ -165,5 +170,5 @@ async function submit<U extends Unit>(
     if (rejection != null && !isExpiry(rejection)) slot.fate = refused(rejection);
     else taken.push(slot);
   }
-  take(taken, await awaitFates(chain, taken.map(unitOf)));
+  take(taken, await awaitFates(chain, taken.map(unitOf), lease));
 }

@@ -1,0 +1,139 @@
+/**
+ * Working on a request or a batch under a lease: it is prolonged by a timer for as long as the work goes on, and an engine that
+ * has lost it, because its process stood still for longer than the lease, sends and signs nothing more.
+ */
+import type { Call, Waiting } from '../contract/call.js';
+import type { FlywheelError } from '../errors/flywheel-error.js';
+import type { StoreTransaction } from '../store/store.js';
+import { type EngineDeps, type Instances, LEASE_MS } from './deps.js';
+
+/** Several times within a lease, so that one that fails is no loss. */
+const RENEW_MS = LEASE_MS / 4;
+/** A lease with less than this left is prolonged before anything is sent. */
+const SHORT_MS = LEASE_MS / 2;
+
+/** What is worked on. */
+export interface Holding {
+  /** Of its records; no two in the store have the same. */
+  readonly ids: readonly string[];
+  /** Until when it was taken; nothing that happened since is known. */
+  readonly untilMs: number;
+  /** Prolongs it in the store. @returns whether it is still this engine's. */
+  readonly prolong: (tx: StoreTransaction, instance: string, untilMs: number) => Promise<boolean>;
+  /** It is another's by now. */
+  readonly lost: () => FlywheelError;
+}
+
+/** What of a call matters for as long as its work goes on. */
+export type Caller = Pick<Call, 'signal' | 'onWaiting'>;
+
+/** The hold of one engine on what it works on, and who waits for that. */
+export interface Lease {
+  /**
+   * Prolongs the lease in the transaction that writes something for it.
+   * @throws when another has taken over, which may be far ahead by its clock; nothing more may be written then.
+   */
+  readonly renew: (tx: StoreTransaction) => Promise<void>;
+  /** Asked before anything is sent. @throws when another has taken over. */
+  readonly check: () => Promise<void>;
+  /** Aborting stops waiting; what was sent goes on, and its intent is stored. */
+  readonly signal: AbortSignal | undefined;
+  /** Says what is waited for. */
+  readonly tell: (waiting: Waiting) => void;
+}
+
+/** What each engine of this process works on now. */
+const heldHere = new WeakMap<Instances, Map<string, HeldLease>>();
+
+/** Is this engine itself at it, whatever time it is? */
+export const isHeldHere = ({ instances }: Pick<EngineDeps, 'instances'>, id: string): boolean =>
+  heldHere.get(instances)?.has(id) === true;
+
+/** What this engine waits for with it, as far as that is known. */
+export const waitingHere = ({ instances }: Pick<EngineDeps, 'instances'>, id: string): Waiting | undefined =>
+  heldHere.get(instances)?.get(id)?.waiting;
+
+/** Does the work that a lease was just taken for, in a transaction that is committed, and keeps the lease meanwhile. */
+export async function underLease<Result>(
+  deps: EngineDeps,
+  holding: Holding,
+  caller: Caller,
+  work: (lease: Lease) => Promise<Result>,
+): Promise<Result> {
+  const lease = new HeldLease(deps, holding, caller);
+  try {
+    return await work(lease);
+  } catch (error) {
+    // What another has done meanwhile may look like a failure; that it has taken over is the reason.
+    throw (await lease.isTaken()) ? holding.lost() : error;
+  } finally {
+    lease.end();
+  }
+}
+
+/** A lease that was just taken, for work that does not begin and end in one place. */
+export const holdLease = (deps: EngineDeps, holding: Holding, caller: Caller): Lease & { end(): void } =>
+  new HeldLease(deps, holding, caller);
+
+class HeldLease implements Lease {
+  readonly #deps: EngineDeps;
+  readonly #holding: Holding;
+  readonly #caller: Caller;
+  readonly #timer: NodeJS.Timeout;
+  waiting: Waiting | undefined;
+  #untilMs: number;
+  #isLost = false;
+
+  constructor(deps: EngineDeps, holding: Holding, caller: Caller) {
+    this.#caller = caller;
+    this.#deps = deps;
+    this.#holding = holding;
+    this.#untilMs = holding.untilMs;
+    const held = heldHere.get(deps.instances) ?? new Map();
+    for (const id of holding.ids) held.set(id, this);
+    heldHere.set(deps.instances, held);
+    this.#timer = setInterval(() => {
+      // What cannot be prolonged now is looked at again before anything is sent.
+      this.#prolong().catch(() => undefined);
+    }, RENEW_MS).unref();
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+    const held = heldHere.get(this.#deps.instances);
+    for (const id of this.#holding.ids) if (held?.get(id) === this) held.delete(id);
+  }
+
+  readonly renew = async (tx: StoreTransaction): Promise<void> => {
+    const { instances, clock } = this.#deps;
+    if (await this.#holding.prolong(tx, instances.id, clock.nowMs() + LEASE_MS)) return;
+    this.#isLost = true;
+    throw this.#holding.lost();
+  };
+
+  get signal(): AbortSignal | undefined {
+    return this.#caller.signal;
+  }
+
+  readonly tell = (waiting: Waiting): void => {
+    this.waiting = waiting;
+    this.#caller.onWaiting?.(waiting);
+  };
+
+  readonly check = async (): Promise<void> => {
+    if (this.#isLost) throw this.#holding.lost();
+    if (this.#untilMs - this.#deps.clock.nowMs() < SHORT_MS) await this.#prolong();
+  };
+
+  async isTaken(): Promise<boolean> {
+    await this.check().catch(() => undefined);
+    return this.#isLost;
+  }
+
+  async #prolong(): Promise<void> {
+    const untilMs = this.#deps.clock.nowMs() + LEASE_MS;
+    await this.#deps.store.transaction(this.renew);
+    // Known to hold only once that is written.
+    this.#untilMs = untilMs;
+  }
+}
