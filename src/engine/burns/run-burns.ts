@@ -109,7 +109,7 @@ class Progress {
     const found = await this.#earlierBurns(from, to);
     for (const burn of found) if (burn.status !== 'PENDING') this.#record(burn, burn);
     const pending = found.filter((burn) => burn.status === 'PENDING');
-    this.#settle(await this.#bring(context, pending, false));
+    await this.#bring(context, pending, false);
     const known = new Set(found.map(({ index }) => index));
     const missing: ChunkElement[] = [];
     for (let index = from; index < to; index += 1) {
@@ -120,17 +120,13 @@ class Progress {
     const { burns, refusals } = await this.#write(context, missing);
     for (const [index, refusal] of refusals) this.#refuse(index, refusal);
     this.#announce();
-    this.#settle(await this.#bring(context, burns, true));
+    await this.#bring(context, burns, true);
   }
 
-  async #bring(
-    context: BurnContext,
-    burns: readonly OpenBurn[],
-    areNew: boolean,
-  ): Promise<readonly SettledBurn[]> {
+  async #bring(context: BurnContext, burns: readonly OpenBurn[], areNew: boolean): Promise<void> {
     const lease = this.#lease;
-    if (burns.length === 0 || lease === undefined) return [];
-    return settleBurns(context, burns, { areNew, lease });
+    if (burns.length > 0 && lease !== undefined)
+      this.#settle(await settleBurns(context, burns, { areNew, lease }));
   }
 
   /**
