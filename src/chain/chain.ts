@@ -167,7 +167,26 @@ export interface Progress {
   readonly isRun: boolean;
 }
 
+/** What a place in a block costs beside the signatures, where others want it too. */
+export interface PriorityFees {
+  /** Lamports that one transaction pays for it at most. */
+  readonly maxLamports: bigint;
+
+  /** Micro-lamports that those who wrote these accounts have paid for a compute unit of late; 0 where nobody says. */
+  priceOf(written: readonly Address[]): Promise<bigint>;
+
+  /**
+   * Compute units that a message would use now.
+   * @param message - signatures are not looked at, nor how old its blockhash is.
+   * @returns `null` where it would fail, or the chain does not say.
+   */
+  computeUnitsOf(message: Uint8Array): Promise<number | null>;
+}
+
 export interface Chain extends ChainReader, History {
+  /** Absent where nothing is paid beyond the signatures. */
+  readonly priorityFees?: PriorityFees;
+
   /** Transactions of a bundle that land whole or not at all: 1 where there is nothing that would hold more together. */
   readonly bundleSize: number;
 

@@ -6,6 +6,7 @@ import type { Instruction } from './transaction/instruction.js';
 // Instruction numbers of the program (solana-compute-budget-interface, `ComputeBudgetInstruction`).
 const SET_COMPUTE_UNIT_LIMIT = 2;
 const SET_COMPUTE_UNIT_PRICE = 3;
+const SET_LOADED_ACCOUNTS_DATA_SIZE_LIMIT = 4;
 const LIMIT_LENGTH_BYTES = 5;
 const PRICE_LENGTH_BYTES = 9;
 
@@ -33,6 +34,14 @@ export function setComputeUnitPrice(microLamports: bigint): Instruction {
   const data = Buffer.alloc(PRICE_LENGTH_BYTES);
   data[0] = SET_COMPUTE_UNIT_PRICE;
   data.writeBigUInt64LE(microLamports, 1);
+  return instruction(data);
+}
+
+/** Lets the transaction load accounts of up to `bytes` together, programs included. It costs nothing. */
+export function setLoadedAccountsDataSizeLimit(bytes: number): Instruction {
+  const data = Buffer.alloc(LIMIT_LENGTH_BYTES);
+  data[0] = SET_LOADED_ACCOUNTS_DATA_SIZE_LIMIT;
+  data.writeUInt32LE(bytes, 1);
   return instruction(data);
 }
 

@@ -18,6 +18,7 @@ import { BurnAllowance, readBurnWallet } from './burns/allowance.js';
 import { isRefusal, prepareBurns, type Refusal } from './burns/prepare-burns.js';
 import { dailyCap, dayOfNow } from './daily-cap.js';
 import type { EngineDeps } from './deps.js';
+import { maxFeeLamports } from './signing-terms.js';
 
 /** @throws `ERR_UNAUTHORIZED`, `ERR_KEY_SCOPES_UNAUTHORIZED`, `ERR_TOKEN_NOT_FOUND` */
 export async function foreseeBurns(
@@ -34,7 +35,12 @@ export async function foreseeBurns(
     readUsage(deps, token),
   ]);
   const cap = dailyCap(principal.flywheel, 'burn');
-  const allowance = new BurnAllowance(token, balance, { day, cap, used });
+  const allowance = new BurnAllowance(token, balance, {
+    day,
+    cap,
+    used,
+    feeLamports: maxFeeLamports(deps.chain),
+  });
   let burned = 0n;
   const failures: ForeseenFailure[] = [];
   for (const [index, burn] of prepared.entries()) {

@@ -12,6 +12,7 @@ export interface TestRpcOptions {
   /** @default none: one round */
   readonly maxWaitMs?: number;
   readonly random?: () => number;
+  readonly maxPriorityFeeLamports?: bigint;
   readonly signal?: AbortSignal;
   readonly log?: (line: string) => void;
   /** Instead of letting the clock go on. */
@@ -46,7 +47,14 @@ export function nodeAt(url: string): RpcNode {
 /** The cluster; waits take no time but on the clock. */
 export function rpcChain(
   urls: readonly string[],
-  { quorum = 1, timeoutMs = 5_000, maxWaitMs = 0, random = () => 0.5, ...more }: TestRpcOptions = {},
+  {
+    quorum = 1,
+    timeoutMs = 5_000,
+    maxWaitMs = 0,
+    random = () => 0.5,
+    maxPriorityFeeLamports,
+    ...more
+  }: TestRpcOptions = {},
 ): TestRpc {
   let nowMs = 1_000_000;
   const waits: number[] = [];
@@ -62,5 +70,6 @@ export function rpcChain(
     },
     ...more,
   };
-  return { ...createRpcChain({ ...options, quorum }), waits, options, nowMs: () => nowMs };
+  const fees = maxPriorityFeeLamports === undefined ? {} : { maxPriorityFeeLamports };
+  return { ...createRpcChain({ ...options, quorum, ...fees }), waits, options, nowMs: () => nowMs };
 }

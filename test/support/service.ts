@@ -87,6 +87,20 @@ export const openOverHttp: OpenService = async () => {
   };
 };
 
+/** A node where others have paid this price for a compute unit of late. */
+export const nodeWithPrice =
+  (microLamports: number) =>
+  (node: RpcNode): RpcNode => ({
+    ...node,
+    post: async (body, terms) => {
+      const { id, method } = JSON.parse(body);
+      if (method !== 'getRecentPrioritizationFees') return node.post(body, terms);
+      const result = [{ slot: 1, prioritizationFee: microLamports }];
+      const text = JSON.stringify({ jsonrpc: '2.0', id, result });
+      return { kind: 'answer', status: 200, headers: {}, text };
+    },
+  });
+
 /** A node, and the method of every call to it. */
 function countedNode(url: string, calls: string[]): RpcNode {
   const node = nodeAt(url);
@@ -103,6 +117,7 @@ function countedNode(url: string, calls: string[]): RpcNode {
 export async function openOnCluster(
   faults: readonly FaultRule[] = [],
   seed = 1,
+  wrap: (node: RpcNode) => RpcNode = (node) => node,
 ): Promise<ServiceUnderTest & { readonly node: TestNode; readonly calls: readonly string[] }> {
   const test = await openTestEngine();
   const node = await startTestNode({
@@ -111,7 +126,7 @@ export async function openOnCluster(
   });
   const calls: string[] = [];
   const { chain } = createRpcChain({
-    nodes: [countedNode(node.url, calls)],
+    nodes: [wrap(countedNode(node.url, calls))],
     ...{ timeoutMs: 5_000, maxWaitMs: 5_000, pollMs: 20, clock: systemClock, random: Math.random },
     sleep: (ms) => setTimeout(ms),
   });

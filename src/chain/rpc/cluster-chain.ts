@@ -12,6 +12,7 @@ import {
   type Chain,
   hasExpired,
   type PastTransaction,
+  type PriorityFees,
   type RecentBlockhash,
   type Signature,
   type Sought,
@@ -24,6 +25,7 @@ import type { RpcNode } from './exchange.js';
 import type { NodePool } from './node-pool.js';
 import { feeOf, Outgoing } from './outgoing.js';
 import { type LandedStatus, type SeenStatus, statusesQuestion } from './questions.js';
+import { RecentFees } from './recent-fees.js';
 import { chunks, isLanded, MAX_SIGNATURES_PER_CALL, type RpcReader, sameStatus } from './rpc-reader.js';
 import {
   blockHeightQuestion,
@@ -48,6 +50,8 @@ export interface ClusterChainParts {
   readonly clock: Clock;
   /** How often to look for what was sent. @default 500 */
   readonly pollMs?: number;
+  /** Lamports that a transaction pays beyond its signatures at most; 0 for none. */
+  readonly maxPriorityFeeLamports: bigint;
 }
 
 /** Several voices on one signature. */
@@ -72,6 +76,7 @@ const openAfter = (heard: readonly Heard[]): Trace => ({
 class ClusterChain implements Chain {
   readonly pollMs: number;
   readonly bundleSize = 1;
+  readonly priorityFees: PriorityFees;
   readonly #parts: ClusterChainParts;
   readonly #outgoing: Outgoing;
   readonly #blockTimes = new Map<number, number>();
@@ -84,6 +89,7 @@ class ClusterChain implements Chain {
     this.#parts = parts;
     this.pollMs = parts.pollMs ?? POLL_MS;
     this.#outgoing = new Outgoing(parts.pool, parts.clock);
+    this.priorityFees = new RecentFees(parts.pool, parts.clock, parts.maxPriorityFeeLamports);
   }
 
   /** As of a state that has all that was seen to land: a node that is behind would tell of what has been changed since. */

@@ -8,11 +8,12 @@ import type { Clock } from '../../values/time.js';
 import { LAMPORTS_PER_SIGNATURE } from '../account.js';
 import type { Rejection, Signature } from '../chain.js';
 import { decodeComputeBudget } from '../compute-budget.js';
+import { COMPUTE_BUDGET_PROGRAM } from '../programs.js';
 import { partiallySign } from '../transaction/compile.js';
 import { DEFAULT_INSTRUCTION_COMPUTE_UNITS, MAX_COMPUTE_UNITS } from '../transaction/limits.js';
 import { decodeTransaction, type WireMessage } from '../transaction/wire.js';
 import type { NodePool, Voice } from './node-pool.js';
-import { sendQuestion, trialQuestion } from './sending-questions.js';
+import { sendQuestion, type Trial, trialQuestion } from './sending-questions.js';
 
 /** Time between two sendings of the same bytes. */
 const RESEND_MS = 2_000;
@@ -61,7 +62,7 @@ export function feeOf({ requiredSignatures, staticKeys, instructions }: WireMess
     const budget = program && decodeComputeBudget({ program, accounts: [], data });
     if (budget?.kind === 'unitLimit') limit = budget.units;
     else if (budget?.kind === 'unitPrice') price = budget.microLamports;
-    else units += DEFAULT_INSTRUCTION_COMPUTE_UNITS;
+    else if (program !== COMPUTE_BUDGET_PROGRAM) units += DEFAULT_INSTRUCTION_COMPUTE_UNITS;
   }
   const paid = BigInt(Math.min(limit ?? units, MAX_COMPUTE_UNITS)) * price;
   const priority = (paid + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
@@ -153,7 +154,7 @@ export class Outgoing {
   async #refusal(wire: Uint8Array, minContextSlot: number): Promise<Refusal | null> {
     const { messageBytes } = decodeTransaction(wire);
     const [voice] = await this.#pool.ask(trialQuestion(partiallySign(messageBytes, [])), { minContextSlot });
-    return (voice as Voice<Refusal | null>).value;
+    return (voice as Voice<Trial>).value.refusal;
   }
 
   /** @returns why no node took it, or `null`. */

@@ -12,7 +12,12 @@ export interface RpcChainOptions extends NodePoolOptions {
   readonly quorum?: number;
   /** How often to look for what was sent, in ms. @default 500 */
   readonly pollMs?: number;
+  /** Lamports that a transaction pays beyond its signatures at most; 0 for none. @default {@link DEFAULT_MAX_PRIORITY_FEE_LAMPORTS} */
+  readonly maxPriorityFeeLamports?: bigint;
 }
+
+/** Ten times the fee of a signature. */
+export const DEFAULT_MAX_PRIORITY_FEE_LAMPORTS = 50_000n;
 
 /** What can be done with a cluster. */
 export interface RpcChain {
@@ -29,7 +34,12 @@ export interface RpcChain {
  * Every method throws `ERR_UNAVAILABLE` when no node answers in time, `ERR_RESPONSE_INVALID` when what they answer cannot be,
  * `ERR_CHAIN_MISMATCH` when those that have to agree do not, or are of different clusters.
  */
-export function createRpcChain({ quorum = 1, pollMs, ...options }: RpcChainOptions): RpcChain {
+export function createRpcChain({
+  quorum = 1,
+  pollMs,
+  maxPriorityFeeLamports = DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
+  ...options
+}: RpcChainOptions): RpcChain {
   const pool = new NodePool(options);
   const reader = new RpcReader(pool, quorum);
   const { clock } = options;
@@ -37,6 +47,9 @@ export function createRpcChain({ quorum = 1, pollMs, ...options }: RpcChainOptio
     reader,
     sender: createRpcSender(pool, reader, { clock, quorum }),
     facts: createClusterFacts(pool, quorum),
-    chain: createClusterChain({ pool, reader, quorum, clock, ...(pollMs === undefined ? {} : { pollMs }) }),
+    chain: createClusterChain({
+      ...{ pool, reader, quorum, clock, maxPriorityFeeLamports },
+      ...(pollMs === undefined ? {} : { pollMs }),
+    }),
   };
 }

@@ -1,8 +1,9 @@
 /** The methods of a node by which a transaction is sent, and by which it is known what became of it. */
+import type { Address } from '../../values/address.js';
 import type { Rejection } from '../chain.js';
 import type { Question } from './ask.js';
 import { COMMITMENT, from, question, seconds } from './questions.js';
-import { count, list, object, text } from './read-json.js';
+import { count, list, Malformed, object, text } from './read-json.js';
 import { readTransactionError } from './transaction-error.js';
 
 /** How a transaction is handed to a node. */
@@ -77,6 +78,14 @@ export const blockHeightQuestion = (slot: number) =>
     },
   });
 
+/** What a trial of a transaction came to. */
+export interface Trial {
+  /** Why it would be refused, or fail; `null` where it would not. */
+  readonly refusal: Omit<Rejection, 'index'> | null;
+  /** What it would use; `null` where the node does not say. */
+  readonly computeUnits: number | null;
+}
+
 /**
  * `simulateTransaction`, by hand, of bytes without signatures, so that the node learns nothing that it could send: would it be
  * taken, and run, on the newest state?
@@ -97,10 +106,35 @@ export const trialQuestion = (wire: Uint8Array) =>
           ...from(minContextSlot),
         },
       ]),
-    read: (result): Omit<Rejection, 'index'> | null => {
-      const { err, logs } = object(object(result, 'a result')['value'], 'a trial');
+    read: (result): Trial => {
+      const { err, logs, unitsConsumed } = object(object(result, 'a result')['value'], 'a trial');
+      const computeUnits = unitsConsumed == null ? null : count(unitsConsumed, 'a number of compute units');
       const error = readTransactionError(err);
-      if (error === null) return null;
-      return { error, logs: list(logs ?? [], 'log lines').map((line) => text(line, 'a log line')) };
+      if (error === null) return { refusal: null, computeUnits };
+      const lines = list(logs ?? [], 'log lines').map((line) => text(line, 'a log line'));
+      return { refusal: { error, logs: lines }, computeUnits };
     },
+  });
+
+/** Most accounts that fees are asked for at once (agave, `MAX_TX_ACCOUNT_LOCKS`). */
+export const MAX_FEE_ACCOUNTS = 128;
+/** Blocks that a node tells the fees of, generously (agave, `MAX_NUM_RECENT_BLOCKS`). */
+const MAX_FEE_BLOCKS = 1_000;
+
+/**
+ * `getRecentPrioritizationFees`: of each of the last blocks, the least that was paid for a compute unit, in micro-lamports, by
+ * those who wrote one of the accounts.
+ */
+export const recentFeesQuestion = (written: readonly Address[]) =>
+  question({
+    method: 'getRecentPrioritizationFees',
+    ask: ({ connection, key }) =>
+      connection.getRecentPrioritizationFees({
+        lockedWritableAccounts: written.slice(0, MAX_FEE_ACCOUNTS).map(key),
+      }),
+    check: (result) => {
+      if (list(result, 'fees').length > MAX_FEE_BLOCKS)
+        throw new Malformed('more fees than there are blocks');
+    },
+    read: (fees) => fees.map(({ prioritizationFee }) => BigInt(count(prioritizationFee, 'a fee'))),
   });

@@ -21,8 +21,8 @@ export function executeComputeUnitLimit(instructions: readonly Instruction[]): n
   return Math.min(MAX_COMPUTE_UNITS, EMPTY_MESSAGE_COMPUTE_UNITS + total(instructions, 'computeUnits'));
 }
 
-/** The multisig's own instruction and that which sets the limit. */
-const OUTER_INSTRUCTIONS = 2;
+/** The multisig's own instruction, and those which set the limit and the price. */
+const OUTER_INSTRUCTIONS = 3;
 
 /** Instructions that the execute transaction of these runs at most. */
 export const instructionTrace = (instructions: readonly Instruction[]): number =>

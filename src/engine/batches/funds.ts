@@ -1,7 +1,7 @@
 /** Is there enough, before anything is created: tokens and SOL of the vault, SOL of the operator. */
 import { actionContent, actionRecipients } from '../../actions/registry.js';
 import { LAMPORTS_PER_SIGNATURE, rentExemptLamports } from '../../chain/account.js';
-import type { ChainReader } from '../../chain/chain.js';
+import type { Chain } from '../../chain/chain.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { decodeVaultMessage } from '../../chain/squads/instructions/vault-message.js';
 import { ACCOUNT_SIZE } from '../../chain/squads/layouts/accounts.js';
@@ -16,6 +16,7 @@ import { isoTime } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
 import type { EngineDeps } from '../deps.js';
 import { inTurns } from '../pause.js';
+import { maxFeeLamports } from '../signing-terms.js';
 import type { BatchContext } from './batch-context.js';
 
 /** Owner and operator. */
@@ -43,8 +44,8 @@ function* transactionRents(pipelines: readonly PlannedPipeline[]): Generator<big
 }
 
 /** Set-up, operator's and owner's approval, execution; closing pays for itself. */
-const feeLamports = (pipelines: number): bigint =>
-  LAMPORTS_PER_SIGNATURE * BigInt(2 + pipelines + 3 + pipelines);
+const feeLamports = (chain: Chain, pipelines: number): bigint =>
+  maxFeeLamports(chain) * BigInt(2 + pipelines + 2 + pipelines) + LAMPORTS_PER_SIGNATURE;
 
 function recipients(token: TokenRecord, pipelines: readonly PlannedPipeline[]): readonly Address[] {
   const wallets = new Set(
@@ -76,7 +77,7 @@ export interface FundsNeeded extends PlannedBatch {
  * @returns, for everything that lacks, how much of what and the address to fund, without a full stop.
  */
 export async function missingFunds(
-  chain: ChainReader,
+  chain: Chain,
   { token, flywheel, operator }: BatchContext,
   needed: FundsNeeded,
 ): Promise<readonly string[]> {
@@ -105,7 +106,7 @@ export async function missingFunds(
       `the vault ${flywheel.vault} holds ${solText(vaultHeld)}, ${solText(vaultNeeds)} are needed to open ${missing} token accounts`,
     );
   }
-  const costs = needed.rentLamports + feeLamports(pipelines.length);
+  const costs = needed.rentLamports + feeLamports(chain, pipelines.length);
   const operatorNeeds = costs + leftLamports(needed.leaveOperator);
   const operatorHeld = payer?.lamports ?? 0n;
   if (operatorHeld < operatorNeeds) {
@@ -140,14 +141,14 @@ export async function readOperatorFunds(
  * @throws `ERR_INSUFFICIENT_FUNDS` when this batch would leave it less than the minimum beside them.
  */
 export async function requireOperatorFunds(
-  { limits }: EngineDeps,
+  { limits, chain }: EngineDeps,
   tx: StoreTransaction,
   { flywheel, operator }: BatchContext,
   held: OperatorFunds,
   { pipelines, rentLamports }: PlannedBatch,
 ): Promise<void> {
   const unpaid = await tx.batches.unpaidRentLamports(flywheel.id, held.asOf);
-  const costs = rentLamports + feeLamports(pipelines.length);
+  const costs = rentLamports + feeLamports(chain, pipelines.length);
   const needed = unpaid + costs + leftLamports(limits.minOperatorLamports);
   if (unpaid === 0n || held.lamports >= needed) return;
   throw new FlywheelError(

@@ -10,6 +10,7 @@ import {
   isVoteMessage,
   VOTES,
   type VoteMessageInput,
+  voteInstruction,
   voteMessage,
 } from '../../chain/squads/instructions/vote.js';
 import { requestSomeSignatures } from '../../chain/transaction/compile.js';
@@ -20,6 +21,7 @@ import type { Address } from '../../values/address.js';
 import { sameBytes } from '../../values/bytes.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
+import { signingTerms, withBudget } from '../signing-terms.js';
 import type { BatchContext } from './batch-context.js';
 
 const voteOf = (
@@ -43,9 +45,13 @@ export async function issueVote(
   batch: BatchRecord,
   kind: VoteKind,
 ): Promise<IssuedVote> {
-  const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
   const payer = context.operator.address;
-  const message = voteMessage(voteOf(context, batch, kind, { payer, blockhash }));
+  const { multisig, owner: member } = context.flywheel;
+  const instructions = [voteInstruction(kind, { multisig, batchIndex: batch.batchIndex, member })];
+  const terms = await signingTerms(chain, { payer, instructions });
+  const { blockhash, lastValidBlockHeight, sample } = terms;
+  const budget = withBudget(instructions, terms, sample?.units).slice(0, -1);
+  const message = voteMessage({ ...voteOf(context, batch, kind, { payer, blockhash }), budget });
   const transaction = await requestSomeSignatures(message, [context.operator]);
   const { signature } = decodeApproval(transaction);
   invariant(signature !== undefined, 'A vote has a payer.');

@@ -30,6 +30,7 @@ import {
 import { decodeMessage } from '../../chain/transaction/wire.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
+import { withBudget } from '../signing-terms.js';
 import { executeComputeUnitLimit, heapShare, instructionTrace } from './execution-cost.js';
 
 /** A pipeline to lay out. */
@@ -60,6 +61,11 @@ export interface PipelinePlan {
 const MEASURED_BATCH_INDEX = 1n;
 const MEASURED_NUMBER = 1;
 const MEASURED_BLOCKHASH = '11111111111111111111111111111111';
+const MEASURED_TERMS = {
+  blockhash: MEASURED_BLOCKHASH,
+  lastValidBlockHeight: 0n,
+  priority: { microLamports: 1n, maxLamports: 1_000_000n },
+};
 /** The program measures its heap; a sum of shares that is 1 in exact arithmetic must not fail for a rounding. */
 const FULL_HEAP = 1 + 1e-9;
 
@@ -88,13 +94,14 @@ function obstacle(
   return undefined;
 }
 
+/** With room for a limit and a price of compute units, so that what fits without them fits on a cluster too. */
 function measure(
   flywheel: Flywheel,
   instructions: readonly Instruction[],
 ): { size: number; accounts: number } {
   const message = compileLegacyMessage({
     payer: flywheel.operator,
-    instructions,
+    instructions: withBudget(instructions, MEASURED_TERMS),
     blockhash: MEASURED_BLOCKHASH,
   });
   return { size: transactionSize(message), accounts: decodeMessage(message).staticKeys.length };

@@ -2,17 +2,16 @@
  * Runs one phase of a batch: its transactions, in bundles, through intent, submit and outcome, in order, resumable after the
  * last one that landed. What the transactions do is decided elsewhere.
  */
-import type { RecentBlockhash } from '../../chain/chain.js';
-import { compileLegacyMessage, signTransactions, transactionSize } from '../../chain/transaction/compile.js';
 import type { BundleExecution } from '../../contract/schemas/batch.js';
 import type { BundleRecord, BundleStatus } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { sameBytes } from '../../values/bytes.js';
 import type { EngineDeps } from '../deps.js';
 import { createPause } from '../pause.js';
 import { type Failed, findFates, type Landed } from '../settle/fate.js';
 import { settle } from '../settle/settle.js';
-import { bundleId, type PhaseFailure, type PhaseInput, type PhaseResult } from './phase.js';
+import type { SigningTerms } from '../signing-terms.js';
+import type { PhaseFailure, PhaseInput, PhaseResult } from './phase.js';
+import { type Step, signSteps, stepFrom, storedAs, termsFrom } from './phase-steps.js';
 
 /**
  * Runs the transactions that have not run yet and stops at the first bundle that is refused.
@@ -32,13 +31,6 @@ interface Outcome {
   readonly status: BundleStatus;
   readonly errorMessage?: string;
   readonly failedTransaction?: number;
-}
-
-/** A bundle that is not signed yet. */
-interface Step {
-  /** Index within the phase of its first transaction. */
-  readonly first: number;
-  readonly messages: readonly Uint8Array[];
 }
 
 /** Bundles that are sent together, and those of them that no intent is stored of yet. */
@@ -134,8 +126,9 @@ class Phase {
 
   async #runWindow(): Promise<void> {
     const { chain, store } = this.#deps;
-    const recent = await chain.latestBlockhash();
-    const { window, fresh } = await this.#nextWindow(recent);
+    const { window, fresh } = await this.#nextWindow(
+      await termsFrom(this.#deps.chain, this.#input, this.#next),
+    );
     if (window.length === 0) return;
     await store.transaction(async (tx) => {
       await this.#settle(tx);
@@ -155,30 +148,34 @@ class Phase {
   }
 
   /** The bundles that are next, and those of them that are signed only now. */
-  async #nextWindow(recent: RecentBlockhash): Promise<Window> {
+  async #nextWindow(terms: SigningTerms): Promise<Window> {
     const steps: (BundleRecord | Step)[] = [];
     const pause = createPause();
     for (let index = this.#next; index < this.#end && steps.length < this.#deps.limits.bundlesPerCommit; ) {
       const waiting = this.#pending.get(index);
-      const step = waiting ?? this.#step(index, recent);
+      const step = waiting ?? stepFrom(this.#input, index, terms, this.#deps.chain.bundleSize);
       if (this.#repeatsRefusal(step, steps.length === 0)) break;
-      const twin = 'messages' in step ? this.#storedAs(step, 'PENDING') : undefined;
+      const twin = 'messages' in step ? storedAs(this.#input, step, 'PENDING') : undefined;
       steps.push(twin === undefined ? step : { ...twin, first: index });
       index += 'messages' in step ? step.messages.length : step.transactions.length;
       await pause();
     }
-    const fresh = await this.#sign(
+    const fresh = await signSteps(
+      this.#deps,
+      this.#input,
       steps.filter((step) => 'messages' in step),
-      recent,
+      terms,
     );
     const known = steps.flatMap((step) => ('messages' in step ? [] : [step]));
     return { fresh, window: [...known, ...fresh].sort((a, b) => a.first - b.first) };
   }
 
   async #signAgain(expired: readonly BundleRecord[]): Promise<readonly BundleRecord[]> {
-    const recent = await this.#deps.chain.latestBlockhash();
-    const steps = expired.map(({ first, transactions }) => this.#step(first, recent, transactions.length));
-    const renewed = await this.#sign(steps, recent);
+    const terms = await termsFrom(this.#deps.chain, this.#input, expired[0]?.first ?? this.#next);
+    const steps = expired.map(({ first, transactions }) =>
+      stepFrom(this.#input, first, terms, transactions.length),
+    );
+    const renewed = await signSteps(this.#deps, this.#input, steps, terms);
     for (const bundle of expired) this.#unsaved.push({ bundle, status: 'EXPIRED' });
     await this.#deps.store.transaction(async (tx) => {
       await this.#settle(tx);
@@ -190,7 +187,7 @@ class Phase {
 
   /** The very message that an earlier run saw refused, with no block since, would be refused again. */
   #repeatsRefusal(step: BundleRecord | Step, isNext: boolean): boolean {
-    const refused = 'messages' in step ? this.#storedAs(step, 'FAILED') : undefined;
+    const refused = 'messages' in step ? storedAs(this.#input, step, 'FAILED') : undefined;
     if (refused === undefined) return false;
     if (isNext)
       this.#failure = failureOf(refused, refused.failedTransaction ?? 0, refused.errorMessage ?? '');
@@ -251,58 +248,7 @@ class Phase {
     this.#unsaved = [];
     this.#unsavedFees = 0n;
   }
-
-  /** The bundle that begins with this transaction, not signed yet. */
-  #step(first: number, { blockhash }: RecentBlockhash, count = this.#deps.chain.bundleSize): Step {
-    const { signer, transactions, offset = 0 } = this.#input;
-    const from = first - offset;
-    const messages = transactions
-      .slice(from, from + count)
-      .map((instructions) => compileLegacyMessage({ payer: signer.address, instructions, blockhash }));
-    return { first, messages };
-  }
-
-  /** Signs bundles, all of them at once. */
-  async #sign(steps: readonly Step[], recent: RecentBlockhash): Promise<readonly BundleRecord[]> {
-    const { batchId, phase, signer } = this.#input;
-    const signed = await signTransactions(
-      steps.flatMap(({ messages }) => messages),
-      signer,
-    );
-    let from = 0;
-    return steps.map(({ first, messages: { length } }): BundleRecord => {
-      from += length;
-      const transactions = signed.slice(from - length, from);
-      return {
-        id: this.#deps.ids.uuid(),
-        batchId,
-        phase,
-        first,
-        bundleId: bundleId(transactions.map(({ signature }) => signature)),
-        transactions,
-        lastValidBlockHeight: recent.lastValidBlockHeight,
-        status: 'PENDING',
-        errorMessage: null,
-        failedTransaction: null,
-      };
-    });
-  }
-
-  /** The same messages as an earlier run has signed them. */
-  #storedAs({ messages }: Step, status: BundleStatus): BundleRecord | undefined {
-    return this.#input.stored.find(
-      (bundle) =>
-        bundle.status === status &&
-        bundle.transactions.length === messages.length &&
-        bundle.transactions.every(({ bytes }, at) => carries(bytes, messages[at] as Uint8Array)),
-    );
-  }
 }
-
-/** Is this the message of a signed transaction? It is what the bytes end with. */
-const carries = (bytes: Uint8Array, message: Uint8Array): boolean =>
-  bytes.length === transactionSize(message) &&
-  sameBytes(bytes.subarray(bytes.length - message.length), message);
 
 function failureOf(bundle: BundleRecord, failedTransaction: number, reason: string): PhaseFailure {
   const at = bundle.first + failedTransaction;

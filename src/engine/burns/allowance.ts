@@ -1,5 +1,5 @@
 /** What the burn wallet and the daily cap still allow, counted down element by element. */
-import { LAMPORTS_PER_SIGNATURE, rentExemptLamports } from '../../chain/account.js';
+import { rentExemptLamports } from '../../chain/account.js';
 import type { ChainReader } from '../../chain/chain.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { TokenRecord } from '../../store/records.js';
@@ -27,6 +27,7 @@ export class BurnAllowance {
   readonly #token: TokenRecord;
   readonly #day: UtcDay;
   readonly #cap: bigint | null;
+  readonly #feeLamports: bigint;
   #tokens: bigint;
   #lamports: bigint;
   #used: bigint;
@@ -34,7 +35,13 @@ export class BurnAllowance {
   constructor(
     token: TokenRecord,
     balance: BurnWalletBalance,
-    usage: { readonly day: UtcDay; readonly cap: bigint | null; readonly used: bigint },
+    usage: {
+      readonly day: UtcDay;
+      readonly cap: bigint | null;
+      readonly used: bigint;
+      /** What a burn costs at most. */
+      readonly feeLamports: bigint;
+    },
   ) {
     this.#token = token;
     this.#tokens = balance.tokens;
@@ -42,6 +49,7 @@ export class BurnAllowance {
     this.#lamports = balance.lamports - rentExemptLamports(0);
     this.#day = usage.day;
     this.#cap = usage.cap;
+    this.#feeLamports = usage.feeLamports;
     this.#used = usage.used;
   }
 
@@ -54,11 +62,11 @@ export class BurnAllowance {
         message: `The burn wallet ${burnWallet} has ${tokenText(this.#tokens, this.#token)} left, ${tokenText(amount, this.#token)} are needed; send it ${symbol}.`,
       };
     }
-    if (this.#lamports < LAMPORTS_PER_SIGNATURE) {
+    if (this.#lamports < this.#feeLamports) {
       const spendable = this.#lamports > 0n ? this.#lamports : 0n;
       return {
         code: 'ERR_BURN_TOKENOMICS_FAILED',
-        message: `The burn wallet ${burnWallet} has ${solText(spendable)} left for fees, ${solText(LAMPORTS_PER_SIGNATURE)} are needed; send it SOL.`,
+        message: `The burn wallet ${burnWallet} has ${solText(spendable)} left for fees, ${solText(this.#feeLamports)} are needed; send it SOL.`,
       };
     }
     if (this.#cap !== null && this.#used + amount > this.#cap) {
@@ -66,7 +74,7 @@ export class BurnAllowance {
       return { code: 'ERR_DAILY_LIMIT_EXCEEDED', message: capExceededMessage(this.#token, at) };
     }
     this.#tokens -= amount;
-    this.#lamports -= LAMPORTS_PER_SIGNATURE;
+    this.#lamports -= this.#feeLamports;
     this.#used += amount;
     return undefined;
   }

@@ -1,6 +1,6 @@
 /** One burn as one signed transaction: compute limit, memo of the proof if it is to be recorded, BurnChecked. */
-import type { RecentBlockhash } from '../../chain/chain.js';
-import { setComputeUnitLimit } from '../../chain/compute-budget.js';
+import type { Chain } from '../../chain/chain.js';
+import { setComputeUnitLimit, setLoadedAccountsDataSizeLimit } from '../../chain/compute-budget.js';
 import { memo, proofMemoText } from '../../chain/memo.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { burnChecked } from '../../chain/tokens/instructions.js';
@@ -8,11 +8,16 @@ import { compileLegacyMessage, signTransactions } from '../../chain/transaction/
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { BurnRecord, TokenRecord } from '../../store/records.js';
+import { budgetFor, type SigningTerms, signingTerms } from '../signing-terms.js';
 
 /** Far above what a memo and a burn use (squads-v4.md, section 10: below 15,000 together). */
 const COMPUTE_UNITS = 100_000;
 /** The highest limit that any transaction may ask for is 1,400,000. */
 const DISTINCT_LIMITS = 1_000_000;
+/** Bytes of accounts, far above those of a burn: some two million with its programs. */
+const LOADED_BYTES = 32 * 1_024 * 1_024;
+/** The highest limit of theirs is 64 MiB, which is what every transaction has that sets none. */
+const DISTINCT_LOADED_BYTES = 32 * 1_024 * 1_024;
 
 /** What a burn is built from. */
 export type BurnTerms = Pick<
@@ -23,41 +28,66 @@ export type BurnTerms = Pick<
 /** What signing adds to a burn. */
 export type SignedBurn = Pick<BurnRecord, 'signature' | 'transaction' | 'lastValidBlockHeight'>;
 
+/** What makes a burn of two that are alike: the sequence number in a limit that costs nothing. */
+function distinct({ sequence }: BurnTerms, { priority, sample }: SigningTerms): readonly Instruction[] {
+  if (priority === undefined) return [setComputeUnitLimit(COMPUTE_UNITS + (sequence % DISTINCT_LIMITS))];
+  // With a price the units are what is paid for, and the more of them the later a transaction has its turn.
+  return [
+    ...budgetFor(priority, sample?.units ?? COMPUTE_UNITS),
+    setLoadedAccountsDataSizeLimit(LOADED_BYTES + (sequence % DISTINCT_LOADED_BYTES)),
+  ];
+}
+
+function burnInstructions(token: TokenRecord, terms: Omit<BurnTerms, 'sequence'>): readonly Instruction[] {
+  const { amount, proofType, proofHash, persistOnchain } = terms;
+  const burn = burnChecked({
+    account: token.burnTokenAccount,
+    mint: token.mintAddress,
+    owner: token.burnWallet,
+    amount,
+    decimals: token.decimals,
+    tokenProgram: tokenProgramAddress(token.tokenProgram),
+  });
+  if (!persistOnchain) return [burn];
+  return [memo(proofMemoText(proofType, proofHash), [token.burnWallet]), burn];
+}
+
+/**
+ * What burns are signed with now.
+ * @param burns - those that will be signed; one that writes a memo takes the most.
+ */
+export async function burnSigningTerms(
+  chain: Chain,
+  token: TokenRecord,
+  burns: readonly Omit<BurnTerms, 'sequence'>[],
+): Promise<SigningTerms> {
+  const sample = burns.find(({ persistOnchain }) => persistOnchain) ?? burns[0];
+  if (sample === undefined) return chain.latestBlockhash();
+  return signingTerms(chain, { payer: token.burnWallet, instructions: burnInstructions(token, sample) });
+}
+
 /**
  * The message of a burn.
  *
  * Two burns of the same amount under the same blockhash would be the same bytes, so the same signature, and the second
- * would never land. The compute limit, which costs nothing, carries the sequence number and keeps them apart.
+ * would never land.
  */
-function burnMessage(token: TokenRecord, terms: BurnTerms, { blockhash }: RecentBlockhash): Uint8Array {
-  const instructions: Instruction[] = [
-    setComputeUnitLimit(COMPUTE_UNITS + (terms.sequence % DISTINCT_LIMITS)),
-  ];
-  if (terms.persistOnchain) {
-    instructions.push(memo(proofMemoText(terms.proofType, terms.proofHash), [token.burnWallet]));
-  }
-  instructions.push(
-    burnChecked({
-      account: token.burnTokenAccount,
-      mint: token.mintAddress,
-      owner: token.burnWallet,
-      amount: terms.amount,
-      decimals: token.decimals,
-      tokenProgram: tokenProgramAddress(token.tokenProgram),
-    }),
-  );
-  return compileLegacyMessage({ payer: token.burnWallet, instructions, blockhash });
-}
+const burnMessage = (token: TokenRecord, terms: BurnTerms, signing: SigningTerms): Uint8Array =>
+  compileLegacyMessage({
+    payer: token.burnWallet,
+    instructions: [...distinct(terms, signing), ...burnInstructions(token, terms)],
+    blockhash: signing.blockhash,
+  });
 
 /** Builds and signs burns, in their order. */
 export async function signBurns(
   token: TokenRecord,
   burnWallet: Signer,
   burns: readonly BurnTerms[],
-  recent: RecentBlockhash,
+  signing: SigningTerms,
 ): Promise<readonly SignedBurn[]> {
-  const messages = burns.map((terms) => burnMessage(token, terms, recent));
-  const { lastValidBlockHeight } = recent;
+  const messages = burns.map((terms) => burnMessage(token, terms, signing));
+  const { lastValidBlockHeight } = signing;
   return (await signTransactions(messages, burnWallet)).map(({ signature, bytes }) => ({
     signature,
     transaction: bytes,

@@ -2,7 +2,6 @@
  * One chunk of burns through intent, submit and outcome (one store transaction, one ledger commit, one store
  * transaction). What becomes of a burn is only ever learned by looking its signature up.
  */
-import type { RecentBlockhash } from '../../chain/chain.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
@@ -13,8 +12,9 @@ import type { EngineDeps } from '../deps.js';
 import type { Lease } from '../lease.js';
 import type { Failed, Landed, Unit } from '../settle/fate.js';
 import { settle } from '../settle/settle.js';
+import { maxFeeLamports, type SigningTerms } from '../signing-terms.js';
 import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
-import { type BurnTerms, type SignedBurn, signBurns } from './burn-transaction.js';
+import { type BurnTerms, burnSigningTerms, type SignedBurn, signBurns } from './burn-transaction.js';
 import type { PreparedBurn, Refusal } from './prepare-burns.js';
 
 /** Of what is burned, and with what. */
@@ -52,7 +52,7 @@ export type OpenBurn = Pick<
 /** What intents are written on the strength of; one time for all of them. */
 export interface IntentBasis {
   readonly balance: BurnWalletBalance;
-  readonly recent: RecentBlockhash;
+  readonly recent: SigningTerms;
   readonly nowMs: number;
 }
 
@@ -61,14 +61,19 @@ export interface IntentBasis {
  * counts against the cap by itself.
  */
 async function select(
-  { token, principal }: BurnContext,
+  { deps, token, principal }: BurnContext,
   tx: StoreTransaction,
   elements: readonly ChunkElement[],
   { day, balance }: { readonly day: UtcDay; readonly balance: BurnWalletBalance },
 ): Promise<{ readonly accepted: readonly ChunkElement[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
   const cap = dailyCap(principal.flywheel, 'burn');
   const used = cap === null ? 0n : await tx.usage.used({ tokenId: token.id, day, kind: 'burn' });
-  const allowance = new BurnAllowance(token, balance, { day, cap, used });
+  const allowance = new BurnAllowance(token, balance, {
+    day,
+    cap,
+    used,
+    feeLamports: maxFeeLamports(deps.chain),
+  });
   const refusals = new Map<number, Refusal>();
   const accepted: ChunkElement[] = [];
   for (const element of elements) {
@@ -88,19 +93,21 @@ export interface SignedAhead {
   readonly refusals: ReadonlyMap<number, Refusal>;
 }
 
+/** What an element asks to be burned. */
+export const termsOf = ({ prepared }: ChunkElement): Omit<BurnTerms, 'sequence'> => ({
+  amount: prepared.amount,
+  proofType: prepared.type,
+  proofHash: prepared.proofHash,
+  persistOnchain: prepared.persistOnchain,
+});
+
 async function sign(
   { deps, token }: BurnSource,
   accepted: readonly ChunkElement[],
   first: number,
-  recent: RecentBlockhash,
+  recent: SigningTerms,
 ): Promise<SignedElements> {
-  const terms = accepted.map(({ prepared }, position) => ({
-    sequence: first + position,
-    amount: prepared.amount,
-    proofType: prepared.type,
-    proofHash: prepared.proofHash,
-    persistOnchain: prepared.persistOnchain,
-  }));
+  const terms = accepted.map((element, position) => ({ sequence: first + position, ...termsOf(element) }));
   const signed = await signBurns(token, deps.keyring.get(token.burnWallet), terms, recent);
   return new Map(
     accepted.map(({ index }, position) => {
@@ -228,9 +235,9 @@ async function signAgain(
   { deps, token }: BurnSource,
   expired: readonly BurnUnit[],
 ): Promise<readonly BurnUnit[]> {
-  const recent = await deps.chain.latestBlockhash();
   const wallet = deps.keyring.get(token.burnWallet);
   const burns = expired.map(({ burn }) => burn);
+  const recent = await burnSigningTerms(deps.chain, token, burns);
   const signed = await signBurns(token, wallet, burns, recent);
   const renewed = burns.map((burn, position) => unitOf({ ...burn, ...signed[position] }));
   await deps.store.transaction(async (tx) => {

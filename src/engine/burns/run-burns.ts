@@ -10,6 +10,7 @@ import { holdLease } from '../lease.js';
 import { sayIfUnused } from '../requests/key-unused.js';
 import { abandonRequest, openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
 import { readBurnWallet } from './allowance.js';
+import { burnSigningTerms } from './burn-transaction.js';
 import {
   type BurnContext,
   type ChunkElement,
@@ -17,6 +18,7 @@ import {
   type SettledBurn,
   settleBurns,
   signAhead,
+  termsOf,
   writeIntents,
   writeOutcomes,
 } from './chunk.js';
@@ -162,7 +164,7 @@ class Progress {
     const { deps, token } = context;
     const [balance, recent] = await Promise.all([
       readBurnWallet(deps.chain, token),
-      deps.chain.latestBlockhash(),
+      burnSigningTerms(deps.chain, token, elements.map(termsOf)),
     ]);
     const basis = () => ({ balance, recent, nowMs: deps.clock.nowMs() });
     const onRefused = (refusals: Written['refusals']): void => this.#run.onRefused?.(refusals);

@@ -26,18 +26,26 @@ const BUILDERS: Readonly<Record<VoteKind, (input: MemberInput) => Instruction>> 
 /** A vote as an instruction. */
 export const voteInstruction = (kind: VoteKind, input: MemberInput): Instruction => BUILDERS[kind](input);
 
-/** A vote as a message: that one instruction and nothing else. */
+/** A vote as a message: that one instruction, and nothing else but a limit and a price of compute units. */
 export interface VoteMessageInput extends MemberInput {
   readonly kind: VoteKind;
   readonly payer: Address;
   /** Base58. */
   readonly blockhash: string;
+  /** @default none */
+  readonly budget?: readonly Instruction[];
 }
 
-const voteTransaction = ({ kind, payer, blockhash, ...input }: VoteMessageInput): MessageInput => ({
+const voteTransaction = ({
+  kind,
   payer,
   blockhash,
-  instructions: [voteInstruction(kind, input)],
+  budget = [],
+  ...input
+}: VoteMessageInput): MessageInput => ({
+  payer,
+  blockhash,
+  instructions: [...budget, voteInstruction(kind, input)],
 });
 
 /** The form in which votes are handed out: version 0. */

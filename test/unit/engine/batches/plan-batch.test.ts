@@ -19,6 +19,7 @@ import {
   planPipeline,
   setupTransactions,
 } from '../../../../src/engine/batches/plan-batch.js';
+import { withBudget } from '../../../../src/engine/signing-terms.js';
 import { sha256 } from '../../../../src/values/digest.js';
 import { namedAddress } from '../../../support/oracle.js';
 
@@ -60,6 +61,13 @@ const times = <Value>(count: number, make: (n: number) => Value): Value[] =>
 const sizeOf = (instructions: readonly Instruction[]): number =>
   transactionSize(compileLegacyMessage({ payer: flywheel.operator, instructions, blockhash: mint }));
 const place = { flywheel, batchIndex: 123_456_789_012n };
+
+/** Where a limit and a price are paid for. */
+const onCluster = {
+  blockhash: mint,
+  lastValidBlockHeight: 0n,
+  priority: { microLamports: 5_000n, maxLamports: 1_000_000n },
+};
 
 /** Sizes as sentences and the number of actions that fit, as the error says them. */
 function refusal(...pipelines: (readonly SourceAction[])[]): string {
@@ -161,9 +169,9 @@ describe('planPipeline', () => {
 
   it('says first that it would run too many instructions', () => {
     const airdrops = (count: number) => times(count, () => airdrop('r'));
-    // With the proof and the two of the execution itself: 64 and 65 of them.
-    expect(refusal([...airdrops(10), burn()])).toContain('memory');
-    expect(refusal([...airdrops(10), burn(), burn()])).toContain(
+    // With the proof and the three of the execution itself, limit and price among them: 64 and 65 of them.
+    expect(refusal(airdrops(10))).toContain('memory');
+    expect(refusal([...airdrops(10), burn()])).toContain(
       'it runs up to 65 instructions, the limit is 64 instructions',
     );
   });
@@ -217,7 +225,10 @@ describe('planPipeline, for any pipelines', () => {
             ...executeTransactions(place, messages),
           ];
           expect(transactions).toHaveLength(4);
-          for (const instructions of transactions) expect(sizeOf(instructions)).toBeLessThanOrEqual(1_232);
+          for (const instructions of transactions) {
+            expect(sizeOf(instructions)).toBeLessThanOrEqual(1_232);
+            expect(sizeOf(withBudget(instructions, onCluster))).toBeLessThanOrEqual(1_232);
+          }
         }
         if (fits < actions.length) expect(refusal(actions.slice(0, fits + 1))).not.toBe('fits');
       }),
@@ -225,12 +236,38 @@ describe('planPipeline, for any pipelines', () => {
     );
   });
 
+  it.each([TOKEN_PROGRAM, TOKEN_2022_PROGRAM])(
+    'leaves room for limit and price in every transaction of the largest pipelines of %s',
+    (tokenProgram) => {
+      const largest = (make: (count: number) => readonly SourceAction[]): Uint8Array => {
+        for (let count = 900; count > 0; count -= 1) {
+          const source = { type: 'TYPE', proofHash: hash, actions: make(count) };
+          const planned = planPipeline(source, { ...flywheel, tokenProgram });
+          if (typeof planned !== 'string') return planned.message;
+        }
+        throw new TypeError('Not even one fits.');
+      };
+      const messages = [
+        largest((count) => [text(count)]),
+        largest((count) => [burn(), text(count)]),
+        largest((count) => [airdrop('r'), text(count)]),
+        largest((count) => times(Math.min(count, 30), () => burn())),
+        largest((count) => times(Math.min(count, 30), (n) => airdrop(`r${n}`))),
+      ];
+      const sizes = [...setupTransactions(place, messages), ...executeTransactions(place, messages)].map(
+        (instructions) => sizeOf(withBudget(instructions, onCluster)),
+      );
+      expect(Math.max(...sizes)).toBe(1_232);
+    },
+  );
+
   it('agrees with the compiled size to the byte', () => {
     // One byte of memo is one byte of the transaction once lengths take two bytes.
     const most = times(900, (n) => n + 1).filter((length) => refusal([text(length)]) === 'fits').length;
     const size = (length: number): number => {
       const [only] = plan([text(length)]);
-      return sizeOf([...setupTransactions(place, [only?.message ?? new Uint8Array()])][1] ?? []);
+      const [, add = []] = setupTransactions(place, [only?.message ?? new Uint8Array()]);
+      return sizeOf(withBudget(add, onCluster));
     };
     expect(size(most)).toBe(1_232);
     expect(refusal([text(most + 1)])).toContain('has 1233 bytes');

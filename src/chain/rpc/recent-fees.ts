@@ -1,0 +1,78 @@
+/** What a cluster is paid beyond the signatures: from what others have paid of late, and never more than the user allows. */
+import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
+import type { Clock } from '../../values/time.js';
+import type { PriorityFees } from '../chain.js';
+import { partiallySign } from '../transaction/compile.js';
+import type { NodePool } from './node-pool.js';
+import { recentFeesQuestion, trialQuestion } from './sending-questions.js';
+
+/** How long a price is good for. */
+const PRICE_FOR_MS = 10_000;
+/** The price that this part of the last blocks could be had for. */
+const PERCENTILE = 0.75;
+/** Sets of accounts whose prices are remembered. */
+const MAX_PRICES = 64;
+
+interface Price {
+  readonly microLamports: bigint;
+  readonly askedMs: number;
+}
+
+/** The value that is no less than this part of the others; 0 of none. */
+function percentile(values: readonly bigint[], part: number): bigint {
+  const sorted = [...values].sort((left, right) => (left < right ? -1 : left > right ? 1 : 0));
+  return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? 0n;
+}
+
+/** @throws what is no failure of a node */
+const onlyNodeFailures = (error: unknown): FlywheelError => {
+  if (isFlywheelError(error) && error.code !== 'ERR_INTERRUPTED') return error;
+  throw error;
+};
+
+/** The prices that nodes tell. One node is enough: what it makes up is bounded all the same. */
+export class RecentFees implements PriorityFees {
+  readonly maxLamports: bigint;
+  readonly #pool: NodePool;
+  readonly #clock: Clock;
+  readonly #prices = new Map<string, Price>();
+
+  constructor(pool: NodePool, clock: Clock, maxLamports: bigint) {
+    this.#pool = pool;
+    this.#clock = clock;
+    this.maxLamports = maxLamports;
+  }
+
+  async priceOf(written: readonly Address[]): Promise<bigint> {
+    if (this.maxLamports === 0n) return 0n;
+    const accounts = [...new Set(written)].sort();
+    const known = this.#prices.get(accounts.join());
+    if (known !== undefined && this.#clock.nowMs() - known.askedMs < PRICE_FOR_MS) return known.microLamports;
+    const microLamports = await this.#ask(accounts, known?.microLamports ?? 0n);
+    if (this.#prices.size >= MAX_PRICES) this.#prices.clear();
+    this.#prices.set(accounts.join(), { microLamports, askedMs: this.#clock.nowMs() });
+    return microLamports;
+  }
+
+  async computeUnitsOf(message: Uint8Array): Promise<number | null> {
+    try {
+      const [voice] = await this.#pool.ask(trialQuestion(partiallySign(message, [])));
+      return voice === undefined || voice.value.refusal !== null ? null : voice.value.computeUnits;
+    } catch (error) {
+      onlyNodeFailures(error);
+      return null;
+    }
+  }
+
+  /** Not every node tells; without a price a transaction may be late, and without being sent it never lands. */
+  async #ask(accounts: readonly Address[], last: bigint): Promise<bigint> {
+    try {
+      const [voice] = await this.#pool.ask(recentFeesQuestion(accounts));
+      return percentile(voice?.value ?? [], PERCENTILE);
+    } catch (error) {
+      onlyNodeFailures(error);
+      return last;
+    }
+  }
+}

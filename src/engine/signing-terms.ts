@@ -1,0 +1,146 @@
+/**
+ * What a transaction is signed with beside its instructions: a blockhash, and on a cluster what it may use and pays for that.
+ * Where nothing is paid beyond the signatures, transactions stay as they are.
+ */
+import { LAMPORTS_PER_SIGNATURE } from '../chain/account.js';
+import type { Chain, RecentBlockhash } from '../chain/chain.js';
+import { decodeComputeBudget, setComputeUnitLimit, setComputeUnitPrice } from '../chain/compute-budget.js';
+import { MEMO_PROGRAM, SQUADS_PROGRAM } from '../chain/programs.js';
+import { type InstructionName, instructionName } from '../chain/squads/layouts/instructions.js';
+import { compileLegacyMessage } from '../chain/transaction/compile.js';
+import type { Instruction } from '../chain/transaction/instruction.js';
+import {
+  DEFAULT_INSTRUCTION_COMPUTE_UNITS,
+  MAX_COMPUTE_UNITS,
+  MICRO_LAMPORTS_PER_LAMPORT,
+} from '../chain/transaction/limits.js';
+import type { Address } from '../values/address.js';
+
+/** What a place in a block is worth, as of one time. */
+export interface Priority {
+  readonly microLamports: bigint;
+  /** Lamports that one transaction pays beyond its signatures at most. */
+  readonly maxLamports: bigint;
+}
+
+export interface SigningTerms extends RecentBlockhash {
+  /** Absent where nothing is paid beyond the signatures. */
+  readonly priority?: Priority;
+  /** Compute units with which a transaction is sure to do that has just been tried out. */
+  readonly sample?: { readonly instructions: readonly Instruction[]; readonly units: number };
+}
+
+/** A transaction like those that will be signed. */
+export interface Sample {
+  readonly payer: Address;
+  readonly instructions: readonly Instruction[];
+}
+
+/**
+ * Compute units that do for certain, well above the highest that was measured (squads-v4.md, section 10): the search for an
+ * address can take some 20,000 more. Executing is for its planner to say.
+ */
+const CEILINGS: Partial<Readonly<Record<InstructionName, number>>> = {
+  batchCreate: 60_000,
+  proposalCreate: 45_000,
+  batchAddTransaction: 150_000,
+  proposalActivate: 25_000,
+  proposalApprove: 30_000,
+  proposalReject: 30_000,
+  proposalCancelV2: 30_000,
+  vaultBatchTransactionAccountClose: 40_000,
+  batchAccountsClose: 40_000,
+};
+/** For the name of a batch. */
+const MEMO_UNITS = 15_000;
+/** What a trial has shown is exceeded by this where addresses are searched for again, or a token account has moved on. */
+const HEADROOM = { part: 1.2, units: 10_000 } as const;
+
+const isBudget = (instruction: Instruction): boolean => decodeComputeBudget(instruction) !== undefined;
+
+function ceilingOf({ program, data }: Instruction): number {
+  if (program === MEMO_PROGRAM) return MEMO_UNITS;
+  const name = program === SQUADS_PROGRAM ? instructionName(data) : undefined;
+  return (name === undefined ? undefined : CEILINGS[name]) ?? DEFAULT_INSTRUCTION_COMPUTE_UNITS;
+}
+
+/** Units with which a transaction is sure to do: as it says itself, else as its instructions are known. */
+function unitsOf(instructions: readonly Instruction[]): number {
+  for (const instruction of instructions) {
+    const budget = decodeComputeBudget(instruction);
+    if (budget?.kind === 'unitLimit') return budget.units;
+  }
+  return Math.min(
+    MAX_COMPUTE_UNITS,
+    instructions.reduce((sum, one) => sum + ceilingOf(one), 0),
+  );
+}
+
+const writtenBy = ({ payer, instructions }: Sample): readonly Address[] => [
+  payer,
+  ...instructions.flatMap(({ accounts }) => accounts.flatMap((one) => (one.writable ? [one.address] : []))),
+];
+
+/**
+ * A pipeline has one try to run, and what it takes is in the hands of others: whoever closes an account that it opens makes it
+ * dearer than any trial has shown.
+ */
+const isExecution = ({ program, data }: Instruction): boolean =>
+  program === SQUADS_PROGRAM && instructionName(data) === 'batchExecuteTransaction';
+
+/** Tries the sample out with as much as there is. */
+async function triedUnits(chain: Chain, sample: Sample, blockhash: string): Promise<number | null> {
+  if (sample.instructions.some(isExecution)) return null;
+  const instructions = [
+    setComputeUnitLimit(MAX_COMPUTE_UNITS),
+    ...sample.instructions.filter((one) => !isBudget(one)),
+  ];
+  const message = compileLegacyMessage({ payer: sample.payer, instructions, blockhash });
+  const used = (await chain.priorityFees?.computeUnitsOf(message)) ?? null;
+  return used === null ? null : Math.min(MAX_COMPUTE_UNITS, Math.ceil(used * HEADROOM.part) + HEADROOM.units);
+}
+
+/** The newest blockhash, and what those who write the accounts of a sample pay now. */
+export async function signingTerms(chain: Chain, sample: Sample): Promise<SigningTerms> {
+  const { priorityFees } = chain;
+  if (priorityFees === undefined) return chain.latestBlockhash();
+  const [recent, microLamports] = await Promise.all([
+    chain.latestBlockhash(),
+    priorityFees.priceOf(writtenBy(sample)),
+  ]);
+  const units = await triedUnits(chain, sample, recent.blockhash);
+  return {
+    ...recent,
+    priority: { microLamports, maxLamports: priorityFees.maxLamports },
+    ...(units === null ? {} : { sample: { instructions: sample.instructions, units } }),
+  };
+}
+
+/** The price at which so many units cost no more than they may. */
+export const priceWithin = ({ microLamports, maxLamports }: Priority, units: number): bigint => {
+  const highest = (maxLamports * MICRO_LAMPORTS_PER_LAMPORT) / BigInt(units);
+  return microLamports < highest ? microLamports : highest;
+};
+
+/** The instructions that set this limit, and the price for it. */
+export function budgetFor(priority: Priority, units: number): readonly Instruction[] {
+  const price = priceWithin(priority, units);
+  return [setComputeUnitLimit(units), ...(price === 0n ? [] : [setComputeUnitPrice(price)])];
+}
+
+/**
+ * A transaction with its limit and price.
+ * @param units - with which it is known to do. @default what its instructions say, or take at most
+ */
+export function withBudget(
+  instructions: readonly Instruction[],
+  { priority }: SigningTerms,
+  units = unitsOf(instructions),
+): readonly Instruction[] {
+  if (priority === undefined) return instructions;
+  return [...budgetFor(priority, units), ...instructions.filter((one) => !isBudget(one))];
+}
+
+/** What a transaction with one signature costs at most. */
+export const maxFeeLamports = ({ priorityFees }: Chain): bigint =>
+  LAMPORTS_PER_SIGNATURE + (priorityFees?.maxLamports ?? 0n);
