@@ -154,7 +154,8 @@ export interface Sought {
 
 /** What became of a transaction that may have been submitted. `never` is a proof; what cannot be told is `open`. */
 export type Trace =
-  | { readonly kind: 'landed'; readonly record: TransactionRecord }
+  /** `isFinal`: no fork can take it back. One that failed is only told when it is. */
+  | { readonly kind: 'landed'; readonly record: TransactionRecord; readonly isFinal: boolean }
   | { readonly kind: 'never' }
   /** `isOver`: it can land no more, but no node remembers far enough to say that it has not. Waiting does not help. */
   | { readonly kind: 'open'; readonly isOver?: true; readonly progress?: Progress };
@@ -183,6 +184,16 @@ export interface PriorityFees {
   computeUnitsOf(message: Uint8Array): Promise<number | null>;
 }
 
+/** A transaction that was seen to land. */
+export interface Landing {
+  readonly signature: Signature;
+  /** In which it landed. */
+  readonly slot: bigint;
+}
+
+/** What has become of a landing: no fork can take it back, one still may, or one has. */
+export type Finality = 'final' | 'waiting' | 'undone';
+
 export interface Chain extends ChainReader, History {
   /** Absent where nothing is paid beyond the signatures. */
   readonly priorityFees?: PriorityFees;
@@ -204,6 +215,9 @@ export interface Chain extends ChainReader, History {
    * no older than that.
    */
   trace(sought: readonly Sought[]): Promise<readonly Trace[]>;
+
+  /** Whether landings have become final, in order. `undone` is a proof: the transaction is not there, and may land once more. */
+  finality(landings: readonly Landing[]): Promise<readonly Finality[]>;
 
   /**
    * Submits transactions that stand for themselves, in order. One that fails while running lands as failed and keeps its
@@ -242,7 +256,7 @@ export async function traceByLookUp(
   const records = await chain.lookUp(sought.map(({ signature }) => signature));
   return sought.map(({ lastValidBlockHeight }, index): Trace => {
     const record = records[index] ?? null;
-    if (record !== null) return { kind: 'landed', record };
+    if (record !== null) return { kind: 'landed', record, isFinal: true };
     return { kind: hasExpired(lastValidBlockHeight, expiredHeight) ? 'never' : 'open' };
   });
 }

@@ -5,6 +5,7 @@ import type { RequestRecord } from '../store/records.js';
 import { utcDay } from '../values/time.js';
 import { settleBurns, writeOutcomes } from './burns/chunk.js';
 import type { EngineDeps } from './deps.js';
+import { watchLandings } from './landings/watch.js';
 import { underLease } from './lease.js';
 import { abandonRequest, claimRequest, isWorkedOn, requestHolding } from './requests/requests.js';
 
@@ -24,6 +25,7 @@ export async function reconcile(deps: EngineDeps): Promise<Reconciled> {
     await tx.requests.noteDay(utcDay(deps.clock.nowMs()));
     await tx.requests.removeDone(deps.limits.idempotencyRetentionDays);
   });
+  await watchLandings(deps);
   const running = await deps.store.read((tx) => tx.requests.running());
   let burns = 0;
   let requests = 0;

@@ -6,6 +6,7 @@ import { batchRepository } from './repositories/batches.js';
 import { bundleRepository } from './repositories/bundles.js';
 import { burnRepository } from './repositories/burns.js';
 import { flywheelRepository } from './repositories/flywheels.js';
+import { landingRepository } from './repositories/landings.js';
 import { requestRepository } from './repositories/requests.js';
 import { signatureRepository } from './repositories/signatures.js';
 import { tokenRepository } from './repositories/tokens.js';
@@ -35,6 +36,7 @@ const repositories = (session: Session): StoreTransaction => ({
   usage: usageRepository(session),
   batches: batchRepository(session),
   bundles: bundleRepository(session),
+  landings: landingRepository(session),
   signatures: signatureRepository(session),
 });
 

@@ -115,6 +115,28 @@ export interface BurnOutcome {
   readonly dateSettled: string;
 }
 
+/** What has landed in a block that a fork may still take back: a burn, or a bundle of a batch. */
+export type NewLanding = ({ readonly sequence: number } | { readonly bundleId: string }) & {
+  readonly slot: bigint;
+  /** ISO text: when its block was made. */
+  readonly dateLanded: string;
+  readonly feeLamports: bigint;
+};
+
+/** The same with what it belongs to. */
+export type WatchedLanding = {
+  /** Of all its transactions. */
+  readonly signatures: readonly string[];
+  readonly slot: bigint;
+} & (
+  | { readonly kind: 'burn'; readonly sequence: number; readonly requestId: string }
+  | ({ readonly kind: 'bundle'; readonly bundleId: string; readonly batchId: string } & Pick<
+      BundleRecord,
+      'phase' | 'first'
+    > &
+      Pick<NewLanding, 'feeLamports' | 'dateLanded'>)
+);
+
 /** A pipeline as it was compiled; amounts in base units are derived from `actions` with the token's decimals. */
 export interface PlannedPipeline {
   readonly type: string;

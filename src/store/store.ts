@@ -22,8 +22,10 @@ import type {
   BurnRecord,
   FlywheelRecord,
   IssuedVote,
+  NewLanding,
   RequestRecord,
   TokenRecord,
+  WatchedLanding,
 } from './records.js';
 
 /** Every move that a batch may make (service specification, section 3). */
@@ -200,6 +202,25 @@ export interface BundleRepository {
   ): Promise<void>;
 }
 
+/** Landings that are not final; what was taken back becomes an intent again, and the same work as ever carries it to its end. */
+export interface LandingRepository {
+  add(landings: readonly NewLanding[]): Promise<void>;
+  /** All of them: burns, then bundles in the order in which they were signed. */
+  waiting(): Promise<readonly WatchedLanding[]>;
+  /** Stops watching. @returns whether it was still watched. */
+  remove(landing: WatchedLanding): Promise<boolean>;
+  /** The burn, which has to be watched, is pending again. */
+  reopenBurn(sequence: number): Promise<void>;
+  /** The bundle, which has to be watched, is pending again. */
+  reopenBundle(id: string): Promise<void>;
+  /** The request has no answer again, and nobody works on it; one that is forgotten stays so. */
+  reopenRequest(id: string): Promise<void>;
+  /** The batch, one of whose bundles has to be watched, has not come as far. */
+  reopenBatch(id: string, to: 'AVAILABLE_TO_QUEUE' | 'FINALIZED', dateUpdated: string): Promise<void>;
+  /** The accounts of the batch are not closed. */
+  reopenClosed(id: string): Promise<void>;
+}
+
 /** Every signature that the store has ever written down before it was sent. */
 export interface SignatureRepository {
   isKnown(signature: string): Promise<boolean>;
@@ -214,6 +235,7 @@ export interface StoreTransaction {
   readonly usage: UsageRepository;
   readonly batches: BatchRepository;
   readonly bundles: BundleRepository;
+  readonly landings: LandingRepository;
   readonly signatures: SignatureRepository;
 }
 

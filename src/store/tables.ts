@@ -174,6 +174,16 @@ export interface BundleTransactionTable {
   bytes: Uint8Array;
 }
 
+/** Of one burn or one bundle. */
+export interface LandingTable {
+  burn_sequence: number | null;
+  bundle_id: string | null;
+  slot: number;
+  date_landed: IsoText;
+  /** Digits. */
+  fee_lamports: string;
+}
+
 export type CounterName = 'burn' | 'batch' | 'bundle' | 'vote' | 'day';
 
 export interface CounterTable {
@@ -213,6 +223,7 @@ export interface Tables {
   issued_votes: IssuedVoteTable;
   bundles: BundleTable;
   bundle_transactions: BundleTransactionTable;
+  landings: LandingTable;
   counters: CounterTable;
   noted_days: NotedDayTable;
   progress: ProgressTable;

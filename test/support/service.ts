@@ -118,11 +118,14 @@ export async function openOnCluster(
   faults: readonly FaultRule[] = [],
   seed = 1,
   wrap: (node: RpcNode) => RpcNode = (node) => node,
-): Promise<ServiceUnderTest & { readonly node: TestNode; readonly calls: readonly string[] }> {
+  finalizedAfter = 4,
+): Promise<
+  ServiceUnderTest & { readonly node: TestNode; readonly engine: Engine; readonly calls: readonly string[] }
+> {
   const test = await openTestEngine();
   const node = await startTestNode({
     ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock', seed },
-    ...{ slotMs: 50, confirmedAfter: 1, finalizedAfter: 4 },
+    ...{ slotMs: 50, confirmedAfter: 1, finalizedAfter },
   });
   const calls: string[] = [];
   const { chain } = createRpcChain({
@@ -138,6 +141,7 @@ export async function openOnCluster(
   node.faults.set(faults);
   return {
     service: engine,
+    engine,
     test,
     node,
     calls,

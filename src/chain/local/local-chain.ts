@@ -6,6 +6,8 @@ import { giveTurns } from '../../values/turns.js';
 import type { AccountState } from '../account.js';
 import {
   type Chain,
+  type Finality,
+  type Landing,
   MAX_BUNDLE_TRANSACTIONS,
   type PastTransaction,
   type RecentBlockhash,
@@ -83,6 +85,11 @@ class LedgerChain implements LocalChain {
 
   async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
     return traceByLookUp(this, sought);
+  }
+
+  /** There are no forks here. */
+  async finality(landings: readonly Landing[]): Promise<readonly Finality[]> {
+    return landings.map(() => 'final');
   }
 
   async isBlockhashValid(blockhash: string): Promise<boolean> {

@@ -10,7 +10,9 @@ import type { AccountState } from '../account.js';
 import {
   BLOCKHASH_LIFETIME_BLOCKS,
   type Chain,
+  type Finality,
   hasExpired,
+  type Landing,
   type PastTransaction,
   type PriorityFees,
   type RecentBlockhash,
@@ -63,6 +65,10 @@ interface Heard {
 }
 
 const isAwaited = (trace: Trace | undefined): boolean => trace?.kind === 'open' && trace.isOver !== true;
+
+const isFinalForAll = (heard: readonly Heard[]): boolean =>
+  heard.length > 0 && heard.every(({ seen }) => isLanded(seen) && seen.isFinal);
+
 const FORGOTTEN: Trace = { kind: 'open', isOver: true };
 
 const openAfter = (heard: readonly Heard[]): Trace => ({
@@ -139,6 +145,18 @@ class ClusterChain implements Chain {
     return traces;
   }
 
+  async finality(landings: readonly Landing[]): Promise<readonly Finality[]> {
+    const { slot: finalizedSlot } = await this.#lastFinalized(this.pollMs);
+    const due = landings.filter(({ slot }) => slot <= BigInt(finalizedSlot));
+    const found = new Map<Landing, Finality>();
+    for (const chunk of chunks(due, MAX_SIGNATURES_PER_CALL)) {
+      const heard = await this.#statuses(chunk);
+      for (const [index, landing] of chunk.entries())
+        found.set(landing, await this.#finalityOf(landing, heard[index] ?? []));
+    }
+    return landings.map((landing) => found.get(landing) ?? 'waiting');
+  }
+
   async submit(transactions: readonly Uint8Array[], areNew: readonly boolean[] = []): Promise<SubmitReceipt> {
     return this.#outgoing.submit(transactions, areNew, this.#newestSlot);
   }
@@ -161,9 +179,9 @@ class ClusterChain implements Chain {
   }
 
   /** The lowest height of those that have to agree, with the newest slot: what has seen that has seen all of them. */
-  async #lastFinalized(): Promise<FinalizedState> {
+  async #lastFinalized(maxAgeMs = FINALIZED_FOR_MS): Promise<FinalizedState> {
     const { pool, quorum, clock } = this.#parts;
-    if (clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS) return this.#finalized;
+    if (clock.nowMs() - this.#finalizedMs < maxAgeMs) return this.#finalized;
     const voices = await pool.ask(FINALIZED_QUESTION, { voices: quorum });
     const states = voices.map(({ value }) => value);
     const heights = states.map(({ blockHeight }) => blockHeight);
@@ -176,27 +194,48 @@ class ClusterChain implements Chain {
   }
 
   async #traceSome(sought: readonly Sought[], expiredHeight: bigint): Promise<readonly Trace[]> {
+    const heard = await this.#statuses(sought);
+    const traces: Trace[] = [];
+    for (const [index, one] of sought.entries())
+      traces.push(await this.#traceOne(one, heard[index] ?? [], expiredHeight));
+    return traces;
+  }
+
+  /** What is said of each signature by nodes that have seen the finalized state. */
+  async #statuses(
+    asked: readonly { readonly signature: Signature }[],
+  ): Promise<readonly (readonly Heard[])[]> {
     const { pool, quorum } = this.#parts;
-    const voices = await pool.ask(statusesQuestion(sought.map(({ signature }) => signature)), {
+    const voices = await pool.ask(statusesQuestion(asked.map(({ signature }) => signature)), {
       voices: quorum,
       minContextSlot: this.#finalized.slot,
     });
-    const traces: Trace[] = [];
-    for (const [index, one] of sought.entries()) {
-      const heard = voices.map(
-        ({ node, value }): Heard => ({ node, seen: value.value[index] ?? null, slot: value.slot }),
-      );
-      traces.push(await this.#traceOne(one, heard, expiredHeight));
+    return asked.map((_, index) =>
+      voices.map(({ node, value }): Heard => ({ node, seen: value.value[index] ?? null, slot: value.slot })),
+    );
+  }
+
+  /** Undone is what no node finds that has seen a finalized state beyond its slot, and keeps that slot. */
+  async #finalityOf({ slot }: Landing, heard: readonly Heard[]): Promise<Finality> {
+    if (isFinalForAll(heard)) return 'final';
+    if (heard.some(({ seen }) => seen !== null)) return 'waiting';
+    for (const { node } of heard) {
+      const [first] = await this.#parts.pool.ask(FIRST_BLOCK_QUESTION, { only: node });
+      if (first === undefined || BigInt(first.value) > slot) return 'waiting';
     }
-    return traces;
+    return 'undone';
   }
 
   /** All have to say the same; where they do not, it is not settled yet. */
   async #traceOne(sought: Sought, heard: readonly Heard[], expiredHeight: bigint): Promise<Trace> {
     const { signature, lastValidBlockHeight } = sought;
     const status = heard[0]?.seen;
-    if (isLanded(status) && heard.every(({ seen }) => isLanded(seen) && sameStatus(seen, status)))
-      return { kind: 'landed', record: await this.#record(sought, status) };
+    if (isLanded(status) && heard.every(({ seen }) => isLanded(seen) && sameStatus(seen, status))) {
+      const isFinal = isFinalForAll(heard);
+      // On another fork it may yet succeed; what it did there is watched by who took it for done.
+      if (status.error !== null && !isFinal) return openAfter(heard);
+      return { kind: 'landed', record: await this.#record(sought, status), isFinal };
+    }
     const isAbsent = heard.every(({ seen }) => seen === null);
     if (!isAbsent || !hasExpired(lastValidBlockHeight, expiredHeight)) return openAfter(heard);
     for (const { node } of heard) if (!(await this.#remembers(node, lastValidBlockHeight))) return FORGOTTEN;

@@ -166,6 +166,8 @@ export const validityQuestion = (blockhash: string, commitment: Commitment = COM
 export interface LandedStatus {
   readonly slot: number;
   readonly error: TransactionError | null;
+  /** Can no fork take it back? */
+  readonly isFinal: boolean;
 }
 
 /** A processed transaction may still be dropped with its fork, so it has not landed; nor is it certain that it will not. */
@@ -175,7 +177,8 @@ function seenStatus(status: SignatureStatus | null): SeenStatus {
   if (status === null) return null;
   const { slot, err, confirmationStatus } = status;
   if (confirmationStatus !== 'confirmed' && confirmationStatus !== 'finalized') return 'processed';
-  return { slot: count(slot, 'a slot'), error: readTransactionError(err) };
+  const isFinal = confirmationStatus === 'finalized';
+  return { slot: count(slot, 'a slot'), error: readTransactionError(err), isFinal };
 }
 
 /** `getSignatureStatuses`, of at most 256, through all that the node remembers. The method itself takes no slot. */

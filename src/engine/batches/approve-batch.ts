@@ -8,7 +8,7 @@ import { approveInstructions, type BatchContext } from './batch-context.js';
 import { holdFromNow, holdWhileWaiting, refuseOverCaps } from './holds.js';
 import { countVotes, landOwnerVote } from './land-vote.js';
 import { type BatchOnChain, differenceFromPlan, readBatchOnChain } from './on-chain.js';
-import { checkSignedVote, type SignedVote } from './owner-vote.js';
+import { checkSignedVote, isSignedByAll, type SignedVote } from './owner-vote.js';
 import { runPhase } from './run-phase.js';
 
 export interface ApproveInput {
@@ -51,11 +51,25 @@ const standsOnChain = ({ context }: ApproveInput, { proposal }: BatchOnChain): b
 
 /** The signed approval that came with the request; `null` where none did and none is needed. */
 async function givenVote(input: ApproveInput, before: BatchOnChain): Promise<SignedVote | null> {
-  const { deps, context, batch, signedTx } = input;
+  const { signedTx } = input;
   if (signedTx === undefined) {
     if (standsOnChain(input, before)) return null;
+    const earlier = earlierVote(input);
+    if (earlier !== undefined) return checkVote(input, earlier);
     throw invalidRequest(["signedTx: expected base64 text; the owner's approval does not stand on chain"]);
   }
+  return checkVote(input, signedTx);
+}
+
+/** The approval that had landed and was taken back by the chain, base64, where it came with all its signatures. */
+function earlierVote({ stored }: ApproveInput): string | undefined {
+  const bundle = stored.findLast(({ phase, status }) => phase === 'OWNER_APPROVAL' && status === 'PENDING');
+  const bytes = bundle?.transactions[0]?.bytes;
+  if (bytes === undefined || !isSignedByAll(bytes)) return undefined;
+  return Buffer.from(bytes).toString('base64');
+}
+
+async function checkVote({ deps, context, batch }: ApproveInput, signedTx: string): Promise<SignedVote> {
   const issued = await deps.store.read((tx) => tx.batches.votes(batch.id));
   const expiredHeight = await deps.chain.expiredHeight();
   return checkSignedVote(signedTx, { context, batch, kind: 'approve', issued, expiredHeight });

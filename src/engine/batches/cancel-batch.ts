@@ -10,6 +10,7 @@ import type { BatchRecord, BundleRecord, VoteKind } from '../../store/records.js
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
+import { awaitFinal, watchLandings } from '../landings/watch.js';
 import { type Lease, underLease } from '../lease.js';
 import { operation } from '../operation.js';
 import { isWorkedOn } from '../requests/requests.js';
@@ -33,6 +34,7 @@ export const cancelBatch = operation('cancelBatch', {
   parse: (input) => parseInput(cancelBatchRequestSchema, input),
   perform: async ({ deps, principal, input: { batchId, signedTx }, call }) => {
     const found = await findBatch(deps, principal, batchId);
+    await watchLandings(deps, found.id);
     const context = contextOf(deps, principal);
     const batch = await deps.store.transaction((tx) => claim(deps, tx, found));
     try {
@@ -180,6 +182,7 @@ class Cancellation {
   /** Writes that it is over. Nothing of it can land any more, so what was sent and is not found never will be. */
   async #conclude(isOnChain: boolean): Promise<void> {
     const batch = this.#batch;
+    await awaitFinal(this.#deps, batch.id);
     const { store, clock } = this.#deps;
     const stored = await store.read((tx) => tx.bundles.ofBatch(batch.id));
     const found = isOnChain ? await this.#read() : null;

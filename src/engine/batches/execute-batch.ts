@@ -12,10 +12,11 @@ import type { StoreTransaction } from '../../store/store.js';
 import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
+import { watchLandings } from '../landings/watch.js';
 import { type Caller, type Lease, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { inTurns } from '../pause.js';
-import { isWorkedOn, noRepeat, openRequest, type RequestIdentity, readReply } from '../requests/requests.js';
+import { isWorkedOn, noRepeat, openRequest, type RequestIdentity } from '../requests/requests.js';
 import { approveBatch } from './approve-batch.js';
 import { batchHolding, claimBatch, currentRecord, isFinal } from './batch-claim.js';
 import { type BatchContext, contextOf, messages, ownerOf } from './batch-context.js';
@@ -38,12 +39,12 @@ export const executeBatch = keyedOperation('executeBatch', {
   }),
   proofTypes: () => [],
   perform: async ({ deps, principal, input: { batchId, signedTx }, call, identity, earlier }) => {
-    const batch = await findBatch(deps, principal, batchId);
-    // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed.
-    if (earlier?.reply != null && !needsClosing(batch)) {
-      const value = (await readReply(earlier.reply)) as ExecuteBatchResult;
-      return { value, meta: { replayed: true, cost: batch.cost } };
-    }
+    const found = await findBatch(deps, principal, batchId);
+    const { undone } = await watchLandings(deps, found.id);
+    const batch = undone === 0 ? found : await findBatch(deps, principal, batchId);
+    // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed. So it does
+    // where the chain took back what it told of.
+    if (earlier?.reply != null && isFinal(batch) && !needsClosing(batch)) return storedAnswer(batch);
     if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();
     return new Execution(deps, contextOf(deps, principal), batch, identity).run(signedTx, call);
   },
@@ -64,7 +65,7 @@ class Execution {
   }
 
   async run(signedTx: string | undefined, caller: Caller): Promise<Reply<ExecuteBatchResult>> {
-    if (isFinal(this.#batch) && !needsClosing(this.#batch)) return this.#stored(this.#batch);
+    if (isFinal(this.#batch) && !needsClosing(this.#batch)) return storedAnswer(this.#batch);
     const claimed = await this.#claim();
     // It may have become final only since it was read.
     if (claimed === 'busy') return this.#answer(this.#batch.id, true);
@@ -199,16 +200,16 @@ class Execution {
 
   async #answer(batchId: string, replayed: boolean): Promise<Reply<ExecuteBatchResult>> {
     const batch = await this.#deps.store.read((tx) => currentRecord(tx, batchId));
-    return this.#stored(batch, replayed);
+    return storedAnswer(batch, replayed);
   }
+}
 
-  #stored(batch: BatchRecord, replayed = true): Reply<ExecuteBatchResult> {
-    invariant(batch.executeResult !== null, 'A final batch has its result.');
-    return {
-      value: { batchId: batch.id as Uuid, result: batch.executeResult },
-      meta: { replayed, cost: batch.cost },
-    };
-  }
+function storedAnswer(batch: BatchRecord, replayed = true): Reply<ExecuteBatchResult> {
+  invariant(batch.executeResult !== null, 'A final batch has its result.');
+  return {
+    value: { batchId: batch.id as Uuid, result: batch.executeResult },
+    meta: { replayed, cost: batch.cost },
+  };
 }
 
 function resultOf(batch: BatchRecord, phase: PhaseResult, blocked: string | null): ExecuteResult {

@@ -78,6 +78,25 @@ export async function countLanded(
   }
 }
 
+/** The opposite, for pipelines whose landing was taken back: they may land again, on any day. */
+export async function countUndone(
+  deps: EngineDeps,
+  tx: StoreTransaction,
+  batch: BatchRecord,
+  pipelines: readonly PlannedPipeline[],
+  blockTimeMs: number,
+): Promise<void> {
+  const undone = amountsOf(pipelines);
+  const day = utcDay(blockTimeMs);
+  for (const kind of USAGE_KINDS) {
+    if (undone[kind] > 0n) await tx.usage.addLanded({ tokenId: batch.tokenId, day, kind }, -undone[kind]);
+  }
+  const held = await heldAmounts(tx, batch);
+  const fromDay = await dayOfNow(tx, batch.tokenId, deps.clock.nowMs());
+  const amounts = { burn: held.burn + undone.burn, airdrop: held.airdrop + undone.airdrop };
+  await setHolds(tx, batch, amounts, { fromDay, toDay: null });
+}
+
 /** Nothing more of the batch can land. */
 export const releaseHolds = (tx: StoreTransaction, batch: BatchRecord): Promise<void> =>
   setHolds(tx, batch, { burn: 0n, airdrop: 0n }, { fromDay: batch.day, toDay: batch.day });

@@ -1,9 +1,10 @@
 /** Lands a vote that the owner has signed, and counts what votes cost, once each, also those that an engine did not live to count. */
-import type { TransactionRecord } from '../../chain/chain.js';
+import type { Chain, TransactionRecord } from '../../chain/chain.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord, BundleRecord } from '../../store/records.js';
+import type { BatchRecord, BundlePhase, BundleRecord } from '../../store/records.js';
 import type { EngineDeps } from '../deps.js';
 import type { Lease } from '../lease.js';
+import { landingOf } from '../settle/landing.js';
 import { settle } from '../settle/settle.js';
 import type { SignedVote } from './owner-vote.js';
 import { bundleId, endOf } from './phase.js';
@@ -56,7 +57,7 @@ const expired = ({ id }: BatchRecord): FlywheelError =>
     `The blockhash of the signed transaction of batch ${id} is too old, and it has not landed. Sign a fresh one: POST /v1/flywheel/batch/${id}/approval gives it, as \`flywheel batch approve ${id}\` does.`,
   );
 
-/** Adds the fees of votes that have landed and are not counted yet: those handed out, and these. */
+/** Adds the fees of votes that have landed and are not counted yet: those handed out, these, and those that were taken back. */
 export async function countVotes(
   deps: EngineDeps,
   batch: BatchRecord,
@@ -79,11 +80,10 @@ export async function countVotes(
   const uncounted = [...votes.values()].filter(({ signature }) => !counted.has(signature));
   const end = endOf(stored);
   const ofOwner = uncounted.map((vote, index) => ownerBundle(deps, batch, vote, end + index));
-  const ofOperator = stored.filter(
-    ({ phase, status }) => phase === 'OPERATOR_APPROVAL' && status === 'PENDING',
-  );
-  const bundles = [...ofOwner, ...ofOperator];
-  const records = await deps.chain.lookUp(
+  const pending = stored.filter(({ phase, status }) => isVote(phase) && status === 'PENDING');
+  const bundles = [...ofOwner, ...pending];
+  const records = await settledRecords(
+    deps.chain,
     bundles.map(({ transactions }) => transactions[0]?.signature ?? ''),
   );
   if (records.every((record) => record === null)) return;
@@ -93,12 +93,29 @@ export async function countVotes(
       const record = records[index];
       if (record == null) continue;
       const status = statusOf(record);
-      if (ofOperator.includes(bundle)) await tx.bundles.settle(bundle.id, { status });
+      if (pending.includes(bundle)) await tx.bundles.settle(bundle.id, { status });
       else await tx.bundles.insertMany([{ ...bundle, status }]);
+      if (deps.chain.pollMs !== null && status === 'LANDED')
+        await tx.landings.add([{ ...landingOf([record]), bundleId: bundle.id }]);
       const { feeLamports } = record;
       await tx.batches.addCost(batch.id, { feeLamports, rentPaidLamports: 0n, rentReclaimedLamports: 0n });
     }
   });
+}
+
+const isVote = (phase: BundlePhase): boolean => phase === 'OWNER_APPROVAL' || phase === 'OPERATOR_APPROVAL';
+
+/** What has landed; one that failed only when no fork can take that back, since it may succeed on another. */
+async function settledRecords(
+  chain: Chain,
+  signatures: readonly string[],
+): Promise<readonly (TransactionRecord | null)[]> {
+  const records = await chain.lookUp(signatures);
+  const failed = records.flatMap((record) => (record?.error == null ? [] : [record]));
+  const finality = await chain.finality(failed);
+  return records.map((record) =>
+    record?.error == null || finality[failed.indexOf(record)] === 'final' ? record : null,
+  );
 }
 
 const statusOf = ({ error }: TransactionRecord): 'LANDED' | 'FAILED' =>

@@ -75,6 +75,10 @@ export interface SignedVote extends DecodedApproval {
   readonly lastValidBlockHeight: bigint;
 }
 
+/** Has every signer signed, whatever they did sign? */
+export const isSignedByAll = (bytes: Uint8Array): boolean =>
+  decodeApproval(bytes).signatures.every((signature) => [...signature].some((byte) => byte !== 0));
+
 /** What a vote is held against. */
 export interface VoteExpected {
   readonly context: BatchContext;

@@ -3,11 +3,12 @@
  * last one that landed. What the transactions do is decided elsewhere.
  */
 import type { BundleExecution } from '../../contract/schemas/batch.js';
-import type { BundleRecord, BundleStatus } from '../../store/records.js';
+import type { BundleRecord, BundleStatus, NewLanding } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps } from '../deps.js';
 import { createPause } from '../pause.js';
 import { type Failed, findFates, type Landed } from '../settle/fate.js';
+import { watchedLanding } from '../settle/landing.js';
 import { settle } from '../settle/settle.js';
 import type { SigningTerms } from '../signing-terms.js';
 import type { PhaseFailure, PhaseInput, PhaseResult } from './phase.js';
@@ -28,6 +29,8 @@ interface Outcome {
   readonly bundle: BundleRecord;
   /** Of the block in which it landed. */
   readonly blockTimeMs?: number;
+  /** What a fork may still take back. */
+  readonly landing?: NewLanding;
   readonly status: BundleStatus;
   readonly errorMessage?: string;
   readonly failedTransaction?: number;
@@ -199,10 +202,12 @@ class Phase {
     if (end.kind === 'failed') {
       this.#fail(bundle, end);
     } else {
+      const landing = watchedLanding(end);
       this.#unsaved.push({
         bundle,
         status: 'LANDED',
         blockTimeMs: end.records[0]?.blockTimeMs ?? this.#deps.clock.nowMs(),
+        ...(landing && { landing: { ...landing, bundleId: bundle.id } }),
       });
       this.#take(bundle);
     }
@@ -234,8 +239,9 @@ class Phase {
   /** Writes outcomes, as long as the work is still this engine's: another that has taken it over writes them itself. */
   async #settle(tx: StoreTransaction): Promise<void> {
     await this.#input.lease.renew(tx);
-    for (const { bundle, blockTimeMs, ...outcome } of this.#unsaved) {
+    for (const { bundle, blockTimeMs, landing, ...outcome } of this.#unsaved) {
       await tx.bundles.settle(bundle.id, outcome);
+      if (landing !== undefined) await tx.landings.add([landing]);
       if (blockTimeMs !== undefined) await this.#input.landed?.(tx, bundle, blockTimeMs);
     }
     if (this.#unsavedFees > 0n) {

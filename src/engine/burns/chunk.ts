@@ -3,7 +3,14 @@
  * transaction). What becomes of a burn is only ever learned by looking its signature up.
  */
 import { invariant } from '../../errors/flywheel-error.js';
-import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord, TokenRecord } from '../../store/records.js';
+import type {
+  BurnIntent,
+  BurnOutcome,
+  BurnRecord,
+  NewLanding,
+  RequestRecord,
+  TokenRecord,
+} from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
@@ -11,6 +18,7 @@ import { dailyCap, dayOfNow } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
 import type { Lease } from '../lease.js';
 import type { Failed, Landed, Unit } from '../settle/fate.js';
+import { watchedLanding } from '../settle/landing.js';
 import { settle } from '../settle/settle.js';
 import { maxFeeLamports, type SigningTerms } from '../signing-terms.js';
 import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
@@ -184,6 +192,8 @@ export async function writeIntents(
 export interface SettledBurn {
   readonly burn: OpenBurn;
   readonly outcome: BurnOutcome;
+  /** What a fork may still take back. */
+  readonly landing: NewLanding | null;
 }
 
 /** A burn is a unit of one transaction. */
@@ -215,7 +225,14 @@ export async function settleBurns(
     lease,
     renew: (expired) => signAgain(source, expired),
   });
-  return settled.map(({ unit: { burn }, end }) => ({ burn, outcome: outcomeOf(source, burn, end) }));
+  return settled.map(({ unit: { burn }, end }) => {
+    const landing = end.kind === 'landed' ? watchedLanding(end) : null;
+    return {
+      burn,
+      outcome: outcomeOf(source, burn, end),
+      landing: landing && { ...landing, sequence: burn.sequence },
+    };
+  });
 }
 
 function outcomeOf({ deps, token }: BurnSource, burn: OpenBurn, end: Landed | Failed): BurnOutcome {
@@ -257,6 +274,7 @@ export async function writeOutcomes(
 ): Promise<void> {
   if (settled.length === 0) return;
   await tx.burns.settleMany(settled.map(({ outcome }) => outcome));
+  await tx.landings.add(settled.flatMap(({ landing }) => landing ?? []));
   const landed = new Map<UtcDay, bigint>();
   for (const { burn, outcome } of settled) {
     if (outcome.status === 'FAILED') continue;

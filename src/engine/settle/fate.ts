@@ -14,6 +14,8 @@ export interface Unit {
 export interface Landed {
   readonly kind: 'landed';
   readonly records: readonly TransactionRecord[];
+  /** Can no fork take any of it back? */
+  readonly isFinal: boolean;
 }
 
 /** It did not, and never will as it was signed. */
@@ -125,7 +127,10 @@ function fateOf({ pollMs }: Chain, transactions: Unit['transactions'], traces: r
     const reason = describeTransactionError(blamed.error, blamed.logs);
     return { kind: 'failed', at: blamedAt, reason, records: landed, rejection: null };
   }
-  if (end < 0) return { kind: 'landed', records: landed };
+  if (end < 0) {
+    const isFinal = traces.every((trace) => trace.kind === 'landed' && trace.isFinal);
+    return { kind: 'landed', records: landed, isFinal };
+  }
   const isOver = traces.slice(end).every(({ kind }) => kind === 'never');
   // The rest of a unit is on its way where a chain takes its time; elsewhere it would be there.
   if (landed.length > 0 && (isOver || pollMs === null)) {

@@ -3,10 +3,11 @@ import { type Kysely, sql } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Tables } from '../tables.js';
 import { INITIAL_VERSION, initialSchema } from './0001-initial.js';
+import { landingsSchema } from './0002-landings.js';
 import type { Migration, SchemaDialect } from './migration.js';
 
 /** In the order in which they are applied; an entry is never changed once it was released. */
-export const MIGRATIONS: readonly Migration[] = [initialSchema];
+export const MIGRATIONS: readonly Migration[] = [initialSchema, landingsSchema];
 
 /** The version of the store that this build writes. */
 export const STORE_VERSION = INITIAL_VERSION - 1 + MIGRATIONS.length;

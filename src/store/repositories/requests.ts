@@ -164,6 +164,16 @@ const removals = (session: Session): Removals => ({
           ),
         ),
       )
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('landings')
+              .innerJoin('burns', 'burns.sequence', 'landings.burn_sequence')
+              .select('landings.slot')
+              .whereRef('burns.request_id', '=', 'requests.id'),
+          ),
+        ),
+      )
       .executeTakeFirst();
     return Number(numDeletedRows);
   },

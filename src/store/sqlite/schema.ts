@@ -1,5 +1,6 @@
 /** What of the schema only SQLite says so: its names of types, and its triggers. */
 import { INITIAL_VERSION } from '../migrations/0001-initial.js';
+import { LANDINGS_VERSION } from '../migrations/0002-landings.js';
 import type { SchemaDialect } from '../migrations/migration.js';
 
 const refuse = (sentence: string): string => `begin select raise(abort, '${sentence}'); end`;
@@ -27,8 +28,42 @@ const INITIAL_TRIGGERS: readonly string[] = [
     ${refuse('a request with pending burns is kept')}`,
 ];
 
+/** What has landed may become pending again where its landing is not final, and in no other way; so may what hangs on it. */
+const LANDINGS_TRIGGERS: readonly string[] = [
+  'drop trigger burns_settle',
+  `create trigger burns_settle before update of status, signature on burns
+    when old.status <> 'PENDING'
+      and not (old.status = 'SUCCESS' and new.status = 'PENDING' and new.signature = old.signature
+        and exists (select 1 from landings where burn_sequence = old.sequence))
+    ${refuse('the burn is settled already')}`,
+  'drop trigger bundles_settle',
+  `create trigger bundles_settle before update of status on bundles
+    when old.status <> 'PENDING'
+      and not (old.status = 'LANDED' and new.status = 'PENDING'
+        and exists (select 1 from landings where bundle_id = old.id))
+    ${refuse('the bundle is settled already')}`,
+  'drop trigger batches_transition',
+  `create trigger batches_transition before update of status on batches
+    when old.status <> new.status
+      and not (old.status = 'AVAILABLE_TO_QUEUE' and new.status in ('FINALIZED', 'FAILED'))
+      and not (old.status = 'FINALIZED' and new.status in ('EXECUTED', 'FAILED'))
+      and not (old.status in ('FINALIZED', 'EXECUTED', 'FAILED') and new.status in ('AVAILABLE_TO_QUEUE', 'FINALIZED')
+        and exists (select 1 from landings join bundles on bundles.id = landings.bundle_id where bundles.batch_id = old.id))
+    ${refuse('no such transition of a batch')}`,
+  'drop trigger requests_keep',
+  `create trigger requests_keep before delete on requests
+    when exists (select 1 from burns where burns.request_id = old.id and burns.status = 'PENDING')
+      or exists (select 1 from landings join burns on burns.sequence = landings.burn_sequence where burns.request_id = old.id)
+    ${refuse('a request with pending burns is kept')}`,
+];
+
+const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
+  [INITIAL_VERSION]: INITIAL_TRIGGERS,
+  [LANDINGS_VERSION]: LANDINGS_TRIGGERS,
+};
+
 export const SQLITE_SCHEMA: SchemaDialect = {
   integer: 'integer',
   bytes: 'blob',
-  triggers: (version) => (version === INITIAL_VERSION ? INITIAL_TRIGGERS : []),
+  triggers: (version) => TRIGGERS[version] ?? [],
 };

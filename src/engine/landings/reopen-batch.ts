@@ -1,0 +1,72 @@
+/** Bundles of a batch that a fork has taken back: pending again, and the batch is where it was before them. */
+import type { BatchRecord, WatchedLanding } from '../../store/records.js';
+import type { StoreTransaction } from '../../store/store.js';
+import { isoTime } from '../../values/time.js';
+import { currentRecord, isFinal } from '../batches/batch-claim.js';
+import { countUndone, holdWhileWaiting } from '../batches/holds.js';
+import type { EngineDeps } from '../deps.js';
+import { isWorkedOn } from '../requests/requests.js';
+
+type Undone = Extract<WatchedLanding, { kind: 'bundle' }>;
+
+/** Leaves a batch alone that somebody works on. */
+export async function reopenBatch(
+  deps: EngineDeps,
+  batchId: string,
+  undone: readonly Undone[],
+): Promise<void> {
+  await deps.store.transaction(async (tx) => {
+    const batch = await currentRecord(tx, batchId);
+    const init = await tx.requests.get(batch.requestId);
+    if (isWorkedOn(deps, batch) || (init?.status === 'running' && isWorkedOn(deps, init))) return;
+    const watched = await tx.landings.waiting();
+    const still = undone.filter(({ bundleId }) =>
+      watched.some((landing) => landing.kind === 'bundle' && landing.bundleId === bundleId),
+    );
+    if (still.length === 0) return;
+    await takeBack(deps, tx, batch, still);
+    for (const landing of still) await tx.landings.remove(landing);
+  });
+}
+
+async function takeBack(
+  deps: EngineDeps,
+  tx: StoreTransaction,
+  batch: BatchRecord,
+  undone: readonly Undone[],
+): Promise<void> {
+  for (const { bundleId } of undone) await tx.landings.reopenBundle(bundleId);
+  const stored = await tx.bundles.ofBatch(batch.id);
+  for (const { bundleId, phase, first, dateLanded } of undone) {
+    if (phase !== 'EXECUTE') continue;
+    const count = stored.find(({ id }) => id === bundleId)?.transactions.length ?? 0;
+    await countUndone(deps, tx, batch, batch.pipelines.slice(first, first + count), Date.parse(dateLanded));
+  }
+  const isSetUp = !undone.some(({ phase }) => phase === 'SETUP');
+  if (!isSetUp) await holdWhileWaiting(tx, batch);
+  await takeBackStatus(deps, tx, batch, undone, isSetUp);
+  const rentPaid = isSetUp || batch.status === 'AVAILABLE_TO_QUEUE' ? 0n : batch.setupRentLamports;
+  await tx.batches.addCost(batch.id, {
+    feeLamports: -undone.reduce((sum, { feeLamports }) => sum + feeLamports, 0n),
+    rentPaidLamports: -rentPaid,
+    rentReclaimedLamports: batch.dateClosed === null ? 0n : -batch.cost.rentReclaimedLamports,
+  });
+}
+
+async function takeBackStatus(
+  { clock }: EngineDeps,
+  tx: StoreTransaction,
+  batch: BatchRecord,
+  undone: readonly Undone[],
+  isSetUp: boolean,
+): Promise<void> {
+  const date = isoTime(clock.nowMs());
+  if (batch.dateClosed !== null) await tx.landings.reopenClosed(batch.id);
+  if (!isSetUp) {
+    if (batch.status !== 'AVAILABLE_TO_QUEUE')
+      await tx.landings.reopenBatch(batch.id, 'AVAILABLE_TO_QUEUE', date);
+    await tx.landings.reopenRequest(batch.requestId);
+  } else if (isFinal(batch) && undone.some(({ phase }) => phase !== 'CLOSE' && phase !== 'CANCEL')) {
+    await tx.landings.reopenBatch(batch.id, 'FINALIZED', date);
+  }
+}

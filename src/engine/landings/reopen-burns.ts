@@ -1,0 +1,27 @@
+/** Burns that a fork has taken back: pending again, and their request has no answer until they have landed once more. */
+import type { WatchedLanding } from '../../store/records.js';
+import { utcDay } from '../../values/time.js';
+import type { EngineDeps } from '../deps.js';
+import { isWorkedOn } from '../requests/requests.js';
+
+/** Leaves a request alone that somebody works on: its answer would not know. */
+export async function reopenBurns(
+  deps: EngineDeps,
+  requestId: string,
+  undone: readonly Extract<WatchedLanding, { kind: 'burn' }>[],
+): Promise<void> {
+  await deps.store.transaction(async (tx) => {
+    const request = await tx.requests.get(requestId);
+    if (request?.status === 'running' && isWorkedOn(deps, request)) return;
+    const burns = await tx.burns.ofRequest(requestId);
+    for (const landing of undone) {
+      const burn = burns.find(({ sequence }) => sequence === landing.sequence);
+      if (burn?.status !== 'SUCCESS' || burn.dateSettled === null) continue;
+      await tx.landings.reopenBurn(burn.sequence);
+      const day = utcDay(Date.parse(burn.dateSettled));
+      await tx.usage.addLanded({ tokenId: burn.tokenId, day, kind: 'burn' }, -burn.amount);
+      await tx.landings.remove(landing);
+    }
+    await tx.landings.reopenRequest(requestId);
+  });
+}

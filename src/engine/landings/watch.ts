@@ -1,0 +1,110 @@
+/**
+ * What has landed is watched until no fork can take it back. What one has taken back is an intent again, and is carried to its end
+ * as every intent is: the same bytes while they are good, then signed once more.
+ */
+import { setTimeout } from 'node:timers/promises';
+import type { Finality } from '../../chain/chain.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { WatchedLanding } from '../../store/records.js';
+import type { EngineDeps } from '../deps.js';
+import { reopenBatch } from './reopen-batch.js';
+import { reopenBurns } from './reopen-burns.js';
+
+const isBurn = (landing: WatchedLanding) => landing.kind === 'burn';
+const isBundle = (landing: WatchedLanding) => landing.kind === 'bundle';
+
+/** For how long the end of a batch waits for what it rests on to become final. */
+const MAX_WAIT_MS = 60_000;
+
+/** What of a batch, or of all, became of the landings that are not final. */
+export interface Watched {
+  readonly waiting: number;
+  readonly undone: number;
+}
+
+const NOTHING: Watched = { waiting: 0, undone: 0 };
+
+/**
+ * Looks at what has landed and is not final: stops watching what is, and takes up again what was taken back, where nobody works on it.
+ * @param batchId - looks at one batch only.
+ * @throws `ERR_UNAVAILABLE` when the chain is out of reach; nothing has changed then.
+ */
+export async function watchLandings(deps: EngineDeps, batchId?: string): Promise<Watched> {
+  if (deps.chain.pollMs === null) return NOTHING;
+  const all = await deps.store.read((tx) => tx.landings.waiting());
+  const landings = all.filter(
+    (landing) => batchId === undefined || (landing.kind === 'bundle' && landing.batchId === batchId),
+  );
+  if (landings.length === 0) return NOTHING;
+  const found = await finalityOf(deps, landings);
+  const of = (finality: Finality) => landings.filter((_, index) => found[index] === finality);
+  await forget(deps, of('final'));
+  const undone = of('undone');
+  await takeUp(deps, undone, of('waiting'));
+  return { waiting: of('waiting').length, undone: undone.length };
+}
+
+/**
+ * Waits until all that a batch rests on is final, so that its end is as well.
+ * @throws `ERR_UNAVAILABLE` when that takes too long, or something was taken back.
+ */
+export async function awaitFinal(deps: EngineDeps, batchId: string): Promise<void> {
+  const { pollMs } = deps.chain;
+  if (pollMs === null) return;
+  for (let waitedMs = 0; ; waitedMs += pollMs) {
+    const { waiting, undone } = await watchLandings(deps, batchId);
+    if (waiting + undone === 0) return;
+    if (undone > 0 || waitedMs >= MAX_WAIT_MS) break;
+    await setTimeout(pollMs);
+  }
+  throw new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `What was sent for batch ${batchId} is not final on the chain yet; try again.`,
+  );
+}
+
+async function finalityOf(
+  { chain }: EngineDeps,
+  landings: readonly WatchedLanding[],
+): Promise<readonly Finality[]> {
+  const asked = landings.flatMap(({ signatures, slot }) =>
+    signatures.map((signature) => ({ signature, slot })),
+  );
+  const found = await chain.finality(asked);
+  let from = 0;
+  return landings.map(({ signatures: { length } }): Finality => {
+    from += length;
+    const own = found.slice(from - length, from);
+    if (own.every((finality) => finality === 'final')) return 'final';
+    return own.includes('undone') ? 'undone' : 'waiting';
+  });
+}
+
+async function forget({ store }: EngineDeps, landings: readonly WatchedLanding[]): Promise<void> {
+  if (landings.length === 0) return;
+  await store.transaction(async (tx) => {
+    for (const landing of landings) await tx.landings.remove(landing);
+  });
+}
+
+/** Each bundle of a batch rests on those before it, so that what came after one that is undone does not stand either. */
+async function takeUp(
+  deps: EngineDeps,
+  undone: readonly WatchedLanding[],
+  waiting: readonly WatchedLanding[],
+): Promise<void> {
+  const burns = undone.filter(isBurn);
+  for (const id of new Set(burns.map(({ requestId }) => requestId)))
+    await reopenBurns(
+      deps,
+      id,
+      burns.filter(({ requestId }) => requestId === id),
+    );
+  const bundles = [...undone, ...waiting].filter(isBundle);
+  for (const id of new Set(undone.filter(isBundle).map(({ batchId }) => batchId)))
+    await reopenBatch(
+      deps,
+      id,
+      bundles.filter(({ batchId }) => batchId === id),
+    );
+}
