@@ -5,6 +5,7 @@ import { type OpenStore, openTemporarySqliteStore, register, type StoreUnderTest
 import { batches, bundles } from './store/batches.js';
 import { burns } from './store/burns.js';
 import { constraints } from './store/constraints.js';
+import { landings } from './store/landings.js';
 import { registrations } from './store/registrations.js';
 import { requests } from './store/requests.js';
 import { transactions } from './store/transactions.js';
@@ -28,6 +29,7 @@ function storeContract(database: string, openStore: OpenStore): void {
     usage(() => store);
     batches(() => store);
     bundles(() => store);
+    landings(() => store);
     constraints(() => under);
     transactions(() => under);
   });

@@ -34,7 +34,7 @@ const transaction = (text: string) => {
 const one = transaction('one');
 const two = transaction('two');
 
-type Status = 'processed' | 'confirmed' | { readonly err: unknown };
+type Status = 'processed' | 'confirmed' | 'finalized' | { readonly err: unknown; readonly isFinal?: boolean };
 
 /** What a node knows; a test moves it on. */
 class NodeState {
@@ -84,7 +84,8 @@ class NodeState {
     const status = this.statuses.get(signature);
     if (status === undefined) return null;
     const err = typeof status === 'object' ? status.err : null;
-    const confirmationStatus = typeof status === 'object' ? 'confirmed' : status;
+    const failedAt = typeof status === 'object' && status.isFinal === true ? 'finalized' : 'confirmed';
+    const confirmationStatus = typeof status === 'object' ? failedAt : status;
     return { slot: 995, confirmations: 1, err, confirmationStatus };
   }
 }
@@ -259,14 +260,53 @@ describe('what has landed', () => {
     expect(nodes[0]?.calls.filter(({ method }) => method === 'getBlockTime')).toHaveLength(1);
   });
 
-  it('and failed is told with what the node knows of it', async () => {
-    const { chain, state, nodes } = await cluster();
+  it('and failed is told when no fork can take it back, with what the node knows of it', async () => {
+    const { chain, state, nodes, trace } = await cluster();
     await chain.submit([one.bytes]);
-    state.statuses.set(one.signature, { err: { InstructionError: [1, 'InvalidAccountData'] } });
+    const err = { InstructionError: [1, 'InvalidAccountData'] };
+    state.statuses.set(one.signature, { err });
+    expect(await trace(one)).toEqual(['open']);
+    state.statuses.set(one.signature, { err, isFinal: true });
     expect(await chain.trace([one])).toMatchObject([
       { kind: 'landed', record: { error: { kind: 'instruction', index: 1, error: 'InvalidAccountData' } } },
     ]);
     expect(nodes[0]?.calls.some(({ method }) => method === 'getTransaction')).toBe(true);
+  });
+});
+
+describe('whether a landing can be taken back', () => {
+  const landings = [one, two].map(({ signature }) => ({ signature, slot: 985n }));
+
+  it('is told by the finalized state: what it holds is final, what it does not is undone', async () => {
+    const { chain, state } = await cluster();
+    state.statuses.set(one.signature, 'finalized');
+    expect(await chain.finality(landings)).toEqual(['final', 'undone']);
+    state.statuses.set(two.signature, 'processed');
+    expect(await chain.finality(landings)).toEqual(['final', 'waiting']);
+  });
+
+  it('is not asked while the finalized state has not come to its slot', async () => {
+    const { chain, nodes } = await cluster();
+    expect(await chain.finality(landings.map((landing) => ({ ...landing, slot: 991n })))).toEqual([
+      'waiting',
+      'waiting',
+    ]);
+    expect(nodes[0]?.calls.some(({ method }) => method === 'getSignatureStatuses')).toBe(false);
+  });
+
+  it('is not known of a node that has forgotten its slot', async () => {
+    const { chain, state } = await cluster();
+    state.firstBlock = 986;
+    expect(await chain.finality(landings)).toEqual(['waiting', 'waiting']);
+  });
+
+  it('has to be said by all that have to agree', async () => {
+    const { chain, states } = await cluster(2, 2);
+    const [left, right] = states as [NodeState, NodeState];
+    left.statuses.set(one.signature, 'finalized');
+    right.statuses.set(one.signature, 'confirmed');
+    left.statuses.set(two.signature, 'confirmed');
+    expect(await chain.finality(landings)).toEqual(['waiting', 'waiting']);
   });
 });
 

@@ -124,12 +124,12 @@ describe('openSqliteStore', () => {
 
   it('refuses a store of a newer build and leaves it alone', async () => {
     await createStore();
-    rawSqlite(path, "insert into store_migrations values (3, 'of tomorrow')");
+    rawSqlite(path, "insert into store_migrations values (4, 'of tomorrow')");
     rawSqlite(path, 'pragma wal_checkpoint(TRUNCATE)');
     const before = readFileSync(path);
     expect(await failureOf(use(write))).toMatchObject({
       code: 'ERR_STORE_UNAVAILABLE',
-      message: `The store ${path} has version 3; this build of flywheel knows versions up to 2.`,
+      message: `The store ${path} has version 4; this build of flywheel knows versions up to 3.`,
       hint: 'Use the version of flywheel that wrote it, or a newer one.',
     });
     expect(readFileSync(path).equals(before)).toBe(true);

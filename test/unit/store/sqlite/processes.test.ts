@@ -32,6 +32,7 @@ describe('several processes on one store', () => {
     );
     expect(rawSqlite(path, 'select * from store_migrations')).toStrictEqual([
       { version: 2, name: 'initial' },
+      { version: 3, name: 'landings' },
     ]);
   });
 
