@@ -31,7 +31,7 @@ export async function openClusterEngine(
   dataDir: string,
   config: ClusterConfig,
   rpc: OwnRpc,
-  { clock, limits }: EngineTerms,
+  terms: EngineTerms,
 ): Promise<OpenedClusterEngine> {
   const files = dataFiles(dataDir);
   const closers: (() => unknown)[] = [() => rpc.close()];
@@ -46,8 +46,8 @@ export async function openClusterEngine(
     await requireSameCluster(store, config.cluster);
     const verify = once(() => verifyCluster(rpc.chain, store, config.cluster));
     const chain = afterCheck(rpc.chain, verify);
-    const terms = { clock, limits: { ...fundsLimits(config), ...limits } };
-    return { ...engineOver(dataDir, { store, chain, close }, null, terms), rpc, verify };
+    const limits = { ...fundsLimits(config), ...terms.limits };
+    return { ...engineOver(dataDir, { store, chain, close }, null, { ...terms, limits }), rpc, verify };
   } catch (error) {
     await close();
     throw error;

@@ -5,6 +5,7 @@ import type { Ambient } from '../cli/context.js';
 import { invariant } from '../errors/flywheel-error.js';
 import { type OpenedClusterEngine, openClusterEngine } from './cluster-engine.js';
 import { type OpenEngineOptions, type OpenedEngine, openEngine } from './engine.js';
+import { keyringOf } from './keyring-settings.js';
 import { type ClusterConfig, isOnCluster, requireDataConfig } from './local-config.js';
 import { openOwnRpc, type RpcTerms, withStoredNodes } from './rpc.js';
 
@@ -21,7 +22,8 @@ export async function openOnCluster(
   const genesis = config.cluster.genesisHash;
   const rpc = openOwnRpc(ambient, withStoredNodes(ambient, settings, config), { genesis, outlivesSignal });
   invariant(rpc !== null, 'A data directory on a cluster names nodes.');
-  return openClusterEngine(settings.dataDir.value, config, rpc, { ...options, clock: ambient.clock });
+  const keys = keyringOf(ambient, settings, { outlivesSignal, stored: config.signers });
+  return openClusterEngine(settings.dataDir.value, config, rpc, { ...options, keys, clock: ambient.clock });
 }
 
 /** An engine on either chain. */
@@ -39,6 +41,7 @@ export async function openDataEngine(
   const dataDir = settings.dataDir.value;
   const config = requireDataConfig(dataDir);
   if (isOnCluster(config)) return openOnCluster(ambient, settings, config, options);
-  const opened = await openEngine(dataDir, config, { ...options, clock: ambient.clock });
+  const keys = keyringOf(ambient, settings, options);
+  const opened = await openEngine(dataDir, config, { ...options, keys, clock: ambient.clock });
   return { ...opened, verify: async () => {} };
 }

@@ -10,6 +10,7 @@ import { flywheelOf } from '../engine/batches/batch-context.js';
 import type { Store } from '../store/store.js';
 import { type OpenEngineOptions, type OpenedEngine, openEngine } from './engine.js';
 import { journalPlace } from './journal-place.js';
+import { keyringOf } from './keyring-settings.js';
 import {
   type ClusterConfig,
   isOnCluster,
@@ -48,7 +49,8 @@ async function onLedger(
   config: LocalConfig,
   options: Omit<OpenEngineOptions, 'clock'>,
 ): Promise<Backing> {
-  const opened = await openEngine(settings.dataDir.value, config, { ...options, clock: ambient.clock });
+  const keys = keyringOf(ambient, settings);
+  const opened = await openEngine(settings.dataDir.value, config, { ...options, keys, clock: ambient.clock });
   return {
     opened,
     reader: opened.chain,

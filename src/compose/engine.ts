@@ -22,8 +22,9 @@ import { type Sha256, sha256 } from '../values/digest.js';
 import { randomIds } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
 import { fundsLimits } from './batch-funds.js';
+import type { OpenedKeyring } from './custody.js';
 import { shareDataDirectory } from './data-lock.js';
-import { createFileKeyring } from './file-keyring.js';
+import { createFileKeyring, type FileKeyring } from './file-keyring.js';
 import { createInstances } from './instances.js';
 import { dataFiles, type LocalConfig } from './local-config.js';
 import { requireTogether } from './two-files.js';
@@ -42,6 +43,8 @@ export type EngineFiles = Pick<OpenedEngine, 'store' | 'chain'>;
 export interface EngineTerms {
   readonly clock: Clock;
   readonly limits?: Partial<EngineLimits>;
+  /** Who keeps the keys. @default the data directory */
+  readonly keys?: (files: FileKeyring) => OpenedKeyring;
 }
 
 export interface OpenEngineOptions extends EngineTerms {
@@ -79,9 +82,9 @@ export const SQUADS_PROGRAM_BYTES = 1_470_416;
 export async function openEngine(
   dataDir: string,
   config: LocalConfig,
-  { clock, limits, between = (opened) => opened }: OpenEngineOptions,
+  { between = (opened) => opened, ...terms }: OpenEngineOptions,
 ): Promise<OpenedEngine> {
-  const { close: closeFiles, ...opened } = await openFiles(dataDir, config, clock);
+  const { close: closeFiles, ...opened } = await openFiles(dataDir, config, terms.clock);
   const { store, chain } = between(opened);
   try {
     await requireTogether(store, chain, config.genesis);
@@ -89,22 +92,25 @@ export async function openEngine(
     await closeFiles();
     throw error;
   }
-  const terms = { clock, limits: { ...fundsLimits(config), ...limits } };
-  return engineOver(dataDir, { store, chain, close: closeFiles }, config.treasury, terms);
+  const limits = { ...fundsLimits(config), ...terms.limits };
+  return engineOver(dataDir, { store, chain, close: closeFiles }, config.treasury, { ...terms, limits });
 }
 
-/** The engine over the store and chain of a data directory, with the keys that lie there. */
+const inFiles = (files: FileKeyring): OpenedKeyring => ({ ...files, close: async () => {} });
+
+/** The engine over the store and chain of a data directory. */
 export function engineOver<OwnChain extends Chain>(
   dataDir: string,
   { store, chain, close: closeFiles }: Omit<OpenedEngine<OwnChain>, 'engine'>,
   treasury: Address | null,
-  { clock, limits }: EngineTerms,
+  { clock, limits, keys = inFiles }: EngineTerms,
 ): OpenedEngine<OwnChain> {
   const instances = createInstances();
+  const keyring = keys(createFileKeyring(dataFiles(dataDir).keys));
   const engine = createEngine({
     store,
     chain,
-    keyring: createFileKeyring(dataFiles(dataDir).keys),
+    keyring,
     treasury,
     clock,
     ids: randomIds,
@@ -112,6 +118,7 @@ export function engineOver<OwnChain extends Chain>(
     limits: { ...DEFAULT_LIMITS, ...limits },
   });
   const close = async (): Promise<void> => {
+    await keyring.close();
     instances.release();
     await closeFiles();
   };

@@ -40,6 +40,13 @@ export interface ClusterPlace {
 /** What `local.json` says of a flywheel on a cluster. */
 export interface ClusterConfig extends BatchFunds {
   readonly cluster: ClusterPlace;
+  readonly signers?: StoredSigners;
+}
+
+/** Commands of the programs that sign; of what is not named, the key lies in the data directory. */
+export interface StoredSigners {
+  readonly operator?: string;
+  readonly burnWallet?: string;
 }
 
 /** What `local.json` says. */
@@ -95,6 +102,15 @@ function clusterPlace(value: unknown): ClusterPlace | undefined {
   };
 }
 
+function storedSigners(value: unknown): StoredSigners | undefined {
+  const { operator, burnWallet } = value as Json;
+  if (![operator, burnWallet].every((command) => command === undefined || isText(command))) return undefined;
+  return {
+    ...(isText(operator) ? { operator } : {}),
+    ...(isText(burnWallet) ? { burnWallet } : {}),
+  };
+}
+
 /** The configuration of a data directory, or `undefined` before `local init` or `register`. */
 export function readDataConfig(dataDir: string): DataConfig | undefined {
   const path = dataFiles(dataDir).config;
@@ -106,7 +122,8 @@ export function readDataConfig(dataDir: string): DataConfig | undefined {
     if (value['version'] === FORMAT_VERSION && funds !== undefined) {
       if ('cluster' in value) {
         const cluster = clusterPlace(value['cluster']);
-        if (cluster !== undefined) return { cluster, ...funds };
+        const signers = storedSigners(value['signers'] ?? {});
+        if (cluster !== undefined && signers !== undefined) return { cluster, signers, ...funds };
       } else {
         const config = ledgerConfig(value);
         if (config !== undefined) return { ...config, ...funds };

@@ -92,6 +92,8 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'ERR_IDEMPOTENCY_KEY_REUSED',
 ];
 
+/** Of what the service signs, where a program of its operator's keeps the key. */
+const SIGNING_ERRORS = ['ERR_SIGNER_FAILED', 'ERR_SIGNATURE_WRONG'] as const;
 const BURN_ERRORS: readonly ErrorCode[] = [
   'ERR_CREATE_API_EVENT_FAILED',
   'ERR_INVALID_PROOF',
@@ -118,7 +120,7 @@ const TABLE = {
     rateLimit: { name: 'burn', points: 10, windowSeconds: 1 },
     request: burnRequestSchema,
     response: burnResultSchema,
-    errors: [...BODY_ERRORS, ...BURN_ERRORS],
+    errors: [...BODY_ERRORS, ...BURN_ERRORS, ...SIGNING_ERRORS],
   },
   /**
    * Burns each element on its own; a failed element does not fail the request. `success` and `errors` are each in the order
@@ -137,7 +139,7 @@ const TABLE = {
     rateLimit: { name: 'api-key-burn', points: 1, windowSeconds: 10 },
     request: burnBatchRequestSchema,
     response: burnBatchResultSchema,
-    errors: [...BODY_ERRORS, ...BURN_ERRORS],
+    errors: [...BODY_ERRORS, ...BURN_ERRORS, ...SIGNING_ERRORS],
   },
   /** The most recent batch of the key's token that is not final, else `null`. */
   currentBatch: {
@@ -197,6 +199,7 @@ const TABLE = {
       'ERR_INSUFFICIENT_FUNDS',
       'ERR_DAILY_LIMIT_EXCEEDED',
       'ERR_BATCH_INIT_FAILED',
+      ...SIGNING_ERRORS,
     ],
   },
   /** Lands the owner's approval, adds the operator's and executes; the stored result when the batch is final already. */
@@ -224,6 +227,7 @@ const TABLE = {
       'ERR_INSUFFICIENT_FUNDS',
       'ERR_DAILY_LIMIT_EXCEEDED',
       'ERR_BATCH_EXECUTE_FAILED',
+      ...SIGNING_ERRORS,
     ],
   },
   /** Batches of the key's token, newest first. */
@@ -282,6 +286,7 @@ const TABLE = {
       'ERR_FLYWHEEL_NOT_FOUND',
       'ERR_BATCH_NOT_FOUND',
       'ERR_BATCH_NOT_FINALIZED',
+      ...SIGNING_ERRORS,
     ],
   },
   /**
@@ -312,6 +317,7 @@ const TABLE = {
       'ERR_INVALID_SIGNED_TX',
       'ERR_APPROVAL_EXPIRED',
       'ERR_INSUFFICIENT_FUNDS',
+      ...SIGNING_ERRORS,
     ],
   },
 } as const satisfies Record<string, Entry>;

@@ -6,10 +6,13 @@ import type { Address } from '../values/address.js';
 import type { Ids } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
 
-/** Keeps the keys that the service signs with; they are durable before they are returned. */
+/** What a key signs for. */
+export type KeyRole = 'operator' | 'burn wallet' | 'treasury';
+
+/** Keeps the keys that the service signs with, or knows who does; those it makes are durable before they are returned. */
 export interface Keyring {
-  /** @throws `ERR_INTERNAL` when there is no key for the address. */
-  get(address: Address): Signer;
+  /** @throws `ERR_STORE_UNAVAILABLE` when there is no key for the address, `ERR_KEYPAIR_INVALID` when another one was given. */
+  get(address: Address, role: KeyRole): Signer;
   create(): Signer;
 }
 

@@ -67,7 +67,7 @@ export async function foreseeBatch(
   const list = pipelineList(request, deps.limits);
   const token = requireToken(principal);
   const flywheel = requireFlywheel(principal);
-  const context = { token, flywheel, operator: deps.keyring.get(flywheel.operator) };
+  const context = { token, flywheel, operator: deps.keyring.get(flywheel.operator, 'operator') };
   const { pipelines, rentLamports: rent } = await checkAndPlan(deps, principal, context, list);
   await deps.store.read((tx) => requireRoomForRent(deps, tx, context, rent));
   const [{ supply, vault }, used] = await Promise.all([

@@ -130,6 +130,21 @@ export const ERRORS = {
     },
   ),
 
+  ERR_SIGNER_FAILED: rule(
+    500,
+    EXIT.internal,
+    'the program that signs for the operator or the burn wallet gave no signature; nothing was sent',
+    {
+      retry: 'with-key',
+      hint: 'See that the program of --operator-signer or --burn-signer works, and run the command again.',
+    },
+  ),
+  ERR_SIGNATURE_WRONG: rule(
+    500,
+    EXIT.internal,
+    'that program gave a signature that is not of the registered key over the message; nothing was sent',
+  ),
+
   ERR_USAGE: rule(null, EXIT.usage, 'the command line is wrong'),
   ERR_INPUT_INVALID: rule(null, EXIT.usage, 'an input file or option value is invalid; nothing was sent'),
   ERR_CONFIG_INVALID: rule(null, EXIT.usage, 'the configuration is wrong'),

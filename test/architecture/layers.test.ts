@@ -19,6 +19,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'chain/local': ['errors', 'values', 'files', 'chain'],
   'chain/rpc': ['errors', 'values', 'chain'],
   'rpc-node': ['errors', 'values', 'chain'],
+  signing: ['errors', 'values', 'chain'],
   store: ['errors', 'values', 'actions', 'contract'],
   'store/sqlite': ['errors', 'files', 'store'],
   engine: ['errors', 'values', 'chain', 'actions', 'contract', 'store'],
@@ -35,6 +36,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'chain/local',
     'chain/rpc',
     'rpc-node',
+    'signing',
     'approval',
     'store',
     'store/sqlite',
@@ -69,6 +71,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 /** Modules of node that touch the world: only where that is the purpose. */
 const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
   'node:fs': ['files', 'chain/local', 'store/sqlite', 'cli', 'client', 'http', 'compose', TOP],
+  'node:child_process': ['signing'],
   'node:net': ['client', 'http', 'rpc-node', 'compose'],
 };
 

@@ -10,6 +10,12 @@ interface Row {
   readonly source: Setting<unknown>['source'];
 }
 
+/** A program by its command; of a keypair only that it is there. */
+const keeper = ({ value, source }: Settings['signers']['operator']): Row => ({
+  value: value === null ? null : 'command' in value ? value.command : 'a keypair',
+  source,
+});
+
 /** Each setting with its source; of the key only that it is there. */
 function describe(settings: Settings): Readonly<Record<string, Row>> {
   const { apiKey, ...rest } = settings;
@@ -34,6 +40,8 @@ function describe(settings: Settings): Readonly<Record<string, Row>> {
       value: rest.keypair.value instanceof Secret ? 'a key, not a file' : rest.keypair.value,
       source: rest.keypair.source,
     },
+    operatorSigner: keeper(rest.signers.operator),
+    burnSigner: keeper(rest.signers.burnWallet),
     timeoutSeconds: plain(rest.timeoutSeconds),
     waitSeconds: plain(rest.waitSeconds),
     maxWaitSeconds: plain(rest.maxWaitSeconds),

@@ -28,6 +28,8 @@ export const addGlobalOptions = (program: Command) =>
       collect,
     )
     .option('--quorum <n>', 'how many of the RPC nodes have to agree (default: 1)')
+    .option('--operator-signer <command>', 'program that signs for the operator, of the embedded engine')
+    .option('--burn-signer <command>', 'program that signs for the burn wallet, of the embedded engine')
     .option('--timeout <seconds>', 'longest time for a request, or to wait with --watch')
     .option('--wait <seconds>', 'longest time for all tries and waits of a request (default: 600)')
     .option('--max-wait <seconds>', 'longest time to wait before further tries (default: 60)')

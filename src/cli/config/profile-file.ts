@@ -19,6 +19,9 @@ export interface Profile {
   readonly rpcUrl?: string | readonly string[];
   readonly rpcQuorum?: number;
   readonly keypair?: string;
+  /** Commands of programs that sign for the embedded engine. */
+  readonly operatorSigner?: string;
+  readonly burnSigner?: string;
   readonly pinned?: PinnedFlywheel;
   readonly limits?: Limits;
 }
@@ -36,7 +39,14 @@ export interface ProfileFile {
 }
 
 /** Text fields of a profile. */
-export const PROFILE_FIELDS = ['apiUrl', 'apiKeyHeader', 'dataDir', 'keypair'] as const;
+export const PROFILE_FIELDS = [
+  'apiUrl',
+  'apiKeyHeader',
+  'dataDir',
+  'keypair',
+  'operatorSigner',
+  'burnSigner',
+] as const;
 const PINNED_FIELDS = ['multisig', 'owner', 'operator', 'mint'] as const;
 
 const refuse = (file: string, reason: string, cause?: unknown): never => {

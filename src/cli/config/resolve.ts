@@ -10,6 +10,7 @@ import { outputMode } from './output-mode.js';
 import { configDir, defaultDataDir } from './paths.js';
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
 import { resolveRpc } from './resolve-rpc.js';
+import { resolveSigners } from './resolve-signers.js';
 import type { LimitSetting, Setting, Settings } from './settings.js';
 
 /** Global options as the parser leaves them. */
@@ -32,6 +33,8 @@ export interface GlobalFlags {
   readonly pins?: string;
   readonly rpcUrl?: readonly string[];
   readonly quorum?: string;
+  readonly operatorSigner?: string;
+  readonly burnSigner?: string;
 }
 
 const filled = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
@@ -204,6 +207,7 @@ export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings 
     waitSeconds: seconds(flags.wait, '--wait', DEFAULT_WAIT_SECONDS),
     maxWaitSeconds: seconds(flags.maxWait, '--max-wait', DEFAULT_MAX_WAIT_SECONDS),
     keypair: resolveKeypair(filled(env['FLYWHEEL_KEYPAIR']), profile),
+    signers: resolveSigners(ambient, flags, profile),
     ...resolvePins(cwd, flags.pins, profile),
   };
 }

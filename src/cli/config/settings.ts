@@ -25,6 +25,15 @@ export interface PinnedFlywheel {
   readonly facts?: Readonly<Record<string, string>>;
 }
 
+/** Who keeps a key that the embedded engine signs with: a program, or whoever gave the keypair. */
+export type KeyKeeper = { readonly command: string } | { readonly keypair: KeypairSource };
+
+/** Of what is `null` the data directory says who keeps it; it does itself unless it names another. */
+export interface SignerSettings {
+  readonly operator: Setting<KeyKeeper | null>;
+  readonly burnWallet: Setting<KeyKeeper | null>;
+}
+
 /** Limits of approvals, and where they stand. */
 export interface LimitSetting {
   readonly value: Limits;
@@ -59,6 +68,7 @@ export interface Settings {
   readonly waitSeconds: Setting<number>;
   readonly maxWaitSeconds: Setting<number>;
   readonly keypair: Setting<KeypairSource | null>;
+  readonly signers: SignerSettings;
   readonly pinned: Setting<PinnedFlywheel | null>;
   /** Each of them holds. */
   readonly limits: readonly LimitSetting[];

@@ -10,6 +10,14 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['FLYWHEEL_PROFILE', 'name of the profile to use'],
   ['FLYWHEEL_KEYPAIR', "the owner's keypair: a file, or the key itself"],
   [
+    'FLYWHEEL_OPERATOR_KEYPAIR, FLYWHEEL_BURN_KEYPAIR',
+    'the keypair of the operator and of the burn wallet, for the embedded engine: a file, or the key itself',
+  ],
+  [
+    'FLYWHEEL_OPERATOR_SIGNER, FLYWHEEL_BURN_SIGNER',
+    'program that signs for them: --operator-signer and --burn-signer',
+  ],
+  [
     'FLYWHEEL_KEY_PASSPHRASE_FILE',
     'file with the passphrase of an encrypted keypair, also /dev/fd/N; without it the terminal is asked',
   ],

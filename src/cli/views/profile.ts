@@ -48,6 +48,8 @@ export const viewProfile = (profile: ProfileView, style: Style): readonly string
     ...(profile.rpcUrl === undefined ? [] : [['rpc', rpcText(profile)] as const]),
     ...(profile.rpcQuorum === undefined ? [] : [['rpc quorum', String(profile.rpcQuorum)] as const]),
     ...(profile.keypair === undefined ? [] : [['keypair', profile.keypair] as const]),
+    ...(profile.operatorSigner === undefined ? [] : [['operator signer', profile.operatorSigner] as const]),
+    ...(profile.burnSigner === undefined ? [] : [['burn signer', profile.burnSigner] as const]),
     ...(profile.pinned === undefined ? [] : pinnedFields(profile.pinned)),
     ...limitFields(profile.limits ?? {}),
   ];

@@ -124,7 +124,7 @@ export async function refuseSecond(tx: StoreTransaction): Promise<void> {
 
 /** @throws `ERR_UNAVAILABLE` when the chain is not a local one. */
 export function requireTreasury(deps: EngineDeps): Signer {
-  if (deps.treasury !== null) return deps.keyring.get(deps.treasury);
+  if (deps.treasury !== null) return deps.keyring.get(deps.treasury, 'treasury');
   throw new FlywheelError('ERR_UNAVAILABLE', 'Only a local chain has a treasury to fund from.');
 }
 

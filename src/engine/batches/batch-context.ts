@@ -34,7 +34,7 @@ export const ownerOf = (principal: Principal): BatchOwner => ({
 /** @throws as {@link ownerOf}; `ERR_INTERNAL` where the operator's key is not here. */
 export function contextOf({ keyring }: Pick<EngineDeps, 'keyring'>, principal: Principal): BatchContext {
   const owner = ownerOf(principal);
-  return { ...owner, operator: keyring.get(owner.flywheel.operator) };
+  return { ...owner, operator: keyring.get(owner.flywheel.operator, 'operator') };
 }
 
 /** The flywheel of a token in the terms of the chain. */

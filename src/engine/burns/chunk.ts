@@ -116,7 +116,7 @@ async function sign(
   recent: SigningTerms,
 ): Promise<SignedElements> {
   const terms = accepted.map((element, position) => ({ sequence: first + position, ...termsOf(element) }));
-  const signed = await signBurns(token, deps.keyring.get(token.burnWallet), terms, recent);
+  const signed = await signBurns(token, deps.keyring.get(token.burnWallet, 'burn wallet'), terms, recent);
   return new Map(
     accepted.map(({ index }, position) => {
       const [own, by] = [terms[position], signed[position]];
@@ -252,7 +252,7 @@ async function signAgain(
   { deps, token }: BurnSource,
   expired: readonly BurnUnit[],
 ): Promise<readonly BurnUnit[]> {
-  const wallet = deps.keyring.get(token.burnWallet);
+  const wallet = deps.keyring.get(token.burnWallet, 'burn wallet');
   const burns = expired.map(({ burn }) => burn);
   const recent = await burnSigningTerms(deps.chain, token, burns);
   const signed = await signBurns(token, wallet, burns, recent);

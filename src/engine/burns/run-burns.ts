@@ -168,7 +168,7 @@ class Progress {
     ]);
     const basis = () => ({ balance, recent, nowMs: deps.clock.nowMs() });
     const onRefused = (refusals: Written['refusals']): void => this.#run.onRefused?.(refusals);
-    const ahead = deps.keyring.get(token.burnWallet).takesTime
+    const ahead = deps.keyring.get(token.burnWallet, 'burn wallet').takesTime
       ? await signAhead(context, elements, basis(), onRefused)
       : undefined;
     const written = await deps.store.transaction(async (tx) => {

@@ -44,6 +44,7 @@ const settings = (): Settings => ({
   maxWaitSeconds: by(1),
   keypair: by(null),
   pinned: by(null),
+  signers: { operator: { value: null, source: 'default' }, burnWallet: { value: null, source: 'default' } },
   limits: [],
 });
 const ambient = () => ({ ...testCli().context, clock: systemClock });

@@ -41,6 +41,16 @@ const STATUSES: Readonly<Record<string, number>> = {
   ERR_BATCH_EXECUTE_FAILED: 500,
   ERR_INTERNAL: 500,
   ERR_UNAVAILABLE: 503,
+  ERR_SIGNER_FAILED: 500,
+  ERR_SIGNATURE_WRONG: 500,
+};
+
+/** Whose retry rule is not that of their status. */
+const OTHER_RETRIES: Readonly<Record<string, string>> = {
+  // Nothing was burned then, and nothing is wrong with the request.
+  ERR_CREATE_API_EVENT_FAILED: 'with-key',
+  // The next signature would be no better.
+  ERR_SIGNATURE_WRONG: 'never',
 };
 
 /** Contract, section 2.4: what a status may end a command with. */
@@ -85,11 +95,7 @@ describe('ERRORS', () => {
     const retries = codes
       .filter((code) => ERRORS[code].status === status)
       .map((code) => [code, ERRORS[code].retry]);
-    // Nothing was burned then, and nothing is wrong with the request.
-    const expected = retries.map(([code]) => [
-      code,
-      code === 'ERR_CREATE_API_EVENT_FAILED' ? 'with-key' : rule,
-    ]);
+    const expected = retries.map(([code = '']) => [code, OTHER_RETRIES[code] ?? rule]);
     expect(retries).toEqual(expected);
   });
 

@@ -57,6 +57,7 @@ function parseChanges({ settings }: Session, options: Options): Profile {
     ...(apiKeyHeader.source === 'flag' ? { apiKeyHeader: apiKeyHeader.value } : {}),
     ...(dataDir.source === 'flag' ? { dataDir: dataDir.value } : {}),
     ...rpcChanges(settings),
+    ...signerChanges(settings),
     ...(keypair === undefined ? {} : { keypair: typedPath(keypair, '--keypair') }),
     ...(pinned === undefined ? {} : { pinned }),
   };
@@ -69,6 +70,17 @@ function rpcChanges({ rpcUrl, rpcQuorum }: Settings): Pick<Profile, 'rpcUrl' | '
   return {
     ...(only === undefined ? {} : { rpcUrl: urls.length === 1 ? only : urls }),
     ...(rpcQuorum.source === 'flag' ? { rpcQuorum: rpcQuorum.value } : {}),
+  };
+}
+
+/** Programs that were typed; a keypair is never stored. */
+function signerChanges({ signers }: Settings): Pick<Profile, 'operatorSigner' | 'burnSigner'> {
+  const typed = ({ value, source }: Settings['signers']['operator']): string | undefined =>
+    source === 'flag' && value !== null && 'command' in value ? value.command : undefined;
+  const [operatorSigner, burnSigner] = [typed(signers.operator), typed(signers.burnWallet)];
+  return {
+    ...(operatorSigner === undefined ? {} : { operatorSigner }),
+    ...(burnSigner === undefined ? {} : { burnSigner }),
   };
 }
 
@@ -118,11 +130,11 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    '--api-url, --api-key-header, --data-dir, --rpc-url and --quorum, which are global, are stored in the profile here.',
+    '--api-url, --api-key-header, --data-dir, --rpc-url, --quorum, --operator-signer and --burn-signer, which are global, are stored in the profile here.',
     'The key is kept in a file of its own that only you can read; it is never taken from the command line.',
   ],
   output: [
-    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcQuorum"?, "keypair"?, "pinned"?, "limits"? }',
+    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcQuorum"?, "keypair"?, "operatorSigner"?, "burnSigner"?, "pinned"?, "limits"? }',
   ],
   errors: ['ERR_INPUT_INVALID', 'ERR_CONFIG_INVALID'],
   examples: ['flywheel profile add staging --api-url https://api.example.com --api-key-stdin < key.txt'],

@@ -1,0 +1,170 @@
+/**
+ * A signer whose key is kept by a program of the user's. What it answers is a signature only if it verifies for the address
+ * that the flywheel was registered with; whose it is, is never taken from the program.
+ */
+import { type Signer, verifySignature } from '../chain/transaction/signer.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import type { Address } from '../values/address.js';
+import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
+import { signatureOf } from './signature-text.js';
+import { type ProcessTerms, SigningProcess } from './signing-process.js';
+
+/** Runs of the program at a time. */
+const MAX_PROCESSES = 8;
+/** Longest time for one signature. */
+const SIGNATURE_TIMEOUT_MS = 30_000;
+const CLOSED = 'it was being shut down';
+
+export interface ProgramSignerOptions {
+  readonly address: Address;
+  /** What it signs for, in words. */
+  readonly role: string;
+  readonly words: ProcessTerms['words'];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** @default 30 s */
+  readonly timeoutMs?: number | undefined;
+  /** Ends what runs, when it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A signer with programs that run until it is closed. */
+export interface ProgramSigner extends Signer {
+  /** Ends every run of the program. Resolves when all of them are gone. */
+  close(): Promise<void>;
+}
+
+class Program {
+  readonly #options: ProgramSignerOptions;
+  readonly #terms: ProcessTerms;
+  readonly #idle: SigningProcess[] = [];
+  readonly #all = new Set<SigningProcess>();
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+  #isClosed = false;
+
+  constructor(options: ProgramSignerOptions) {
+    this.#options = options;
+    const { words, timeoutMs = SIGNATURE_TIMEOUT_MS } = options;
+    this.#terms = { words, timeoutMs, env: environment(options) };
+    options.signal?.addEventListener('abort', () => void this.close(), { once: true });
+  }
+
+  async sign(message: ReadonlyBytes): Promise<Uint8Array> {
+    await this.#turn();
+    try {
+      this.#requireOpen();
+      return await this.#signWith(this.#idle.pop() ?? this.#start(), message);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running -= 1;
+      else next();
+    }
+  }
+
+  /** Signs all, or stops asking at the first that fails. */
+  async signAll(messages: readonly ReadonlyBytes[]): Promise<readonly Uint8Array[]> {
+    const signatures = new Array<Uint8Array>(messages.length);
+    const queue = messages.entries();
+    let hasFailed = false;
+    const work = async (): Promise<void> => {
+      for (const [index, message] of queue) {
+        if (hasFailed) return;
+        try {
+          signatures[index] = await this.sign(message);
+        } catch (error) {
+          hasFailed = true;
+          throw error;
+        }
+      }
+    };
+    const workers = Array.from({ length: Math.min(MAX_PROCESSES, messages.length) }, work);
+    const failed = (await Promise.allSettled(workers)).find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    return signatures;
+  }
+
+  /** Those that are at work are ended at once, the others by the end of their input. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const idle = this.#idle.splice(0);
+    const busy = [...this.#all].filter((run) => !idle.includes(run));
+    await Promise.all([...idle.map((run) => run.stop()), ...busy.map((run) => run.kill(CLOSED))]);
+  }
+
+  /** Waits until fewer than the most are running. */
+  async #turn(): Promise<void> {
+    if (this.#running < MAX_PROCESSES) this.#running += 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #requireOpen(): void {
+    if (this.#options.signal?.aborted === true) throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
+    if (this.#isClosed) throw this.#failure(CLOSED);
+  }
+
+  #start(): SigningProcess {
+    const run = new SigningProcess(this.#terms);
+    this.#all.add(run);
+    return run;
+  }
+
+  async #signWith(run: SigningProcess, message: ReadonlyBytes): Promise<Uint8Array> {
+    const line = readBuffer(message).toString('base64');
+    const answer = await run.ask(line);
+    if (answer.kind === 'line') return this.#take(run, answer.line, message);
+    this.#all.delete(run);
+    this.#requireOpen();
+    // One that has answered before may end whenever it likes; a new run is asked, and has to answer at least once.
+    if (answer.kind === 'ended') return this.#signWith(this.#start(), message);
+    throw this.#failure(answer.reason, answer.said);
+  }
+
+  async #take(run: SigningProcess, line: string, message: ReadonlyBytes): Promise<Uint8Array> {
+    const signature = signatureOf(line);
+    if (signature !== undefined && verifySignature(this.#options.address, message, signature)) {
+      this.#idle.push(run);
+      return signature;
+    }
+    // Whatever it signs next is no better; what it wrote is not shown, for it might be a key.
+    this.#all.delete(run);
+    await run.kill('its answer is wrong');
+    const { role, address } = this.#options;
+    const what =
+      signature === undefined
+        ? `something that is no signature (${line.length} characters)`
+        : `a signature that is not that of ${address} over the message`;
+    throw new FlywheelError(
+      'ERR_SIGNATURE_WRONG',
+      `The program that signs for the ${role} answered with ${what}; nothing was sent.`,
+      {
+        hint: 'It has to sign the bytes of the message as they are, with Ed25519 and the key of that address.',
+      },
+    );
+  }
+
+  #failure(reason: string, said = ''): FlywheelError {
+    const { role, address } = this.#options;
+    return new FlywheelError(
+      'ERR_SIGNER_FAILED',
+      `The program that signs for the ${role} ${address} gave no signature: ${reason}${said === '' ? '' : `, and said “${said}”`}; nothing was sent.`,
+    );
+  }
+}
+
+/** Nothing of this program's own settings, some of which are secrets; and whose signature is wanted. */
+function environment({ env, address }: ProgramSignerOptions): NodeJS.ProcessEnv {
+  const own = Object.entries(env).filter(([name]) => !name.startsWith('FLYWHEEL_'));
+  return { ...Object.fromEntries(own), FLYWHEEL_SIGNER_ADDRESS: address };
+}
+
+/** Nothing is started before the first message. */
+export function createProgramSigner(options: ProgramSignerOptions): ProgramSigner {
+  const program = new Program(options);
+  return {
+    address: options.address,
+    takesTime: true,
+    sign: (message) => program.sign(message),
+    signAll: (messages) => program.signAll(messages),
+    close: () => program.close(),
+  };
+}

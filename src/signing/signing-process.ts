@@ -1,0 +1,157 @@
+/**
+ * One run of a user's program that signs: a line with a message goes in, a line with a signature comes out, one at a time. A
+ * program may end after any answer; whoever asks it starts it once more then.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { kill } from 'node:process';
+import { keepEnd, visibleErrors } from './visible-errors.js';
+
+/** A line that is longer is no signature. */
+const MAX_LINE = 1_024;
+/** Time to end after its input has. */
+const STOP_MS = 1_000;
+
+/** What came of a question. */
+export type ProcessAnswer =
+  | { readonly kind: 'line'; readonly line: string }
+  /** It has ended without an error, as it may when it has answered before. */
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'failed'; readonly reason: string; readonly said: string };
+
+/** What is run. */
+export interface ProcessTerms {
+  readonly words: readonly [string, ...string[]];
+  readonly env: NodeJS.ProcessEnv;
+  /** Longest time for one answer. */
+  readonly timeoutMs: number;
+}
+
+type Settle = (answer: ProcessAnswer) => void;
+
+export class SigningProcess {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #timeoutMs: number;
+  /** It has ended, and what it wrote is read. */
+  readonly #over: Promise<void>;
+  #settle: Settle | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #answers = 0;
+  #read = '';
+  #said = '';
+  /** Why it can be asked nothing more. */
+  #end: Exclude<ProcessAnswer, { kind: 'line' }> | undefined;
+
+  constructor({ words: [program, ...rest], env, timeoutMs }: ProcessTerms) {
+    this.#timeoutMs = timeoutMs;
+    // In a group of its own: what it starts in its turn is ended with it, and a Ctrl-C of the terminal is for this process to act on.
+    this.#child = spawn(program, rest, { env, detached: true, shell: false, stdio: 'pipe' });
+    this.#over = new Promise((resolve) => {
+      this.#child.once('close', () => resolve());
+      this.#child.once('error', () => resolve());
+    });
+    this.#listen();
+  }
+
+  get isOver(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** Has it answered at least once, so that its end is no failure? */
+  get hasAnswered(): boolean {
+    return this.#answers > 0;
+  }
+
+  /** Asks one thing; the next one only after its answer. */
+  ask(line: string): Promise<ProcessAnswer> {
+    if (this.#end !== undefined) return Promise.resolve(this.#end);
+    return new Promise((resolve) => {
+      this.#settle = resolve;
+      this.#timer = setTimeout(
+        () => this.#fail(`it gave no answer within ${this.#timeoutMs / 1_000} s`),
+        this.#timeoutMs,
+      );
+      this.#child.stdin.write(`${line}\n`);
+    });
+  }
+
+  /** Ends it at once, with all that it has started. Resolves when it is gone. */
+  async kill(reason: string): Promise<void> {
+    this.#fail(reason);
+    await this.#over;
+  }
+
+  /** Lets it end by itself: its input is over. Resolves when it is gone. */
+  async stop(): Promise<void> {
+    this.#finish({ kind: 'ended' });
+    this.#child.stdin.end();
+    const timer = setTimeout(() => this.#killGroup(), STOP_MS);
+    await this.#over;
+    clearTimeout(timer);
+  }
+
+  #listen(): void {
+    const { stdin, stdout, stderr } = this.#child;
+    stdout.setEncoding('utf8').on('data', (text: string) => this.#take(text));
+    stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#said = keepEnd(this.#said, text);
+    });
+    // A program that does not read has ended or will not answer; either is seen elsewhere.
+    stdin.on('error', () => {});
+    this.#child.once('error', (error: NodeJS.ErrnoException) =>
+      this.#fail(`it cannot be started (${error.code ?? 'unknown'})`),
+    );
+    this.#child.once('close', (code, signal) => this.#closed(code, signal));
+  }
+
+  #take(text: string): void {
+    this.#read = `${this.#read}${text}`.trimStart();
+    const end = this.#read.indexOf('\n');
+    if (end < 0) {
+      if (this.#read.length > MAX_LINE) this.#fail('it answered with more than a signature');
+      return;
+    }
+    const line = this.#read.slice(0, end).trim();
+    this.#read = this.#read.slice(end + 1).trimStart();
+    if (this.#settle === undefined || this.#read !== '') {
+      this.#fail('it answered more than it was asked');
+      return;
+    }
+    this.#answers += 1;
+    this.#answer({ kind: 'line', line });
+  }
+
+  #closed(code: number | null, signal: NodeJS.Signals | null): void {
+    // The last line may lack its end.
+    if (code === 0 && this.#settle !== undefined && this.#read !== '') this.#take('\n');
+    if (code === 0 && this.#answers > 0) this.#finish({ kind: 'ended' });
+    else if (code === 0) this.#fail('it ended without an answer');
+    else this.#fail(signal === null ? `it ended with status ${code}` : `it was ended by ${signal}`);
+  }
+
+  #fail(reason: string): void {
+    this.#finish({ kind: 'failed', reason, said: visibleErrors(this.#said) });
+    this.#killGroup();
+  }
+
+  #killGroup(): void {
+    const { pid, exitCode, signalCode } = this.#child;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    try {
+      kill(-pid, 'SIGKILL');
+    } catch {
+      // Gone by itself.
+    }
+  }
+
+  #finish(end: Exclude<ProcessAnswer, { kind: 'line' }>): void {
+    this.#end ??= end;
+    this.#answer(this.#end);
+  }
+
+  #answer(answer: ProcessAnswer): void {
+    clearTimeout(this.#timer);
+    const settle = this.#settle;
+    this.#settle = undefined;
+    settle?.(answer);
+  }
+}

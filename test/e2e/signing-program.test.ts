@@ -1,0 +1,167 @@
+/** The built command line with keys that are not in its data directory: programs that sign, well and badly, and the environment. */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parseKeypairText } from '../../src/files/keypair-file.js';
+import { flywheel } from '../support/cli.js';
+import { pipelinesOf } from '../support/deeds.js';
+import {
+  anOperator,
+  ending,
+  makeTemplate,
+  type Operator,
+  problemOf,
+  type Template,
+} from '../support/operator.js';
+import { LOOP, ONCE, signingProgram, type TestProgram } from '../support/signing-program.js';
+
+let template: Template;
+beforeAll(async () => {
+  template = await makeTemplate();
+});
+
+/** An operator whose key of that address is taken out of the data directory. */
+async function without(address: string): Promise<{ operator: Operator; keypair: Uint8Array; text: string }> {
+  const operator = await anOperator('embedded', template);
+  const file = join(operator.dataDir, 'keys', `${address}.json`);
+  const text = readFileSync(file, 'utf8');
+  rmSync(file);
+  const parsed = parseKeypairText(text);
+  if ('problem' in parsed) throw new TypeError(parsed.problem);
+  return { operator, keypair: parsed.bytes, text };
+}
+
+const burnWalletOf = ({ made }: Template): string => (made as unknown as { burnWallet: string }).burnWallet;
+
+const BURN = ['burn', '--amount', '2', '--type', 'PRODUCT_BUY', '--proof', '{"order":1}', '--yes', '--json'];
+
+const burns = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    type: 'PRODUCT_BUY',
+    proof: { order: index },
+    burnAmount: 1,
+    persistOnchain: false,
+  }));
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+async function goneAll({ pids }: TestProgram): Promise<void> {
+  while (pids().some(isRunning)) await setTimeout(5);
+}
+
+describe('a burn wallet that a program keeps', () => {
+  it.each([
+    ['many', LOOP],
+    ['one signature and ends', ONCE],
+  ])('burns, when it gives %s', async (_, code) => {
+    const { operator, keypair } = await without(burnWalletOf(template));
+    const program = signingProgram(code, keypair);
+    const file = operator.write('burns.json', burns(30));
+    const done = await operator.run('burn-batch', file, '--burn-signer', program.command, '--yes', '--json');
+    expect(done).toMatchObject({ exit: 0, stderr: '' });
+    expect(await operator.happened()).toMatchObject({ burned: '30' });
+    await goneAll(program);
+  });
+
+  it('burns nothing with a wrong signature, and then everything once', async () => {
+    const { operator, keypair } = await without(burnWalletOf(template));
+    const program = signingProgram('for await (const line of lines) console.log(sign("AAAA"));', keypair);
+    const file = operator.write('burns.json', burns(5));
+    const words = ['burn-batch', file, '--burn-signer', program.command, '--yes', '--json'];
+    const refused = await operator.run(...words);
+    expect(refused.exit).toBe(1);
+    expect(problemOf(refused)).toMatchObject({ error: 'ERR_SIGNATURE_WRONG' });
+    expect(await operator.happened()).toMatchObject({ burned: '0', usedToday: { burn: '0' } });
+    program.become(LOOP);
+    expect(await operator.run(...words)).toMatchObject({ exit: 0 });
+    expect(await operator.happened()).toMatchObject({ burned: '5' });
+  });
+
+  it('that dies half way leaves the rest to the next run', async () => {
+    const { operator, keypair } = await without(burnWalletOf(template));
+    const dying =
+      'let left = 20; for await (const line of lines) { if (left-- === 0) { console.error("AccessDenied"); process.exit(1); } console.log(sign(line)); }';
+    const program = signingProgram(dying, keypair);
+    const file = operator.write('burns.json', burns(300));
+    const words = ['burn-batch', file, '--burn-signer', program.command, '--yes', '--json'];
+    const failed = await operator.run(...words);
+    expect(problemOf(failed)).toMatchObject({
+      error: 'ERR_SIGNER_FAILED',
+      message: expect.stringContaining('it ended with status 1, and said “AccessDenied”'),
+    });
+    const { burned } = await operator.happened();
+    expect(Number(burned) % 128).toBe(0);
+    program.become(LOOP);
+    expect(await operator.run(...words)).toMatchObject({ exit: 0 });
+    expect(await operator.happened()).toMatchObject({ burned: '300' });
+  });
+
+  it('that hangs ends with an interrupt, and leaves nothing running', async () => {
+    const { operator, keypair } = await without(burnWalletOf(template));
+    const program = signingProgram('', keypair);
+    const child = operator.start(...BURN, '--burn-signer', program.command);
+    const ended = ending(child);
+    while (program.pids().length === 0) await setTimeout(5);
+    child.kill('SIGINT');
+    expect((await ended).exit).toBe(130);
+    await goneAll(program);
+    expect(await operator.happened()).toMatchObject({ burned: '0' });
+  });
+
+  it('is read by no shell', async () => {
+    const operator = await anOperator('embedded', template);
+    const refused = await operator.run(...BURN, '--burn-signer', 'sign | tee /tmp/log');
+    expect(problemOf(refused)).toMatchObject({ error: 'ERR_CONFIG_INVALID' });
+  });
+});
+
+describe('an operator that a program keeps', () => {
+  it('runs a batch from its set-up to its end', async () => {
+    const { operator, keypair } = await without(template.made.operator);
+    const program = signingProgram(LOOP, keypair);
+    const file = operator.write('pipelines.json', pipelinesOf('first'));
+    const words = ['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'];
+    expect(await operator.run(...words, '--operator-signer', program.command)).toMatchObject({ exit: 0 });
+    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
+    await goneAll(program);
+  });
+});
+
+describe('a keypair in the environment', () => {
+  const burnWith = (operator: Operator, env: Record<string, string>) =>
+    flywheel({ home: operator.directory, env }, ...BURN);
+
+  it('signs', async () => {
+    const { operator, text } = await without(burnWalletOf(template));
+    expect(await burnWith(operator, { FLYWHEEL_BURN_KEYPAIR: text })).toMatchObject({ exit: 0, stderr: '' });
+    expect(await operator.happened()).toMatchObject({ burned: '2' });
+  });
+
+  it('of another address is refused, and not shown', async () => {
+    const { text } = await without(template.made.operator);
+    const operator = await anOperator('embedded', template);
+    const refused = await burnWith(operator, { FLYWHEEL_BURN_KEYPAIR: text });
+    expect(problemOf(refused)).toMatchObject({
+      error: 'ERR_KEYPAIR_INVALID',
+      message: expect.stringContaining(
+        `FLYWHEEL_BURN_KEYPAIR is the key of ${template.made.operator}, and the burn wallet of this flywheel is`,
+      ),
+    });
+    expect(refused.stderr).not.toContain(text.trim().slice(0, 40));
+    expect(await operator.happened()).toMatchObject({ burned: '0' });
+  });
+
+  it('and a program exclude each other', async () => {
+    const operator = await anOperator('embedded', template);
+    const env = { FLYWHEEL_BURN_KEYPAIR: 'a.json', FLYWHEEL_BURN_SIGNER: 'sign' };
+    expect(problemOf(await burnWith(operator, env))).toMatchObject({ error: 'ERR_CONFIG_INVALID' });
+  });
+});
