@@ -168,6 +168,12 @@ export interface Progress {
   readonly isRun: boolean;
 }
 
+/** How sure it has to be that a transaction has landed. */
+export type Commitment = 'confirmed' | 'finalized';
+
+/** What a transaction pays beyond its signatures at most, unless told otherwise: ten times the fee of one. */
+export const DEFAULT_MAX_PRIORITY_FEE_LAMPORTS = 50_000n;
+
 /** What a place in a block costs beside the signatures, where others want it too. */
 export interface PriorityFees {
   /** Lamports that one transaction pays for it at most. */

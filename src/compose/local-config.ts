@@ -2,6 +2,7 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { clusterName } from '../chain/node-address.js';
+import type { StoredSending } from '../chain/stored-sending.js';
 import type { BatchFunds } from '../contract/admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { APPROVALS_FILE, approvalDirectory, JOURNAL_FILE } from '../files/directories.js';
@@ -33,6 +34,8 @@ export interface ClusterPlace {
   readonly rpcUrls: readonly string[];
   /** How many of them have to agree. */
   readonly rpcQuorum: number;
+  /** How transactions are sent, where it is not as usual. */
+  readonly sending?: StoredSending;
   /** Who may act for the flywheel and what its token allows, as it was confirmed at its registration. */
   readonly facts: Readonly<Record<string, string>>;
 }
@@ -90,7 +93,7 @@ function ledgerConfig({ treasury, ownerKeypair, squadsProgram, genesis }: Json):
 }
 
 function clusterPlace(value: unknown): ClusterPlace | undefined {
-  const { genesisHash, mint, squadsProgram, rpcUrls, rpcQuorum, facts } = value as Json;
+  const { genesisHash, mint, squadsProgram, rpcUrls, rpcQuorum, sending, facts } = value as Json;
   if (!isText(genesisHash) || !isText(mint) || !isText(squadsProgram)) return undefined;
   if (!isAddress(mint) || !isAddress(squadsProgram) || !Number.isInteger(rpcQuorum)) return undefined;
   if (!Array.isArray(rpcUrls) || rpcUrls.length === 0 || !rpcUrls.every(isText)) return undefined;
@@ -98,6 +101,7 @@ function clusterPlace(value: unknown): ClusterPlace | undefined {
   if (!known.every((fact): fact is [string, string] => isText(fact[1]))) return undefined;
   return {
     ...{ genesisHash, mint, squadsProgram, rpcUrls, rpcQuorum: Number(rpcQuorum) },
+    ...(sending === undefined ? {} : { sending: sending as StoredSending }),
     facts: Object.fromEntries(known),
   };
 }

@@ -7,6 +7,7 @@ import type { RpcNode } from '../chain/rpc/exchange.js';
 import type { NodePoolOptions } from '../chain/rpc/node-pool.js';
 import { createRpcChain, type RpcChain } from '../chain/rpc/rpc-chain.js';
 import { environmentNodes, environmentQuorum, requireQuorum } from '../cli/config/resolve-rpc.js';
+import { withStoredSending } from '../cli/config/resolve-sending.js';
 import type { Setting, Settings } from '../cli/config/settings.js';
 import type { Ambient } from '../cli/context.js';
 import { createTransport } from '../client/transport.js';
@@ -105,7 +106,13 @@ export function openOwnRpc(ambient: Ambient, settings: Settings, terms?: RpcTerm
   requireQuorum(settings.rpcUrl.value, settings.rpcQuorum);
   if (settings.rpcUrl.value.length === 0) return null;
   const { options, close } = nodesOf(ambient, settings, terms);
-  return { ...createRpcChain({ ...options, quorum: settings.rpcQuorum.value }), close };
+  const rpc = createRpcChain({
+    ...options,
+    quorum: settings.rpcQuorum.value,
+    maxPriorityFeeLamports: BigInt(settings.maxPriorityFee.value),
+    commitment: settings.commitment.value,
+  });
+  return { ...rpc, close };
 }
 
 /**
@@ -118,9 +125,10 @@ export function withStoredNodes(ambient: Ambient, settings: Settings, config: Da
     setting.source === 'flag' ? setting : null;
   const stored = (text: string): NodeAddress =>
     nodeAddress(text, `${settings.dataDir.value}: an address in local.json`);
-  const { rpcUrls, rpcQuorum } = config.cluster;
+  const { rpcUrls, rpcQuorum, sending = {} } = config.cluster;
   return {
     ...settings,
+    ...withStoredSending(settings, sending, `${settings.dataDir.value}: local.json`),
     rpcUrl: typed(settings.rpcUrl) ??
       environmentNodes(ambient) ?? { value: rpcUrls.map(stored), source: 'data directory' },
     rpcQuorum: typed(settings.rpcQuorum) ??

@@ -2,8 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { checkVote } from '../../src/approval/check-vote.js';
-import type { TransactionRecord } from '../../src/chain/chain.js';
-import { DEFAULT_MAX_PRIORITY_FEE_LAMPORTS } from '../../src/chain/rpc/rpc-chain.js';
+import { DEFAULT_MAX_PRIORITY_FEE_LAMPORTS, type TransactionRecord } from '../../src/chain/chain.js';
 import { address } from '../../src/values/address.js';
 import { aBurn, aPipeline } from '../contract/service/examples.js';
 import { nodeWithPrice, openOnCluster, type ServiceUnderTest, signApproval } from '../support/service.js';

@@ -1,4 +1,5 @@
 /** A cluster behind nodes that a test names by their URLs, on a clock that stands still but for the waits. */
+import type { Commitment } from '../../src/chain/chain.js';
 import { nodeAddress } from '../../src/chain/node-address.js';
 import type { RpcNode } from '../../src/chain/rpc/exchange.js';
 import type { NodePoolOptions } from '../../src/chain/rpc/node-pool.js';
@@ -13,6 +14,7 @@ export interface TestRpcOptions {
   readonly maxWaitMs?: number;
   readonly random?: () => number;
   readonly maxPriorityFeeLamports?: bigint;
+  readonly commitment?: Commitment;
   readonly signal?: AbortSignal;
   readonly log?: (line: string) => void;
   /** Instead of letting the clock go on. */
@@ -53,6 +55,7 @@ export function rpcChain(
     maxWaitMs = 0,
     random = () => 0.5,
     maxPriorityFeeLamports,
+    commitment = 'confirmed',
     ...more
   }: TestRpcOptions = {},
 ): TestRpc {
@@ -71,5 +74,10 @@ export function rpcChain(
     ...more,
   };
   const fees = maxPriorityFeeLamports === undefined ? {} : { maxPriorityFeeLamports };
-  return { ...createRpcChain({ ...options, quorum, ...fees }), waits, options, nowMs: () => nowMs };
+  return {
+    ...createRpcChain({ ...options, quorum, commitment, ...fees }),
+    waits,
+    options,
+    nowMs: () => nowMs,
+  };
 }

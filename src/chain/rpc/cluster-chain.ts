@@ -10,6 +10,7 @@ import type { AccountState } from '../account.js';
 import {
   BLOCKHASH_LIFETIME_BLOCKS,
   type Chain,
+  type Commitment,
   type Finality,
   hasExpired,
   type Landing,
@@ -22,6 +23,7 @@ import {
   type Trace,
   type TransactionRecord,
 } from '../chain.js';
+
 import { decodeTransaction } from '../transaction/wire.js';
 import type { RpcNode } from './exchange.js';
 import type { NodePool } from './node-pool.js';
@@ -52,6 +54,8 @@ export interface ClusterChainParts {
   readonly clock: Clock;
   /** How often to look for what was sent. @default 500 */
   readonly pollMs?: number;
+  /** From when on a transaction counts as landed. */
+  readonly commitment: Commitment;
   /** Lamports that a transaction pays beyond its signatures at most; 0 for none. */
   readonly maxPriorityFeeLamports: bigint;
 }
@@ -233,7 +237,8 @@ class ClusterChain implements Chain {
     if (isLanded(status) && heard.every(({ seen }) => isLanded(seen) && sameStatus(seen, status))) {
       const isFinal = isFinalForAll(heard);
       // On another fork it may yet succeed; what it did there is watched by who took it for done.
-      if (status.error !== null && !isFinal) return openAfter(heard);
+      if (!isFinal && (status.error !== null || this.#parts.commitment === 'finalized'))
+        return openAfter(heard);
       return { kind: 'landed', record: await this.#record(sought, status), isFinal };
     }
     const isAbsent = heard.every(({ seen }) => seen === null);

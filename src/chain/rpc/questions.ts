@@ -9,7 +9,14 @@ import { type Address, address } from '../../values/address.js';
 import { base58Decode, base58Encode } from '../../values/base58.js';
 import type { JsonObject, JsonValue } from '../../values/canonical-json.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
-import type { PastTransaction, ProgramCall, Signature, TokenChange, TransactionError } from '../chain.js';
+import type {
+  Commitment,
+  PastTransaction,
+  ProgramCall,
+  Signature,
+  TokenChange,
+  TransactionError,
+} from '../chain.js';
 import { verifySignature } from '../transaction/signer.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import type { Question } from './ask.js';
@@ -141,9 +148,6 @@ export const rentQuestion = (sizeBytes: number) =>
     ask: ({ connection }) => connection.getMinimumBalanceForRentExemption(sizeBytes),
     read: (lamports) => BigInt(count(lamports, 'a balance')),
   });
-
-/** How sure a state has to be. */
-export type Commitment = 'confirmed' | 'finalized';
 
 /** `getBlockHeight`. */
 export const heightQuestion = (commitment: Commitment = COMMITMENT) =>

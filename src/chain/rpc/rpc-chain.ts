@@ -1,5 +1,12 @@
 /** A cluster as this program uses it: read and sent to through the nodes that the user named. */
-import type { Chain, ChainReader, ChainSender, History } from '../chain.js';
+import {
+  type Chain,
+  type ChainReader,
+  type ChainSender,
+  type Commitment,
+  DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
+  type History,
+} from '../chain.js';
 import { createClusterChain } from './cluster-chain.js';
 import { type ClusterFacts, createClusterFacts } from './cluster-facts.js';
 import { NodePool, type NodePoolOptions } from './node-pool.js';
@@ -14,10 +21,9 @@ export interface RpcChainOptions extends NodePoolOptions {
   readonly pollMs?: number;
   /** Lamports that a transaction pays beyond its signatures at most; 0 for none. @default {@link DEFAULT_MAX_PRIORITY_FEE_LAMPORTS} */
   readonly maxPriorityFeeLamports?: bigint;
+  /** From when on a transaction counts as landed. @default confirmed */
+  readonly commitment?: Commitment;
 }
-
-/** Ten times the fee of a signature. */
-export const DEFAULT_MAX_PRIORITY_FEE_LAMPORTS = 50_000n;
 
 /** What can be done with a cluster. */
 export interface RpcChain {
@@ -37,6 +43,7 @@ export interface RpcChain {
 export function createRpcChain({
   quorum = 1,
   pollMs,
+  commitment = 'confirmed',
   maxPriorityFeeLamports = DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
   ...options
 }: RpcChainOptions): RpcChain {
@@ -48,7 +55,7 @@ export function createRpcChain({
     sender: createRpcSender(pool, reader, { clock, quorum }),
     facts: createClusterFacts(pool, quorum),
     chain: createClusterChain({
-      ...{ pool, reader, quorum, clock, maxPriorityFeeLamports },
+      ...{ pool, reader, quorum, clock, commitment, maxPriorityFeeLamports },
       ...(pollMs === undefined ? {} : { pollMs }),
     }),
   };

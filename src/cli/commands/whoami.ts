@@ -36,6 +36,8 @@ function describe(settings: Settings): Readonly<Record<string, Row>> {
       source: rest.rpcUrl.source,
     },
     rpcQuorum: plain(rest.rpcQuorum),
+    maxPriorityFee: plain(rest.maxPriorityFee),
+    commitment: plain(rest.commitment),
     keypair: {
       value: rest.keypair.value instanceof Secret ? 'a key, not a file' : rest.keypair.value,
       source: rest.keypair.source,

@@ -30,6 +30,11 @@ export const addGlobalOptions = (program: Command) =>
     .option('--quorum <n>', 'how many of the RPC nodes have to agree (default: 1)')
     .option('--operator-signer <command>', 'program that signs for the operator, of the embedded engine')
     .option('--burn-signer <command>', 'program that signs for the burn wallet, of the embedded engine')
+    .option(
+      '--max-priority-fee <lamports>',
+      'most that a transaction on a cluster pays beyond its signatures (default: 50000)',
+    )
+    .option('--commitment <level>', 'when it counts as landed: confirmed or finalized (default: confirmed)')
     .option('--timeout <seconds>', 'longest time for a request, or to wait with --watch')
     .option('--wait <seconds>', 'longest time for all tries and waits of a request (default: 600)')
     .option('--max-wait <seconds>', 'longest time to wait before further tries (default: 60)')

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Limits, limitsProblem } from '../../approval/limits.js';
+import type { StoredSending } from '../../chain/stored-sending.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { readIfThere } from '../../files/read-file.js';
 import { isAddress as isAddressText } from '../../values/address.js';
@@ -11,7 +12,7 @@ import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import type { PinnedFlywheel } from './settings.js';
 
 /** What one profile may set; everything is optional. */
-export interface Profile {
+export interface Profile extends StoredSending {
   readonly apiUrl?: string;
   readonly apiKeyHeader?: string;
   readonly dataDir?: string;
@@ -46,6 +47,7 @@ export const PROFILE_FIELDS = [
   'keypair',
   'operatorSigner',
   'burnSigner',
+  'commitment',
 ] as const;
 const PINNED_FIELDS = ['multisig', 'owner', 'operator', 'mint'] as const;
 
@@ -126,6 +128,8 @@ function readProfile(value: unknown, name: string, file: string): Profile {
   if (!isTextOrList(value['rpcUrl'])) refuse(file, `profiles.${name}.rpcUrl must be text or a list of texts`);
   if (!['undefined', 'number'].includes(typeof value['rpcQuorum']))
     refuse(file, `profiles.${name}.rpcQuorum must be a number`);
+  if (!['undefined', 'number'].includes(typeof value['maxPriorityFee']))
+    refuse(file, `profiles.${name}.maxPriorityFee must be a number`);
   if (value['pinned'] !== undefined) readPinned(value['pinned'], `profiles.${name}.pinned`, file);
   readLimits(value['limits'], `profiles.${name}.limits`, file);
   return value as Profile;

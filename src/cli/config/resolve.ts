@@ -10,6 +10,7 @@ import { outputMode } from './output-mode.js';
 import { configDir, defaultDataDir } from './paths.js';
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
 import { resolveRpc } from './resolve-rpc.js';
+import { resolveSending } from './resolve-sending.js';
 import { resolveSigners } from './resolve-signers.js';
 import type { LimitSetting, Setting, Settings } from './settings.js';
 
@@ -35,6 +36,8 @@ export interface GlobalFlags {
   readonly quorum?: string;
   readonly operatorSigner?: string;
   readonly burnSigner?: string;
+  readonly maxPriorityFee?: string;
+  readonly commitment?: string;
 }
 
 const filled = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
@@ -203,6 +206,7 @@ export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings 
     configDir: config,
     dataDir: { ...dataDir, value: resolvePath(cwd, dataDir.value) },
     ...resolveRpc(ambient, flags, profile, apiUrl.value !== null),
+    ...resolveSending(ambient, flags, profile),
     timeoutSeconds: seconds(flags.timeout, '--timeout', null),
     waitSeconds: seconds(flags.wait, '--wait', DEFAULT_WAIT_SECONDS),
     maxWaitSeconds: seconds(flags.maxWait, '--max-wait', DEFAULT_MAX_WAIT_SECONDS),

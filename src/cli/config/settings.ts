@@ -1,5 +1,6 @@
 /** The resolved global options: each value together with where it came from. What a command does with them is its own matter. */
 import type { Limits } from '../../approval/limits.js';
+import type { Commitment } from '../../chain/chain.js';
 import type { NodeAddress } from '../../chain/node-address.js';
 import type { Secret } from '../../values/secret.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
@@ -62,6 +63,10 @@ export interface Settings {
   readonly rpcUrl: Setting<readonly NodeAddress[]>;
   /** How many of them have to agree. */
   readonly rpcQuorum: Setting<number>;
+  /** Lamports that a transaction on a cluster pays beyond its signatures at most. */
+  readonly maxPriorityFee: Setting<number>;
+  /** From when on it counts as landed there. */
+  readonly commitment: Setting<Commitment>;
   /** Seconds for one request, and for waiting with `--watch`; `null`: the default of each. */
   readonly timeoutSeconds: Setting<number | null>;
   /** Seconds for one request with all its tries and the waits between them. */

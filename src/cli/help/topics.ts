@@ -28,6 +28,11 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
     'RPC nodes of your own, between commas, with which approvals are checked in remote use',
   ],
   ['FLYWHEEL_RPC_QUORUM', 'how many of the RPC nodes have to agree'],
+  [
+    'FLYWHEEL_MAX_PRIORITY_FEE',
+    'lamports that a transaction on a cluster pays beyond its signatures at most',
+  ],
+  ['FLYWHEEL_COMMITMENT', 'when a transaction on a cluster counts as landed: confirmed or finalized'],
   ['FLYWHEEL_METRICS_TOKEN', 'bearer token that opens /metrics of `serve` to others than this machine'],
   ['FLYWHEEL_DEBUG', '1 prints stack traces with errors'],
   ['NO_COLOR', 'no colour, whatever else is set'],

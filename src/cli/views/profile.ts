@@ -47,6 +47,10 @@ export const viewProfile = (profile: ProfileView, style: Style): readonly string
     ...(profile.dataDir === undefined ? [] : [['data dir', profile.dataDir] as const]),
     ...(profile.rpcUrl === undefined ? [] : [['rpc', rpcText(profile)] as const]),
     ...(profile.rpcQuorum === undefined ? [] : [['rpc quorum', String(profile.rpcQuorum)] as const]),
+    ...(profile.maxPriorityFee === undefined
+      ? []
+      : [['max fee', `${profile.maxPriorityFee} lamports`] as const]),
+    ...(profile.commitment === undefined ? [] : [['commitment', profile.commitment] as const]),
     ...(profile.keypair === undefined ? [] : [['keypair', profile.keypair] as const]),
     ...(profile.operatorSigner === undefined ? [] : [['operator signer', profile.operatorSigner] as const]),
     ...(profile.burnSigner === undefined ? [] : [['burn signer', profile.burnSigner] as const]),

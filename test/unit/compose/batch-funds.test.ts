@@ -39,6 +39,8 @@ const settings = (): Settings => ({
   dataDir: by(dataDir),
   rpcUrl: by([]),
   rpcQuorum: by(1),
+  maxPriorityFee: by(50_000),
+  commitment: by('confirmed' as const),
   timeoutSeconds: by(null),
   waitSeconds: by(10),
   maxWaitSeconds: by(1),

@@ -11,7 +11,7 @@ import { type OpenServerOptions, openServer } from '../../../src/compose/server.
 import { Secret } from '../../../src/values/secret.js';
 import { systemClock } from '../../../src/values/time.js';
 import { removeDirectories } from '../../support/chain.js';
-import { testCli } from '../../support/cli.js';
+import { emptyDirectory, testCli } from '../../support/cli.js';
 import { clusterDirectory } from '../../support/cluster-directory.js';
 import { aBurnRequest, openTestEngine, signApproval, type TestEngine } from '../../support/engine.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
@@ -93,6 +93,28 @@ describe('a data directory on a cluster', () => {
     expect(() => settings({}, { FLYWHEEL_RPC_URL: 'nowhere' })).toThrow(
       expect.objectContaining({ code: 'ERR_CONFIG_INVALID' }),
     );
+  });
+
+  it('says how transactions are sent, unless that was said for this run', () => {
+    const config = requireDataConfig(dataDir);
+    if (!('cluster' in config)) throw new TypeError('Not on a cluster.');
+    const directory = emptyDirectory();
+    const sending = { maxPriorityFee: 7, commitment: 'finalized' };
+    writeLocalConfig(directory, { ...config, cluster: { ...config.cluster, sending } });
+    const settings = (flags: object, env: Record<string, string> = {}) => {
+      const ambient = ambientWith(env);
+      const resolved = resolveSettings(ambient, { dataDir: directory, ...flags });
+      const { maxPriorityFee, commitment } = effectiveSettings(ambient, resolved);
+      return [maxPriorityFee.value, commitment.value, commitment.source];
+    };
+    expect(settings({})).toEqual([7, 'finalized', 'data directory']);
+    expect(settings({ maxPriorityFee: '8', commitment: 'confirmed' })).toEqual([8, 'confirmed', 'flag']);
+    expect(settings({}, { FLYWHEEL_MAX_PRIORITY_FEE: '9' })).toEqual([9, 'finalized', 'data directory']);
+    writeLocalConfig(directory, {
+      ...config,
+      cluster: { ...config.cluster, sending: { commitment: 'soon' } },
+    });
+    expect(() => settings({})).toThrow(expect.objectContaining({ code: 'ERR_CONFIG_INVALID' }));
   });
 
   it('refuses nodes of another cluster before anything is stored or sent, naming both', async () => {

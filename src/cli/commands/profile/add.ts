@@ -7,6 +7,7 @@ import { Secret } from '../../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { type Profile, readProfiles } from '../../config/profile-file.js';
 import { requireQuorum, rpcUrlsOf } from '../../config/resolve-rpc.js';
+import { typedSending } from '../../config/resolve-sending.js';
 import type { PinnedFlywheel, Settings } from '../../config/settings.js';
 import { integerOption } from '../../options/amounts.js';
 import { parseProfileName } from '../../options/names.js';
@@ -58,6 +59,7 @@ function parseChanges({ settings }: Session, options: Options): Profile {
     ...(dataDir.source === 'flag' ? { dataDir: dataDir.value } : {}),
     ...rpcChanges(settings),
     ...signerChanges(settings),
+    ...typedSending(settings),
     ...(keypair === undefined ? {} : { keypair: typedPath(keypair, '--keypair') }),
     ...(pinned === undefined ? {} : { pinned }),
   };
@@ -130,11 +132,11 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    '--api-url, --api-key-header, --data-dir, --rpc-url, --quorum, --operator-signer and --burn-signer, which are global, are stored in the profile here.',
+    '--api-url, --api-key-header, --data-dir, --rpc-url, --quorum, --operator-signer, --burn-signer, --max-priority-fee and --commitment, which are global, are stored in the profile here.',
     'The key is kept in a file of its own that only you can read; it is never taken from the command line.',
   ],
   output: [
-    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcQuorum"?, "keypair"?, "operatorSigner"?, "burnSigner"?, "pinned"?, "limits"? }',
+    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "operatorSigner"?, "burnSigner"?, "pinned"?, "limits"? }',
   ],
   errors: ['ERR_INPUT_INVALID', 'ERR_CONFIG_INVALID'],
   examples: ['flywheel profile add staging --api-url https://api.example.com --api-key-stdin < key.txt'],

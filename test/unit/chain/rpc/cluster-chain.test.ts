@@ -1,5 +1,6 @@
 /** A cluster under the engine: what is sent, what is believed of it, and what has to be proven before it is signed again. */
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Commitment } from '../../../../src/chain/chain.js';
 import { setComputeUnitLimit, setComputeUnitPrice } from '../../../../src/chain/compute-budget.js';
 import { memo } from '../../../../src/chain/memo.js';
 import {
@@ -95,13 +96,13 @@ const decodeSignature = (wire: string): string =>
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
-async function cluster(count = 1, quorum = 1) {
+async function cluster(count = 1, quorum = 1, commitment: Commitment = 'confirmed') {
   const states = Array.from({ length: count }, () => new NodeState());
   const nodes: StubNode[] = [];
   for (const { methods } of states) nodes.push(await stubNode(methods));
   // Two nodes of one host count as one, so that each gets a host of its own.
   const urls = nodes.map(({ url }, at) => (at === 0 ? url : url.replace('127.0.0.1', 'localhost')));
-  const opened = rpcChain(urls, { quorum, timeoutMs: 1_000 });
+  const opened = rpcChain(urls, { quorum, timeoutMs: 1_000, commitment });
   const [state] = states as [NodeState];
   const trace = async (...sought: (typeof one)[]) =>
     (await opened.chain.trace(sought)).map(({ kind, ...more }) => ('isOver' in more ? 'forgotten' : kind));
@@ -307,6 +308,16 @@ describe('whether a landing can be taken back', () => {
     right.statuses.set(one.signature, 'confirmed');
     left.statuses.set(two.signature, 'confirmed');
     expect(await chain.finality(landings)).toEqual(['waiting', 'waiting']);
+  });
+});
+
+describe('what has to be final', () => {
+  it('has not landed before no fork can take it back', async () => {
+    const { state, trace } = await cluster(1, 1, 'finalized');
+    state.statuses.set(one.signature, 'confirmed');
+    expect(await trace(one)).toEqual(['open']);
+    state.statuses.set(one.signature, 'finalized');
+    expect(await trace(one)).toEqual(['landed']);
   });
 });
 

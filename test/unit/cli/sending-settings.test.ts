@@ -1,0 +1,45 @@
+/** What is said of sending to a cluster: where it stands, and what is refused. */
+import { describe, expect, it } from 'vitest';
+import { testCli } from '../../support/cli.js';
+
+async function settings(cli: ReturnType<typeof testCli>, ...words: string[]) {
+  const { stdout, stderr, exit } = await cli.run('whoami', ...words);
+  return JSON.parse(exit === 0 ? stdout : stderr);
+}
+
+describe('the highest priority fee and the commitment', () => {
+  it('are those of the flag, else the environment, else the profile, else as usual', async () => {
+    const { home } = testCli();
+    expect(await settings(testCli({ home }))).toMatchObject({
+      maxPriorityFee: { value: 50_000, source: 'default' },
+      commitment: { value: 'confirmed', source: 'default' },
+    });
+    const typed = ['--max-priority-fee', '0', '--commitment', 'finalized'];
+    const added = await testCli({ home }).run('profile', 'add', 'p', ...typed);
+    expect(JSON.parse(added.stdout)).toMatchObject({ maxPriorityFee: 0, commitment: 'finalized' });
+    expect(await settings(testCli({ home }))).toMatchObject({
+      maxPriorityFee: { value: 0, source: 'profile' },
+      commitment: { value: 'finalized', source: 'profile' },
+    });
+    const env = { FLYWHEEL_MAX_PRIORITY_FEE: '10000000', FLYWHEEL_COMMITMENT: 'confirmed' };
+    expect(await settings(testCli({ home, env }))).toMatchObject({
+      maxPriorityFee: { value: 10_000_000, source: 'environment' },
+      commitment: { value: 'confirmed', source: 'environment' },
+    });
+    expect(await settings(testCli({ home, env }), '--max-priority-fee', '7')).toMatchObject({
+      maxPriorityFee: { value: 7, source: 'flag' },
+    });
+  });
+
+  it.each([
+    [['--max-priority-fee', '10000001'], {}, 'ERR_USAGE', /^--max-priority-fee takes lamports/],
+    [['--max-priority-fee', '0.5'], {}, 'ERR_USAGE', /from 0 to 10000000, got "0.5"/],
+    [['--commitment', 'processed'], {}, 'ERR_USAGE', /takes "confirmed" or "finalized"/],
+    [[], { FLYWHEEL_COMMITMENT: 'max' }, 'ERR_CONFIG_INVALID', /^FLYWHEEL_COMMITMENT/],
+  ] as const)('are refused where they are none: %j %j', async (words, env, error, message) => {
+    expect(await settings(testCli({ env }), ...words)).toMatchObject({
+      error,
+      message: expect.stringMatching(message),
+    });
+  });
+});
