@@ -1,9 +1,11 @@
 /** `flywheel serve`: the engine of a data directory on HTTP. */
 
+import type { Chain } from '../chain/chain.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, RunningServer, ServeOptions } from '../cli/context.js';
 import { OPERATION_LIST, OPERATIONS, type OperationId, type RateLimit } from '../contract/operations.js';
 import { callOperation, eachOperation, type Perform, type Service } from '../contract/service.js';
+import type { Engine } from '../engine/engine.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { createRateLimiter, withRate } from '../http/rate-limiter.js';
 import { cacheReads } from '../http/read-cache.js';
@@ -13,6 +15,7 @@ import { openDataEngine } from './data-engine.js';
 import { type DataWatch, watchData } from './data-watch.js';
 import { createDiskCheck } from './disk-check.js';
 import { type OpenEngineOptions, SHARED_LIMITS } from './engine.js';
+import { keepReconciling, problemLine, type Reconciling } from './keep-reconciling.js';
 import { dataFiles, isOnCluster, requireDataConfig } from './local-config.js';
 import { openRateCounts } from './rate-counts.js';
 import { openStoreVersion } from './store-version.js';
@@ -96,14 +99,14 @@ async function createServer(
     outlivesSignal: true,
     ...(between === undefined ? {} : { between }),
   };
-  const { engine, store: keys, verify } = opened.keep(await openDataEngine(ambient, settings, shared));
+  const { engine, chain, store: keys, verify } = opened.keep(await openDataEngine(ambient, settings, shared));
   await verifyAtStart(verify, ambient);
   await requireKeys(keys, Object.keys(options.keyRates));
   const data = opened.keep(watchFiles(dataDir));
   const counts = opened.keep(await openRateCounts(files.rateCounts, clock));
   const store = opened.keep(await openStoreVersion(files.store));
   const checkDisk = createDiskCheck({ directory: dataDir, process: ambient.processes.self(), clock });
-  await engine.reconcile();
+  opened.keep(await finishWhatIsLeft(engine, chain, options, ambient));
   const writes = countWrites(engine);
   const version = (): number => {
     data.check();
@@ -160,6 +163,23 @@ async function verifyAtStart(verify: () => Promise<void>, { io }: Ambient): Prom
     io.stderr.write(`${JSON.stringify({ level: 'warn', msg })}\n`);
   }
 }
+
+/** What a chain takes its time with is not waited for. */
+const finishWhatIsLeft = (
+  engine: Engine,
+  { pollMs }: Chain,
+  { logLevel }: Pick<ServeOptions, 'logLevel'>,
+  { io }: Ambient,
+): Promise<Reconciling> =>
+  keepReconciling(engine, {
+    inBackground: pollMs !== null,
+    onProblem: (what, error) => {
+      if (LOGS_PROBLEMS.has(logLevel)) io.stderr.write(problemLine(what, error));
+    },
+  });
+
+/** Levels of the log at which what stays unfinished is said. */
+const LOGS_PROBLEMS: ReadonlySet<ServeOptions['logLevel']> = new Set(['warn', 'info', 'debug', 'trace']);
 
 /** A rate for a key that is not there is most likely a slip. @throws `ERR_CONFIG_INVALID` */
 async function requireKeys(store: Store, ids: readonly string[]): Promise<void> {

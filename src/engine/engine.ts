@@ -24,7 +24,7 @@ import { burn, burnBatch } from './burns/burn.js';
 import type { EngineDeps } from './deps.js';
 import { foreseeBatch, foreseeBurns } from './foresight.js';
 import type { EngineOperation } from './operation.js';
-import { type Reconciled, reconcile } from './reconcile.js';
+import { type Reconciled, Reconciler, type ReconcileTerms } from './reconcile.js';
 import { KeysInFlight } from './requests/key-unused.js';
 
 export interface Engine extends Service, Admin {
@@ -35,8 +35,8 @@ export interface Engine extends Service, Admin {
   /** A further project in the same store, as a service for many has them. */
   registerProject: (input: Parameters<Admin['register']>[0]) => ReturnType<Admin['register']>;
   readonly foresight: Foresight;
-  /** Finds out what became of the burns that a dead engine left pending, and settles them. */
-  reconcile(): Promise<Reconciled>;
+  /** Brings to its end what any engine left unfinished; what cannot be for now stays as it is. */
+  reconcile(terms?: ReconcileTerms): Promise<Reconciled>;
   /** Do store and chain answer? @throws `ERR_UNAVAILABLE` or `ERR_STORE_UNAVAILABLE` */
   ready(): Promise<void>;
   countBatches(): Promise<Readonly<Record<BatchStatus, number>>>;
@@ -44,6 +44,7 @@ export interface Engine extends Service, Admin {
 
 /** Builds the engine; nothing is opened or read before the first call. */
 export function createEngine(deps: EngineDeps): Engine {
+  const reconciler = new Reconciler(deps);
   return {
     ...createService(deps),
     ...createAdmin(deps),
@@ -56,7 +57,7 @@ export function createEngine(deps: EngineDeps): Engine {
       const { key } = await authenticate(deps.store, credential);
       return { keyId: key.id, scopes: key.scopes };
     },
-    reconcile: () => reconcile(deps),
+    reconcile: (terms) => reconciler.run(terms),
     ready: async () => {
       await Promise.all([deps.store.read((tx) => tx.tokens.list()), deps.chain.blockHeight()]);
     },

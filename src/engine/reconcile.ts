@@ -1,12 +1,16 @@
-/** What an engine that died left pending: looked up, and settled or carried to its end. */
-
+/**
+ * What any engine left unfinished is brought to its end: pending burns are settled, batches that were half set up or half
+ * executed are carried on. Each is taken under its lease, so that nobody else is at it, and nothing is begun that was not asked
+ * for: every step of it was written down before.
+ */
 import { isFlywheelError } from '../errors/flywheel-error.js';
-import type { RequestRecord } from '../store/records.js';
-import { utcDay } from '../values/time.js';
+import { type UtcDay, utcDay } from '../values/time.js';
+import { carryOnExecution } from './batches/execute-batch.js';
+import { carryOnSetUp } from './batches/init-batch.js';
 import { settleBurns, writeOutcomes } from './burns/chunk.js';
 import type { EngineDeps } from './deps.js';
 import { watchLandings } from './landings/watch.js';
-import { underLease } from './lease.js';
+import { type Caller, underLease } from './lease.js';
 import { abandonRequest, claimRequest, isWorkedOn, requestHolding } from './requests/requests.js';
 
 export interface Reconciled {
@@ -14,49 +18,131 @@ export interface Reconciled {
   readonly burns: number;
   /** Requests that had some. */
   readonly requests: number;
+  /** Batches that were carried on to where they wait for somebody, or to their end. */
+  readonly batches: number;
 }
 
-/**
- * Forgets answers that are older than the retention, and settles the pending burns of requests that nobody works on. Their requests stay open: a client that brings one again
- * gets its answer, with what was left of it done.
- */
-export async function reconcile(deps: EngineDeps): Promise<Reconciled> {
-  await deps.store.transaction(async (tx) => {
-    await tx.requests.noteDay(utcDay(deps.clock.nowMs()));
-    await tx.requests.removeDone(deps.limits.idempotencyRetentionDays);
-  });
-  await watchLandings(deps);
-  const running = await deps.store.read((tx) => tx.requests.running());
-  let burns = 0;
-  let requests = 0;
-  for (const request of running) {
-    const settled = await settleRequest(deps, request);
-    burns += settled;
-    if (settled > 0) requests += 1;
+/** How it is done. */
+export interface ReconcileTerms extends Caller {
+  /** Hears why something stays unfinished for now. */
+  readonly onProblem?: (what: string, error: unknown) => void;
+}
+
+/** What fails is tried again after so long, and after twice as long each time that it fails. */
+const FIRST_RETRY_MS = 15_000;
+const MAX_RETRY_MS = 3_600_000;
+
+/** Work that has failed before. */
+interface Delay {
+  readonly failures: number;
+  readonly untilMs: number;
+}
+
+/** Brings things to their end, as often as it is asked to; never two times at once. */
+export class Reconciler {
+  readonly #deps: EngineDeps;
+  readonly #delays = new Map<string, Delay>();
+  #running: Promise<Reconciled> | undefined;
+  #day: UtcDay | undefined;
+
+  constructor(deps: EngineDeps) {
+    this.#deps = deps;
   }
-  return { burns, requests };
+
+  /**
+   * Forgets answers that are older than the retention, then carries on what nobody works on. Requests for burns stay open: a
+   * client that brings one again gets its answer, with what was left of it done.
+   */
+  run(terms: ReconcileTerms = {}): Promise<Reconciled> {
+    this.#running ??= this.#run(terms).finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #run(terms: ReconcileTerms): Promise<Reconciled> {
+    const deps = this.#deps;
+    await this.#forgetOld();
+    await this.#try('what has landed and is not final', 'landings', terms, () => watchLandings(deps));
+    const left = await deps.store.read(async ({ unfinished }) => ({
+      burns: await unfinished.burnRequests(),
+      setUps: await unfinished.setUps(),
+      executions: [...(await unfinished.executions()), ...(await unfinished.closings())],
+    }));
+    let burns = 0;
+    let requests = 0;
+    for (const id of left.burns) {
+      const settled = await this.#try(`the burns of request ${id}`, id, terms, () =>
+        settleRequest(deps, id, terms),
+      );
+      burns += settled ?? 0;
+      if (settled !== undefined && settled > 0) requests += 1;
+    }
+    let batches = 0;
+    for (const id of left.setUps) {
+      const work = (): Promise<boolean> => carryOnSetUp(deps, id, terms);
+      if (await this.#try(`the set-up of batch ${id}`, id, terms, work)) batches += 1;
+    }
+    for (const id of left.executions) {
+      const work = (): Promise<boolean> => carryOnExecution(deps, id, terms);
+      if (await this.#try(`the execution of batch ${id}`, id, terms, work)) batches += 1;
+    }
+    return { burns, requests, batches };
+  }
+
+  async #forgetOld(): Promise<void> {
+    const { store, clock, limits } = this.#deps;
+    const day = utcDay(clock.nowMs());
+    if (day === this.#day) return;
+    await store.transaction(async (tx) => {
+      await tx.requests.noteDay(day);
+      await tx.requests.removeDone(limits.idempotencyRetentionDays);
+    });
+    this.#day = day;
+  }
+
+  /** What fails stays as it is, and keeps nothing else from its end. */
+  async #try<Result>(
+    what: string,
+    id: string,
+    { signal, onProblem }: ReconcileTerms,
+    work: () => Promise<Result>,
+  ): Promise<Result | undefined> {
+    const { clock } = this.#deps;
+    const delay = this.#delays.get(id);
+    if (signal?.aborted === true || (delay !== undefined && clock.nowMs() < delay.untilMs)) return undefined;
+    try {
+      const result = await work();
+      this.#delays.delete(id);
+      return result;
+    } catch (error) {
+      const failures = (delay?.failures ?? 0) + 1;
+      const waitMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS);
+      this.#delays.set(id, { failures, untilMs: clock.nowMs() + waitMs });
+      onProblem?.(what, error);
+      return undefined;
+    }
+  }
 }
 
-async function settleRequest(deps: EngineDeps, request: RequestRecord): Promise<number> {
+/** Settles what is pending of a request. @returns how many burns */
+async function settleRequest(deps: EngineDeps, requestId: string, caller: Caller): Promise<number> {
   const taken = await deps.store.transaction(async (tx) => {
-    const current = await tx.requests.get(request.id);
+    const current = await tx.requests.get(requestId);
     if (current?.status !== 'running' || isWorkedOn(deps, current)) return undefined;
-    const pending = (await tx.burns.ofRequest(request.id)).filter(({ status }) => status === 'PENDING');
-    const key = await tx.apiKeys.get(request.keyId);
-    const token = key === undefined ? undefined : await tx.tokens.get(key.tokenId);
+    const pending = (await tx.burns.ofRequest(requestId)).filter(({ status }) => status === 'PENDING');
+    const token = await tx.tokens.get(current.tokenId);
     if (pending.length === 0 || token === undefined) return undefined;
     return { pending, token, request: await claimRequest(deps, tx, current) };
   });
   if (taken === undefined) return 0;
+  const { pending, token, request } = taken;
   try {
-    return await underLease(deps, requestHolding(taken.request), {}, async (lease) => {
-      const settled = await settleBurns({ deps, token: taken.token }, taken.pending, {
-        areNew: false,
-        lease,
-      });
+    return await underLease(deps, requestHolding(request), caller, async (lease) => {
+      const settled = await settleBurns({ deps, token }, pending, { areNew: false, lease });
       await deps.store.transaction(async (tx) => {
         await lease.renew(tx);
-        await writeOutcomes(tx, taken.token.id, settled);
+        await writeOutcomes(tx, token.id, settled);
       });
       return settled.length;
     });

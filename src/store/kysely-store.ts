@@ -10,6 +10,7 @@ import { landingRepository } from './repositories/landings.js';
 import { requestRepository } from './repositories/requests.js';
 import { signatureRepository } from './repositories/signatures.js';
 import { tokenRepository } from './repositories/tokens.js';
+import { unfinishedRepository } from './repositories/unfinished.js';
 import { usageRepository } from './repositories/usage.js';
 import type { Session } from './session.js';
 import type { Store, StoreTransaction } from './store.js';
@@ -38,6 +39,7 @@ const repositories = (session: Session): StoreTransaction => ({
   bundles: bundleRepository(session),
   landings: landingRepository(session),
   signatures: signatureRepository(session),
+  unfinished: unfinishedRepository(session),
 });
 
 /** The store over two ways to the same data. Closing waits for the transactions that were begun before. */

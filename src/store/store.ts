@@ -221,6 +221,18 @@ export interface LandingRepository {
   reopenClosed(id: string): Promise<void>;
 }
 
+/** Work that has not come to its end, in the order in which it was begun, whether or not somebody is at it. */
+export interface UnfinishedRepository {
+  /** Ids of requests that have pending burns. */
+  burnRequests(): Promise<readonly string[]>;
+  /** Ids of batches whose set-up was begun, and not stopped for a reason. */
+  setUps(): Promise<readonly string[]>;
+  /** Ids of batches that the operator has approved, or set out to, and that nobody has begun to end. */
+  executions(): Promise<readonly string[]>;
+  /** Ids of executed batches that may have left something on chain. */
+  closings(): Promise<readonly string[]>;
+}
+
 /** Every signature that the store has ever written down before it was sent. */
 export interface SignatureRepository {
   isKnown(signature: string): Promise<boolean>;
@@ -237,6 +249,7 @@ export interface StoreTransaction {
   readonly bundles: BundleRepository;
   readonly landings: LandingRepository;
   readonly signatures: SignatureRepository;
+  readonly unfinished: UnfinishedRepository;
 }
 
 /** How far the store has come, and what it knows of its ledger. */

@@ -9,6 +9,7 @@ import { proposalApprove } from '../../chain/squads/instructions/proposal.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { BatchRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
+import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { type Principal, requireFlywheel, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
@@ -35,6 +36,18 @@ export const ownerOf = (principal: Principal): BatchOwner => ({
 export function contextOf({ keyring }: Pick<EngineDeps, 'keyring'>, principal: Principal): BatchContext {
   const owner = ownerOf(principal);
   return { ...owner, operator: keyring.get(owner.flywheel.operator, 'operator') };
+}
+
+/** {@link contextOf} without anybody who calls; `undefined` where the token is not registered any more. */
+export async function contextOfBatch(
+  { keyring }: Pick<EngineDeps, 'keyring'>,
+  tx: StoreTransaction,
+  { tokenId }: BatchRecord,
+): Promise<BatchContext | undefined> {
+  const token = await tx.tokens.get(tokenId);
+  const flywheel = await tx.flywheels.ofToken(tokenId);
+  if (token === undefined || flywheel === undefined) return undefined;
+  return { token, flywheel, operator: keyring.get(flywheel.operator, 'operator') };
 }
 
 /** The flywheel of a token in the terms of the chain. */

@@ -19,7 +19,7 @@ import { inTurns } from '../pause.js';
 import { isWorkedOn, noRepeat, openRequest, type RequestIdentity } from '../requests/requests.js';
 import { approveBatch } from './approve-batch.js';
 import { batchHolding, claimBatch, currentRecord, isFinal } from './batch-claim.js';
-import { type BatchContext, contextOf, messages, ownerOf } from './batch-context.js';
+import { type BatchContext, contextOf, contextOfBatch, messages, ownerOf } from './batch-context.js';
 import { closeAccounts, needsClosing } from './close-accounts.js';
 import { findBatch } from './get-batch.js';
 import { countLanded, releaseHolds } from './holds.js';
@@ -50,14 +50,30 @@ export const executeBatch = keyedOperation('executeBatch', {
   },
 });
 
+/**
+ * Carries on an execution that nobody works on, or closes what it left; both approvals have to stand on chain.
+ * @returns whether there was one
+ */
+export async function carryOnExecution(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {
+  const found = await deps.store.read(async (tx) => {
+    const batch = await currentRecord(tx, batchId);
+    const context = isWorkedOn(deps, batch) ? undefined : await contextOfBatch(deps, tx, batch);
+    return context && { batch, context };
+  });
+  if (found === undefined) return false;
+  await new Execution(deps, found.context, found.batch, null).run(undefined, caller);
+  return true;
+}
+
 class Execution {
   readonly #deps: EngineDeps;
   readonly #context: BatchContext;
-  readonly #identity: RequestIdentity;
+  /** Of the request that asks for it, if one does. */
+  readonly #identity: RequestIdentity | null;
   readonly #batch: BatchRecord;
   #requestId: string | null = null;
 
-  constructor(deps: EngineDeps, context: BatchContext, batch: BatchRecord, identity: RequestIdentity) {
+  constructor(deps: EngineDeps, context: BatchContext, batch: BatchRecord, identity: RequestIdentity | null) {
     this.#deps = deps;
     this.#context = context;
     this.#batch = batch;
@@ -93,14 +109,22 @@ class Execution {
         throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batch.id} is not finalized yet.`);
       }
       if (isFinal(batch) && isWorkedOn(this.#deps, batch)) return 'busy';
+      await this.#requireAsked(tx, batch);
       const claimed = await claimBatch(this.#deps, tx, batch.id);
-      if (this.#identity.value !== undefined && !isFinal(batch)) await this.#open(tx);
+      if (this.#identity?.value !== undefined && !isFinal(batch)) await this.#open(tx, this.#identity);
       return claimed;
     });
   }
 
-  async #open(tx: StoreTransaction): Promise<void> {
-    const opening = await openRequest(this.#deps, tx, this.#identity);
+  /** Without anybody who asks, only what was asked for before is carried on, and only as long as nobody has begun to end it. */
+  async #requireAsked(tx: StoreTransaction, batch: BatchRecord): Promise<void> {
+    if (this.#identity !== null || isFinal(batch)) return;
+    if ((await tx.unfinished.executions()).includes(batch.id)) return;
+    throw new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${batch.id} is another's by now.`);
+  }
+
+  async #open(tx: StoreTransaction, identity: RequestIdentity): Promise<void> {
+    const opening = await openRequest(this.#deps, tx, identity);
     if (opening.kind !== 'replayed') this.#requestId = opening.request.id;
   }
 

@@ -8,18 +8,20 @@ import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
 import { dayOfNow, exceededCaps, requireCaps } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
-import { underLease } from '../lease.js';
+import { type Caller, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { createPause } from '../pause.js';
 import { beforeRecord } from '../requests/key-unused.js';
 import {
   abandonRequest,
+  claimRequest,
   isWorkedOn,
   openRequest,
   type RequestIdentity,
   requestHolding,
 } from '../requests/requests.js';
-import { type BatchContext, contextOf, flywheelOf, ownerOf } from './batch-context.js';
+import { currentRecord } from './batch-claim.js';
+import { type BatchContext, contextOf, contextOfBatch, flywheelOf, ownerOf } from './batch-context.js';
 import {
   batchRefused,
   type CheckedPipeline,
@@ -63,19 +65,44 @@ export const initBatch = keyedOperation('initBatch', {
       earlier === undefined
         ? await beforeRecord(deps, identity, () => begin(deps, principal, context, identity, list))
         : await carryOn(deps, identity, earlier);
-    try {
-      const value = await underLease(deps, requestHolding(opened.request), call, (lease) =>
-        setUp({ deps, context, ...opened, lease }),
-      );
-      return await withCost(deps, { value, meta: { replayed: false } });
-    } catch (error) {
-      await abandonRequest(deps, opened.request).catch(() => {
-        // The store is out of reach; the lease runs out by itself.
-      });
-      throw error;
-    }
+    const value = await bringUp(deps, context, opened, call);
+    return withCost(deps, { value, meta: { replayed: false } });
   },
 });
+
+/** Sets up a batch that was taken; where that fails, the next call with its key carries on at once. */
+async function bringUp(
+  deps: EngineDeps,
+  context: BatchContext,
+  opened: Opened,
+  caller: Caller,
+): Promise<InitBatchResult> {
+  try {
+    return await underLease(deps, requestHolding(opened.request), caller, (lease) =>
+      setUp({ deps, context, ...opened, lease }),
+    );
+  } catch (error) {
+    await abandonRequest(deps, opened.request).catch(() => {
+      // The store is out of reach; the lease runs out by itself.
+    });
+    throw error;
+  }
+}
+
+/** Finishes a set-up that nobody works on. @returns whether there was one */
+export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {
+  const taken = await deps.store.transaction(async (tx) => {
+    const batch = await currentRecord(tx, batchId);
+    const request = await tx.requests.get(batch.requestId);
+    if (batch.status !== 'AVAILABLE_TO_QUEUE' || request?.status !== 'running') return undefined;
+    if (isWorkedOn(deps, request) || isWorkedOn(deps, batch)) return undefined;
+    const context = await contextOfBatch(deps, tx, batch);
+    return context && { context, opened: { batch, request: await claimRequest(deps, tx, request) } };
+  });
+  if (taken === undefined) return false;
+  await bringUp(deps, taken.context, taken.opened, caller);
+  return true;
+}
 
 /** An answer with what the batch has cost until now, as every answer about a batch has it. */
 async function withCost(

@@ -4,7 +4,15 @@ import { createInstances } from '../../../src/compose/instances.js';
 import { randomIds } from '../../../src/values/ids.js';
 import { HandClock } from '../../support/chain.js';
 import { chainOver, storeOver } from '../../support/doubles.js';
-import { aBurnRequest, engineBeside, openTestEngine, type TestEngine } from '../../support/engine.js';
+import {
+  aBurnRequest,
+  aPipeline,
+  burnAction,
+  engineBeside,
+  openTestEngine,
+  signApproval,
+  type TestEngine,
+} from '../../support/engine.js';
 
 let test: TestEngine;
 let clock: HandClock;
@@ -42,9 +50,9 @@ describe('reconcile', () => {
   it.each([true, false])('settles the burns of a dead engine (sent: %s)', async (sends) => {
     const call = test.project.call({ idempotencyKey: randomIds.uuid() });
     await expect(dyingEngine(sends).burnBatch(burns, call)).rejects.toThrow();
-    expect(await test.engine.reconcile()).toEqual({ burns: 3, requests: 1 });
+    expect(await test.engine.reconcile()).toEqual({ burns: 3, requests: 1, batches: 0 });
     expect(await test.engine.status()).toMatchObject({ burned: '6', usedToday: { burn: '6' } });
-    expect(await test.engine.reconcile()).toEqual({ burns: 0, requests: 0 });
+    expect(await test.engine.reconcile()).toEqual({ burns: 0, requests: 0, batches: 0 });
     // The client gets its answer when it asks again.
     const { value, meta } = await test.engine.burnBatch(burns, call);
     expect(value.success).toHaveLength(3);
@@ -55,7 +63,7 @@ describe('reconcile', () => {
 
   it('settles those of a single burn without a key', async () => {
     await expect(dyingEngine(false).burn(aBurnRequest(4), test.project.call())).rejects.toThrow();
-    expect(await test.engine.reconcile()).toEqual({ burns: 1, requests: 1 });
+    expect(await test.engine.reconcile()).toEqual({ burns: 1, requests: 1, batches: 0 });
     expect((await test.engine.status()).burned).toBe('4');
   });
 
@@ -64,7 +72,7 @@ describe('reconcile', () => {
     await expect(dyingEngine(false).burn(aBurnRequest(6), call)).rejects.toThrow();
     await test.engine.burn(aBurnRequest(5), test.project.call());
     expect((await test.engine.status()).usedToday.burn).toBe('11');
-    expect(await test.engine.reconcile()).toEqual({ burns: 1, requests: 1 });
+    expect(await test.engine.reconcile()).toEqual({ burns: 1, requests: 1, batches: 0 });
     expect(await test.engine.status()).toMatchObject({ burned: '5', usedToday: { burn: '5' } });
     await expect(test.engine.burn(aBurnRequest(6), call)).rejects.toMatchObject({
       code: 'ERR_BURN_TOKENOMICS_FAILED',
@@ -96,7 +104,7 @@ describe('reconcile', () => {
       test.project.call({ idempotencyKey: randomIds.uuid() }),
     );
     await submitting;
-    expect(await test.engine.reconcile()).toEqual({ burns: 0, requests: 0 });
+    expect(await test.engine.reconcile()).toEqual({ burns: 0, requests: 0, batches: 0 });
     release();
     expect((await first).value.success).toHaveLength(3);
   });
@@ -115,5 +123,150 @@ describe('reconcile', () => {
     clock.timeMs += 86_400_000;
     await test.engine.reconcile();
     expect((await test.engine.burn(aBurnRequest(1), call)).meta.replayed).toBe(false);
+  });
+});
+
+/** An engine that dies as its bundles reach the chain: with, or right after, so many of them. */
+function dyingAtBundle(count: number, isSent: boolean) {
+  const instances = createInstances();
+  const { store, chain } = test;
+  let bundles = 0;
+  let dead = false;
+  const die = (): never => {
+    dead = true;
+    instances.release();
+    throw new Error('killed');
+  };
+  return engineBeside(test, {
+    instances,
+    limits: { ...test.deps.limits, bundlesPerCommit: 1 },
+    chain: chainOver(chain, {
+      bundleSize: 1,
+      submitBundles: async (submitted) => {
+        bundles += 1;
+        if (bundles === count && !isSent) die();
+        const receipt = await chain.submitBundles(submitted);
+        return bundles === count ? die() : receipt;
+      },
+    }),
+    store: storeOver(store, {
+      transaction: (work) => (dead ? Promise.reject(new Error('killed')) : store.transaction(work)),
+    }),
+  });
+}
+
+const pipelines = [1, 2].map((amount) => aPipeline([burnAction(amount)]));
+const batches = async () => (await test.engine.listBatches({}, test.project.call())).value.items;
+const nothing = { burns: 0, requests: 0, batches: 0 };
+
+describe('reconcile of batches', () => {
+  it.each([1, 2, 3, 4].flatMap((count) => [true, false].map((isSent) => ({ count, isSent }))))(
+    'finishes a set-up whose engine died at bundle $count (sent: $isSent), and the same key gets its answer',
+    async ({ count, isSent }) => {
+      const call = test.project.call({ idempotencyKey: 'key-1' });
+      await expect(dyingAtBundle(count, isSent).initBatch({ pipelines }, call)).rejects.toThrow();
+      expect(await batches()).toMatchObject([{ status: 'AVAILABLE_TO_QUEUE' }]);
+      expect(await test.engine.reconcile()).toEqual({ ...nothing, batches: 1 });
+      expect(await batches()).toMatchObject([{ status: 'FINALIZED' }]);
+      expect(await test.engine.reconcile()).toEqual(nothing);
+      const { value, meta } = await test.engine.initBatch({ pipelines }, call);
+      expect(meta.replayed).toBe(true);
+      const signedTx = signApproval(test.project.owner, value);
+      const done = await test.engine.executeBatch({ batchId: value.batch.id, signedTx }, test.project.call());
+      expect(done.value.result).toMatchObject({ totalSuccessful: 2, totalFailed: 0 });
+    },
+  );
+
+  it.each([1, 2, 3, 4].flatMap((count) => [true, false].map((isSent) => ({ count, isSent }))))(
+    'finishes an execution whose engine died at bundle $count (sent: $isSent), and closes what it leaves',
+    async ({ count, isSent }) => {
+      const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
+      const request = { batchId: value.batch.id, signedTx: signApproval(test.project.owner, value) };
+      const call = test.project.call({ idempotencyKey: 'key-1' });
+      // What comes last is the closing, of which nobody is told.
+      await dyingAtBundle(count, isSent)
+        .executeBatch(request, call)
+        .catch(() => undefined);
+      expect(await test.engine.reconcile()).toEqual({ ...nothing, batches: 1 });
+      expect(await batches()).toMatchObject([
+        { status: 'EXECUTED', executeResult: { totalSuccessful: 2, totalFailed: 0 } },
+      ]);
+      expect(await test.engine.reconcile()).toEqual(nothing);
+      expect((await test.engine.status()).burned).toBe('3');
+      expect((await test.engine.executeBatch(request, call)).value.result.totalSuccessful).toBe(2);
+      const [record] = await test.store.read((tx) =>
+        tx.batches.list({ tokenId: value.batch.tokenId, limit: 1 }),
+      );
+      expect(record?.batch.dateClosed).not.toBeNull();
+    },
+  );
+
+  it('leaves alone what waits for its owner, and what somebody has begun to end', async () => {
+    const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
+    const request = { batchId: value.batch.id, signedTx: signApproval(test.project.owner, value) };
+    expect(await test.engine.reconcile()).toEqual(nothing);
+    // The operator's approval stands, and nothing has been executed.
+    await expect(dyingAtBundle(2, false).executeBatch(request, test.project.call())).rejects.toThrow();
+    const { value: asked } = await test.engine.cancelBatch({ batchId: value.batch.id }, test.project.call());
+    expect(asked.ownerVoteNeeded).toBe(true);
+    expect(await test.engine.reconcile()).toEqual(nothing);
+    expect(await batches()).toMatchObject([{ status: 'FINALIZED' }]);
+    expect((await test.engine.status()).burned).toBe('0');
+  });
+
+  it('leaves a set-up alone that was stopped for a reason', async () => {
+    await expect(dyingAtBundle(2, true).initBatch({ pipelines }, test.project.call())).rejects.toThrow();
+    const [batch] = await batches();
+    const counts = { total: 4, totalSuccessful: 1, totalFailed: 3, successfulExecutions: [], batchIndex: 1 };
+    await test.store.transaction((tx) =>
+      tx.batches.setInitResult(
+        batch?.id ?? '',
+        { ...counts, failedTxMsg: 'refused' },
+        batch?.dateUpdated ?? '',
+      ),
+    );
+    expect(await test.engine.reconcile()).toEqual(nothing);
+  });
+});
+
+describe('what cannot be brought to its end', () => {
+  it('keeps nothing else from its own, and is tried again later and later', async () => {
+    await expect(
+      dyingEngine(true).burn(aBurnRequest(1), test.project.call({ idempotencyKey: 'key-1' })),
+    ).rejects.toThrow();
+    await expect(dyingAtBundle(2, true).initBatch({ pipelines }, test.project.call())).rejects.toThrow();
+    const [forgotten] = await test.store.read(({ unfinished }) => unfinished.burnRequests());
+    const signatures = await test.store.read(async ({ burns: all }) =>
+      (await all.ofRequest(forgotten ?? '')).map(({ signature }) => signature),
+    );
+    const isForgotten = (signature: string): boolean => signatures.includes(signature);
+    let looks = 0;
+    const forgetful = chainOver(test.chain, {
+      trace: async (sought) => {
+        if (!sought.some(({ signature }) => isForgotten(signature))) return test.chain.trace(sought);
+        looks += 1;
+        return sought.map(() => ({ kind: 'open', isOver: true }) as const);
+      },
+    });
+    const engine = engineBeside(test, { chain: forgetful });
+    const problems: string[] = [];
+    const onProblem = (what: string): void => void problems.push(what);
+    expect(await engine.reconcile({ onProblem })).toEqual({ ...nothing, batches: 1 });
+    expect(problems).toEqual([`the burns of request ${forgotten}`]);
+    expect(await batches()).toMatchObject([{ status: 'FINALIZED' }]);
+    const passing = async (seconds: number): Promise<number> => {
+      clock.timeMs += seconds * 1_000;
+      await engine.reconcile({ onProblem });
+      return looks;
+    };
+    expect([await passing(14), await passing(1), await passing(29), await passing(1)]).toEqual([1, 2, 2, 3]);
+    // It counts against the cap for as long as nobody can tell.
+    expect((await test.engine.status()).usedToday.burn).toBe('4');
+  });
+
+  it('is not begun once it is told to stop', async () => {
+    await expect(dyingEngine(true).burn(aBurnRequest(1), test.project.call())).rejects.toThrow();
+    expect(await test.engine.reconcile({ signal: AbortSignal.abort() })).toEqual(nothing);
+    expect(await test.engine.reconcile()).toEqual({ burns: 1, requests: 1, batches: 0 });
   });
 });

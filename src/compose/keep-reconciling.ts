@@ -1,0 +1,65 @@
+/** The part of a server that nobody asks: every few seconds it brings to its end what any process has left unfinished. */
+import type { Engine } from '../engine/engine.js';
+import type { ReconcileTerms } from '../engine/reconcile.js';
+import { isFlywheelError } from '../errors/flywheel-error.js';
+
+/** Time between the end of one look and the next. */
+const INTERVAL_MS = 15_000;
+
+export interface Reconciling {
+  /** Stops what is waited for, and resolves when nothing is done any more; whatever was sent is stored. */
+  close(): Promise<void>;
+}
+
+export interface ReconcilingOptions {
+  readonly onProblem: NonNullable<ReconcileTerms['onProblem']>;
+  /** Where a chain takes its time nobody waits for the first look. @default false */
+  readonly inBackground?: boolean;
+  /** @default 15,000 */
+  readonly intervalMs?: number;
+}
+
+/** @throws what goes wrong with the first look, unless that is taken in the background. */
+export async function keepReconciling(
+  engine: Pick<Engine, 'reconcile'>,
+  { onProblem, inBackground = false, intervalMs = INTERVAL_MS }: ReconcilingOptions,
+): Promise<Reconciling> {
+  const stop = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<unknown> = Promise.resolve();
+  const look = async (): Promise<void> => {
+    await engine.reconcile({
+      signal: stop.signal,
+      onProblem: (what, error) => {
+        if (!stop.signal.aborted) onProblem(what, error);
+      },
+    });
+  };
+  const later = (): void => {
+    if (!stop.signal.aborted) timer = setTimeout(again, intervalMs).unref();
+  };
+  const again = (): void => {
+    running = look().then(later, (error: unknown) => {
+      onProblem('what is unfinished', error);
+      later();
+    });
+  };
+  if (inBackground) again();
+  else {
+    await look();
+    later();
+  }
+  return {
+    close: async () => {
+      clearTimeout(timer);
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+/** A line of a server's log about something that stays unfinished for now. */
+export function problemLine(what: string, error: unknown): string {
+  const reason = isFlywheelError(error) ? `${error.code}: ${error.message}` : 'internal error';
+  return `${JSON.stringify({ level: 'warn', msg: `Not finished yet: ${what}. ${reason}` })}\n`;
+}
