@@ -23,6 +23,7 @@ import { settle } from '../settle/settle.js';
 import { maxFeeLamports, type SigningTerms } from '../signing-terms.js';
 import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
 import { type BurnTerms, burnSigningTerms, type SignedBurn, signBurns } from './burn-transaction.js';
+import type { OnTheirWay } from './flights.js';
 import type { PreparedBurn, Refusal } from './prepare-burns.js';
 
 /** Of what is burned, and with what. */
@@ -62,7 +63,22 @@ export interface IntentBasis {
   readonly balance: BurnWalletBalance;
   readonly recent: SigningTerms;
   readonly nowMs: number;
+  /** Is nothing on its way whose end might make room? Else nothing is refused yet. */
+  readonly isSure: boolean;
 }
+
+/**
+ * What the burn wallet has left at least, whatever becomes of burns that were on their way before its balance was read; some of
+ * them may be in that balance already.
+ */
+export const atLeast = (
+  { tokens, lamports }: BurnWalletBalance,
+  { count, amount }: OnTheirWay,
+  { chain }: EngineDeps,
+): BurnWalletBalance => ({
+  tokens: tokens - amount,
+  lamports: lamports - maxFeeLamports(chain) * BigInt(count),
+});
 
 /**
  * Elements that balance and cap allow, in order, and why the others are refused. Nothing is reserved beside: a pending burn
@@ -130,21 +146,24 @@ async function sign(
  * Has elements signed by somebody who takes time, before the transaction that writes their intents: nobody else could write
  * meanwhile. What is signed here and not stored in the end is never sent.
  * @param onRefused - hears what balance and cap refuse; nothing is signed or written if it throws.
+ * @returns `undefined`, with nothing signed, where it cannot be said yet what is refused.
  */
 export async function signAhead(
   context: BurnContext,
   elements: readonly ChunkElement[],
-  { balance, recent, nowMs }: IntentBasis,
+  { balance, recent, nowMs, isSure }: IntentBasis,
   onRefused: (refusals: ReadonlyMap<number, Refusal>) => void,
-): Promise<SignedAhead> {
+): Promise<SignedAhead | undefined> {
   const { deps, token } = context;
   const chosen = await deps.store.transaction(async (tx) => {
     const day = await dayOfNow(tx, token.id, nowMs);
     const found = await select(context, tx, elements, { day, balance });
+    if (!isSure && found.refusals.size > 0) return undefined;
     onRefused(found.refusals);
     const { length } = found.accepted;
     return { ...found, first: length === 0 ? 0 : await tx.burns.reserveSequences(length) };
   });
+  if (chosen === undefined) return undefined;
   const { accepted, refusals, first } = chosen;
   return { signed: await sign(context, accepted, first, recent), refusals };
 }
@@ -152,21 +171,25 @@ export async function signAhead(
 /**
  * Writes the intents of elements that have none, within balance and cap: sequence, signed transaction.
  * @param ahead - what was signed before, where signing takes time; nothing else is accepted then.
- * @returns the burns to submit, and the elements that were refused.
+ * @returns the burns to submit, and the elements that were refused; `undefined`, with nothing written, where it cannot be said yet
+ * what is refused.
  */
 export async function writeIntents(
   context: BurnContext,
   tx: StoreTransaction,
   request: RequestRecord,
   elements: readonly ChunkElement[],
-  { balance, recent, nowMs }: IntentBasis,
+  { balance, recent, nowMs, isSure }: IntentBasis,
   ahead?: SignedAhead,
-): Promise<{ readonly burns: readonly OpenBurn[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
+): Promise<
+  { readonly burns: readonly OpenBurn[]; readonly refusals: ReadonlyMap<number, Refusal> } | undefined
+> {
   const { token, principal } = context;
   const day = await dayOfNow(tx, token.id, nowMs);
   const open = ahead === undefined ? elements : elements.filter(({ index }) => ahead.signed.has(index));
   const found = await select(context, tx, open, { day, balance });
   const refusals = new Map([...(ahead?.refusals ?? []), ...found.refusals]);
+  if (!isSure && refusals.size > 0) return undefined;
   const { accepted } = found;
   if (accepted.length === 0) return { burns: [], refusals };
   const signed =

@@ -12,18 +12,19 @@ import { abandonRequest, openRequest, type RequestIdentity, requestHolding } fro
 import { readBurnWallet } from './allowance.js';
 import { burnSigningTerms } from './burn-transaction.js';
 import {
+  atLeast,
   type BurnContext,
   type ChunkElement,
   type OpenBurn,
-  type SettledBurn,
   settleBurns,
   signAhead,
   termsOf,
   writeIntents,
   writeOutcomes,
 } from './chunk.js';
-import { outcomeOf, type Settled } from './outcomes.js';
-import { burnError, isRefusal, type PreparedBurn, type Refusal } from './prepare-burns.js';
+import { Flights } from './flights.js';
+import { isRefusal, type PreparedBurn, type Refusal } from './prepare-burns.js';
+import { Tally } from './tally.js';
 
 export interface BurnRun {
   readonly deps: EngineDeps;
@@ -56,10 +57,10 @@ export async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]>
   try {
     if (run.earlier !== undefined || !run.elements.every(isRefusal)) {
       const context = { ...run, token: requireToken(run.principal) };
-      const { burnsPerCommit } = run.deps.limits;
-      for (let from = 0; from < run.elements.length; from += burnsPerCommit) {
+      const { chunkBurns } = progress;
+      for (let from = 0; from < run.elements.length; from += chunkBurns) {
         run.call.signal?.throwIfAborted();
-        await progress.runChunk(context, from, Math.min(from + burnsPerCommit, run.elements.length));
+        await progress.runChunk(context, from, Math.min(from + chunkBurns, run.elements.length));
       }
     }
     return await progress.finish();
@@ -85,19 +86,19 @@ interface Written {
 /** What one run has done so far. */
 class Progress {
   readonly #run: BurnRun;
-  readonly #outcomes = new Map<number, ElementOutcome>();
+  readonly #flights: Flights;
+  readonly #tally: Tally;
   #request: RequestRecord | undefined;
   #lease: ReturnType<typeof holdLease> | undefined;
-  /** Outcomes that are known and not written yet; they go into the next transaction. */
-  #settled: readonly SettledBurn[] = [];
-  #announced = 0;
   /** The store has failed; what has no record by then gets none. */
   #storeFailed = false;
 
   constructor(run: BurnRun) {
     this.#run = run;
+    this.#tally = new Tally(run.inputs, run.call.onElement);
+    this.#flights = new Flights(run.deps.chain, run.deps.limits.burnsPerCommit);
     run.elements.forEach((element, index) => {
-      if (isRefusal(element)) this.#refuse(index, element);
+      if (isRefusal(element)) this.#tally.refuse(index, element);
     });
   }
 
@@ -106,10 +107,15 @@ class Progress {
     return this.#request !== undefined || this.#run.earlier !== undefined;
   }
 
+  get chunkBurns(): number {
+    return this.#flights.chunkBurns;
+  }
+
+  /** Writes a chunk and begins to bring it to its end. */
   async runChunk(context: BurnContext, from: number, to: number): Promise<void> {
     await this.#takeOver();
     const found = await this.#earlierBurns(from, to);
-    for (const burn of found) if (burn.status !== 'PENDING') this.#record(burn, burn);
+    for (const burn of found) if (burn.status !== 'PENDING') this.#tally.record(burn, burn);
     const pending = found.filter((burn) => burn.status === 'PENDING');
     await this.#bring(context, pending, false);
     const known = new Set(found.map(({ index }) => index));
@@ -120,15 +126,17 @@ class Progress {
         missing.push({ index, prepared });
     }
     const { burns, refusals } = await this.#write(context, missing);
-    for (const [index, refusal] of refusals) this.#refuse(index, refusal);
-    this.#announce();
+    for (const [index, refusal] of refusals) this.#tally.refuse(index, refusal);
+    this.#tally.announce();
     await this.#bring(context, burns, true);
   }
 
   async #bring(context: BurnContext, burns: readonly OpenBurn[], areNew: boolean): Promise<void> {
-    const lease = this.#lease;
-    if (burns.length > 0 && lease !== undefined)
-      this.#settle(await settleBurns(context, burns, { areNew, lease }));
+    await this.#flights.begin(burns, async () => {
+      const lease = this.#lease;
+      invariant(lease !== undefined, 'Burns that are stored are of a request that is held.');
+      this.#tally.settle(await settleBurns(context, burns, { areNew, lease }));
+    });
   }
 
   /**
@@ -161,26 +169,41 @@ class Progress {
   }
 
   async #writeTogether(context: BurnContext, elements: readonly ChunkElement[]): Promise<Written> {
+    const written = await this.#tryToWrite(context, elements);
+    if (written !== undefined) return written;
+    // What does not fit beside what is on its way may fit after it: some of that may fail, or be in the balance already.
+    await this.#flights.land();
+    const decided = await this.#tryToWrite(context, elements);
+    invariant(decided !== undefined, 'Nothing is on its way that might make room.');
+    return decided;
+  }
+
+  /** @returns `undefined` where it cannot be said yet what is refused. */
+  async #tryToWrite(context: BurnContext, elements: readonly ChunkElement[]): Promise<Written | undefined> {
     const { deps, token } = context;
-    const [balance, recent] = await Promise.all([
+    const { onTheirWay } = this.#flights;
+    const [held, recent] = await Promise.all([
       readBurnWallet(deps.chain, token),
       burnSigningTerms(deps.chain, token, elements.map(termsOf)),
     ]);
-    const basis = () => ({ balance, recent, nowMs: deps.clock.nowMs() });
+    const balance = atLeast(held, onTheirWay, deps);
+    const isSure = onTheirWay.count === 0;
+    const basis = () => ({ balance, recent, isSure, nowMs: deps.clock.nowMs() });
     const onRefused = (refusals: Written['refusals']): void => this.#run.onRefused?.(refusals);
-    const ahead = deps.keyring.get(token.burnWallet, 'burn wallet').takesTime
-      ? await signAhead(context, elements, basis(), onRefused)
-      : undefined;
-    const written = await deps.store.transaction(async (tx) => {
+    const { takesTime } = deps.keyring.get(token.burnWallet, 'burn wallet');
+    const ahead = takesTime ? await signAhead(context, elements, basis(), onRefused) : undefined;
+    if (takesTime && ahead === undefined) return undefined;
+    const settled = this.#tally.unwritten;
+    const { request, intents } = await deps.store.transaction(async (tx) => {
       const request = await this.#open(tx);
-      await writeOutcomes(tx, token.id, this.#settled);
+      await writeOutcomes(tx, token.id, settled);
       const intents = await writeIntents(context, tx, request, elements, basis(), ahead);
-      onRefused(intents.refusals);
-      return { request, ...intents };
+      if (intents !== undefined) onRefused(intents.refusals);
+      return { request, intents };
     });
-    this.#take(written.request);
-    this.#settled = [];
-    return written;
+    this.#take(request);
+    this.#tally.forget(settled);
+    return intents;
   }
 
   /** The failure of a single burn to write its record. Nothing has been burned then, and nothing will be: the transaction was undone. */
@@ -192,11 +215,12 @@ class Progress {
   /** Writes the last outcomes and closes the request. */
   async finish(): Promise<readonly ElementOutcome[]> {
     const { deps, principal, close } = this.#run;
-    const outcomes = this.#inOrder();
+    await this.#flights.land();
+    const outcomes = this.#tally.inOrder();
     try {
       await deps.store.transaction(async (tx) => {
         const request = await this.#open(tx);
-        if (principal.token !== undefined) await writeOutcomes(tx, principal.token.id, this.#settled);
+        if (principal.token !== undefined) await writeOutcomes(tx, principal.token.id, this.#tally.unwritten);
         await close(tx, request, outcomes);
       });
     } catch (cause) {
@@ -209,13 +233,13 @@ class Progress {
         { cause },
       );
     }
-    this.#settled = [];
-    this.#announce();
+    this.#tally.forget(this.#tally.unwritten);
     return outcomes;
   }
 
   /** Keeps what is known, and lets the next call with the same key carry on at once. */
   async giveUp(): Promise<void> {
+    await this.#flights.end();
     const request = this.#request;
     const tokenId = this.#run.principal.token?.id;
     if (request === undefined || tokenId === undefined) return;
@@ -223,10 +247,9 @@ class Progress {
     try {
       await deps.store.transaction(async (tx) => {
         await this.#lease?.renew(tx);
-        await writeOutcomes(tx, tokenId, this.#settled);
+        await writeOutcomes(tx, tokenId, this.#tally.unwritten);
       });
-      this.#settled = [];
-      this.#announce();
+      this.#tally.forget(this.#tally.unwritten);
       await abandonRequest(deps, request);
     } catch {
       // Another engine carries the request on, or the store is out of reach: the intents are in it, and the lease runs out.
@@ -274,42 +297,6 @@ class Progress {
         retryAfterSeconds: 1,
       },
     );
-  }
-
-  #settle(settled: readonly SettledBurn[]): void {
-    for (const { burn, outcome } of settled) this.#record(burn, outcome);
-    this.#settled = [...this.#settled, ...settled];
-  }
-
-  #record(burn: Pick<OpenBurn, 'index' | 'proofHash' | 'signature'>, outcome: Settled): void {
-    const input = this.#run.inputs[burn.index];
-    if (input !== undefined) this.#outcomes.set(burn.index, outcomeOf(burn, outcome, input));
-  }
-
-  #refuse(index: number, refusal: Refusal): void {
-    const input = this.#run.inputs[index];
-    if (input !== undefined)
-      this.#outcomes.set(index, { index, status: 'error', ...burnError(input, refusal) });
-  }
-
-  #inOrder(): readonly ElementOutcome[] {
-    return this.#run.inputs.map((_input, index) => {
-      const outcome = this.#outcomes.get(index);
-      invariant(outcome !== undefined, 'Every element has an outcome.');
-      return outcome;
-    });
-  }
-
-  /** Says in their order which outcomes are known, once those of burns are stored. */
-  #announce(): void {
-    const { onElement } = this.#run.call;
-    if (this.#settled.length > 0) return;
-    for (;;) {
-      const outcome = this.#outcomes.get(this.#announced);
-      if (outcome === undefined) return;
-      this.#announced += 1;
-      onElement?.(outcome);
-    }
   }
 }
 
