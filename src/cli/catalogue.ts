@@ -14,7 +14,10 @@ const group = (name: string, summary: string, entries: readonly CatalogueEntry[]
 });
 
 export const CATALOGUE: readonly CatalogueEntry[] = [
-  command('burn', 'Burn tokens once, on proof.', () => import('./commands/burn.js')),
+  {
+    ...command('burn', 'Burn tokens once, on proof.', () => import('./commands/burn.js')),
+    entries: [command('list', 'List the burns, newest first.', () => import('./commands/burn/list.js'))],
+  },
   command(
     'burn-batch',
     'Burn for every element of a file, each on its own.',

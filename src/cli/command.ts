@@ -12,6 +12,8 @@ export interface HelpTexts {
   readonly details?: readonly string[];
   /** The JSON that it prints, as a shape. */
   readonly output: readonly string[];
+  /** The columns of its list, where it prints one: only then is there `--output csv`. */
+  readonly csv?: readonly string[];
   /** Codes a user is likely to meet; their exit numbers are looked up. */
   readonly errors: readonly ErrorCode[];
   /** Lines that can be run. */

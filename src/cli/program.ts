@@ -99,8 +99,13 @@ export function buildTree(options: ProgramOptions): CommandTree {
 
 /** Gives a command its words and its help texts. */
 function addSpec(command: Command, spec: CommandSpec, execute: (run: Run) => Promise<void>): void {
-  const { details } = spec.help;
-  spec.mount(command, execute);
+  const { details, csv } = spec.help;
+  spec.mount(command, (run) =>
+    execute((session) => {
+      if (session.output.mode !== 'csv' || csv !== undefined) return run(session);
+      throw new FlywheelError('ERR_USAGE', `--output csv: \`${commandPath(command)}\` prints no list.`);
+    }),
+  );
   if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);
   command.addHelpText('after', `\n${helpSections(spec.help)}`);
 }

@@ -10,10 +10,10 @@ import {
   ACTION_FIELDS,
   type Batch,
   type CompiledPipeline,
-  DEFAULT_PAGE_ITEMS,
   type InitBatchRequest,
 } from '../contract/schemas/batch.js';
 import type { BurnResult } from '../contract/schemas/burn.js';
+import { DEFAULT_PAGE_ITEMS } from '../contract/schemas/page.js';
 import type { AnswerOf, InputOf } from '../contract/service.js';
 import { base58Decode } from '../values/base58.js';
 
@@ -178,6 +178,26 @@ const checkBatchPipelines: Check<'batchPipelines'> = (query) => (answer) =>
         .find(Boolean),
   );
 
+/** Does a page of burns hold what was asked for? */
+const checkListBurns: Check<'listBurns'> = (query) => (answer) => {
+  const { items } = answer;
+  const { type = null, status = null, proofHash = null, txHash = null } = query;
+  const other = items.find(
+    (burn) =>
+      (type !== null && burn.type !== type) ||
+      (status !== null && burn.status !== status) ||
+      (proofHash !== null && burn.hash !== proofHash) ||
+      (txHash !== null && burn.txHash !== txHash),
+  );
+  return finding(
+    pageProblem(query, items) ??
+      (other && `the burn ${other.txHash} is none of those that were asked for`) ??
+      items
+        .map(({ txHash: signature }, at) => signatureProblem(signature, `items[${at}].txHash`))
+        .find(Boolean),
+  );
+};
+
 type SentPipeline = InitBatchRequest['pipelines'][number];
 
 /** Texts of JSON that hold the same value; a service may write it down in another way. */
@@ -236,6 +256,7 @@ export const CHECKS: { readonly [Id in OperationId]: Check<Id> } = {
   initBatch: checkInitBatch,
   executeBatch: checkExecuteBatch,
   listBatches: checkListBatches,
+  listBurns: checkListBurns,
   batchPipelines: checkBatchPipelines,
   issueApproval: checkIssueApproval,
   cancelBatch: checkCancelBatch,

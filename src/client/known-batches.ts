@@ -11,6 +11,7 @@ const NONE = (): readonly Named[] => [];
 const BATCHES_IN: { readonly [Id in OperationId]: (answer: AnswerOf<Id>) => readonly Named[] } = {
   burn: NONE,
   burnBatch: NONE,
+  listBurns: NONE,
   batchPipelines: NONE,
   executeBatch: NONE,
   getBatch: (batch) => [batch],

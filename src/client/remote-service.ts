@@ -13,7 +13,7 @@ import {
 } from '../contract/headers.js';
 import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { OPERATIONS, type Operation, type OperationId, pathParameters } from '../contract/operations.js';
-import { DEFAULT_PAGE_ITEMS } from '../contract/schemas/batch.js';
+import { DEFAULT_PAGE_ITEMS } from '../contract/schemas/page.js';
 import { type AnswerOf, eachOperation, type InputOf, type Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { jsonText } from '../values/exact-number.js';

@@ -69,6 +69,23 @@ export const EXAMPLES: Readonly<
       ],
     },
   },
+  listBurns: {
+    response: {
+      items: [
+        {
+          hash: BURN_RESULT.hash,
+          txHash: BURN_RESULT.txHash,
+          type: BURN_RESULT.type,
+          amount: '12.5',
+          persistOnchain: true,
+          status: 'SUCCESS',
+          dateCreated: BURN_RESULT.dateBurned,
+          dateBurned: BURN_RESULT.dateBurned,
+        },
+      ],
+      nextCursor: null,
+    },
+  },
   currentBatch: { response: BATCH },
   getBatch: { response: BATCH },
   initBatch: {

@@ -21,8 +21,10 @@ import {
 import {
   burnBatchRequestSchema,
   burnBatchResultSchema,
+  burnPageSchema,
   burnRequestSchema,
   burnResultSchema,
+  listBurnsQuerySchema,
 } from './schemas/burn.js';
 
 /** `points` requests at once, and as many again spread evenly over `windowSeconds` (contract, section 1.5). */
@@ -140,6 +142,22 @@ const TABLE = {
     request: burnBatchRequestSchema,
     response: burnBatchResultSchema,
     errors: [...BODY_ERRORS, ...BURN_ERRORS, ...SIGNING_ERRORS],
+  },
+  /** Burns of the key's token, newest first; a page may be short of items and have another after it. */
+  listBurns: {
+    method: 'GET',
+    path: '/v1/tokenomics/burns',
+    summary: "The burns of the key's token, newest first.",
+    word: 'burns',
+    deprecated: false,
+    scopes: ['burn', 'airdrop'],
+    idempotencyKey: 'none',
+    submits: false,
+    paged: true,
+    rateLimit: { name: 'burn-list', points: 10, windowSeconds: 1 },
+    request: listBurnsQuerySchema,
+    response: burnPageSchema,
+    errors: ['ERR_INVALID_REQUEST', 'ERR_TOKEN_NOT_FOUND'],
   },
   /** The most recent batch of the key's token that is not final, else `null`. */
   currentBatch: {

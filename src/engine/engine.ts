@@ -21,6 +21,7 @@ import { initBatch } from './batches/init-batch.js';
 import { issueApproval } from './batches/issue-approval.js';
 import { batchPipelines, listBatches } from './batches/list-batches.js';
 import { burn, burnBatch } from './burns/burn.js';
+import { listBurns } from './burns/list-burns.js';
 import type { EngineDeps } from './deps.js';
 import { foreseeBatch, foreseeBurns } from './foresight.js';
 import type { EngineOperation } from './operation.js';
@@ -69,6 +70,7 @@ export function createEngine(deps: EngineDeps): Engine {
 const OPERATIONS: { readonly [Id in OperationId]: EngineOperation<Id> } = {
   burn,
   burnBatch,
+  listBurns,
   getBatch,
   currentBatch,
   initBatch,

@@ -20,6 +20,7 @@ import type {
   BurnIntent,
   BurnOutcome,
   BurnRecord,
+  BurnStatus,
   FlywheelRecord,
   IssuedVote,
   NewLanding,
@@ -82,6 +83,24 @@ export interface RequestRepository {
   removeDone(olderThanDays: number): Promise<number>;
 }
 
+/** Which burns to list. */
+export interface BurnFilter {
+  readonly tokenId: string;
+  readonly types?: readonly string[] | undefined;
+  readonly status?: BurnStatus | undefined;
+  readonly proofHash?: string | undefined;
+  readonly txHash?: string | undefined;
+  /** ISO times at which they were asked for, inclusive and exclusive. */
+  readonly since?: string;
+  readonly until?: string;
+  /** Only burns older than the one with this sequence number. */
+  readonly before?: number;
+  readonly limit: number;
+}
+
+/** A burn without its bytes. */
+export type ListedBurn = Omit<BurnRecord, 'transaction'>;
+
 export interface BurnRepository {
   /** Reserves `count` sequence numbers; the first of them. */
   reserveSequences(count: number): Promise<number>;
@@ -99,6 +118,11 @@ export interface BurnRepository {
   settleMany(outcomes: readonly BurnOutcome[]): Promise<void>;
   /** In the order of their index, `from` to `to` (exclusive). */
   ofRequest(requestId: string, from?: number, to?: number): Promise<readonly BurnRecord[]>;
+  /**
+   * Newest first. So that one call never takes long, only so many burns are looked at.
+   * @returns `next`: what to give as `before` for those after them, `null` when there are none.
+   */
+  list(filter: BurnFilter): Promise<{ readonly items: readonly ListedBurn[]; readonly next: number | null }>;
 }
 
 /** What is counted: each is what an action takes. */

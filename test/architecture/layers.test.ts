@@ -59,6 +59,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['http'],
   bs58: ['values'],
   chalk: ['cli'],
+  'csv-stringify': ['cli'],
   conf: ['cli'],
   fastify: ['http'],
   kysely: ['store', 'store/sqlite'],

@@ -1,5 +1,6 @@
 /** Which pipelines of a batch have landed, as its service and the user's own chain both say. */
-import { type Batch, MAX_PAGE_ITEMS } from '../../contract/schemas/batch.js';
+import type { Batch } from '../../contract/schemas/batch.js';
+import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';

@@ -2,17 +2,16 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { OptionsOf } from '../command.js';
 import { collect } from '../options/amounts.js';
+import { OUTPUT_MODES } from './output-mode.js';
 
 /** Declares the global options in the order in which help lists them (contract, section 2.2). */
 export const addGlobalOptions = (program: Command) =>
   program
     .option('--json', 'print JSON; the same as --output json')
     .addOption(
-      new Option('--output <mode>', 'what to print (default: human on a terminal, else json)').choices([
-        'human',
-        'json',
-        'ndjson',
-      ]),
+      new Option('--output <mode>', 'what to print (default: human on a terminal, else json)').choices(
+        OUTPUT_MODES,
+      ),
     )
     .option('-q, --quiet', 'no notices and no progress on stderr')
     .option('-v, --verbose', 'say more on stderr')

@@ -13,7 +13,7 @@ export interface Setting<Value> {
   readonly source: Source;
 }
 
-export type OutputMode = 'human' | 'json' | 'ndjson';
+export type OutputMode = 'human' | 'json' | 'ndjson' | 'csv';
 
 /** What a profile pins about its flywheel, so that `batch approve` need not believe the service. */
 export interface PinnedFlywheel {

@@ -5,11 +5,12 @@ import type { HelpTexts } from '../command.js';
 const indent = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
 
 /** Output, errors and examples of a command as text. */
-export function helpSections({ output, errors, examples }: HelpTexts): string {
+export function helpSections({ output, csv, errors, examples }: HelpTexts): string {
   const exits = errors.map((code) => `${code.padEnd(34)} exit ${ERRORS[code].exit}`);
   return [
     'Output:',
     ...indent(output),
+    ...(csv === undefined ? [] : indent([`csv: ${csv.join(', ')}`])),
     ...(exits.length === 0 ? [] : ['', 'Errors:', ...indent(exits)]),
     '',
     'Examples:',

@@ -3,6 +3,7 @@
 import type { OutputMode } from '../config/settings.js';
 import type { Io } from '../context.js';
 import type { Style } from './color.js';
+import type { Cell } from './csv.js';
 import { createProgress, type Progress } from './progress.js';
 import { printableLine, safeJson, safeLine } from './safe-text.js';
 
@@ -15,6 +16,12 @@ export interface Output {
   readonly noticeStyle: Style;
   /** The command's result: through its view for people, else as JSON; a list is one line an item in ndjson. */
   result(value: unknown, view: (style: Style) => readonly string[]): void;
+  /** A list: as {@link result}, and with a line of cells an item in csv. */
+  list<Item>(
+    items: readonly Item[],
+    csv: { readonly columns: readonly string[]; readonly cells: (item: Item) => readonly Cell[] },
+    view: (style: Style) => readonly string[],
+  ): Promise<void>;
   /** Text on stdout as it is; for what is neither (completion scripts, help). */
   text(text: string): void;
   /** One JSON line on stdout. */
@@ -58,6 +65,12 @@ export function createOutput(io: Io, options: OutputOptions): Output {
   };
   const say = (text: string): void => show(safeLine(text));
   const jsonLine = (value: unknown): void => io.stdout.write(`${safeJson(value)}\n`);
+  const result: Output['result'] = (value, view) => {
+    progress.clear();
+    if (mode === 'human') io.stdout.write(linesOf(view(style)));
+    else if (mode === 'ndjson' && Array.isArray(value)) value.forEach(jsonLine);
+    else io.stdout.write(`${safeJson(value, io.stdout.isTTY ? 2 : undefined)}\n`);
+  };
   return {
     mode,
     style,
@@ -65,11 +78,11 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     progress,
     jsonLine,
     text: (text) => io.stdout.write(text),
-    result: (value, view) => {
-      progress.clear();
-      if (mode === 'human') io.stdout.write(linesOf(view(style)));
-      else if (mode === 'ndjson' && Array.isArray(value)) value.forEach(jsonLine);
-      else io.stdout.write(`${safeJson(value, io.stdout.isTTY ? 2 : undefined)}\n`);
+    result,
+    list: async (items, { columns, cells }, view) => {
+      if (mode !== 'csv') return result(items, view);
+      const { csvText } = await import('./csv.js');
+      io.stdout.write(csvText(columns, items.map(cells)));
     },
     show,
     notice: (text) => {

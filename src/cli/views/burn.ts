@@ -1,10 +1,10 @@
 /** Burns as people read them. */
-import type { BurnResult } from '../../contract/schemas/burn.js';
+import type { BurnResult, BurnState } from '../../contract/schemas/burn.js';
 import type { BurnPlan } from '../burn/burn-plan.js';
 import { changeField, notForeseen, type Outlook } from '../foresight.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
-import { type Field, fieldLines } from '../output/table.js';
+import { type Field, fieldLines, tableLines } from '../output/table.js';
 
 /** One burn that was done. */
 export const viewBurn = (burn: BurnResult, style: Style): readonly string[] => [
@@ -48,3 +48,26 @@ export const burnFields = ({
   changeField('supply', supply),
   changeField('burned today', usedToday),
 ];
+
+/** Burns, one a line; what failed says why below. */
+export function viewBurnList(burns: readonly BurnState[], style: Style): readonly string[] {
+  if (burns.length === 0) return ['There is no burn.'];
+  const rows = burns.map(({ dateBurned, dateCreated, type, amount, status, txHash }) => [
+    dateBurned ?? dateCreated,
+    type,
+    amount,
+    status,
+    txHash,
+  ]);
+  return tableLines(
+    [
+      { title: 'date' },
+      { title: 'type' },
+      { title: 'amount', align: 'right' },
+      { title: 'status' },
+      { title: 'transaction' },
+    ],
+    rows,
+    style.width,
+  );
+}

@@ -10,6 +10,7 @@ import {
   txHashSchema,
   uuidSchema,
 } from '../../values/schemas.js';
+import { cursorSchema, pageLimitSchema, timeBoundSchema } from './page.js';
 
 export const batchStatusSchema = z
   .enum(['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED'])
@@ -157,27 +158,6 @@ export const executeBatchResultSchema = z
   .object({ batchId: uuidSchema, result: executeResultSchema })
   .meta({ id: 'ExecuteBatchResult' });
 export type ExecuteBatchResult = z.infer<typeof executeBatchResultSchema>;
-
-/** Items of one page at most, and unless another number is asked for (contract, section 1.7). */
-export const MAX_PAGE_ITEMS = 200;
-export const DEFAULT_PAGE_ITEMS = 50;
-
-const pageLimitSchema = z
-  .number('expected a whole number')
-  .int('expected a whole number')
-  .min(1, 'expected at least 1')
-  .max(MAX_PAGE_ITEMS, `expected at most ${MAX_PAGE_ITEMS}`)
-  .optional()
-  .meta({ description: `Items of a page. Default: ${DEFAULT_PAGE_ITEMS}.` });
-const cursorSchema = z
-  .string()
-  .max(200, 'expected a cursor')
-  .optional()
-  .meta({ description: '`nextCursor` of the page before.' });
-const timeBoundSchema = z
-  .string()
-  .refine((text) => text.length <= 40 && !Number.isNaN(Date.parse(text)), 'expected an ISO 8601 date-time')
-  .optional();
 
 /** Which batches to list, newest first. */
 export const listBatchesQuerySchema = z.strictObject({

@@ -9,6 +9,7 @@ import {
   proofTypeSchema,
   txHashSchema,
 } from '../../values/schemas.js';
+import { cursorSchema, pageLimitSchema, timeBoundSchema } from './page.js';
 
 /** Any JSON object; kept as it is, key by key, so that its hash is the client's. */
 export const proofSchema = z.custom<JsonObject>(isJsonObject, 'expected a JSON object').meta({
@@ -85,3 +86,45 @@ export const burnBatchResultSchema = z
   .object({ success: z.array(burnResultSchema), errors: z.array(burnErrorSchema) })
   .meta({ id: 'BurnBatchResult' });
 export type BurnBatchResult = z.infer<typeof burnBatchResultSchema>;
+
+/** Which burns to list, newest first. */
+export const listBurnsQuerySchema = z.strictObject({
+  type: z.string().min(1).max(64).optional().meta({ description: 'Proof type.' }),
+  status: z.enum(['PENDING', 'SUCCESS', 'FAILED']).optional(),
+  proofHash: hashSchema.optional(),
+  txHash: txHashSchema.optional(),
+  since: timeBoundSchema.meta({ description: 'Asked for at this time or later.' }),
+  until: timeBoundSchema.meta({ description: 'Asked for before this time.' }),
+  limit: pageLimitSchema,
+  cursor: cursorSchema,
+});
+export type ListBurnsQuery = z.infer<typeof listBurnsQuerySchema>;
+
+/** A burn as the service keeps it. */
+export const burnStateSchema = z
+  .object({
+    hash: hashSchema,
+    txHash: txHashSchema,
+    type: proofTypeSchema,
+    amount: z.string().meta({ description: 'Tokens, exact, as decimal text.', examples: ['12.5'] }),
+    persistOnchain: z.boolean(),
+    status: z.enum(['PENDING', 'SUCCESS', 'FAILED']).meta({
+      description: 'PENDING: it is not known yet what became of it; it may still burn.',
+    }),
+    dateCreated: dateTimeSchema,
+    dateBurned: dateTimeSchema.optional(),
+    error: z
+      .object({ type: z.string(), message: z.string() })
+      .optional()
+      .meta({ description: 'Why it failed.' }),
+  })
+  .meta({ id: 'BurnState' });
+export type BurnState = z.infer<typeof burnStateSchema>;
+
+export const burnPageSchema = z
+  .object({ items: z.array(burnStateSchema), nextCursor: z.string().nullable() })
+  .meta({
+    id: 'BurnPage',
+    description: 'A page may hold fewer items than its limit, even none, and have another after it.',
+  });
+export type BurnPage = z.infer<typeof burnPageSchema>;

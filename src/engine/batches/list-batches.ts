@@ -1,30 +1,19 @@
 /** Batches of a token, newest first, and what each pipeline of one was and did (contract, section 1.7). */
 import {
   batchPipelinesQuerySchema,
-  DEFAULT_PAGE_ITEMS,
   listBatchesQuerySchema,
   type PipelineState,
 } from '../../contract/schemas/batch.js';
-import { invalidRequest, parseInput } from '../../contract/validate.js';
+import { DEFAULT_PAGE_ITEMS } from '../../contract/schemas/page.js';
+import { parseInput } from '../../contract/validate.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import { isoTime } from '../../values/time.js';
 import { operation } from '../operation.js';
+import { cursorNumber, toCursor } from '../pages.js';
 import { isFinal } from './batch-claim.js';
 import { ownerOf } from './batch-context.js';
 import { batchView } from './batch-view.js';
 import { findBatch } from './get-batch.js';
-
-const NUMBER = /^\d{1,15}$/;
-
-/** Cursors are numbers that only the service makes sense of. */
-function cursorNumber(cursor: string | undefined): number | undefined {
-  if (cursor === undefined) return undefined;
-  const text = Buffer.from(cursor, 'base64url').toString('latin1');
-  if (!NUMBER.test(text)) throw invalidRequest(['cursor: expected a cursor']);
-  return Number(text);
-}
-
-const toCursor = (number: number): string => Buffer.from(String(number), 'latin1').toString('base64url');
 
 export const listBatches = operation('listBatches', {
   parse: (input, { principal }) => ({

@@ -6,10 +6,10 @@ import type { UtcDay } from '../../values/time.js';
 import { toU64Text } from '../column-values.js';
 import type { BurnIntent, BurnOutcome, BurnRecord } from '../records.js';
 import { executeInPieces, expectAffected, insertRows, type Session, takeNumbers } from '../session.js';
-import type { BurnRepository } from '../store.js';
+import type { BurnFilter, BurnRepository, ListedBurn } from '../store.js';
 import type { BurnTable } from '../tables.js';
 
-const toRecord = (row: Selectable<BurnTable>): BurnRecord => ({
+const toListed = (row: Omit<Selectable<BurnTable>, 'signed_transaction'>): ListedBurn => ({
   sequence: Number(row.sequence),
   requestId: row.request_id,
   index: row.position,
@@ -22,12 +22,16 @@ const toRecord = (row: Selectable<BurnTable>): BurnRecord => ({
   day: row.day as UtcDay,
   status: row.status,
   signature: row.signature,
-  transaction: row.signed_transaction,
   lastValidBlockHeight: BigInt(row.last_valid_block_height),
   errorCode: row.error_code,
   errorMessage: row.error_message,
   dateCreated: row.date_created,
   dateSettled: row.date_settled,
+});
+
+const toRecord = (row: Selectable<BurnTable>): BurnRecord => ({
+  ...toListed(row),
+  transaction: row.signed_transaction,
 });
 
 const toRow = (burn: BurnIntent) => ({
@@ -71,7 +75,7 @@ const settleStatement = (outcomes: readonly BurnOutcome[]) => {
 };
 
 type Writes = Pick<BurnRepository, 'reserveSequences' | 'insertMany' | 'resign' | 'settleMany'>;
-type Reads = Pick<BurnRepository, 'ofRequest'>;
+type Reads = Pick<BurnRepository, 'ofRequest' | 'list'>;
 
 const writes = (session: Session): Writes => ({
   reserveSequences: (count) => takeNumbers(session, 'burn', count),
@@ -110,9 +114,80 @@ const writes = (session: Session): Writes => ({
   },
 });
 
-const reads = ({ db }: Session): Reads => ({
+/** Burns that one call to list them looks at: about 10 ms. */
+const MAX_LOOKED_AT = 10_000;
+
+const LISTED = [
+  'sequence',
+  'request_id',
+  'position',
+  'token_id',
+  'key_id',
+  'proof_type',
+  'proof_hash',
+  'amount',
+  'persist_onchain',
+  'day',
+  'status',
+  'signature',
+  'last_valid_block_height',
+  'error_code',
+  'error_message',
+  'date_created',
+  'date_settled',
+] as const satisfies readonly (keyof BurnTable)[];
+
+/** The oldest that is looked at, or `undefined` when nothing is older than what is. */
+async function oldestLookedAt({ db }: Session, { tokenId, before }: BurnFilter): Promise<number | undefined> {
+  let query = db
+    .selectFrom('burns')
+    .select('sequence')
+    .where('token_id', '=', tokenId)
+    .orderBy('sequence', 'desc')
+    .offset(MAX_LOOKED_AT - 1)
+    .limit(1);
+  if (before !== undefined) query = query.where('sequence', '<', before);
+  const row = await query.executeTakeFirst();
+  return row && Number(row.sequence);
+}
+
+async function list(session: Session, filter: BurnFilter): Promise<Awaited<ReturnType<Reads['list']>>> {
+  const { tokenId, types, status, proofHash, txHash, since, until, before, limit } = filter;
+  // Both are found by an index, however many there are.
+  const isFound = proofHash !== undefined || txHash !== undefined;
+  const oldest = isFound ? undefined : await oldestLookedAt(session, filter);
+  let query = session.db
+    .selectFrom('burns')
+    .select(LISTED)
+    .where('token_id', '=', tokenId)
+    .orderBy('sequence', 'desc')
+    .limit(limit + 1);
+  if (oldest !== undefined) query = query.where('sequence', '>=', oldest);
+  if (before !== undefined) query = query.where('sequence', '<', before);
+  if (types !== undefined) query = query.where('proof_type', 'in', types);
+  if (status !== undefined) query = query.where('status', '=', status);
+  if (txHash !== undefined) query = query.where('signature', '=', txHash);
+  if (proofHash !== undefined)
+    query = query
+      .where(sql<boolean>`substr(proof_hash, 1, 16) = ${proofHash.slice(0, 16)}`)
+      .where('proof_hash', '=', proofHash);
+  if (since !== undefined) query = query.where('date_created', '>=', since);
+  if (until !== undefined) query = query.where('date_created', '<', until);
+  const rows = await query.execute();
+  const items = rows.slice(0, limit).map(toListed);
+  const last = rows.length > limit ? items.at(-1)?.sequence : oldest;
+  return { items, next: last ?? null };
+}
+
+const reads = (session: Session): Reads => ({
+  list: (filter) => list(session, filter),
+
   async ofRequest(requestId, from, to) {
-    let query = db.selectFrom('burns').selectAll().where('request_id', '=', requestId).orderBy('position');
+    let query = session.db
+      .selectFrom('burns')
+      .selectAll()
+      .where('request_id', '=', requestId)
+      .orderBy('position');
     if (from !== undefined) query = query.where('position', '>=', from);
     if (to !== undefined) query = query.where('position', '<', to);
     return (await query.execute()).map(toRecord);

@@ -154,7 +154,7 @@ describe('createHttpServer', () => {
       await burn('x'.repeat(10_001)),
       await burn(BURN, { 'content-type': 'text/plain' }),
       await burn(BURN, { 'x-service-api-key': 'nobody' }),
-      await ask('/v1/tokenomics/burns', { method: 'POST', headers: KEY }),
+      await ask('/v1/tokenomics/burnt', { method: 'POST', headers: KEY }),
     ];
     expect(doors.map((response) => [response.status, response.headers.get(header)])).toEqual(
       [400, 413, 415, 401, 404].map((status) => [status, null]),

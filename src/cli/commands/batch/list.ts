@@ -1,13 +1,38 @@
 /** `flywheel batch list`: the batches of the flywheel, newest first. */
 import { type Command, Option } from '@commander-js/extra-typings';
-import { type Batch, MAX_PAGE_ITEMS } from '../../../contract/schemas/batch.js';
+import type { Batch } from '../../../contract/schemas/batch.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { integerOption } from '../../options/amounts.js';
+import { firstItems } from '../../pages.js';
 import { callWith } from '../../send.js';
 import { viewBatchList } from '../../views/batch.js';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 100_000;
+
+const COLUMNS = [
+  'id',
+  'status',
+  'batch index',
+  'transactions',
+  'executed',
+  'created',
+  'updated',
+  'cancelled',
+  'failed',
+] as const;
+
+const cells = (batch: Batch) => [
+  batch.id,
+  batch.status,
+  batch.batchIndex,
+  batch.executeResult?.total,
+  batch.executeResult?.totalSuccessful,
+  batch.dateCreated,
+  batch.dateUpdated,
+  batch.dateCancelled,
+  batch.executeResult?.failedTxMsg ?? batch.initResult?.failedTxMsg,
+];
 
 const configure = (command: Command) =>
   command
@@ -31,21 +56,10 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
   });
   const { status } = options;
   const opened = await session.service();
-  const batches: Batch[] = [];
-  for (let cursor: string | undefined, more = true; more && batches.length < limit; ) {
-    const { value } = await opened.service.listBatches(
-      {
-        limit: Math.min(MAX_PAGE_ITEMS, limit - batches.length),
-        ...(status === undefined ? {} : { status }),
-        ...(cursor === undefined ? {} : { cursor }),
-      },
-      callWith(session, opened),
-    );
-    batches.push(...value.items);
-    cursor = value.nextCursor ?? undefined;
-    more = cursor !== undefined;
-  }
-  session.output.result(batches, (style) => viewBatchList(batches, style));
+  const call = callWith(session, opened);
+  const filter = status === undefined ? {} : { status };
+  const batches = await firstItems(limit, (page) => opened.service.listBatches({ ...page, ...filter }, call));
+  await session.output.list(batches, { columns: COLUMNS, cells }, (style) => viewBatchList(batches, style));
   return undefined;
 }
 
@@ -53,6 +67,7 @@ export const command = defineCommand({
   configure,
   run,
   output: ['[ { "id", "status", "batchIndex", "initResult"?, "executeResult"?, "dateCreated", … } ]'],
+  csv: COLUMNS,
   errors: ['ERR_UNAUTHORIZED', 'ERR_NOT_FOUND'],
   examples: ['flywheel batch list', 'flywheel batch list --status FINALIZED --json'],
 });

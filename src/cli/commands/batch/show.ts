@@ -1,6 +1,7 @@
 /** `flywheel batch show`: one batch with its pipelines and what each did. */
 import type { Command } from '@commander-js/extra-typings';
-import { MAX_PAGE_ITEMS, type PipelineState } from '../../../contract/schemas/batch.js';
+import type { PipelineState } from '../../../contract/schemas/batch.js';
+import { MAX_PAGE_ITEMS } from '../../../contract/schemas/page.js';
 import { defineCommand, type Session } from '../../command.js';
 import { parseBatchId } from '../../options/names.js';
 import { callWith } from '../../send.js';

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { STORE_VERSION } from '../../../../src/store/migrations/index.js';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { Store } from '../../../../src/store/store.js';
 import { aBurn, aRequest, rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
@@ -124,12 +125,12 @@ describe('openSqliteStore', () => {
 
   it('refuses a store of a newer build and leaves it alone', async () => {
     await createStore();
-    rawSqlite(path, "insert into store_migrations values (4, 'of tomorrow')");
+    rawSqlite(path, `insert into store_migrations values (${STORE_VERSION + 1}, 'of tomorrow')`);
     rawSqlite(path, 'pragma wal_checkpoint(TRUNCATE)');
     const before = readFileSync(path);
     expect(await failureOf(use(write))).toMatchObject({
       code: 'ERR_STORE_UNAVAILABLE',
-      message: `The store ${path} has version 4; this build of flywheel knows versions up to 3.`,
+      message: `The store ${path} has version ${STORE_VERSION + 1}; this build of flywheel knows versions up to ${STORE_VERSION}.`,
       hint: 'Use the version of flywheel that wrote it, or a newer one.',
     });
     expect(readFileSync(path).equals(before)).toBe(true);

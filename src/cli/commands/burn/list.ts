@@ -1,0 +1,87 @@
+/** `flywheel burn list`: the burns of the token, newest first. */
+import { type Command, Option } from '@commander-js/extra-typings';
+import type { BurnState } from '../../../contract/schemas/burn.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { integerOption } from '../../options/amounts.js';
+import { timeOption } from '../../options/times.js';
+import { firstItems } from '../../pages.js';
+import { callWith } from '../../send.js';
+import { viewBurnList } from '../../views/burn.js';
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 1_000_000;
+
+const COLUMNS = [
+  'date',
+  'type',
+  'amount',
+  'status',
+  'proof hash',
+  'transaction',
+  'on chain',
+  'asked for',
+  'error',
+  'message',
+] as const;
+
+const cells = (burn: BurnState) => [
+  burn.dateBurned,
+  burn.type,
+  burn.amount,
+  burn.status,
+  burn.hash,
+  burn.txHash,
+  burn.persistOnchain,
+  burn.dateCreated,
+  burn.error?.type,
+  burn.error?.message,
+];
+
+const configure = (command: Command) =>
+  command
+    .option('--type <type>', 'only those of this proof type')
+    .addOption(
+      new Option('--status <status>', 'only those of this status').choices(['PENDING', 'SUCCESS', 'FAILED']),
+    )
+    .option('--since <time>', 'only those asked for at this time (ISO 8601) or later')
+    .option('--until <time>', 'only those asked for before this time')
+    .option('--proof-hash <hash>', 'only those of the proof with this SHA-256')
+    .option('--tx <signature>', 'only the one in this transaction')
+    .option('--limit <n>', `how many at most (default: ${DEFAULT_LIMIT})`);
+
+type Options = OptionsOf<typeof configure>;
+
+async function run(session: Session, _args: [], options: Options): Promise<undefined> {
+  const range = { least: 1, most: MAX_LIMIT, fallback: DEFAULT_LIMIT };
+  const limit = integerOption('--limit', options.limit, range);
+  const { type, status, proofHash, tx } = options;
+  const since = timeOption('--since', options.since);
+  const until = timeOption('--until', options.until);
+  const filter = {
+    ...(type === undefined ? {} : { type }),
+    ...(status === undefined ? {} : { status }),
+    ...(proofHash === undefined ? {} : { proofHash: proofHash.toLowerCase() }),
+    ...(tx === undefined ? {} : { txHash: tx }),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
+  };
+  const opened = await session.service();
+  const call = callWith(session, opened);
+  const burns = await firstItems(limit, (page) => opened.service.listBurns({ ...filter, ...page }, call));
+  await session.output.list(burns, { columns: COLUMNS, cells }, (style) => viewBurnList(burns, style));
+  return undefined;
+}
+
+export const command = defineCommand({
+  configure,
+  run,
+  output: [
+    '[ { "hash", "txHash", "type", "amount", "persistOnchain", "status", "dateCreated", "dateBurned"?, "error"? } ]',
+  ],
+  csv: COLUMNS,
+  errors: ['ERR_UNAUTHORIZED', 'ERR_TOKEN_NOT_FOUND'],
+  examples: [
+    'flywheel burn list --since 2026-01-01 --status SUCCESS',
+    'flywheel burn list --limit 100000 --output csv > burns.csv',
+  ],
+});

@@ -1,0 +1,60 @@
+/** Burns of a token, newest first (contract, section 1.7). */
+import { type BurnState, listBurnsQuerySchema } from '../../contract/schemas/burn.js';
+import { DEFAULT_PAGE_ITEMS } from '../../contract/schemas/page.js';
+import { parseInput } from '../../contract/validate.js';
+import type { BurnRecord, TokenRecord } from '../../store/records.js';
+import { isoTime } from '../../values/time.js';
+import { formatTokenAmount } from '../../values/token-amount.js';
+import { requireToken } from '../authenticate.js';
+import { operation } from '../operation.js';
+import { cursorNumber, toCursor } from '../pages.js';
+
+export const listBurns = operation('listBurns', {
+  parse: (input, { principal }) => ({
+    query: parseInput(listBurnsQuerySchema, input),
+    token: requireToken(principal),
+  }),
+  perform: async ({ deps, principal, input: { query, token } }) => {
+    const { limit = DEFAULT_PAGE_ITEMS, cursor, since, until, type, ...rest } = query;
+    const permitted = principal.key.proofTypes;
+    const types = type === undefined ? permitted : [type].filter((one) => permitted?.includes(one) ?? true);
+    const before = cursorNumber(cursor);
+    const { items, next } = await deps.store.read((tx) =>
+      tx.burns.list({
+        tokenId: token.id,
+        limit,
+        ...rest,
+        ...(types === null ? {} : { types }),
+        ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
+        ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
+        ...(before === undefined ? {} : { before }),
+      }),
+    );
+    return {
+      value: {
+        items: items.map((burn) => burnState(burn, token)),
+        nextCursor: next === null ? null : toCursor(next),
+      },
+      meta: { replayed: false },
+    };
+  },
+});
+
+function burnState(
+  burn: Omit<BurnRecord, 'transaction'>,
+  { decimals }: Pick<TokenRecord, 'decimals'>,
+): BurnState {
+  const { proofHash, signature, proofType, amount, persistOnchain, status, dateCreated, dateSettled } = burn;
+  const { errorCode, errorMessage } = burn;
+  return {
+    hash: proofHash,
+    txHash: signature,
+    type: proofType,
+    amount: formatTokenAmount(amount, decimals),
+    persistOnchain,
+    status,
+    dateCreated,
+    ...(status === 'SUCCESS' && dateSettled !== null ? { dateBurned: dateSettled } : {}),
+    ...(errorCode === null ? {} : { error: { type: errorCode, message: errorMessage ?? '' } }),
+  };
+}
