@@ -211,6 +211,13 @@ export interface Chain extends ChainReader, History {
   readonly pollMs: number | null;
 
   /**
+   * Waits until it is worth to look for these again: {@link pollMs} at most, or longer where somebody would say. Absent where
+   * nobody ever does.
+   * @param signal - ends the wait when it is aborted.
+   */
+  readonly awaitNews?: (signatures: readonly Signature[], signal?: AbortSignal) => Promise<void>;
+
+  /**
    * What proves that a transaction can never land any more: every one whose `lastValidBlockHeight` is at most this has
    * expired for good. Never falls, and never is above the block height.
    */

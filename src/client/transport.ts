@@ -194,8 +194,13 @@ class UndiciTransport implements Transport {
  * Transport to one base address; nothing is opened before the first exchange.
  * @throws `ERR_CONFIG_INVALID` for a proxy or certificates that cannot be.
  */
-export function createTransport(base: URL, options: TransportOptions): Transport {
-  const secureContext = trusting(options.extraCa);
-  const route: Route = { base, proxy: proxyFor(base, options.proxy), secureContext };
-  return new UndiciTransport(route, options.requestTimeoutMs);
+export const createTransport = (base: URL, options: TransportOptions): Transport =>
+  new UndiciTransport(routeTo(base, options), options.requestTimeoutMs);
+
+/**
+ * The way to a base address.
+ * @throws as {@link createTransport}
+ */
+export function routeTo(base: URL, { proxy, extraCa }: Omit<TransportOptions, 'requestTimeoutMs'>): Route {
+  return { base, proxy: proxyFor(base, proxy), secureContext: trusting(extraCa) };
 }

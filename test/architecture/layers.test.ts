@@ -65,7 +65,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   kysely: ['store', 'store/sqlite'],
   libsql: ['files', 'store/sqlite', 'compose'],
   undici: ['client'],
-  ws: ['rpc-node'],
+  ws: ['client', 'rpc-node'],
   zod: ['values', 'actions', 'contract', 'client'],
 };
 

@@ -26,6 +26,7 @@ import {
 
 import { decodeTransaction } from '../transaction/wire.js';
 import type { RpcNode } from './exchange.js';
+import { LandingNews } from './landing-news.js';
 import type { NodePool } from './node-pool.js';
 import { feeOf, Outgoing } from './outgoing.js';
 import { type LandedStatus, type SeenStatus, statusesQuestion } from './questions.js';
@@ -89,6 +90,7 @@ class ClusterChain implements Chain {
   readonly priorityFees: PriorityFees;
   readonly #parts: ClusterChainParts;
   readonly #outgoing: Outgoing;
+  readonly #news: LandingNews;
   readonly #blockTimes = new Map<number, number>();
   #finalized: FinalizedState = { blockHeight: 0n, slot: 0 };
   #finalizedMs = Number.NEGATIVE_INFINITY;
@@ -99,6 +101,7 @@ class ClusterChain implements Chain {
     this.#parts = parts;
     this.pollMs = parts.pollMs ?? POLL_MS;
     this.#outgoing = new Outgoing(parts.pool, parts.clock);
+    this.#news = new LandingNews(parts.pool.nodes, parts.clock, parts.commitment);
     this.priorityFees = new RecentFees(parts.pool, parts.clock, parts.maxPriorityFeeLamports);
   }
 
@@ -176,7 +179,12 @@ class ClusterChain implements Chain {
     return this.submit(first, areNew.slice(0, 1));
   }
 
-  async close(): Promise<void> {}
+  readonly awaitNews = (signatures: readonly Signature[], signal?: AbortSignal): Promise<void> =>
+    this.#news.wait(signatures, this.pollMs, signal);
+
+  async close(): Promise<void> {
+    this.#news.close();
+  }
 
   get #newestSlot(): number {
     return Math.max(this.#finalized.slot, this.#landedSlot);

@@ -94,7 +94,7 @@ export async function awaitFates(
   let fates = await findFates(chain, units);
   while (pollMs !== null && fates.some(isAwaited)) {
     tellWaiting(fates, lease);
-    await pauseFor(pollMs, lease?.signal);
+    await pauseFor(chain, fates.filter(isAwaited) as readonly Open[], lease?.signal);
     await lease?.check();
     const open = units.filter((_, index) => isAwaited(fates[index]));
     const found = new Map((await findFates(chain, open)).map((fate, index) => [open[index], fate]));
@@ -104,8 +104,18 @@ export async function awaitFates(
 }
 
 /** @throws the reason of the signal, at once when it is aborted. */
-async function pauseFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await setTimeout(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+async function pauseFor(
+  { pollMs, awaitNews }: Chain,
+  awaited: readonly Open[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (awaitNews !== undefined)
+    await awaitNews(
+      awaited.flatMap(({ signature }) => signature ?? []),
+      signal,
+    );
+  else
+    await setTimeout(pollMs ?? 0, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
   signal?.throwIfAborted();
 }
 
