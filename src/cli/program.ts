@@ -139,8 +139,36 @@ export async function runProgram(options: ProgramOptions, words: readonly string
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
     if (thrown.code === 'commander.help') return missingWord(tree.reached());
+    if (thrown.code === 'commander.missingMandatoryOptionValue')
+      throw await missingOptions(tree, words, thrown);
     if (thrown.exitCode !== 0) throw usageError(thrown);
   }
+}
+
+/** Commander stops at the first option that is missing, also where one was only misspelt: that one is named, else all of them. */
+async function missingOptions(
+  { root, reached }: CommandTree,
+  words: readonly string[],
+  cause: CommanderError,
+): Promise<FlywheelError> {
+  const command = reached();
+  const missing = command.options.filter(
+    (option) => option.mandatory && command.getOptionValue(option.attributeName()) === undefined,
+  );
+  for (const option of missing) option.makeOptionMandatory(false);
+  command.action(() => undefined);
+  try {
+    await root.parseAsync([...words], { from: 'user' });
+  } catch (thrown) {
+    if (thrown instanceof CommanderError && thrown.code === 'commander.unknownOption')
+      return usageError(thrown);
+  }
+  const flags = missing.map(({ flags }) => `'${flags}'`);
+  const all = flags.length > 1 ? `s ${flags.slice(0, -1).join(', ')} and` : '';
+  return new FlywheelError('ERR_USAGE', `Required option${all} ${flags.at(-1)} not specified.`, {
+    hint: `\`${commandPath(command)} --help\` says what each takes.`,
+    cause,
+  });
 }
 
 /** No command was named: help at the top, an error after a word that leads to others. */

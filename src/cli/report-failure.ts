@@ -1,6 +1,7 @@
 /** The one place that turns whatever was thrown into words on stderr and an exit number (contract, section 2.3). */
 import type { ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError, wrapUnknown } from '../errors/flywheel-error.js';
+import { isoTime } from '../values/time.js';
 import { outputMode } from './config/output-mode.js';
 import type { OutputMode } from './config/settings.js';
 import type { CliContext, Io } from './context.js';
@@ -20,27 +21,35 @@ export function asFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelE
 
 /** The error as a JSON value; absent fields are left out. */
 function errorRecord(error: FlywheelError): Record<string, string | number> {
-  const { requestId, idempotencyKey } = error.options;
+  const { requestId, idempotencyKey, retryAfterSeconds } = error.options;
   return {
     error: error.wireCode,
     message: error.message,
     ...(error.status === undefined ? {} : { status: error.status }),
     ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...(requestId === undefined ? {} : { requestId }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   };
 }
 
 /** The error as lines for people. */
-function errorLines(error: FlywheelError, style: Style): readonly string[] {
-  const { requestId, idempotencyKey } = error.options;
+function errorLines(error: FlywheelError, style: Style, nowMs: number): readonly string[] {
+  const { requestId, idempotencyKey, retryAfterSeconds } = error.options;
   return [
     `${style.bad('error:')} ${safeLine(error.message)} ${style.dim(`(${safeLine(error.wireCode)})`)}`,
     ...(error.hint === undefined ? [] : [`${style.bold('hint:')} ${safeLine(error.hint)}`]),
+    ...(retryAfterSeconds === undefined ? [] : [retryLine(retryAfterSeconds, nowMs)]),
     ...(requestId === undefined ? [] : [`request id: ${safeLine(requestId)}`]),
     ...(idempotencyKey === undefined ? [] : [`idempotency key: ${safeLine(idempotencyKey)}`]),
   ];
 }
+
+const MS_PER_SECOND = 1_000;
+
+/** Until when it is not worth while. */
+const retryLine = (seconds: number, nowMs: number): string =>
+  `try again in ${Math.ceil(seconds)} s, at ${isoTime(nowMs + Math.ceil(seconds) * MS_PER_SECOND)}`;
 
 const MAX_STACKS = 8;
 
@@ -63,16 +72,23 @@ function stackLines({ stack, message }: Error): readonly string[] {
 function reportError(
   io: Io,
   error: FlywheelError,
-  how: { readonly mode: OutputMode; readonly style: Style; readonly debug: boolean },
+  how: {
+    readonly mode: OutputMode;
+    readonly style: Style;
+    readonly debug: boolean;
+    /** By the clock of this machine. */
+    readonly nowMs: number;
+  },
 ): void {
-  const lines = how.mode === 'human' ? errorLines(error, how.style) : [safeJson(errorRecord(error))];
+  const lines =
+    how.mode === 'human' ? errorLines(error, how.style, how.nowMs) : [safeJson(errorRecord(error))];
   const debug = how.debug ? debugLines(error) : [];
   io.stderr.write([...lines, ...debug].map((line) => `${line}\n`).join(''));
 }
 
 /** Tells what went wrong; also when the words themselves could not be parsed. */
 export async function reportFailure(
-  { io, env, signal }: CliContext,
+  { io, env, signal, clock }: CliContext,
   thrown: unknown,
   words: readonly string[],
 ): Promise<ExitCode> {
@@ -80,7 +96,7 @@ export async function reportFailure(
   const level = colorLevel(env, io.stderr.isTTY, words.includes('--no-color'));
   const style = await createStyle(level, io.stderr.columns);
   const debug = !['', '0'].includes(env['FLYWHEEL_DEBUG'] ?? '');
-  reportError(io, error, { mode: modeOf(words, io.stdout.isTTY), style, debug });
+  reportError(io, error, { mode: modeOf(words, io.stdout.isTTY), style, debug, nowMs: clock.nowMs() });
   return error.exitCode;
 }
 

@@ -30,6 +30,8 @@ export const codeOf = (thrown: unknown): string => {
 
 const OWN_AUTHORITY =
   'If the service has a certificate authority of its own, name its certificate in NODE_EXTRA_CA_CERTS.';
+const NOBODY_LISTENS =
+  'Nothing listens there. `flywheel serve` starts the service on its machine; --local needs none.';
 const CLOCK = 'Check the clock of this machine; if it is right, the service has to renew it.';
 
 interface TlsRule {
@@ -95,7 +97,10 @@ export function connectionProblem(thrown: unknown, host: string): ConnectionProb
   const error = rootCause(thrown);
   const code = codeOf(error);
   const rule = TLS_RULES.find((each) => each.code.test(code));
-  if (rule === undefined) return { reason: `${host} cannot be reached (${code})`, retryable: true };
+  if (rule === undefined) {
+    const nobody = code === 'ECONNREFUSED' ? { hint: NOBODY_LISTENS } : {};
+    return { reason: `${host} cannot be reached (${code})`, ...nobody, retryable: true };
+  }
   return { reason: `${rule.reason(host, error)} (${code})`, hint: rule.hint, retryable: false };
 }
 

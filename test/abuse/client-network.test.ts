@@ -273,6 +273,7 @@ describe('what was certainly not sent', () => {
       const error = await failure(client(`${scheme}://127.0.0.1:${server.port}`).burn(burn, call));
       expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
       expect(error.message).toMatch(/cannot be reached \(ECONNREFUSED\)\. Nothing was sent\.$/);
+      expect(error.hint).toContain('`flywheel serve` starts the service');
     }
   });
 
