@@ -6,6 +6,7 @@ import { benchApprovals } from './approvals.js';
 import { benchBatch } from './batches.js';
 import { benchBodies, benchDearEngine } from './bodies.js';
 import { benchLargeLedger, benchManyBurns, benchOneBurn } from './burns.js';
+import { benchCluster } from './cluster.js';
 import { benchHttp } from './http.js';
 import { benchStart } from './processes.js';
 import { type BenchRatio, keeps } from './ratio.js';
@@ -27,6 +28,7 @@ const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
   ledger: () => benchLargeLedger(bin, env),
   squads: benchSquads,
   http: benchHttp,
+  cluster: benchCluster,
   bodies: async () => [...(await benchBodies()), ...(await benchDearEngine())],
 };
 
