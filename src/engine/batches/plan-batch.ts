@@ -221,6 +221,28 @@ export function* setupTransactions(
   yield [proposalActivate({ multisig: flywheel.multisig, batchIndex, member: flywheel.operator })];
 }
 
+/** Instructions that share a transaction at most; the compute units of many more would not. */
+const MAX_SHARING = 8;
+
+/**
+ * The same in fewer transactions, in their order: neighbours share one where they fit, as each of them would be waited for on
+ * a chain that takes its time. The same list is always shared in the same way, so that a set-up can be carried on.
+ */
+export function* shared(
+  flywheel: Flywheel,
+  transactions: Iterable<readonly Instruction[]>,
+): Generator<readonly Instruction[], void> {
+  let open: readonly Instruction[] = [];
+  for (const instructions of transactions) {
+    const together = [...open, ...instructions];
+    const fits =
+      together.length <= MAX_SHARING && measure(flywheel, together).size <= TRANSACTION_SIZE_LIMIT_BYTES;
+    if (open.length > 0 && !fits) yield open;
+    open = fits ? together : instructions;
+  }
+  if (open.length > 0) yield open;
+}
+
 /** Instructions of each execute transaction, one a pipeline, in order. */
 export function* executeTransactions(
   place: BatchPlace,

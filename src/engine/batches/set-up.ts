@@ -8,18 +8,18 @@ import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import type { Lease } from '../lease.js';
 import { inTurns } from '../pause.js';
-import { type BatchContext, messages } from './batch-context.js';
+import { type BatchContext, flywheelOf, messages } from './batch-context.js';
 import { initBatchView } from './batch-view.js';
 import { nextBatchIndex } from './on-chain.js';
 import { issueVote } from './owner-vote.js';
 import type { PhaseResult } from './phase.js';
-import { createInstructions, setupTransactions } from './plan-batch.js';
+import { createInstructions, setupTransactions, shared } from './plan-batch.js';
 import { runPhase } from './run-phase.js';
 
 /** Times that an index taken by somebody else is replaced by the next one. */
 const MAX_INDEX_TRIES = 20;
-/** One to create, one to end the draft. */
-const TRANSACTIONS_BESIDE_PIPELINES = 2;
+/** The one that opens batch and proposal. */
+const OPENING_TRANSACTIONS = 1;
 
 export interface SetUpInput {
   readonly deps: EngineDeps;
@@ -36,7 +36,7 @@ export interface SetUpInput {
  * @throws `ERR_BATCH_INIT_FAILED` when a bundle is refused; the batch then tells why and can be carried on.
  */
 export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
-  const { deps, context } = input;
+  const { deps } = input;
   const stored = (await deps.store.read((tx) => tx.bundles.ofBatch(input.batch.id))).filter(
     ({ phase }) => phase === 'SETUP',
   );
@@ -46,8 +46,7 @@ export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
     stored.filter(({ first }) => first > 0),
   ];
   const { batch, phase: created } = await create(input, opening);
-  const place = { flywheel: context.flywheel, batchIndex: batch.batchIndex };
-  const [, ...rest] = await inTurns(setupTransactions(place, messages(batch)));
+  const rest = await fillingTransactions(input, batch.batchIndex);
   const filled = await runPhase(deps, {
     ...common(input, filling),
     transactions: rest,
@@ -56,6 +55,17 @@ export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
   });
   if (filled.failure !== null) throw await stop(input, batch, [created, filled], filled.failure.message);
   return finalize(input, batch, [created, filled]);
+}
+
+/** The transactions after the first, in their order. */
+async function fillingTransactions(
+  { deps, context, batch }: SetUpInput,
+  batchIndex: bigint,
+): Promise<readonly (readonly Instruction[])[]> {
+  const { flywheel, token } = context;
+  const [, ...alone] = await inTurns(setupTransactions({ flywheel, batchIndex }, messages(batch)));
+  // Where nothing is waited for, nothing is gained.
+  return deps.chain.pollMs === null ? alone : inTurns(shared(flywheelOf(token, flywheel), alone));
 }
 
 const common = ({ context, batch, lease }: SetUpInput, stored: readonly BundleRecord[]) => ({
@@ -106,8 +116,13 @@ const createTransaction = ({ context, batch }: SetUpInput, batchIndex: bigint): 
   ...createInstructions({ flywheel: context.flywheel, batchIndex }),
 ];
 
-function initResult(batch: BatchRecord, phases: readonly PhaseResult[], failedTxMsg?: string): InitResult {
-  const total = batch.pipelines.length + TRANSACTIONS_BESIDE_PIPELINES;
+async function initResult(
+  input: SetUpInput,
+  batch: BatchRecord,
+  phases: readonly PhaseResult[],
+  failedTxMsg?: string,
+): Promise<InitResult> {
+  const total = OPENING_TRANSACTIONS + (await fillingTransactions(input, batch.batchIndex)).length;
   const landed = phases.flatMap((phase): readonly BundleExecution[] => phase.landed);
   const totalSuccessful = landed.reduce((sum, { txHashes }) => sum + txHashes.length, 0);
   return {
@@ -121,15 +136,17 @@ function initResult(batch: BatchRecord, phases: readonly PhaseResult[], failedTx
 }
 
 async function stop(
-  { deps, lease }: SetUpInput,
+  input: SetUpInput,
   batch: BatchRecord,
   phases: readonly PhaseResult[],
   message: string,
 ): Promise<FlywheelError> {
+  const { deps, lease } = input;
+  const result = await initResult(input, batch, phases, message);
   await deps.store.transaction(async (tx) => {
     await lease.renew(tx);
     for (const phase of phases) await phase.settle(tx);
-    await tx.batches.setInitResult(batch.id, initResult(batch, phases, message), isoTime(deps.clock.nowMs()));
+    await tx.batches.setInitResult(batch.id, result, isoTime(deps.clock.nowMs()));
   });
   return new FlywheelError('ERR_BATCH_INIT_FAILED', `The set-up of batch ${batch.id} stopped: ${message}`, {
     hint: 'Mend the reason and run init again with the same idempotency key; it carries on where it stopped.',
@@ -137,12 +154,13 @@ async function stop(
 }
 
 async function finalize(
-  { deps, context, request, lease }: SetUpInput,
+  input: SetUpInput,
   batch: BatchRecord,
   phases: readonly PhaseResult[],
 ): Promise<InitBatchResult> {
+  const { deps, context, request, lease } = input;
   const vote = await issueVote(deps, context, batch, 'approve');
-  const result = initResult(batch, phases);
+  const result = await initResult(input, batch, phases);
   const dateUpdated = isoTime(deps.clock.nowMs());
   const finalized: BatchRecord = { ...batch, status: 'FINALIZED', initResult: result, dateUpdated };
   const value = await initBatchView(finalized, context, vote);

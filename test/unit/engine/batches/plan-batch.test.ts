@@ -18,6 +18,7 @@ import {
   type PipelinePlan,
   planPipeline,
   setupTransactions,
+  shared,
 } from '../../../../src/engine/batches/plan-batch.js';
 import { withBudget } from '../../../../src/engine/signing-terms.js';
 import { sha256 } from '../../../../src/values/digest.js';
@@ -271,6 +272,39 @@ describe('planPipeline, for any pipelines', () => {
     };
     expect(size(most)).toBe(1_232);
     expect(refusal([text(most + 1)])).toContain('has 1233 bytes');
+  });
+});
+
+describe('shared', () => {
+  const setUp = (count: number) => {
+    const [message = new Uint8Array()] = plan([burn()]).map((one) => one.message);
+    return [...setupTransactions(place, new Array<Uint8Array>(count).fill(message))].slice(1);
+  };
+
+  it('puts small neighbours together, in their order, and what does not fit alone', () => {
+    const alone = setUp(20);
+    const together = [...shared(flywheel, alone)];
+    expect(together.flat()).toEqual(alone.flat());
+    expect(together.length).toBeLessThan(alone.length);
+    const most = Math.max(...together.map((instructions) => instructions.length));
+    expect(most).toBeGreaterThan(1);
+    for (const instructions of together)
+      expect(sizeOf(withBudget(instructions, onCluster))).toBeLessThanOrEqual(1_232);
+    const [large] = plan([text(600)]).map((one) => one.message);
+    const adds = [...setupTransactions(place, [large as Uint8Array, large as Uint8Array])].slice(1, 3);
+    expect([...shared(flywheel, adds)]).toEqual(adds);
+  });
+
+  it('shares the same list in the same way, whichever index the batch has', () => {
+    const shape = (batchIndex: bigint) => {
+      const [message = new Uint8Array()] = plan([burn()]).map((one) => one.message);
+      const [, ...rest] = setupTransactions(
+        { ...place, batchIndex },
+        new Array<Uint8Array>(20).fill(message),
+      );
+      return [...shared(flywheel, rest)].map((instructions) => instructions.length);
+    };
+    expect(shape(1n)).toEqual(shape(0xffff_ffff_ffffn));
   });
 });
 
