@@ -198,6 +198,7 @@ function createContext(): CliContext {
     startServer: async (settings, options) => (await openers()).startServer(context, settings, options),
     startLocalRpc: async (settings, terms) => (await openers()).startLocalRpc(context, settings, terms),
     checkRpc: async (settings) => (await openers()).checkRpc(context, settings),
+    openRegistrar: async (settings, cluster) => (await openers()).openRegistrar(context, settings, cluster),
     effectiveSettings: async (settings) => (await openers()).effectiveSettings(context, settings),
   };
   return context;

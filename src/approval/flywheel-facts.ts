@@ -3,7 +3,7 @@
 import type { AccountState } from '../chain/account.js';
 import type { ChainReader } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
+import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
 import { type Multisig, NO_AUTHORITY, PERMISSION } from '../chain/squads/layouts/accounts.js';
 import { vaultAddress } from '../chain/squads/layouts/addresses.js';
 import { decodeMint, decodeTokenAccount, type Mint, type TokenAccount } from '../chain/tokens/accounts.js';
@@ -159,7 +159,8 @@ function readVaultAccount(
   { vaultTokenAccount, tokenProgram, mint }: Flywheel,
   state: AccountState | null,
 ): TokenAccount | null {
-  if (state === null) return null;
+  // Anybody can send lamports to an address before there is an account of a program.
+  if (state === null || (state.owner === SYSTEM_PROGRAM && state.data.length === 0)) return null;
   const account = decodeTokenAccount(state);
   ensure(
     account !== undefined && account.tokenProgram === tokenProgram && account.mint === mint,

@@ -78,6 +78,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
       () => import('./commands/proof/verify.js'),
     ),
   ]),
+  command(
+    'register',
+    'Register a token of a cluster, with its multisig, in a data directory.',
+    () => import('./commands/register.js'),
+  ),
   group('local', 'Set up and look after the flywheel on this machine.', [
     command(
       'init',

@@ -19,6 +19,7 @@ import type {
 } from '../contract/admin.js';
 import type { Foresight } from '../contract/foresight.js';
 import type { OperationId, Rate } from '../contract/operations.js';
+import type { Registrar } from '../contract/registration.js';
 import type { Service } from '../contract/service.js';
 import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { Scope } from '../values/schemas.js';
@@ -245,6 +246,8 @@ export interface CliContext {
   startLocalRpc(settings: Settings, terms: LocalRpcTerms): Promise<RunningRpc>;
   /** Looks at each of the user's own RPC nodes, without a service. */
   checkRpc(settings: Settings): Promise<readonly NodeReport[]>;
+  /** Registers a project of a cluster in the data directory. @param cluster - a name or the address of a node. */
+  openRegistrar(settings: Settings, cluster: string): Promise<Registrar>;
   /** The settings with what the data directory that they name says: which nodes the cluster of its flywheel is reached through. */
   effectiveSettings(settings: Settings): Promise<Settings>;
 }
@@ -252,7 +255,13 @@ export interface CliContext {
 /** The part of the context that comes from the process; the rest opens services for it. */
 export type Ambient = Omit<
   CliContext,
-  'openService' | 'openLocal' | 'startServer' | 'startLocalRpc' | 'checkRpc' | 'effectiveSettings'
+  | 'openService'
+  | 'openLocal'
+  | 'startServer'
+  | 'startLocalRpc'
+  | 'checkRpc'
+  | 'effectiveSettings'
+  | 'openRegistrar'
 >;
 
 /** How services are opened for a process; `compose` has the one implementation. */
@@ -263,4 +272,5 @@ export interface Openers {
   startLocalRpc(ambient: Ambient, settings: Settings, terms: LocalRpcTerms): Promise<RunningRpc>;
   checkRpc(ambient: Ambient, settings: Settings): Promise<readonly NodeReport[]>;
   effectiveSettings(ambient: Ambient, settings: Settings): Promise<Settings>;
+  openRegistrar(ambient: Ambient, settings: Settings, cluster: string): Promise<Registrar>;
 }

@@ -15,6 +15,11 @@ export const checkRpc: Openers['checkRpc'] = async (ambient, settings) => {
   return checkRpcNodes(ambient, effectiveSettings(ambient, settings));
 };
 
+export const openRegistrar: Openers['openRegistrar'] = async (ambient, settings, cluster) => {
+  const { createRegistrar } = await import('./registrar.js');
+  return createRegistrar(ambient, settings, cluster);
+};
+
 export const effectiveSettings: Openers['effectiveSettings'] = async (ambient, settings) => {
   if (settings.apiUrl.value !== null) return settings;
   const { effectiveSettings: effective } = await import('./rpc.js');

@@ -167,6 +167,11 @@ function prepare({ dataDir, cwd }: LocalPlace, input: LocalInitInput): LocalConf
   const funds = chosenFunds(input);
   const found = readDataConfig(dataDir);
   const earlier = found === undefined ? undefined : requireUnfinished(dataDir, found);
+  if (exists(files.registration))
+    throw new FlywheelError(
+      'ERR_LOCAL_ALREADY_EXISTS',
+      `A registration on a cluster has begun in ${dataDir}.`,
+    );
   makeDataDirectory(dataDir);
   if (input.squadsProgram !== null)
     writePrivate(files.squadsProgram, readSquadsProgram(resolve(cwd, input.squadsProgram)));

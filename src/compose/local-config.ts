@@ -65,6 +65,7 @@ const FORMAT_VERSION = 1;
 /** Paths inside a data directory. */
 export const dataFiles = (dataDir: string) => ({
   config: join(dataDir, 'local.json'),
+  registration: join(dataDir, 'registration.json'),
   store: join(dataDir, 'store.db'),
   ledger: join(dataDir, 'ledger.db'),
   keys: join(dataDir, 'keys'),
@@ -146,6 +147,10 @@ export function readDataConfig(dataDir: string): DataConfig | undefined {
 export function requireDataConfig(dataDir: string): DataConfig {
   const config = readDataConfig(dataDir);
   if (config !== undefined) return config;
+  if (exists(dataFiles(dataDir).registration))
+    throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `The registration in ${dataDir} is not done.`, {
+      hint: 'Run the same `flywheel register` again: it goes on where it was.',
+    });
   throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `There is no flywheel in ${dataDir}.`);
 }
 

@@ -175,6 +175,9 @@ export class Machine implements Workplace {
       },
       checkRpc: async () => [],
       effectiveSettings: async (settings) => settings,
+      openRegistrar: async () => {
+        throw new FlywheelError('ERR_INTERNAL', `Nobody types ${words.join(' ')}.`);
+      },
     };
     return context;
   }

@@ -32,7 +32,13 @@ export interface TestCliOptions {
   readonly openers?: Partial<
     Pick<
       CliContext,
-      'openService' | 'openLocal' | 'startServer' | 'startLocalRpc' | 'checkRpc' | 'effectiveSettings'
+      | 'openService'
+      | 'openLocal'
+      | 'startServer'
+      | 'startLocalRpc'
+      | 'checkRpc'
+      | 'effectiveSettings'
+      | 'openRegistrar'
     >
   >;
   readonly home?: string;
@@ -140,6 +146,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     startLocalRpc: unplanned,
     checkRpc: unplanned,
     effectiveSettings: async (settings) => settings,
+    openRegistrar: unplanned,
     ...options.openers,
   };
   return {

@@ -25,7 +25,7 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['FLYWHEEL_DATA_DIR', 'where the embedded engine keeps its state'],
   [
     'FLYWHEEL_RPC_URL',
-    'RPC nodes of your own, between commas, with which approvals are checked in remote use',
+    'RPC nodes of your own, between commas: for a flywheel on a cluster, and to check approvals in remote use',
   ],
   ['FLYWHEEL_RPC_QUORUM', 'how many of the RPC nodes have to agree'],
   [

@@ -1,7 +1,10 @@
 /** Options that take an amount or a proof type. */
 
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/schemas.js';
+import { parseTokenAmount } from '../../values/token-amount.js';
+
+const SOL_DECIMALS = 9;
 
 /** Collects the values of an option that repeats. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [
@@ -26,6 +29,19 @@ export function decimalOption<Fallback>(
     'ERR_INPUT_INVALID',
     `${flag}: expected a decimal number such as 12.5, got ${JSON.stringify(text.slice(0, 60))}.`,
   );
+}
+
+/** SOL as lamports, zero allowed. @throws `ERR_INPUT_INVALID` */
+export function lamportsOption(flag: string, given: string | undefined): bigint | undefined {
+  const text = decimalOption(flag, given, undefined);
+  if (text === undefined) return undefined;
+  if (Number(text) === 0) return 0n;
+  try {
+    return parseTokenAmount(text, SOL_DECIMALS);
+  } catch (cause) {
+    if (!isFlywheelError(cause)) throw cause;
+    throw new FlywheelError('ERR_INPUT_INVALID', `${flag}: ${cause.message}`, { cause });
+  }
 }
 
 /**

@@ -15,7 +15,7 @@ export interface KeyTerms {
 
 /** Stores the hash of a new key; the key itself is in the answer only. */
 export async function insertKey(
-  deps: EngineDeps,
+  deps: Pick<EngineDeps, 'ids' | 'clock'>,
   tx: StoreTransaction,
   tokenId: string,
   terms: KeyTerms,

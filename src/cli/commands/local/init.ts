@@ -2,17 +2,14 @@
 
 import { resolve } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
-import { FlywheelError, isFlywheelError } from '../../../errors/flywheel-error.js';
-import { parseTokenAmount } from '../../../values/token-amount.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import type { LocalInitInput } from '../../context.js';
 import { readInputBytes } from '../../input/read-input.js';
-import { collect, decimalOption, integerOption, proofTypes } from '../../options/amounts.js';
+import { collect, decimalOption, integerOption, lamportsOption, proofTypes } from '../../options/amounts.js';
 import { SCOPE_OPTION, scopesOrAll } from '../../options/scopes.js';
 import { viewLocalInit } from '../../views/local.js';
 import { typedPath } from '../../wallet/keypair-source.js';
 
-const SOL_DECIMALS = 9;
 const DEFAULT_PROOF_TYPES = ['PRODUCT_BUY', 'WATCH_AD'];
 /** What `local init` gives unless options say otherwise. */
 const DEFAULTS = {
@@ -91,18 +88,6 @@ async function parse(session: Session, options: Options): Promise<LocalInitInput
     owner: await existingOwner(session, options.ownerKeypair),
     squadsProgram: await programFile(session, options.squadsProgram),
   };
-}
-
-function lamportsOption(flag: string, given: string | undefined): bigint | undefined {
-  const text = decimalOption(flag, given, undefined);
-  if (text === undefined) return undefined;
-  if (Number(text) === 0) return 0n;
-  try {
-    return parseTokenAmount(text, SOL_DECIMALS);
-  } catch (cause) {
-    if (!isFlywheelError(cause)) throw cause;
-    throw new FlywheelError('ERR_INPUT_INVALID', `${flag}: ${cause.message}`, { cause });
-  }
 }
 
 async function existingOwner(

@@ -1,0 +1,158 @@
+/** `flywheel register`: a project of a cluster in the data directory, with a mint that is there already. */
+import { type Command, Option } from '@commander-js/extra-typings';
+import type { RegistrationInput, RegistrationPlan } from '../../contract/registration.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { isAddress } from '../../values/address.js';
+import { defineCommand, type OptionsOf, type Session } from '../command.js';
+import { requireConsent } from '../consent.js';
+import { inputError } from '../input/read-input.js';
+import { collect, decimalOption, integerOption, lamportsOption, proofTypes } from '../options/amounts.js';
+import { SCOPE_OPTION, scopesOrAll } from '../options/scopes.js';
+import { viewRegistered, viewRegistrationPlan } from '../views/register.js';
+
+const DEFAULT_PROOF_TYPES = ['PRODUCT_BUY', 'WATCH_AD'];
+const MAX_NAME_LENGTH = 64;
+/** What is typed to agree, where the cluster has no name. */
+const WORD = 'register';
+
+const configure = (command: Command) =>
+  command
+    .requiredOption('--cluster <name|url>', 'mainnet, devnet, testnet, localhost, or the URL of an RPC node')
+    .requiredOption('--mint <address>', 'the token, of SPL Token or Token-2022')
+    .requiredOption('--owner <address>', 'who approves every batch; the key stays where it is')
+    .requiredOption('--operator-keypair <file>', 'pays, sets up and executes; copied into the data directory')
+    .option('--multisig <address>', 'a multisig of Squads v4 that is there (default: a new one)')
+    .option('--burn-wallet <file>', 'keypair of the wallet to burn from; copied too (default: a new one)')
+    .option('--vault-index <n>', 'vault of the multisig (default: 0)')
+    .option('--name <text>', 'name of the token (default: its symbol)')
+    .option('--symbol <text>', 'symbol of the token (default: the one on chain)')
+    .addOption(
+      new Option('--token-generation <name>', 'v1 has the burn operations (default: v1)').choices([
+        'v1',
+        'v2',
+      ]),
+    )
+    .option(
+      '--proof-type <type>',
+      `a proof type; repeat for several (default: ${DEFAULT_PROOF_TYPES.join(' and ')})`,
+      collect,
+    )
+    .addOption(SCOPE_OPTION)
+    .option('--daily-burn-cap <n>', 'tokens that may be burned in a UTC day (default: no cap)')
+    .option('--daily-airdrop-cap <n>', 'tokens that may be airdropped in a UTC day (default: no cap)')
+    .option(
+      '--min-operator-sol <n>',
+      'SOL that `batch init` leaves the operator with at least (default: 0.1)',
+    )
+    .option('--max-batch-rent <n>', 'SOL of rent that all waiting batches may take together (default: 5)')
+    .option('--dry-run', 'show addresses and costs; write and send nothing');
+
+type Options = OptionsOf<typeof configure>;
+
+function addressOption(flag: string, text: string): string {
+  if (isAddress(text)) return text;
+  throw inputError(flag, 'expected a base58 address of 32 bytes');
+}
+
+function textOption(flag: string, text: string | undefined): string | null {
+  if (text === undefined) return null;
+  if (text.trim() !== '' && text.length <= MAX_NAME_LENGTH) return text;
+  throw inputError(flag, `expected 1 to ${MAX_NAME_LENGTH} characters`);
+}
+
+async function keypairOption(session: Session, flag: string, file: string): Promise<Uint8Array> {
+  const [{ readKeypair }, { typedPath }] = await Promise.all([
+    import('../wallet/owner-key.js'),
+    import('../wallet/keypair-source.js'),
+  ]);
+  return readKeypair(session.context, typedPath(file, flag));
+}
+
+async function parse(session: Session, options: Options): Promise<RegistrationInput> {
+  const types = proofTypes(options.proofType);
+  const settings: Omit<RegistrationInput, 'operator' | 'burnWallet'> = {
+    mint: addressOption('--mint', options.mint),
+    owner: addressOption('--owner', options.owner),
+    multisig: options.multisig === undefined ? null : addressOption('--multisig', options.multisig),
+    vaultIndex: integerOption('--vault-index', options.vaultIndex, { least: 0, most: 255, fallback: 0 }),
+    name: textOption('--name', options.name),
+    symbol: textOption('--symbol', options.symbol),
+    tokenGeneration: options.tokenGeneration ?? 'v1',
+    proofTypes: types.length === 0 ? DEFAULT_PROOF_TYPES : types,
+    scopes: scopesOrAll(options.scope),
+    dailyBurn: decimalOption('--daily-burn-cap', options.dailyBurnCap, null),
+    dailyAirdrop: decimalOption('--daily-airdrop-cap', options.dailyAirdropCap, null),
+    minOperatorSol: lamportsOption('--min-operator-sol', options.minOperatorSol),
+    maxBatchRent: lamportsOption('--max-batch-rent', options.maxBatchRent),
+  };
+  const operator = await keypairOption(session, '--operator-keypair', options.operatorKeypair);
+  const { burnWallet } = options;
+  return {
+    ...settings,
+    operator,
+    burnWallet: burnWallet === undefined ? null : await keypairOption(session, '--burn-wallet', burnWallet),
+  };
+}
+
+/** Shows the plan, and goes on with the name of the cluster for an answer. */
+async function agree(session: Session, plan: RegistrationPlan): Promise<void> {
+  const { output, settings } = session;
+  output.show(viewRegistrationPlan(plan, output.noticeStyle).join('\n'));
+  if (plan.costs.missingLamports !== '0') return;
+  const word = plan.cluster.name ?? WORD;
+  const what =
+    plan.state === 'finished' ? 'pin it as it is now' : plan.state === 'unfinished' ? 'carry on' : 'register';
+  if (settings.yes) return;
+  await requireConsent(session, `Type ${word} to ${what}`, { typed: word });
+}
+
+async function run(session: Session, _args: [], options: Options): Promise<undefined> {
+  const { settings, context, output } = session;
+  if (settings.apiUrl.source === 'flag' && settings.apiUrl.value !== null)
+    throw new FlywheelError('ERR_USAGE', 'A project is registered in a data directory, not with an API.');
+  const input = await parse(session, options);
+  const registrar = await context.openRegistrar(settings, options.cluster);
+  try {
+    const plan = await registrar.plan(input);
+    if (options.dryRun === true) {
+      output.result({ dryRun: true, ...plan }, (style) => viewRegistrationPlan(plan, style));
+      return undefined;
+    }
+    await agree(session, plan);
+    output.progress.show('Waiting until the registration is final on chain');
+    const registered = await registrar.perform();
+    output.result(registered, (style) => viewRegistered(registered, style));
+    return undefined;
+  } finally {
+    await registrar.close();
+  }
+}
+
+export const command = defineCommand({
+  configure,
+  run,
+  details: [
+    'Shows every address, every cost and what cannot be taken back, and asks; with --yes it only shows. Then it makes the multisig of owner and operator, or holds an existing one to the rules, and opens the token accounts of vault and burn wallet, all in one transaction that the operator pays.',
+    'Whatever cuts it off, the same command goes on, and nothing is paid twice. In a directory that is registered it looks at everything once more, and pins what has changed.',
+    'From then on commands in this data directory, and serve, work on that cluster, through the nodes of --rpc-url, or the public one. The keys of operator and burn wallet are kept in the data directory, for this user only.',
+  ],
+  output: [
+    '{ "cluster": { "name", "genesisHash" }, "registration": { "mintAddress", "multisig", "vaultAddress", … },',
+    '  "apiKey": { "id", "key", "scopes" }|null, "txHash": signature|null }',
+    '--dry-run: { "dryRun": true, "cluster", "multisig", "vault", "burnWallet", "steps", "costs", "facts", "irreversible", "warnings", … }',
+  ],
+  errors: [
+    'ERR_INPUT_INVALID',
+    'ERR_KEYPAIR_INVALID',
+    'ERR_LOCAL_ALREADY_EXISTS',
+    'ERR_INSUFFICIENT_FUNDS',
+    'ERR_NOT_VERIFIED',
+    'ERR_CHAIN_MISMATCH',
+    'ERR_UNAVAILABLE',
+    'ERR_DECLINED',
+  ],
+  examples: [
+    'flywheel register --cluster devnet --mint MINT --owner OWNER --operator-keypair operator.json --dry-run',
+    'flywheel register --cluster mainnet --rpc-url https://rpc.example.com --mint MINT --owner OWNER --operator-keypair operator.json --daily-burn-cap 5000',
+  ],
+});

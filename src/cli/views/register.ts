@@ -1,0 +1,97 @@
+/** A registration on a cluster as people read it: what it will do before they agree, and what came of it. */
+import type { RegistrationPlan, RegistrationResult, RegistrationStep } from '../../contract/registration.js';
+import type { Style } from '../output/color.js';
+import { type Field, fieldLines, wrapText } from '../output/table.js';
+import { multisigFields, tokenFields } from './facts.js';
+import { solText, viewCreatedKey } from './local.js';
+
+/** The cluster in words. */
+export const clusterText = ({ name, genesisHash }: RegistrationPlan['cluster']): string =>
+  `${name ?? 'a cluster of its own'} (genesis ${genesisHash})`;
+
+const STEP_NAMES: Readonly<Record<RegistrationStep['what'], string>> = {
+  multisig: 'multisig',
+  vaultTokenAccount: 'token account of the vault',
+  burnTokenAccount: 'token account of the burn wallet',
+};
+
+const stepFields = (steps: readonly RegistrationStep[]): readonly Field[] =>
+  steps.flatMap(({ what, address, isThere, rentLamports }): readonly Field[] => [
+    [STEP_NAMES[what], address],
+    ['', isThere ? 'is there already' : `to be created, rent ${solText(rentLamports)}`],
+  ]);
+
+const costFields = ({ costs }: RegistrationPlan): readonly Field[] => [
+  ['rent', solText(costs.rentLamports)],
+  ...(costs.squadsTreasury === null
+    ? []
+    : [
+        ['fee of Squads', solText(costs.squadsFeeLamports)] as const,
+        ['  goes to', costs.squadsTreasury] as const,
+      ]),
+  ['transaction fees', solText(costs.feeLamports)],
+  ...(costs.maxPriorityFeeLamports === '0'
+    ? []
+    : [['priority fee', `at most ${solText(costs.maxPriorityFeeLamports)}`] as const]),
+  ['together', `at most ${solText(costs.totalLamports)}`],
+  ['operator holds', solText(costs.operatorLamports)],
+  ...(costs.missingLamports === '0' ? [] : [['still needed', solText(costs.missingLamports)] as const]),
+];
+
+const bullets = (texts: readonly string[], width: number): readonly string[] =>
+  texts.flatMap((text) =>
+    wrapText(text, Math.max(20, width - 2)).map((line, at) => `${at === 0 ? '- ' : '  '}${line}`),
+  );
+
+const part = (title: string, lines: readonly string[], style: Style): readonly string[] =>
+  lines.length === 0 ? [] : ['', style.bold(title), ...lines];
+
+/** What a registration will do. */
+export const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): readonly string[] => [
+  style.bold(`Registration of ${plan.symbol} on ${clusterText(plan.cluster)}`),
+  ...fieldLines(
+    [
+      ['owner', plan.owner],
+      ['operator', `${plan.operator} (pays)`],
+      ['burn wallet', plan.burnWallet],
+      ['multisig', plan.multisig],
+      [`vault ${plan.vaultIndex}`, plan.vault],
+    ],
+    style.dim,
+  ),
+  ...part('On chain', fieldLines(stepFields(plan.steps), style.dim), style),
+  ...part('Costs', fieldLines(costFields(plan), style.dim), style),
+  ...part(
+    'Who may act, and what the token allows',
+    fieldLines([...multisigFields(plan.facts), ...tokenFields(plan.mint, plan.facts)], style.dim),
+    style,
+  ),
+  ...part('Cannot be taken back', bullets(plan.irreversible, style.width), style),
+  ...part(
+    'Mind',
+    bullets(plan.warnings, style.width).map((line) => style.warn(line)),
+    style,
+  ),
+];
+
+/** A project that is registered. */
+export const viewRegistered = (
+  { cluster, registration, apiKey, txHash }: RegistrationResult,
+  style: Style,
+): readonly string[] => [
+  style.good(`${registration.symbol} is registered on ${clusterText(cluster)}.`),
+  ...fieldLines(
+    [
+      ['multisig', registration.multisig],
+      ['vault', `${registration.vaultAddress} (index ${registration.vaultIndex})`],
+      ['burn wallet', registration.burnWallet],
+      ['owner', registration.owner],
+      ['operator', registration.operator],
+      ...(txHash === null ? [] : [['transaction', txHash] as const]),
+    ],
+    style.dim,
+  ),
+  ...(apiKey === null ? [] : viewCreatedKey(apiKey, style)),
+  'Commands in this data directory work on that cluster from now on. Next: send tokens and some SOL to the burn wallet, tokens to the vault.',
+  '  flywheel vault',
+];

@@ -1,0 +1,106 @@
+/** Registration of a project on a cluster: what is asked for, what it will come to, and what came of it; never served over HTTP. */
+import type { Scope } from '../values/schemas.js';
+import type { ApiKeyCreated, BatchFunds, Registration, TokenGeneration } from './admin.js';
+
+/** The project as its owner describes it. */
+export interface ClusterRegistration extends BatchFunds {
+  /** An SPL token that is there already. */
+  readonly mint: string;
+  /** Approves every batch; its key is not needed. */
+  readonly owner: string;
+  readonly operator: string;
+  /** `null`: a new wallet is made. */
+  readonly burnWallet: string | null;
+  /** A multisig that is there already; `null`: a new one is made. */
+  readonly multisig: string | null;
+  readonly vaultIndex: number;
+  /** `null`: what the token is called on chain. */
+  readonly name: string | null;
+  readonly symbol: string | null;
+  readonly tokenGeneration: TokenGeneration;
+  readonly proofTypes: readonly string[];
+  readonly scopes: readonly Scope[];
+  /** Whole tokens a UTC day as decimal text; `null` for no cap. */
+  readonly dailyBurn: string | null;
+  readonly dailyAirdrop: string | null;
+}
+
+/** What has to be on chain. */
+export interface RegistrationStep {
+  readonly what: 'multisig' | 'vaultTokenAccount' | 'burnTokenAccount';
+  readonly address: string;
+  readonly isThere: boolean;
+  /** What creating it takes, in lamports as text; 0 where it is there. */
+  readonly rentLamports: string;
+}
+
+/** What a registration will do, before anything is written or sent; lamports are integer text. */
+export interface RegistrationPlan {
+  /** `name` is `null` for somebody's own cluster. */
+  readonly cluster: { readonly name: string | null; readonly genesisHash: string };
+  readonly mint: string;
+  readonly name: string;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly tokenProgram: Registration['tokenProgram'];
+  readonly owner: string;
+  readonly operator: string;
+  readonly burnWallet: string;
+  readonly multisig: string;
+  readonly vaultIndex: number;
+  readonly vault: string;
+  readonly steps: readonly RegistrationStep[];
+  readonly costs: {
+    readonly rentLamports: string;
+    /** What Squads takes for a multisig, and where it goes. */
+    readonly squadsFeeLamports: string;
+    readonly squadsTreasury: string | null;
+    readonly feeLamports: string;
+    /** What is paid at most for a place in a block. */
+    readonly maxPriorityFeeLamports: string;
+    /** At most. */
+    readonly totalLamports: string;
+    /** What the operator, who pays, holds. */
+    readonly operatorLamports: string;
+    /** What it lacks. */
+    readonly missingLamports: string;
+  };
+  /** Who may act for the flywheel and what its token allows. */
+  readonly facts: Readonly<Record<string, string>>;
+  readonly irreversible: readonly string[];
+  readonly warnings: readonly string[];
+  /** An unfinished registration is carried on, or a finished one looked at once more. */
+  readonly state: 'new' | 'unfinished' | 'finished';
+}
+
+/** The project, with the keys that the data directory is to keep in place of their addresses. */
+export interface RegistrationInput extends Omit<ClusterRegistration, 'operator' | 'burnWallet'> {
+  /** 64 bytes, seed and public key. */
+  readonly operator: Uint8Array;
+  readonly burnWallet: Uint8Array | null;
+}
+
+/** Registers one project in one data directory. */
+export interface Registrar {
+  /**
+   * Says what a registration will do; nothing is written or sent.
+   * @throws `ERR_LOCAL_ALREADY_EXISTS` where the directory has another project, or began with another.
+   */
+  plan(input: RegistrationInput): Promise<RegistrationPlan>;
+  /**
+   * Does what was planned last; after whatever cut it off, the same again goes on.
+   * @throws `ERR_INSUFFICIENT_FUNDS`, `ERR_INVALID_REQUEST`, `ERR_UNAVAILABLE`
+   */
+  perform(): Promise<RegistrationResult>;
+  close(): Promise<void>;
+}
+
+/** What came of a registration. */
+export interface RegistrationResult {
+  readonly cluster: RegistrationPlan['cluster'];
+  readonly registration: Registration;
+  /** `null` where the first key was made before. */
+  readonly apiKey: ApiKeyCreated | null;
+  /** What created the accounts; `null` where all were there. */
+  readonly txHash: string | null;
+}

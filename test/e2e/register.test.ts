@@ -1,0 +1,221 @@
+/** `flywheel register` as a program, on a test cluster: what it costs, what it leaves, what it refuses, and what cuts it off. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { decodeAccount, MULTISIG } from '../../src/chain/squads/layouts/accounts.js';
+import { decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
+import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
+import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
+import { type Address, address } from '../../src/values/address.js';
+import { removeDirectories } from '../support/chain.js';
+import { emptyDirectory, flywheel, startFlywheel } from '../support/cli.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+import { SQUADS_FEE, SQUADS_TREASURY, type TestProject, testProject } from '../support/registration.js';
+import { rpcChain } from '../support/rpc-chain.js';
+
+const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
+
+interface Registered {
+  readonly registration: { multisig: string; vaultAddress: string; burnWallet: string };
+  readonly apiKey: { key: string } | null;
+  readonly txHash: string | null;
+}
+
+let project: TestProject;
+let node: TestNode;
+let home: string;
+let dataDir: string;
+
+beforeEach(async () => {
+  project = await testProject();
+  node = await startTestNode({ directory: project.directory, ...SLOTS });
+  home = emptyDirectory();
+  dataDir = join(home, 'data');
+});
+afterEach(async () => {
+  await closeTestNodes();
+  removeDirectories();
+});
+
+const run = (...words: string[]) =>
+  flywheel({ home, env: { FLYWHEEL_DATA_DIR: dataDir } }, ...words, '--json');
+
+const words = (...more: string[]): string[] => [
+  ...['register', '--cluster', node.url, '--mint', project.token.mint],
+  ...['--owner', project.owner.address, '--operator-keypair', project.files.operator],
+  ...more,
+];
+const register = (...more: string[]) => run(...words('--yes', ...more));
+
+const failure = ({ exit, stderr }: { exit: number | null; stderr: string }) => {
+  const line = stderr.trim().split('\n').at(-1) ?? '';
+  return { exit, ...(JSON.parse(line) as { error: string; message: string; hint?: string }) };
+};
+
+const accounts = (...addresses: string[]) =>
+  rpcChain([node.url]).chain.getAccounts(addresses.map((one) => address(one)));
+const lamports = async (of: string): Promise<bigint> => (await accounts(of))[0]?.lamports ?? 0n;
+const tokenAccount = (wallet: string): Address =>
+  associatedTokenAddress(address(wallet), project.token.mint, TOKEN_PROGRAM);
+
+describe('flywheel register', () => {
+  it('shows what it will do, then does exactly that, and commands work on the cluster', async () => {
+    const planned = JSON.parse((await run(...words('--dry-run'))).stdout);
+    expect(planned).toMatchObject({
+      dryRun: true,
+      state: 'new',
+      costs: { squadsFeeLamports: String(SQUADS_FEE), squadsTreasury: SQUADS_TREASURY, missingLamports: '0' },
+    });
+    expect(existsSync(dataDir)).toBe(false);
+    const before = await lamports(project.operator.address);
+
+    const done = await register('--daily-burn-cap', '50', '--symbol', 'SHOP');
+    expect(done.stderr).toContain('Registration of SHOP');
+    const { registration, apiKey, txHash } = JSON.parse(done.stdout) as Registered;
+    expect(before - (await lamports(project.operator.address))).toBe(
+      BigInt(planned.costs.totalLamports) - BigInt(planned.costs.maxPriorityFeeLamports),
+    );
+    expect(await lamports(SQUADS_TREASURY)).toBe(1_000_000_000n + SQUADS_FEE);
+    const [multisig, vault, burn] = await accounts(
+      registration.multisig,
+      tokenAccount(registration.vaultAddress),
+      tokenAccount(registration.burnWallet),
+    );
+    expect(decodeAccount(MULTISIG, multisig?.data ?? new Uint8Array())).toMatchObject({
+      threshold: 2,
+      timeLockSeconds: 0,
+      rentCollector: project.operator.address,
+      members: expect.arrayContaining([
+        { key: project.owner.address, permissions: 7 },
+        { key: project.operator.address, permissions: 7 },
+      ]),
+    });
+    expect(decodeTokenAccount(vault ?? null)?.owner).toBe(registration.vaultAddress);
+    expect(decodeTokenAccount(burn ?? null)?.owner).toBe(registration.burnWallet);
+    expect(txHash).toMatch(/^\w{80,}$/);
+    // Operator and burn wallet; the key that made the multisig is of no more use.
+    expect(readdirSync(join(dataDir, 'keys')).sort()).toEqual(
+      [`${project.operator.address}.json`, `${registration.burnWallet}.json`].sort(),
+    );
+    for (const file of ['local.json', 'api-key']) expect(statSync(join(dataDir, file)).mode & 0o077).toBe(0);
+    expect(existsSync(join(dataDir, 'registration.json'))).toBe(false);
+    expect(readFileSync(join(dataDir, 'api-key'), 'utf8').trim()).toBe(apiKey?.key);
+
+    const status = JSON.parse((await run('local', 'status')).stdout);
+    expect(status).toMatchObject({
+      symbol: 'SHOP',
+      multisig: registration.multisig,
+      owner: { address: project.owner.address, keypair: null },
+      dailyLimits: { burn: '50', airdrop: null },
+    });
+    expect(JSON.parse((await run('doctor')).stdout)).toMatchObject({ ok: true });
+    const settings = JSON.parse((await run('whoami')).stdout);
+    expect(settings.rpcUrl).toEqual({ value: node.url, source: 'data directory' });
+    expect(failure(await run('local', 'reset', '--yes'))).toMatchObject({ exit: 2, error: 'ERR_USAGE' });
+    expect(failure(await run('local', 'init'))).toMatchObject({ error: 'ERR_LOCAL_ALREADY_EXISTS' });
+  });
+
+  it('does nothing twice: the same command looks again, another one is refused', async () => {
+    const first = JSON.parse((await register()).stdout) as Registered;
+    const held = await lamports(project.operator.address);
+    const again = JSON.parse((await register()).stdout) as Registered;
+    expect(again.registration).toEqual(first.registration);
+    expect(again).toMatchObject({ apiKey: null, txHash: null });
+    expect(await lamports(project.operator.address)).toBe(held);
+    expect(failure(await register('--vault-index', '1'))).toMatchObject({
+      error: 'ERR_LOCAL_ALREADY_EXISTS',
+      message: expect.stringContaining('with another vault index'),
+    });
+  });
+
+  it('takes a multisig and a burn wallet that are there', async () => {
+    const { registration } = JSON.parse((await register()).stdout) as Registered;
+    dataDir = join(home, 'second');
+    const more = ['--multisig', registration.multisig, '--vault-index', '3'];
+    const done = await register(...more, '--burn-wallet', project.files.burnWallet);
+    const second = JSON.parse(done.stdout) as Registered;
+    expect(second.registration).toMatchObject({
+      multisig: registration.multisig,
+      vaultIndex: 3,
+      burnWallet: project.burnWallet.address,
+    });
+    expect(second.registration.vaultAddress).not.toBe(registration.vaultAddress);
+    expect(await lamports(SQUADS_TREASURY)).toBe(1_000_000_000n + SQUADS_FEE);
+  });
+
+  it('refuses what it cannot serve, and sends nothing', async () => {
+    const { registration } = JSON.parse((await register()).stdout) as Registered;
+    const held = await lamports(project.operator.address);
+    dataDir = join(home, 'second');
+    const wrong: readonly (readonly [string, string, readonly string[]])[] = [
+      ['ERR_INPUT_INVALID', 'is not a mint', ['--mint', registration.vaultAddress]],
+      ['ERR_INPUT_INVALID', 'must be two keys', ['--owner', project.operator.address]],
+      ['ERR_INPUT_INVALID', 'nobody can hold a key', ['--owner', registration.vaultAddress]],
+      ['ERR_INPUT_INVALID', 'decimal', ['--daily-burn-cap', '1.0000001']],
+      ['ERR_NOT_VERIFIED', 'no multisig at', ['--multisig', registration.vaultAddress]],
+      [
+        'ERR_NOT_VERIFIED',
+        `${project.burnWallet.address} is not a member; ${project.owner.address} is a member, beside`,
+        ['--multisig', registration.multisig, '--owner', project.burnWallet.address],
+      ],
+      ['ERR_CHAIN_MISMATCH', 'expected was devnet', ['--cluster', 'devnet', '--rpc-url', node.url]],
+    ];
+    for (const [code, text, more] of wrong) {
+      const refused = failure(await register(...more));
+      expect([refused.error, refused.message]).toEqual([code, expect.stringContaining(text)]);
+    }
+    expect(await lamports(project.operator.address)).toBe(held);
+    expect(existsSync(dataDir)).toBe(false);
+    expect(failure(await run(...words()))).toMatchObject({ error: 'ERR_USAGE' });
+  });
+
+  it.each<[string, readonly FaultRule[]]>([
+    ['drops what it is sent', [{ fault: 'drop', rate: 1, times: 2 }]],
+    ['lets it expire', [{ fault: 'expire', rate: 1, times: 1 }]],
+    ['takes it and says nothing', [{ fault: 'unanswered', rate: 1, times: 1, methods: ['sendTransaction'] }]],
+    ['is late', [{ fault: 'late', rate: 1, slots: 9, times: 3 }]],
+  ])('pays once on a cluster that %s', async (_what, faults) => {
+    node.faults.set(faults);
+    const held = await lamports(project.operator.address);
+    const { registration } = JSON.parse((await register()).stdout) as Registered;
+    const rent = await lamports(registration.multisig);
+    expect(held - (await lamports(project.operator.address))).toBe(
+      SQUADS_FEE + rent + 2n * 2_039_280n + 10_000n,
+    );
+    expect(await lamports(SQUADS_TREASURY)).toBe(1_000_000_000n + SQUADS_FEE);
+  });
+
+  it('says what the operator lacks, and sends nothing', async () => {
+    const poor = ['--operator-keypair', project.files.burnWallet];
+    expect(failure(await register(...poor))).toMatchObject({
+      error: 'ERR_INSUFFICIENT_FUNDS',
+      message: expect.stringContaining(`The operator ${project.burnWallet.address} lacks`),
+    });
+    expect(existsSync(join(dataDir, 'local.json'))).toBe(false);
+  });
+
+  it('leaves a directory that began to no other command, and no other registration once it has sent', async () => {
+    node.faults.set([{ fault: 'drop', rate: 1 }]);
+    const begun = startFlywheel({ home, env: { FLYWHEEL_DATA_DIR: dataDir } }, words('--yes'));
+    const state = (): string => readFileSync(join(dataDir, 'registration.json'), 'utf8');
+    const ended = new Promise((resolve) => void begun.once('close', resolve));
+    const hasSent = (): boolean =>
+      existsSync(join(dataDir, 'registration.json')) && state().includes('"wire"');
+    while (begun.exitCode === null && !hasSent())
+      await new Promise((resolve) => void setTimeout(resolve, 20));
+    begun.kill('SIGKILL');
+    await ended;
+    expect(failure(await run('local', 'status'))).toMatchObject({
+      error: 'ERR_LOCAL_NOT_FOUND',
+      hint: expect.stringContaining('flywheel register'),
+    });
+    expect(failure(await run('local', 'init')).error).toBe('ERR_LOCAL_ALREADY_EXISTS');
+    expect(failure(await register('--daily-burn-cap', '7'))).toMatchObject({
+      error: 'ERR_LOCAL_ALREADY_EXISTS',
+      message: expect.stringContaining('differs in dailyBurn'),
+    });
+    node.faults.set([]);
+    expect((await register()).exit).toBe(0);
+  });
+});

@@ -1,0 +1,118 @@
+/** A test cluster with a token that somebody else has made, and the two keys of its project: what `register` begins with. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openLocalChain } from '../../src/chain/local/local-chain.js';
+import { encodeAccount, PROGRAM_CONFIG } from '../../src/chain/squads/layouts/accounts.js';
+import { programConfigAddress } from '../../src/chain/squads/layouts/addresses.js';
+import { transfer } from '../../src/chain/system.js';
+import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import {
+  createKeypairSigner,
+  generateKeypair,
+  type KeypairSigner,
+} from '../../src/chain/transaction/signer.js';
+import { keypairText } from '../../src/files/keypair-file.js';
+import type { Address } from '../../src/values/address.js';
+import { systemClock } from '../../src/values/time.js';
+import {
+  chainOptions,
+  createToken,
+  namedSigner,
+  signed,
+  type TestToken,
+  temporaryDirectory,
+  treasury,
+} from './chain.js';
+
+/** What Squads takes for a multisig on this cluster. */
+export const SQUADS_FEE = 100_000_000n;
+/** Who gets it, which is neither the operator nor anybody who signs. */
+export const SQUADS_TREASURY = namedSigner('the treasury of Squads').address;
+
+/** A key, and the file that it is in. */
+export interface Wallet {
+  readonly signer: KeypairSigner;
+  readonly file: string;
+}
+
+export interface TestProject {
+  /** Of the ledger, for a node. */
+  readonly directory: string;
+  readonly token: TestToken;
+  readonly owner: KeypairSigner;
+  readonly operator: KeypairSigner;
+  readonly burnWallet: KeypairSigner;
+  readonly others: readonly Wallet[];
+  readonly files: { readonly owner: string; readonly operator: string; readonly burnWallet: string };
+}
+
+function wallet(directory: string, name: string): Wallet {
+  const keypair = generateKeypair();
+  const file = join(directory, `${name}.json`);
+  writeFileSync(file, keypairText(keypair), { mode: 0o600 });
+  return { signer: createKeypairSigner(keypair), file };
+}
+
+/** Runs instructions on a ledger that no node has open. */
+export async function onLedger(
+  directory: string,
+  signers: readonly [KeypairSigner, ...KeypairSigner[]],
+  instructions: readonly Instruction[],
+): Promise<void> {
+  const chain = await openLocalChain(options(directory));
+  try {
+    const [rejection] = await chain.submit([(await signed(chain, signers, instructions)).bytes]);
+    if (rejection != null) throw new TypeError(JSON.stringify(rejection));
+  } finally {
+    await chain.close();
+  }
+}
+
+/** The Squads configuration as on mainnet: somebody else's treasury, and a fee that may not be nothing. */
+const options = (directory: string) => {
+  const { genesis, ...rest } = chainOptions(directory, systemClock);
+  const { address } = programConfigAddress();
+  const accounts = genesis.accounts.map(([at, account]) => {
+    if (at !== address) return [at, account] as const;
+    const authority = treasury.address;
+    const config = { authority, treasury: SQUADS_TREASURY, reserved: new Uint8Array(64) };
+    const data = encodeAccount(PROGRAM_CONFIG, { ...config, multisigCreationFeeLamports: SQUADS_FEE });
+    return [at, { ...account, data }] as const;
+  });
+  return { ...rest, genesis: { ...genesis, accounts } };
+};
+
+export interface TestProjectOptions {
+  /** What the operator gets. @default 1 SOL */
+  readonly lamports?: bigint;
+  /** Further operators with as much. @default none */
+  readonly others?: number;
+}
+
+/** Makes ledger, token and wallets. */
+export async function testProject({
+  lamports = 1_000_000_000n,
+  others = 0,
+}: TestProjectOptions = {}): Promise<TestProject> {
+  const directory = temporaryDirectory();
+  const chain = await openLocalChain(options(directory));
+  const token = await createToken(chain, 1_000_000_000_000n);
+  await chain.close();
+  const [owner, operator, burn] = ['owner', 'operator', 'burn-wallet'].map((name) =>
+    wallet(directory, name),
+  ) as [Wallet, Wallet, Wallet];
+  const pay = (to: Address, lamports: bigint) => transfer({ from: treasury.address, to, lamports });
+  const more = Array.from({ length: others }, (_, index) => wallet(directory, `operator-${index}`));
+  await onLedger(directory, [treasury], [pay(SQUADS_TREASURY, 1_000_000_000n)]);
+  for (const { signer } of [operator, ...more])
+    await onLedger(directory, [treasury], [pay(signer.address, lamports)]);
+  return {
+    directory,
+    token,
+    owner: owner.signer,
+    operator: operator.signer,
+    burnWallet: burn.signer,
+    others: more,
+    files: { owner: owner.file, operator: operator.file, burnWallet: burn.file },
+  };
+}

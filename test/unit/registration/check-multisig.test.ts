@@ -1,0 +1,62 @@
+/** Which multisig of somebody else's may serve a flywheel. */
+import { describe, expect, it } from 'vitest';
+import { type Multisig, NO_AUTHORITY } from '../../../src/chain/squads/layouts/accounts.js';
+import {
+  multisigProblems,
+  multisigWarnings,
+  requireUsableMultisig,
+} from '../../../src/registration/check-multisig.js';
+import { namedAddress } from '../../support/oracle.js';
+
+const members = { owner: namedAddress('owner'), operator: namedAddress('operator') };
+const stranger = namedAddress('stranger');
+
+const multisig = (more: Partial<Multisig> = {}): Multisig => ({
+  createKey: namedAddress('create key'),
+  configAuthority: NO_AUTHORITY,
+  threshold: 2,
+  timeLockSeconds: 0,
+  transactionIndex: 7n,
+  staleTransactionIndex: 0n,
+  rentCollector: members.operator,
+  bump: 255,
+  members: [
+    { key: members.owner, permissions: 7 },
+    { key: members.operator, permissions: 7 },
+  ],
+  ...more,
+});
+const withRights = (owner: number, operator: number): Partial<Multisig> => ({
+  members: [
+    { key: members.owner, permissions: owner },
+    { key: members.operator, permissions: operator },
+  ],
+});
+
+describe('a multisig that is there', () => {
+  it('may serve as `register` makes one, and where the owner can only vote', () => {
+    expect(multisigProblems(multisig(), members)).toEqual([]);
+    expect(multisigProblems(multisig(withRights(2, 7)), members)).toEqual([]);
+    expect(multisigWarnings(multisig(), members)).toEqual([]);
+  });
+
+  it.each<[string, Partial<Multisig>]>([
+    ['its threshold is 1', { threshold: 1 }],
+    ['the owner may not vote', withRights(5, 7)],
+    ['the operator may not initiate, vote and execute', withRights(7, 3)],
+    [`${stranger} may change its members and rules alone`, { configAuthority: stranger }],
+    ['time lock of 60 s', { timeLockSeconds: 60 }],
+    [`${stranger} is a member`, { members: [...multisig().members, { key: stranger, permissions: 1 }] }],
+    [`${members.owner} is not a member`, { members: multisig().members.slice(1) }],
+  ])('is refused where %s', (text, more) => {
+    expect(multisigProblems(multisig(more), members).join('; ')).toContain(text);
+    expect(() => requireUsableMultisig(stranger, multisig(more), members)).toThrow(
+      expect.objectContaining({ code: 'ERR_NOT_VERIFIED' }),
+    );
+  });
+
+  it('is used with a word where the rent goes elsewhere', () => {
+    expect(multisigWarnings(multisig({ rentCollector: stranger }), members)[0]).toContain(stranger);
+    expect(multisigWarnings(multisig({ rentCollector: null }), members)[0]).toContain('never comes back');
+  });
+});
