@@ -15,6 +15,7 @@ export interface ApproveInput {
   readonly deps: EngineDeps;
   readonly context: BatchContext;
   readonly batch: BatchRecord;
+  /** As it was before anything of this run. */
   readonly stored: readonly BundleRecord[];
   readonly lease: Lease;
   /** `undefined`: the owner's approval has to stand on chain already. */
@@ -99,7 +100,9 @@ function blockedReason(found: BatchOnChain): string | null {
 }
 
 /** From the operator's approval on the batch can run, so it counts against the caps before that is sent. */
-async function landOperatorApproval({ deps, context, batch, stored, lease }: ApproveInput): Promise<void> {
+async function landOperatorApproval({ deps, context, batch, lease }: ApproveInput): Promise<void> {
+  // As it is now: a vote that an earlier run has landed may just have been counted.
+  const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
   const phase = await runPhase(deps, {
     batchId: batch.id,
     phase: 'OPERATOR_APPROVAL',
