@@ -1,5 +1,5 @@
 /** What goes along with a call of the service, and what its reply tells beside its value. */
-import type { BatchCost, Call, ElementOutcome, Reply } from '../contract/call.js';
+import type { BatchCost, Call, ElementOutcome, Reply, Waiting } from '../contract/call.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import type { Session } from './command.js';
 import type { OpenedService } from './context.js';
@@ -15,8 +15,23 @@ export function callWith(
     credential: opened.credential,
     signal: session.context.signal,
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-    ...(onElement === undefined ? {} : { onElement }),
+    // Of many elements another line says how far they have come.
+    ...(onElement === undefined
+      ? { onWaiting: (waiting) => session.output.progress.show(waitingText(waiting)) }
+      : { onElement }),
   };
+}
+
+/** What is waited for, on one line. */
+export function waitingText(waiting: Waiting): string {
+  if ('status' in waiting) {
+    const status = waiting.status === null ? '' : `; the batch is ${waiting.status}`;
+    return `the service is at it${status} …`;
+  }
+  const { transactions, signature, slot, isRun } = waiting;
+  const more = transactions > 1 ? ` and ${transactions - 1} more` : '';
+  const state = isRun === true ? 'run, waiting for its block to be confirmed' : 'sent, waiting for a block';
+  return `${state}${slot === undefined ? '' : ` (slot ${slot})`}: ${signature}${more} …`;
 }
 
 const SOL_DECIMALS = 9;
@@ -27,8 +42,9 @@ function costSentence({ feeLamports, rentPaidLamports, rentReclaimedLamports }: 
   return `Cost so far: fees ${sol(feeLamports)}, rent ${sol(rentPaidLamports)} of which ${sol(rentReclaimedLamports)} came back.`;
 }
 
-/** Says on stderr what the reply tells beside its value. */
+/** Says on stderr what the reply tells beside its value; nothing is waited for any more. */
 export function noteReply({ output }: Session, { meta }: Reply<unknown>): void {
+  output.progress.clear();
   if (meta.cost !== undefined) output.notice(costSentence(meta.cost));
   if (meta.requestId !== undefined) output.detail(`request id: ${meta.requestId}`);
 }

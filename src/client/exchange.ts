@@ -24,6 +24,8 @@ export interface HttpFailure {
   readonly cause: unknown;
   /** The other side closed without a word. */
   readonly wordless: boolean;
+  /** It was sent, and the time for its answer ran out. */
+  readonly late?: boolean;
 }
 
 /** What one exchange may take. */
@@ -145,15 +147,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#end({ kind: 'answer', ...this.#head, text, ...(unread === undefined ? {} : { unread }) });
   }
 
-  #fail(reason: string): void {
+  #fail(reason: string, late = false): void {
     const cause = over();
-    this.#end({ kind: 'failure', maybeSent: this.#sent, retryable: true, wordless: false, reason, cause });
+    const failure = { maybeSent: this.#sent, retryable: true, wordless: false, reason, cause };
+    this.#end({ kind: 'failure', ...failure, ...(late ? { late } : {}) });
   }
 
   #expire(): void {
     const within = `within ${this.#terms.timeoutMs / 1_000} s`;
     const what = this.#head === undefined ? 'no answer from' : 'no complete answer from';
-    this.#fail(`${this.#sent ? what : 'no connection to'} ${this.#host} ${within}`);
+    this.#fail(`${this.#sent ? what : 'no connection to'} ${this.#host} ${within}`, this.#sent);
   }
 
   readonly #interrupt = (): void => this.#end(new FlywheelError('ERR_INTERRUPTED', 'Interrupted.'));

@@ -1,5 +1,6 @@
 /** One try of a call: what is sent once, and what its answer, or the lack of one, says about the request. */
 import type * as z from 'zod';
+import type { Call } from '../contract/call.js';
 import { decodeRateLimit } from '../contract/header-values.js';
 import { RATE_LIMIT_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
 import type { Operation } from '../contract/operations.js';
@@ -16,6 +17,7 @@ import type { CallBudget, Pacer } from './pacing.js';
 import { followRedirects } from './redirects.js';
 import { isRetryable, retryAfterMs, settlesEarlierTries } from './retry-policy.js';
 import type { HttpRequest, Transport } from './transport.js';
+import type { BatchSeen } from './under-way.js';
 
 /** What all calls of a client have in common. */
 export interface Sender {
@@ -42,6 +44,9 @@ export interface PreparedCall {
   readonly signal: AbortSignal | undefined;
   readonly request: HttpRequest;
   readonly reading: Reading;
+  /** Looks at what the call is about, where that may take longer than a request. */
+  readonly look?: (() => Promise<BatchSeen>) | undefined;
+  readonly onWaiting?: Call['onWaiting'] | undefined;
   /** Of the transport, when the call began. */
   readonly era: number;
 }
@@ -64,6 +69,8 @@ export interface Failed {
   readonly waitMs?: number;
   /** The other side closed without a word. */
   readonly wordless?: boolean;
+  /** It was sent, and the time for its answer ran out. */
+  readonly late?: boolean;
 }
 
 /** A reason as a sentence; the name of a host that it begins with stays as it is. */
@@ -79,6 +86,7 @@ function failedWithoutAnswer(failure: HttpFailure, { host }: URL): Failed {
     retryable: failure.retryable,
     meaning: failure.maybeSent ? 'maybe-done' : 'unsent',
     wordless: failure.wordless,
+    late: failure.late === true,
   };
 }
 

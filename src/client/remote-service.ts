@@ -232,6 +232,28 @@ const ANSWERED: {
   readonly [Id in OperationId]: Operation & { readonly response: z.ZodType<AnswerOf<Id>> };
 } = OPERATIONS;
 
+/** How to look at the batch of an operation that may take longer than its request; of others there is nothing to look at. */
+function lookAt(
+  service: Service,
+  id: OperationId,
+  input: InputOf<OperationId>,
+  { credential, signal }: Call,
+): PreparedCall['look'] {
+  const call: Call = { credential, ...(signal === undefined ? {} : { signal }) };
+  if (id === 'initBatch')
+    return async () => {
+      const { value } = await service.currentBatch(call);
+      const status = value?.status ?? null;
+      return { status, isOver: status !== 'AVAILABLE_TO_QUEUE' };
+    };
+  if (id !== 'executeBatch') return undefined;
+  const { batchId } = { batchId: '', ...input };
+  return async () => {
+    const { status } = (await service.getBatch({ batchId }, call)).value;
+    return { status, isOver: status === 'EXECUTED' || status === 'FAILED' };
+  };
+}
+
 /**
  * The service at a base address. Nothing is opened before the first call.
  * @throws `ERR_CONFIG_INVALID` for an address, a header name, a proxy or certificates that cannot be.
@@ -248,11 +270,16 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
       return contradiction === undefined ? finding : { ...finding, contradiction };
     };
 
-  return {
+  const service: Service = {
     ...eachOperation(async <Id extends OperationId>(id: Id, input: InputOf<Id>, call: Call) => {
       const operation = ANSWERED[id];
       const written = writer.prepare(operation, call, placeInput(operation, input));
-      const prepared = { ...written, era: sender.transport.era };
+      const prepared = {
+        ...written,
+        look: lookAt(service, id, input, call),
+        onWaiting: call.onWaiting,
+        era: sender.transport.era,
+      };
       const expected: Expected<AnswerOf<Id>> = { schema: operation.response, check: checkOf(id, input) };
       const { value, answer, finding } = await sendUntilAnswered(sender, prepared, expected);
       batches.remember(id, value);
@@ -263,4 +290,5 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
     }),
     close: () => sender.transport.close(),
   };
+  return service;
 }

@@ -19,6 +19,7 @@ import {
 } from './one-try.js';
 import { CallBudget } from './pacing.js';
 import { backoffMs } from './retry-policy.js';
+import { isUnderWay, UnderWay } from './under-way.js';
 
 /** The same error, saying more. */
 const rewritten = (error: FlywheelError, message: string, hint?: string): FlywheelError =>
@@ -138,6 +139,7 @@ async function tryUntilAnswered<Value>(
   tried: Tried,
 ): Promise<Answered<Value>> {
   const budget = new CallBudget(sender.clock, sender.totalTimeoutMs, sender.maxWaitMs);
+  const underWay = new UnderWay(sender, call, budget);
   for (let tryNumber = 1; ; tryNumber += 1) {
     await waitForLimit(sender, call, budget);
     if (budget.leftMs <= 0)
@@ -145,6 +147,12 @@ async function tryUntilAnswered<Value>(
     const result = await tryOnce(sender, call, expected, budget, tryNumber);
     if ('value' in result) return result;
     addTo(tried, result);
+    if (isUnderWay(result) && underWay.canLook) {
+      if (!(await underWay.wait())) throw gaveUp(sender, result.error);
+      // These are no failed tries.
+      tryNumber = 0;
+      continue;
+    }
     const again = result.retryable && tryNumber < MAX_TRIES;
     if (!again || !(await waitForRetry(sender, call, budget, { ...result, tryNumber })))
       throw await lastError(sender, call, budget, tried, result);

@@ -18,6 +18,7 @@ import {
   readApiKey,
   requireDataConfig,
 } from './local-config.js';
+import { withPatience } from './patience.js';
 import { openSimulator, pinsOf, registeredPins } from './pinned.js';
 
 /** What differs between the embedded ledger and a cluster. */
@@ -83,7 +84,7 @@ async function onCluster(
 
 async function serviceOver(ambient: Ambient, settings: Settings, backing: Backing): Promise<OpenedService> {
   const dataDir = settings.dataDir.value;
-  const { engine, store, close } = backing.opened;
+  const { engine, chain, store, close } = backing.opened;
   const operations = journalPlace(ambient, dataDir, { place: backing.place, profile: '' });
   const trusted = await readTrusted(store);
   const given = settings.pinned.value;
@@ -93,7 +94,8 @@ async function serviceOver(ambient: Ambient, settings: Settings, backing: Backin
       : trusted && backing.pinsOf(trusted.flywheel);
   return {
     kind: 'embedded',
-    service: engine,
+    // A local ledger is never waited for.
+    service: chain.pollMs === null ? engine : withPatience(engine, settings.waitSeconds.value * 1_000),
     credential: settings.apiKey.value ?? readApiKey(dataDir),
     chain: backing.reader,
     sender: backing.sender,

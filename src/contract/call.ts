@@ -1,5 +1,6 @@
 /** What goes along with an operation's input and output: who calls, under which key, and what came of the call. */
 import type { Secret } from '../values/secret.js';
+import type { BatchStatus } from './schemas/batch.js';
 import type { BurnError, BurnResult } from './schemas/burn.js';
 
 /** One element of a burn-batch that has its outcome; `index` counts from 0 in the order sent. */
@@ -7,8 +8,16 @@ export type ElementOutcome =
   | ({ readonly index: number; readonly status: 'success' } & BurnResult)
   | ({ readonly index: number; readonly status: 'error' } & BurnError);
 
-/** What an operation waits for that takes its time. */
-export interface Waiting {
+/** What an operation waits for that takes its time: as its engine knows it, or, from further away, as its batch shows. */
+export type Waiting = WaitingForChain | WaitingForService;
+
+/** The batch as it is; `null` where there is none yet. */
+export interface WaitingForService {
+  readonly status: BatchStatus | null;
+}
+
+/** What was sent and has no end. */
+export interface WaitingForChain {
   /** Transactions that have not come to their end. */
   readonly transactions: number;
   /** Of the first of them. */

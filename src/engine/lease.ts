@@ -2,7 +2,7 @@
  * Working on a request or a batch under a lease: it is prolonged by a timer for as long as the work goes on, and an engine that
  * has lost it, because its process stood still for longer than the lease, sends and signs nothing more.
  */
-import type { Call, Waiting } from '../contract/call.js';
+import type { Call, WaitingForChain } from '../contract/call.js';
 import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { StoreTransaction } from '../store/store.js';
 import { type EngineDeps, type Instances, LEASE_MS } from './deps.js';
@@ -39,7 +39,7 @@ export interface Lease {
   /** Aborting stops waiting; what was sent goes on, and its intent is stored. */
   readonly signal: AbortSignal | undefined;
   /** Says what is waited for. */
-  readonly tell: (waiting: Waiting) => void;
+  readonly tell: (waiting: WaitingForChain) => void;
 }
 
 /** What each engine of this process works on now. */
@@ -50,8 +50,10 @@ export const isHeldHere = ({ instances }: Pick<EngineDeps, 'instances'>, id: str
   heldHere.get(instances)?.has(id) === true;
 
 /** What this engine waits for with it, as far as that is known. */
-export const waitingHere = ({ instances }: Pick<EngineDeps, 'instances'>, id: string): Waiting | undefined =>
-  heldHere.get(instances)?.get(id)?.waiting;
+export const waitingHere = (
+  { instances }: Pick<EngineDeps, 'instances'>,
+  id: string,
+): WaitingForChain | undefined => heldHere.get(instances)?.get(id)?.waiting;
 
 /** Does the work that a lease was just taken for, in a transaction that is committed, and keeps the lease meanwhile. */
 export async function underLease<Result>(
@@ -80,7 +82,7 @@ class HeldLease implements Lease {
   readonly #holding: Holding;
   readonly #caller: Caller;
   readonly #timer: NodeJS.Timeout;
-  waiting: Waiting | undefined;
+  waiting: WaitingForChain | undefined;
   #untilMs: number;
   #isLost = false;
 
@@ -115,7 +117,7 @@ class HeldLease implements Lease {
     return this.#caller.signal;
   }
 
-  readonly tell = (waiting: Waiting): void => {
+  readonly tell = (waiting: WaitingForChain): void => {
     this.waiting = waiting;
     this.#caller.onWaiting?.(waiting);
   };

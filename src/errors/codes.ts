@@ -184,7 +184,7 @@ export const ERRORS = {
     EXIT.internal,
     'what came of the operation is known and stored, and could not be written; the same command writes it again',
   ),
-  ERR_TIMEOUT: rule(null, EXIT.pending, 'still pending when --timeout ended'),
+  ERR_TIMEOUT: rule(null, EXIT.pending, 'still pending when the time of --timeout or --wait ended'),
   ERR_BATCH_FAILED: rule(null, EXIT.failedOnChain, 'the batch failed on chain'),
   ERR_PARTIAL: rule(null, EXIT.partial, 'some elements of the burn-batch failed'),
   ERR_RESPONSE_INVALID: rule(

@@ -4,6 +4,7 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { decodeApproval } from '../../src/chain/squads/instructions/vote.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../src/values/base58.js';
 import { aPipeline } from '../contract/service/examples.js';
@@ -29,9 +30,13 @@ async function freshApproval({ service, test }: Under, batchId: string): Promise
 
 /** Until no transaction with this blockhash is taken any more. */
 async function untilExpired({ node }: Under, signedTx: string): Promise<void> {
-  const { blockhash } = decodeTransaction(Buffer.from(signedTx, 'base64')).message;
+  const { blockhash } = decodeApproval(Buffer.from(signedTx, 'base64'));
   const isValid = async (): Promise<boolean> =>
-    (await rpcResult<{ value: boolean }>(node.url, 'isBlockhashValid', blockhash)).value;
+    (
+      await rpcResult<{ value: boolean }>(node.url, 'isBlockhashValid', blockhash, {
+        commitment: 'processed',
+      })
+    ).value;
   while (await isValid()) await setTimeout(50);
 }
 

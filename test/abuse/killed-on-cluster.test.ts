@@ -81,8 +81,8 @@ async function live(death: Death | null): Promise<number> {
   expect(result).toMatchObject({ total: 2, totalSuccessful: 2, totalFailed: 0 });
   const calls = lives.calls;
   // An answer does not wait for accounts that could not be closed; after that nothing is left for anybody.
-  await lives.engine().reconcile();
-  expect(await lives.engine().reconcile()).toEqual({ burns: 0, requests: 0, batches: 0 });
+  await step((engine) => engine.reconcile());
+  expect(await step((engine) => engine.reconcile())).toEqual({ burns: 0, requests: 0, batches: 0 });
   expect(new Set(burned).size).toBe(3);
   expect(before - (await supplyOf(under, project))).toBe(15n * UNIT);
   expect(await balanceOf(under, project, project.registration.vaultAddress)).toBe(999_991n * UNIT);

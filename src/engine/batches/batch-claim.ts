@@ -1,5 +1,5 @@
 /** Who works on a batch: one engine at a time, whatever it does to it. */
-import type { Waiting } from '../../contract/call.js';
+import type { WaitingForChain } from '../../contract/call.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
@@ -48,7 +48,7 @@ export const batchHolding = (
   lost: () => inProgress(id, undefined),
 });
 
-const inProgress = (id: string, waiting: Waiting | undefined): FlywheelError =>
+const inProgress = (id: string, waiting: WaitingForChain | undefined): FlywheelError =>
   new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${id} is being worked on${waitsFor(waiting)}.`, {
     retryAfterSeconds: 1,
   });

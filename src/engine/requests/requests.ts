@@ -2,7 +2,7 @@
  * Idempotency: the first result of a request wins, a repeat gets it again, and a request that its engine did not finish is
  * carried on by the next call that brings it (contract, section 1.4).
  */
-import type { Waiting } from '../../contract/call.js';
+import type { WaitingForChain } from '../../contract/call.js';
 import type { KeyedOperationId } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { RequestRecord } from '../../store/records.js';
@@ -194,7 +194,7 @@ const stillRunning = (deps: EngineDeps, value: string, { id }: RequestRecord): F
   );
 
 /** What is waited for, to be read after what waits; nothing where that is not known. */
-export const waitsFor = (waiting: Waiting | undefined): string =>
+export const waitsFor = (waiting: WaitingForChain | undefined): string =>
   waiting === undefined
     ? ''
     : `: it waits for the chain to confirm ${waiting.transactions} ${waiting.transactions === 1 ? 'transaction' : 'transactions'}, ${waiting.signature} first`;

@@ -198,7 +198,7 @@ describe('a chain that does not say what became of a burn', () => {
     expect(heard).toEqual(new Array(3).fill({ ...heard[0], transactions: 1, slot: 7, isRun: false }));
     isSilent = false;
     const { value } = await engine.burn(aBurnRequest(1), test.project.call({ idempotencyKey: 'key-1' }));
-    expect(value.txHash).toBe(heard[0]?.signature);
+    expect(heard).toMatchObject([{ signature: value.txHash }, {}, {}]);
     expect((await test.engine.status()).burned).toBe('1');
   });
 
@@ -218,7 +218,7 @@ describe('a chain that does not say what became of a burn', () => {
     const call = test.project.call({
       idempotencyKey: 'key-1',
       onWaiting: (waiting) => {
-        signature = waiting.signature;
+        if ('signature' in waiting) signature = waiting.signature;
         reach();
       },
     });
