@@ -83,6 +83,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     'Register a token of a cluster, with its multisig, in a data directory.',
     () => import('./commands/register.js'),
   ),
+  command(
+    'vault',
+    'Show balances, what is left of the caps, and for how long the SOL lasts.',
+    () => import('./commands/vault.js'),
+  ),
   group('local', 'Set up and look after the flywheel on this machine.', [
     command(
       'init',

@@ -16,6 +16,7 @@ import type {
   FundInput,
   FundResult,
   RegisterInput,
+  VaultReport,
 } from '../contract/admin.js';
 import type { Foresight } from '../contract/foresight.js';
 import type { OperationId, Rate } from '../contract/operations.js';
@@ -71,6 +72,8 @@ export interface OpenedService {
   readonly chain: ChainReader | null;
   /** Brings a signed transaction onto that chain; `null` where there is none. */
   readonly sender: ChainSender | null;
+  /** Name of the public cluster that it is on, where that is known without asking; else `null`. */
+  readonly explorer: string | null;
   /** That chain, as wallets call it. @throws `ERR_UNAVAILABLE` */
   walletChain(): Promise<string>;
   /** What has landed, on the local ledger or the user's own RPC; `null` where no chain can be read. */
@@ -140,6 +143,12 @@ export interface LocalStatusResult extends Omit<LocalInitResult, 'apiKey' | 'own
 }
 
 /** What can be done with the flywheel of a data directory beside calling its service. */
+/** What `vault` prints. */
+export interface LocalVaultResult extends VaultReport {
+  /** `null`: the embedded ledger. `name` is `null` for somebody's own cluster. */
+  readonly cluster: { readonly name: string | null; readonly genesisHash: string } | null;
+}
+
 /** The Squads program that the embedded engine runs. */
 export interface FetchedProgram {
   readonly program: string;
@@ -153,6 +162,7 @@ export interface FetchedProgram {
 export interface LocalAdmin {
   init(input: LocalInitInput): Promise<LocalInitResult>;
   status(): Promise<LocalStatusResult>;
+  vault(): Promise<LocalVaultResult>;
   fund(input: FundInput): Promise<FundResult>;
   /**
    * Lets a store that is older than its ledger go on, if nothing is lost by it.

@@ -37,7 +37,10 @@ async function createSession(
     commandLine: words.commandLine,
     cli: words.cli,
     service: () => {
-      service ??= context.openService(settings);
+      service ??= context.openService(settings).then((opened) => {
+        output.linkTo(opened.explorer);
+        return opened;
+      });
       return service;
     },
     local: () => {

@@ -3,6 +3,7 @@ import type { Pins } from '../approval/pins.js';
 import type { Chain, ChainReader, History } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import { createLocalSender } from '../chain/local/local-sender.js';
+import { clusterName } from '../chain/node-address.js';
 import { LOCAL_CHAIN, walletChain } from '../chain/wallet-chain.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
@@ -22,7 +23,7 @@ import { withPatience } from './patience.js';
 import { openSimulator, pinsOf, registeredPins } from './pinned.js';
 
 /** What differs between the embedded ledger and a cluster. */
-interface Backing extends Pick<OpenedService, 'sender' | 'walletChain'> {
+interface Backing extends Pick<OpenedService, 'sender' | 'walletChain' | 'explorer'> {
   readonly opened: OpenedEngine<Chain>;
   /** What a batch is checked against: the chain, as carefully as it has to be read. */
   readonly reader: ChainReader & History;
@@ -57,6 +58,7 @@ async function onLedger(
     reader: opened.chain,
     sender: createLocalSender(opened.chain, ambient),
     walletChain: async () => LOCAL_CHAIN,
+    explorer: null,
     place: `embedded:${config.genesis ?? ''}`,
     pinsOf: registeredPins,
   };
@@ -77,6 +79,7 @@ async function onCluster(
     reader: withSecondDecoder(opened.chain),
     sender: opened.rpc.sender,
     walletChain: async () => walletChain(genesisHash),
+    explorer: clusterName(genesisHash),
     place: `cluster:${genesisHash}:${mint}`,
     pinsOf: (flywheel) => ({ ...registeredPins(flywheel), facts }),
   };
@@ -100,6 +103,7 @@ async function serviceOver(ambient: Ambient, settings: Settings, backing: Backin
     chain: backing.reader,
     sender: backing.sender,
     walletChain: backing.walletChain,
+    explorer: backing.explorer,
     history: backing.reader,
     trusted: async () => trusted?.flywheel ?? null,
     get pins() {

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import type { Chain } from '../chain/chain.js';
+import { clusterName } from '../chain/node-address.js';
 import { createKeypairSigner, generateKeypair } from '../chain/transaction/signer.js';
 import type { FetchedProgram, LocalAdmin, LocalInitInput, LocalInitResult } from '../cli/context.js';
 import type { ApiKeyCreated, Registration } from '../contract/admin.js';
@@ -83,6 +84,12 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
       const config = requireDataConfig(dataDir);
       const keypair = isOnCluster(config) ? null : config.ownerKeypair;
       return { ...rest, name, symbol, owner: { address, keypair } };
+    },
+    vault: async () => {
+      const config = requireDataConfig(dataDir);
+      const genesisHash = isOnCluster(config) ? config.cluster.genesisHash : null;
+      const cluster = genesisHash === null ? null : { name: clusterName(genesisHash), genesisHash };
+      return { cluster, ...(await (await engine()).vault()) };
     },
     fund: async (input) => {
       requireLocalConfig(dataDir);

@@ -51,6 +51,7 @@ export async function openRemoteService(
     credential,
     chain,
     sender: rpc?.sender ?? null,
+    explorer: null,
     walletChain: () => chainOfWallets(ambient, settings),
     history: chain,
     foresight: null,

@@ -83,6 +83,50 @@ export interface RegistrationStatus extends Registration {
   readonly usedToday: { readonly burn: string; readonly airdrop: string };
 }
 
+/** What a daily cap leaves; decimal text in whole tokens. */
+export interface CapState {
+  /** What has landed today, and all that may still land. */
+  readonly used: string;
+  /** `null` for no cap. */
+  readonly cap: string | null;
+  readonly left: string | null;
+}
+
+/** What a flywheel has to work with. Token amounts are decimal text in whole tokens, lamports integer text. */
+export interface VaultReport
+  extends Pick<
+    Registration,
+    | 'name'
+    | 'symbol'
+    | 'mintAddress'
+    | 'multisig'
+    | 'vaultIndex'
+    | 'vaultAddress'
+    | 'burnWallet'
+    | 'owner'
+    | 'operator'
+  > {
+  readonly vaultTokenAccount: string;
+  readonly burnTokenAccount: string;
+  readonly balances: RegistrationStatus['balances'];
+  readonly today: { readonly day: string; readonly burn: CapState; readonly airdrop: CapState };
+  /** Of pipelines with one burn each. */
+  readonly pipelines: {
+    /** Of each, until its batch is closed. */
+    readonly rentLamports: string;
+    /** Of each at most, with its share of what its batch takes. */
+    readonly feeLamports: string;
+    /** What waiting batches have laid out now. */
+    readonly openRentLamports: string;
+    /** In one batch that is set up now. */
+    readonly atOnce: number;
+    /** In all, one batch after the other. */
+    readonly lasts: string;
+  };
+  /** What the burn wallet pays for one at most, and how many its SOL lasts for. */
+  readonly burns: { readonly feeLamports: string; readonly lasts: string };
+}
+
 export interface FundInput {
   readonly to: 'vault' | 'burn-wallet' | 'owner' | 'operator' | (string & {});
   /** Whole tokens as decimal text. */
@@ -112,6 +156,8 @@ export interface Admin {
   registration(): Promise<Registration>;
 
   status(): Promise<RegistrationStatus>;
+
+  vault(): Promise<VaultReport>;
 
   /** Sends tokens or SOL from the local treasury. */
   fund(input: FundInput): Promise<FundResult>;

@@ -13,6 +13,7 @@ import { checkKeyTerms, insertKey, keyInfo, revokeKey } from './admin/keys.js';
 import { refuseSecond, registerProject } from './admin/register.js';
 import { registrationView } from './admin/registration-view.js';
 import { registrationStatus } from './admin/status.js';
+import { vaultReport } from './admin/vault.js';
 import { authenticate } from './authenticate.js';
 import { cancelBatch } from './batches/cancel-batch.js';
 import { executeBatch } from './batches/execute-batch.js';
@@ -106,6 +107,10 @@ function createAdmin(deps: EngineDeps): Admin {
     status: async () => {
       const { token, flywheel } = await registered();
       return registrationStatus(deps, token, flywheel);
+    },
+    vault: async () => {
+      const { token, flywheel } = await registered();
+      return vaultReport(deps, token, flywheel);
     },
     fund: async (input) => {
       const { token, flywheel } = await registered();

@@ -109,6 +109,12 @@ describe('flywheel register', () => {
       owner: { address: project.owner.address, keypair: null },
       dailyLimits: { burn: '50', airdrop: null },
     });
+    expect(JSON.parse((await run('vault')).stdout)).toMatchObject({
+      cluster: { name: null },
+      today: { burn: { used: '0', cap: '50', left: '50' } },
+      balances: { vault: { tokens: '0' }, operator: { lamports: expect.stringMatching(/^8\d{8}$/) } },
+      pipelines: { atOnce: expect.any(Number) },
+    });
     expect(JSON.parse((await run('doctor')).stdout)).toMatchObject({ ok: true });
     const settings = JSON.parse((await run('whoami')).stdout);
     expect(settings.rpcUrl).toEqual({ value: node.url, source: 'data directory' });

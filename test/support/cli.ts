@@ -127,6 +127,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         service: service.service,
         credential: new Secret('fk_test'),
         chain: null,
+        explorer: null,
         sender: null,
         walletChain: unplanned,
         history: null,

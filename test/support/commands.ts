@@ -68,6 +68,7 @@ export function localWith(parts: Partial<LocalAdmin>): Pick<CliContext, 'openLoc
       return {
         init: unplanned,
         status: unplanned,
+        vault: unplanned,
         fund: unplanned,
         repair: unplanned,
         fetchSquads: unplanned,

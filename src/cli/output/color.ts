@@ -6,6 +6,8 @@ export type ColorLevel = 0 | 1 | 2 | 3;
 /** What a view may do to text. */
 export interface Style {
   readonly width: number;
+  /** Name of the public cluster that transactions and addresses are of, where links to an explorer may be shown. */
+  readonly explorer: string | null;
   bold(text: string): string;
   dim(text: string): string;
   good(text: string): string;
@@ -46,6 +48,7 @@ const same = (text: string): string => text;
 /** Styles that change nothing. */
 export const plainStyle = (width: number): Style => ({
   width,
+  explorer: null,
   bold: same,
   dim: same,
   good: same,
@@ -58,5 +61,13 @@ export async function createStyle(level: ColorLevel, width: number): Promise<Sty
   if (level === 0) return plainStyle(width);
   const { Chalk } = await import('chalk');
   const chalk = new Chalk({ level });
-  return { width, bold: chalk.bold, dim: chalk.dim, good: chalk.green, bad: chalk.red, warn: chalk.yellow };
+  return {
+    width,
+    explorer: null,
+    bold: chalk.bold,
+    dim: chalk.dim,
+    good: chalk.green,
+    bad: chalk.red,
+    warn: chalk.yellow,
+  };
 }

@@ -22,6 +22,8 @@ export interface Output {
     csv: { readonly columns: readonly string[]; readonly cells: (item: Item) => readonly Cell[] },
     view: (style: Style) => readonly string[],
   ): Promise<void>;
+  /** From now on results have links to an explorer, on a terminal. @param cluster - a public one; `null` for none */
+  linkTo(cluster: string | null): void;
   /** Text on stdout as it is; for what is neither (completion scripts, help). */
   text(text: string): void;
   /** One JSON line on stdout. */
@@ -57,6 +59,7 @@ const linesOf = (lines: readonly string[]): string =>
 /** The output of one command run. */
 export function createOutput(io: Io, options: OutputOptions): Output {
   const { mode, quiet, verbose, style, noticeStyle } = options;
+  let explorer: string | null = null;
   const progress = createProgress(io.stderr, mode === 'human' && !quiet);
   /** Lines: who composed them has made safe what came from outside, and styled the rest. */
   const show = (text: string): void => {
@@ -67,7 +70,7 @@ export function createOutput(io: Io, options: OutputOptions): Output {
   const jsonLine = (value: unknown): void => io.stdout.write(`${safeJson(value)}\n`);
   const result: Output['result'] = (value, view) => {
     progress.clear();
-    if (mode === 'human') io.stdout.write(linesOf(view(style)));
+    if (mode === 'human') io.stdout.write(linesOf(view({ ...style, explorer })));
     else if (mode === 'ndjson' && Array.isArray(value)) value.forEach(jsonLine);
     else io.stdout.write(`${safeJson(value, io.stdout.isTTY ? 2 : undefined)}\n`);
   };
@@ -77,6 +80,9 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     noticeStyle,
     progress,
     jsonLine,
+    linkTo: (cluster) => {
+      explorer = io.stdout.isTTY ? cluster : null;
+    },
     text: (text) => io.stdout.write(text),
     result,
     list: async (items, { columns, cells }, view) => {

@@ -10,11 +10,15 @@ import type {
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
+import { linkFields } from './links.js';
 
 function statusText(status: Batch['status'], style: Style): string {
   if (status === 'EXECUTED') return style.good(status);
   return status === 'FAILED' ? style.bad(status) : style.bold(status);
 }
+
+const linksOf = (style: Style, txHash: string): readonly string[] =>
+  linkFields(style, 'tx', txHash).map(([, link]) => link);
 
 /** What execution came to. */
 export function viewExecuteResult(result: ExecuteResult, style: Style): readonly string[] {
@@ -32,7 +36,7 @@ export function viewExecuteResult(result: ExecuteResult, style: Style): readonly
     ),
     ...result.successfulExecutions.flatMap(({ bundleId, txHashes }) => [
       `${style.dim('bundle')} ${safeLine(bundleId)}`,
-      ...txHashes.map((hash) => `  ${safeLine(hash)}`),
+      ...txHashes.flatMap((hash) => [hash, ...linksOf(style, hash)]).map((line) => `  ${safeLine(line)}`),
     ]),
   ];
 }
@@ -44,6 +48,7 @@ export const viewBatch = (batch: Batch, style: Style): readonly string[] => [
     [
       ['batch index', batch.batchIndex],
       ['multisig', batch.multisig],
+      ...linkFields(style, 'address', batch.multisig),
       ['vault', `${batch.vaultAddress} (index ${batch.vaultIndex})`],
       ['mint', batch.mintAddress],
       ['created', batch.dateCreated],
@@ -94,5 +99,6 @@ export const viewPipelines = (pipelines: readonly PipelineState[], style: Style)
     `${style.dim(`pipeline ${index}`)} ${safeLine(type)} ${state}`,
     ...actions.map((action) => `  ${safeLine(textOf(action))}`),
     ...(txHash === undefined ? [] : [`  ${style.dim('transaction')} ${safeLine(txHash)}`]),
+    ...(txHash === undefined ? [] : linksOf(style, txHash).map((link) => `  ${safeLine(link)}`)),
     ...(message === undefined ? [] : [`  ${style.bad(safeLine(message))}`]),
   ]);

@@ -5,6 +5,7 @@ import { changeField, notForeseen, type Outlook } from '../foresight.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
+import { linkFields } from './links.js';
 
 /** One burn that was done. */
 export const viewBurn = (burn: BurnResult, style: Style): readonly string[] => [
@@ -12,6 +13,7 @@ export const viewBurn = (burn: BurnResult, style: Style): readonly string[] => [
   ...fieldLines(
     [
       ['transaction', burn.txHash],
+      ...linkFields(style, 'tx', burn.txHash),
       ['proof hash', burn.hash],
       ['proof type', burn.type],
       ['date', burn.dateBurned],

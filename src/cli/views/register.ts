@@ -3,6 +3,7 @@ import type { RegistrationPlan, RegistrationResult, RegistrationStep } from '../
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, wrapText } from '../output/table.js';
 import { multisigFields, tokenFields } from './facts.js';
+import { linkFields } from './links.js';
 import { solText, viewCreatedKey } from './local.js';
 
 /** The cluster in words. */
@@ -83,11 +84,12 @@ export const viewRegistered = (
   ...fieldLines(
     [
       ['multisig', registration.multisig],
+      ...linkFields(style, 'address', registration.multisig),
       ['vault', `${registration.vaultAddress} (index ${registration.vaultIndex})`],
       ['burn wallet', registration.burnWallet],
       ['owner', registration.owner],
       ['operator', registration.operator],
-      ...(txHash === null ? [] : [['transaction', txHash] as const]),
+      ...(txHash === null ? [] : [['transaction', txHash] as const, ...linkFields(style, 'tx', txHash)]),
     ],
     style.dim,
   ),

@@ -44,7 +44,7 @@ function* transactionRents(pipelines: readonly PlannedPipeline[]): Generator<big
 }
 
 /** Set-up, operator's and owner's approval, execution; closing pays for itself. */
-const feeLamports = (chain: Chain, pipelines: number): bigint =>
+export const feeLamports = (chain: Chain, pipelines: number): bigint =>
   maxFeeLamports(chain) * BigInt(2 + pipelines + 2 + pipelines) + LAMPORTS_PER_SIGNATURE;
 
 function recipients(token: TokenRecord, pipelines: readonly PlannedPipeline[]): readonly Address[] {

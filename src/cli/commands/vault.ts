@@ -1,0 +1,24 @@
+/** `flywheel vault`: addresses, balances, what today's caps leave, and for how long the SOL lasts. */
+import { defineCommand } from '../command.js';
+import { viewVault } from '../views/vault.js';
+
+export const command = defineCommand({
+  configure: (command) => command,
+  run: async (session) => {
+    const report = await (await session.local()).vault();
+    session.output.linkTo(report.cluster?.name ?? null);
+    session.output.result(report, (style) => viewVault(report, style));
+    return undefined;
+  },
+  details: [
+    'Works on the flywheel of the data directory, on its own ledger or on a cluster. A pipeline is counted as one burn: its rent comes back when the batch is closed, its fees do not; what `batch init` leaves the operator with is not counted.',
+  ],
+  output: [
+    '{ "cluster": { "name", "genesisHash" }|null, "name", "symbol", "mintAddress", "multisig", "vaultIndex", "vaultAddress", "vaultTokenAccount",',
+    '  "burnWallet", "burnTokenAccount", "owner", "operator", "balances": { "vault": { "tokens", "lamports" }, "burnWallet", "owner", "operator" },',
+    '  "today": { "day", "burn": { "used", "cap"|null, "left"|null }, "airdrop" },',
+    '  "pipelines": { "rentLamports", "feeLamports", "openRentLamports", "atOnce": number, "lasts" }, "burns": { "feeLamports", "lasts" } }',
+  ],
+  errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_UNAVAILABLE', 'ERR_CHAIN_MISMATCH'],
+  examples: ['flywheel vault', 'flywheel vault --data-dir /srv/flywheel --json'],
+});

@@ -1,0 +1,102 @@
+/** What a flywheel has to work with: balances, what today's caps leave, and for how long its SOL lasts. */
+import { rentExemptLamports } from '../../chain/account.js';
+import { decodeVaultMessage } from '../../chain/squads/instructions/vault-message.js';
+import { ACCOUNT_SIZE } from '../../chain/squads/layouts/accounts.js';
+import { storedMessageSize } from '../../chain/squads/layouts/message.js';
+import type { CapState, VaultReport } from '../../contract/admin.js';
+import { invariant } from '../../errors/flywheel-error.js';
+import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
+import type { UsageKind } from '../../store/store.js';
+import { proofHash } from '../../values/digest.js';
+import { formatTokenAmount } from '../../values/token-amount.js';
+import { flywheelOf } from '../batches/batch-context.js';
+import { feeLamports, setupRentLamports } from '../batches/funds.js';
+import { planPipeline } from '../batches/plan-batch.js';
+import { dailyCap, dayOfNow } from '../daily-cap.js';
+import type { EngineDeps } from '../deps.js';
+import { maxFeeLamports } from '../signing-terms.js';
+import { registrationStatus } from './status.js';
+
+/** Of a batch in which the fees of set-up and approval are shared. */
+const SHARED_BY = 100;
+/** A burn, the pipeline that there is most of. */
+const SAMPLE = { payload: '{}', actions: [{ action: 'BURN', amount: 1 }] } as const;
+
+/** What one pipeline takes, by the planner. */
+function pipelineRent(token: TokenRecord, flywheel: FlywheelRecord): bigint {
+  const type = flywheel.proofTypes[0] ?? 'A';
+  const planned = planPipeline({ ...SAMPLE, type, proofHash: proofHash({}) }, flywheelOf(token, flywheel));
+  const message = typeof planned === 'string' ? undefined : decodeVaultMessage(planned.message);
+  invariant(message !== undefined, 'A single burn fits a pipeline.');
+  return rentExemptLamports(ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(message)));
+}
+
+const least = (...amounts: readonly bigint[]): bigint =>
+  amounts.reduce((lowest, amount) => (amount < lowest ? amount : lowest));
+const atLeastNone = (amount: bigint): bigint => (amount < 0n ? 0n : amount);
+
+async function pipelinesLeft(
+  deps: EngineDeps,
+  token: TokenRecord,
+  flywheel: FlywheelRecord,
+  operatorLamports: bigint,
+): Promise<VaultReport['pipelines']> {
+  const { chain, limits, store } = deps;
+  const [fixedRent, openRent] = await Promise.all([
+    setupRentLamports([]),
+    store.read((tx) => tx.batches.openRentLamports(flywheel.id)),
+  ]);
+  const rent = pipelineRent(token, flywheel);
+  const fixedFees = feeLamports(chain, 0);
+  const fees = feeLamports(chain, 1) - fixedFees;
+  const each = fees + (fixedFees + BigInt(SHARED_BY) - 1n) / BigInt(SHARED_BY);
+  const kept = least(operatorLamports, BigInt(limits.minOperatorLamports));
+  const free = operatorLamports - kept;
+  const atOnce = least(
+    atLeastNone(free - fixedRent - fixedFees) / (rent + fees),
+    atLeastNone(limits.maxOpenRentLamports - openRent - fixedRent) / rent,
+    BigInt(limits.maxPipelines),
+  );
+  // Rent comes back with each batch that is closed; what is left for fees is what is not laid out meanwhile.
+  const forFees = atLeastNone(free - fixedRent - atOnce * rent);
+  return {
+    rentLamports: rent.toString(),
+    feeLamports: each.toString(),
+    openRentLamports: openRent.toString(),
+    atOnce: Number(atOnce),
+    lasts: atOnce === 0n ? '0' : (forFees / each).toString(),
+  };
+}
+
+/** Reads all of it now. */
+export async function vaultReport(
+  deps: EngineDeps,
+  token: TokenRecord,
+  flywheel: FlywheelRecord,
+): Promise<VaultReport> {
+  const status = await registrationStatus(deps, token, flywheel);
+  const { name, symbol, mintAddress, multisig, vaultIndex, vaultAddress, burnWallet, owner, operator } =
+    status;
+  const { balances } = status;
+  const day = await deps.store.read((tx) => dayOfNow(tx, token.id, deps.clock.nowMs()));
+  const cap = async (kind: UsageKind): Promise<CapState> => {
+    const used = await deps.store.read((tx) => tx.usage.used({ tokenId: token.id, day, kind }));
+    const limit = dailyCap(flywheel, kind);
+    const whole = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
+    return {
+      used: whole(used),
+      cap: limit === null ? null : whole(limit),
+      left: limit === null ? null : whole(atLeastNone(limit - used)),
+    };
+  };
+  const burnFee = maxFeeLamports(deps.chain);
+  const burnLamports = BigInt(balances.burnWallet.lamports) - rentExemptLamports(0);
+  return {
+    ...{ name, symbol, mintAddress, multisig, vaultIndex, vaultAddress },
+    vaultTokenAccount: flywheel.vaultTokenAccount,
+    ...{ burnWallet, burnTokenAccount: token.burnTokenAccount, owner, operator, balances },
+    today: { day, burn: await cap('burn'), airdrop: await cap('airdrop') },
+    pipelines: await pipelinesLeft(deps, token, flywheel, BigInt(balances.operator.lamports)),
+    burns: { feeLamports: burnFee.toString(), lasts: (atLeastNone(burnLamports) / burnFee).toString() },
+  };
+}

@@ -1,0 +1,47 @@
+/** What a flywheel has to work with, against what batches and burns really take. */
+import { randomUUID } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  aBurnRequest,
+  aPipeline,
+  burnAction,
+  openTestEngine,
+  type TestEngine,
+} from '../../../support/engine.js';
+
+let test: TestEngine;
+afterEach(() => test.destroy());
+
+describe('the report of a vault', () => {
+  it('says what a batch of pipelines takes, and what the caps leave', async () => {
+    test = await openTestEngine({ dailyBurn: '50' });
+    const before = await test.engine.vault();
+    expect(before).toMatchObject({
+      multisig: test.project.registration.multisig,
+      today: { burn: { used: '0', cap: '50', left: '50' }, airdrop: { used: '0', cap: null, left: null } },
+      pipelines: { openRentLamports: '0', atOnce: expect.any(Number) },
+    });
+    const call = test.project.call({ idempotencyKey: randomUUID() });
+    await test.engine.burn(aBurnRequest(20), call);
+    const pipelines = Array.from({ length: 10 }, () => aPipeline([burnAction(1)]));
+    await test.engine.initBatch({ pipelines }, test.project.call({ idempotencyKey: randomUUID() }));
+    const after = await test.engine.vault();
+    expect(after.today.burn).toEqual({ used: '30', cap: '50', left: '20' });
+    const rent = BigInt(before.pipelines.rentLamports);
+    const open = BigInt(after.pipelines.openRentLamports);
+    // Ten of them, and the two accounts that every batch has.
+    expect(open).toBeGreaterThan(10n * rent);
+    expect(open - 10n * rent).toBeLessThan(4n * rent);
+    const spent = BigInt(before.balances.operator.lamports) - BigInt(after.balances.operator.lamports) - open;
+    expect(spent).toBeGreaterThan(0n);
+    expect(spent).toBeLessThanOrEqual(10n * BigInt(before.pipelines.feeLamports));
+  });
+
+  it('says nothing is left where the operator or the burn wallet has nothing', async () => {
+    test = await openTestEngine({ burnWalletSol: '0' }, { limits: { minOperatorLamports: 10n ** 15n } });
+    expect(await test.engine.vault()).toMatchObject({
+      pipelines: { atOnce: 0, lasts: '0' },
+      burns: { lasts: '0' },
+    });
+  });
+});
