@@ -70,6 +70,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     'See and settle operations whose outcome is not known.',
     () => import('./commands/pending.js'),
   ),
+  command(
+    'report',
+    'Sum up what was burned and airdropped, and what it cost.',
+    () => import('./commands/report.js'),
+  ),
   group('proof', 'Hash proofs and verify them on chain.', [
     command('hash', 'Print the SHA-256 of a proof.', () => import('./commands/proof/hash.js')),
     command(

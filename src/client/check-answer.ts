@@ -198,6 +198,24 @@ const checkListBurns: Check<'listBurns'> = (query) => (answer) => {
   );
 };
 
+/** Decimal text without its point, so that sums are exact. */
+function scaled(text: string, decimals: number): bigint {
+  const [whole = '', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(decimals, '0').slice(0, decimals));
+}
+
+/** Are the rows of a report what its total is made of? */
+const checkReport: Check<'report'> = () => (answer) => {
+  const { rows, total, decimals } = answer;
+  const differing = (['burned', 'airdropped'] as const).find((name) => {
+    const texts = [total, ...rows].map((sums) => sums[name]);
+    if (!texts.every((text) => /^\d+(?:\.\d+)?$/.test(text))) return true;
+    const [all = 0n, ...parts] = texts.map((text) => scaled(text, decimals));
+    return parts.reduce((sum, part) => sum + part, 0n) !== all;
+  });
+  return finding(differing && `total.${differing} is not the sum of the rows`);
+};
+
 type SentPipeline = InitBatchRequest['pipelines'][number];
 
 /** Texts of JSON that hold the same value; a service may write it down in another way. */
@@ -257,6 +275,7 @@ export const CHECKS: { readonly [Id in OperationId]: Check<Id> } = {
   executeBatch: checkExecuteBatch,
   listBatches: checkListBatches,
   listBurns: checkListBurns,
+  report: checkReport,
   batchPipelines: checkBatchPipelines,
   issueApproval: checkIssueApproval,
   cancelBatch: checkCancelBatch,

@@ -12,6 +12,7 @@ const BATCHES_IN: { readonly [Id in OperationId]: (answer: AnswerOf<Id>) => read
   burn: NONE,
   burnBatch: NONE,
   listBurns: NONE,
+  report: NONE,
   batchPipelines: NONE,
   executeBatch: NONE,
   getBatch: (batch) => [batch],

@@ -51,6 +51,11 @@ const PIPELINE = {
 };
 
 /** By operation; `request` is missing where there is no body. */
+const REPORT_SUMS = {
+  ...{ burned: '1250.5', airdropped: '20', burns: 12, failedBurns: 1, pipelines: 3, failedPipelines: 0 },
+  ...{ feeLamports: '75000', rentLamports: '0' },
+};
+
 export const EXAMPLES: Readonly<
   Record<OperationId, { readonly request?: object; readonly response: unknown }>
 > = {
@@ -67,6 +72,14 @@ export const EXAMPLES: Readonly<
           proofType: 'UNKNOWN',
         },
       ],
+    },
+  },
+  report: {
+    response: {
+      ...{ symbol: 'FLY', mintAddress: BATCH.mintAddress, decimals: 6, supply: '998749.5' },
+      ...{ since: '2026-01-01T00:00:00.000Z', until: null, pendingBurns: 0 },
+      rows: [{ period: '2026-01-31', type: null, ...REPORT_SUMS }],
+      total: REPORT_SUMS,
     },
   },
   listBurns: {

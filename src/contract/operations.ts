@@ -26,6 +26,7 @@ import {
   burnResultSchema,
   listBurnsQuerySchema,
 } from './schemas/burn.js';
+import { reportQuerySchema, reportSchema } from './schemas/report.js';
 
 /** `points` requests at once, and as many again spread evenly over `windowSeconds` (contract, section 1.5). */
 export interface Rate {
@@ -157,6 +158,22 @@ const TABLE = {
     rateLimit: { name: 'burn-list', points: 10, windowSeconds: 1 },
     request: listBurnsQuerySchema,
     response: burnPageSchema,
+    errors: ['ERR_INVALID_REQUEST', 'ERR_TOKEN_NOT_FOUND'],
+  },
+  /** What was burned and airdropped, period by period, and what it cost. */
+  report: {
+    method: 'GET',
+    path: '/v1/tokenomics/report',
+    summary: 'What was burned and airdropped, and what it cost.',
+    word: 'report',
+    deprecated: false,
+    scopes: ['burn', 'airdrop'],
+    idempotencyKey: 'none',
+    submits: false,
+    paged: false,
+    rateLimit: { name: 'report', points: 5, windowSeconds: 10 },
+    request: reportQuerySchema,
+    response: reportSchema,
     errors: ['ERR_INVALID_REQUEST', 'ERR_TOKEN_NOT_FOUND'],
   },
   /** The most recent batch of the key's token that is not final, else `null`. */

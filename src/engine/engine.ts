@@ -27,6 +27,7 @@ import type { EngineDeps } from './deps.js';
 import { foreseeBatch, foreseeBurns } from './foresight.js';
 import type { EngineOperation } from './operation.js';
 import { type Reconciled, Reconciler, type ReconcileTerms } from './reconcile.js';
+import { report } from './report.js';
 import { KeysInFlight } from './requests/key-unused.js';
 
 export interface Engine extends Service, Admin {
@@ -72,6 +73,7 @@ const OPERATIONS: { readonly [Id in OperationId]: EngineOperation<Id> } = {
   burn,
   burnBatch,
   listBurns,
+  report,
   getBatch,
   currentBatch,
   initBatch,

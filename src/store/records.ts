@@ -103,9 +103,14 @@ export interface BurnRecord {
   readonly dateCreated: string;
   /** When the burn landed or failed. */
   readonly dateSettled: string | null;
+  /** What its transaction has cost; `null` where none has landed, or it was settled before this was kept. */
+  readonly feeLamports: bigint | null;
 }
 
-export type BurnIntent = Omit<BurnRecord, 'status' | 'errorCode' | 'errorMessage' | 'dateSettled'>;
+export type BurnIntent = Omit<
+  BurnRecord,
+  'status' | 'errorCode' | 'errorMessage' | 'dateSettled' | 'feeLamports'
+>;
 
 export interface BurnOutcome {
   readonly sequence: number;
@@ -113,6 +118,8 @@ export interface BurnOutcome {
   readonly errorCode: string | null;
   readonly errorMessage: string | null;
   readonly dateSettled: string;
+  /** What its transaction has cost; `null` where none has landed. */
+  readonly feeLamports: bigint | null;
 }
 
 /** What has landed in a block that a fork may still take back: a burn, or a bundle of a batch. */

@@ -12,15 +12,12 @@ import type { KeyedOperationId } from '../contract/operations.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../contract/schemas/batch.js';
 import type { Sha256 } from '../values/digest.js';
 import type { UtcDay } from '../values/time.js';
+import type { BurnRepository } from './burn-repository.js';
 import type {
   ApiKeyRecord,
   BatchRecord,
   BundleRecord,
   BundleStatus,
-  BurnIntent,
-  BurnOutcome,
-  BurnRecord,
-  BurnStatus,
   FlywheelRecord,
   IssuedVote,
   NewLanding,
@@ -81,48 +78,6 @@ export interface RequestRepository {
    * to as pending.
    */
   removeDone(olderThanDays: number): Promise<number>;
-}
-
-/** Which burns to list. */
-export interface BurnFilter {
-  readonly tokenId: string;
-  readonly types?: readonly string[] | undefined;
-  readonly status?: BurnStatus | undefined;
-  readonly proofHash?: string | undefined;
-  readonly txHash?: string | undefined;
-  /** ISO times at which they were asked for, inclusive and exclusive. */
-  readonly since?: string;
-  readonly until?: string;
-  /** Only burns older than the one with this sequence number. */
-  readonly before?: number;
-  readonly limit: number;
-}
-
-/** A burn without its bytes. */
-export type ListedBurn = Omit<BurnRecord, 'transaction'>;
-
-export interface BurnRepository {
-  /** Reserves `count` sequence numbers; the first of them. */
-  reserveSequences(count: number): Promise<number>;
-  insertMany(burns: readonly BurnIntent[]): Promise<void>;
-  /**
-   * New signature for a pending burn whose signature `expired` is proven never to land.
-   * @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` when the burn has another signature by now: somebody else carries it on.
-   */
-  resign(
-    sequence: number,
-    expired: string,
-    signed: Pick<BurnRecord, 'signature' | 'transaction' | 'lastValidBlockHeight'>,
-  ): Promise<void>;
-  /** Only PENDING burns change; settling twice is refused by the database. */
-  settleMany(outcomes: readonly BurnOutcome[]): Promise<void>;
-  /** In the order of their index, `from` to `to` (exclusive). */
-  ofRequest(requestId: string, from?: number, to?: number): Promise<readonly BurnRecord[]>;
-  /**
-   * Newest first. So that one call never takes long, only so many burns are looked at.
-   * @returns `next`: what to give as `before` for those after them, `null` when there are none.
-   */
-  list(filter: BurnFilter): Promise<{ readonly items: readonly ListedBurn[]; readonly next: number | null }>;
 }
 
 /** What is counted: each is what an action takes. */

@@ -93,6 +93,7 @@ export interface BurnTable {
   error_message: Generated<string | null>;
   date_created: IsoText;
   date_settled: Generated<IsoText | null>;
+  fee_lamports: Generated<number | null>;
 }
 
 export interface DailyUsageTable {

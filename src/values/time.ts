@@ -15,4 +15,16 @@ export type UtcDay = string & { readonly [brand]: 'UtcDay' };
 /** ISO 8601 in UTC with milliseconds: `2026-01-31T12:00:00.000Z`. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
+const MS_PER_DAY = 86_400_000;
+const DAYS_PER_WEEK = 7;
+
+/** The week of a day, as ISO 8601 names it: `2026-W05`. It belongs to the year in which its Thursday lies. */
+export function isoWeek(day: UtcDay): string {
+  const date = new Date(day);
+  const thursdayMs = date.getTime() + (4 - (date.getUTCDay() || DAYS_PER_WEEK)) * MS_PER_DAY;
+  const year = new Date(thursdayMs).getUTCFullYear();
+  const week = Math.floor((thursdayMs - Date.UTC(year, 0, 1)) / (DAYS_PER_WEEK * MS_PER_DAY)) + 1;
+  return `${year}-W${String(week).padStart(2, '0')}`;
+}
+
 export const utcDay = (ms: number): UtcDay => isoTime(ms).slice(0, 10) as UtcDay;

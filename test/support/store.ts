@@ -241,6 +241,7 @@ export const aVote = (signature: string, more: Partial<IssuedVote> = {}): Issued
 
 /** The burn with this number went well. */
 export const success = (sequence: number): BurnOutcome => ({
+  feeLamports: 5_000n,
   sequence,
   status: 'SUCCESS',
   errorCode: null,
@@ -255,6 +256,7 @@ export const settled = (sequence: number): BurnRecord => ({
   errorCode: null,
   errorMessage: null,
   dateSettled: LATER,
+  feeLamports: 5_000n,
 });
 
 /** {@link aBurn} as it is read before it is settled. */
@@ -264,4 +266,5 @@ export const pending = (sequence: number): BurnRecord => ({
   errorCode: null,
   errorMessage: null,
   dateSettled: null,
+  feeLamports: null,
 });

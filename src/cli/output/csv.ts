@@ -5,17 +5,22 @@ import { safeLine } from './safe-text.js';
 /** A cell; what is absent is empty. */
 export type Cell = string | number | boolean | undefined;
 
+/** How a formula begins in Excel, LibreOffice or Google Sheets. */
+const FORMULA = /^[=+\-@\t\r]/;
+const NUMBER = /^-?\d+(?:\.\d+)?$/;
+
+/** Text that a spreadsheet would run gets a `'` in front of it (OWASP, CSV injection); a number is none, whatever its sign. */
+function cellText(cell: Cell): string {
+  const text = safeLine(String(cell ?? ''));
+  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+}
+
 /**
- * A header and a line a row. Text that a spreadsheet would take for a formula gets a `'` in front of it.
+ * A header and a line a row.
  * @param columns - names, in the order of the cells.
  */
 export const csvText = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
   stringify(
-    rows.map((row) => row.map((cell) => (typeof cell === 'string' ? safeLine(cell) : cell))),
-    {
-      header: true,
-      columns: [...columns],
-      escape_formulas: true,
-      cast: { boolean: String },
-    },
+    rows.map((row) => row.map(cellText)),
+    { header: true, columns: [...columns] },
   );

@@ -113,6 +113,7 @@ export const burnStateSchema = z
     }),
     dateCreated: dateTimeSchema,
     dateBurned: dateTimeSchema.optional(),
+    feeLamports: z.string().optional().meta({ description: 'What its transaction has cost, as digits.' }),
     error: z
       .object({ type: z.string(), message: z.string() })
       .optional()

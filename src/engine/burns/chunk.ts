@@ -261,14 +261,22 @@ export async function settleBurns(
 function outcomeOf({ deps, token }: BurnSource, burn: OpenBurn, end: Landed | Failed): BurnOutcome {
   const [record] = end.records;
   const dateSettled = isoTime(record?.blockTimeMs ?? deps.clock.nowMs());
+  const feeLamports = record?.feeLamports ?? null;
   const { sequence, signature } = burn;
   if (end.kind === 'landed')
-    return { sequence, status: 'SUCCESS', errorCode: null, errorMessage: null, dateSettled };
+    return { sequence, status: 'SUCCESS', errorCode: null, errorMessage: null, dateSettled, feeLamports };
   const errorMessage =
     end.rejection === null
       ? `The burn of ${token.symbol} failed on chain: ${end.reason} (transaction ${signature}).`
       : `The chain refused the burn: ${end.reason}; the burn wallet is ${token.burnWallet}.`;
-  return { sequence, status: 'FAILED', errorCode: 'ERR_BURN_TOKENOMICS_FAILED', errorMessage, dateSettled };
+  return {
+    sequence,
+    status: 'FAILED',
+    errorCode: 'ERR_BURN_TOKENOMICS_FAILED',
+    errorMessage,
+    dateSettled,
+    feeLamports,
+  };
 }
 
 async function signAgain(

@@ -45,7 +45,7 @@ function burnState(
   { decimals }: Pick<TokenRecord, 'decimals'>,
 ): BurnState {
   const { proofHash, signature, proofType, amount, persistOnchain, status, dateCreated, dateSettled } = burn;
-  const { errorCode, errorMessage } = burn;
+  const { errorCode, errorMessage, feeLamports } = burn;
   return {
     hash: proofHash,
     txHash: signature,
@@ -55,6 +55,7 @@ function burnState(
     status,
     dateCreated,
     ...(status === 'SUCCESS' && dateSettled !== null ? { dateBurned: dateSettled } : {}),
+    ...(feeLamports === null ? {} : { feeLamports: feeLamports.toString() }),
     ...(errorCode === null ? {} : { error: { type: errorCode, message: errorMessage ?? '' } }),
   };
 }

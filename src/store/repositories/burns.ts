@@ -3,13 +3,35 @@ import { type Selectable, sql } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { UtcDay } from '../../values/time.js';
+import type { BurnFilter, BurnRepository, BurnSum, BurnSumsQuery, ListedBurn } from '../burn-repository.js';
 import { toU64Text } from '../column-values.js';
 import type { BurnIntent, BurnOutcome, BurnRecord } from '../records.js';
 import { executeInPieces, expectAffected, insertRows, type Session, takeNumbers } from '../session.js';
-import type { BurnFilter, BurnRepository, ListedBurn } from '../store.js';
 import type { BurnTable } from '../tables.js';
 
-const toListed = (row: Omit<Selectable<BurnTable>, 'signed_transaction'>): ListedBurn => ({
+/** All but the bytes. */
+const LISTED = [
+  'sequence',
+  'request_id',
+  'position',
+  'token_id',
+  'key_id',
+  'proof_type',
+  'proof_hash',
+  'amount',
+  'persist_onchain',
+  'day',
+  'status',
+  'signature',
+  'last_valid_block_height',
+  'error_code',
+  'error_message',
+  'date_created',
+  'date_settled',
+  'fee_lamports',
+] as const satisfies readonly (keyof BurnTable)[];
+
+const toListed = (row: Pick<Selectable<BurnTable>, (typeof LISTED)[number]>): ListedBurn => ({
   sequence: Number(row.sequence),
   requestId: row.request_id,
   index: row.position,
@@ -27,6 +49,7 @@ const toListed = (row: Omit<Selectable<BurnTable>, 'signed_transaction'>): Liste
   errorMessage: row.error_message,
   dateCreated: row.date_created,
   dateSettled: row.date_settled,
+  feeLamports: row.fee_lamports === null ? null : BigInt(row.fee_lamports),
 });
 
 const toRecord = (row: Selectable<BurnTable>): BurnRecord => ({
@@ -60,22 +83,23 @@ const outcomeParameters = (outcome: BurnOutcome): readonly unknown[] => [
   outcome.errorCode,
   outcome.errorMessage,
   outcome.dateSettled,
+  outcome.feeLamports === null ? null : Number(outcome.feeLamports),
 ];
 
 /** One statement for many outcomes: each burn is found by its number, and changes only while it is pending. */
 const settleStatement = (outcomes: readonly BurnOutcome[]) => {
   const rows = outcomes.map(
     (outcome) => sql`(cast(${outcome.sequence} as bigint), ${outcome.status}, ${outcome.errorCode},
-      ${outcome.errorMessage}, ${outcome.dateSettled})`,
+      ${outcome.errorMessage}, ${outcome.dateSettled}, cast(${outcome.feeLamports} as bigint))`,
   );
-  return sql`with settled (sequence, status, error_code, error_message, date_settled) as (values ${sql.join(rows)})
-    update burns set status = settled.status, error_code = settled.error_code,
-      error_message = settled.error_message, date_settled = settled.date_settled
+  return sql`with settled (sequence, status, error_code, error_message, date_settled, fee_lamports) as (values ${sql.join(rows)})
+    update burns set status = settled.status, error_code = settled.error_code, error_message = settled.error_message,
+      date_settled = settled.date_settled, fee_lamports = settled.fee_lamports
     from settled where burns.sequence = settled.sequence and burns.status = ${PENDING}`;
 };
 
 type Writes = Pick<BurnRepository, 'reserveSequences' | 'insertMany' | 'resign' | 'settleMany'>;
-type Reads = Pick<BurnRepository, 'ofRequest' | 'list'>;
+type Reads = Pick<BurnRepository, 'ofRequest' | 'list' | 'sums' | 'lastSequence' | 'countPending'>;
 
 const writes = (session: Session): Writes => ({
   reserveSequences: (count) => takeNumbers(session, 'burn', count),
@@ -116,26 +140,6 @@ const writes = (session: Session): Writes => ({
 
 /** Burns that one call to list them looks at: about 10 ms. */
 const MAX_LOOKED_AT = 10_000;
-
-const LISTED = [
-  'sequence',
-  'request_id',
-  'position',
-  'token_id',
-  'key_id',
-  'proof_type',
-  'proof_hash',
-  'amount',
-  'persist_onchain',
-  'day',
-  'status',
-  'signature',
-  'last_valid_block_height',
-  'error_code',
-  'error_message',
-  'date_created',
-  'date_settled',
-] as const satisfies readonly (keyof BurnTable)[];
 
 /** The oldest that is looked at, or `undefined` when nothing is older than what is. */
 async function oldestLookedAt({ db }: Session, { tokenId, before }: BurnFilter): Promise<number | undefined> {
@@ -179,7 +183,64 @@ async function list(session: Session, filter: BurnFilter): Promise<Awaited<Retur
   return { items, next: last ?? null };
 }
 
+/** Digits in each half of an amount: the sums of the halves of 10^8 amounts are exact in 64 bits. */
+const HALF_DIGITS = 10;
+const HALF = 10n ** BigInt(HALF_DIGITS);
+
+async function sums({ db }: Session, query: BurnSumsQuery): Promise<readonly BurnSum[]> {
+  const { tokenId, from, to, since, until, types } = query;
+  let select = db
+    .selectFrom('burns')
+    .select([
+      sql<string>`substr(date_settled, 1, 10)`.as('day'),
+      'proof_type',
+      'status',
+      sql<number>`count(*)`.as('count'),
+      sql<number>`sum(cast(substr(amount, 1, ${sql.lit(HALF_DIGITS)}) as bigint))`.as('high'),
+      sql<number>`sum(cast(substr(amount, ${sql.lit(HALF_DIGITS + 1)}) as bigint))`.as('low'),
+      sql<number>`coalesce(sum(fee_lamports), 0)`.as('fees'),
+    ])
+    .where('sequence', '>=', from)
+    .where('sequence', '<', to)
+    .where('token_id', '=', tokenId)
+    .where('date_settled', 'is not', null)
+    .groupBy([sql`1`, 'proof_type', 'status']);
+  if (since !== undefined) select = select.where('date_settled', '>=', since);
+  if (until !== undefined) select = select.where('date_settled', '<', until);
+  if (types !== undefined) select = select.where('proof_type', 'in', types);
+  const rows = await select.execute();
+  return rows.map(({ day, proof_type, status, count, high, low, fees }) => ({
+    day: day as UtcDay,
+    type: proof_type,
+    isLanded: status === 'SUCCESS',
+    count: Number(count),
+    amount: BigInt(high) * HALF + BigInt(low),
+    feeLamports: BigInt(fees),
+  }));
+}
+
 const reads = (session: Session): Reads => ({
+  sums: (query) => sums(session, query),
+
+  async lastSequence() {
+    const row = await session.db
+      .selectFrom('counters')
+      .select('value')
+      .where('name', '=', 'burn')
+      .executeTakeFirst();
+    return Number(row?.value ?? 0);
+  },
+
+  async countPending(tokenId) {
+    const row = await session.db
+      .selectFrom('burns')
+      .select(({ fn }) => fn.countAll().as('count'))
+      .where('token_id', '=', tokenId)
+      .where('status', '=', PENDING)
+      .executeTakeFirst();
+    return Number(row?.count ?? 0);
+  },
+
   list: (filter) => list(session, filter),
 
   async ofRequest(requestId, from, to) {

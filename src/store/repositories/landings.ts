@@ -80,7 +80,7 @@ export const landingRepository = (session: Session): LandingRepository => ({
   async reopenBurn(sequence) {
     const { numUpdatedRows } = await session.db
       .updateTable('burns')
-      .set({ status: 'PENDING', date_settled: null })
+      .set({ status: 'PENDING', date_settled: null, fee_lamports: null })
       .where('sequence', '=', sequence)
       .where('status', '=', 'SUCCESS')
       .executeTakeFirst();

@@ -42,6 +42,7 @@ export function burns(store: () => Store): void {
         errorCode: 'ERR_BURN_TOKENOMICS_FAILED',
         errorMessage: "it's too poor; 'quoted' ✗",
         dateSettled: CREATED,
+        feeLamports: null,
       };
       await store().transaction(async (tx) => {
         await tx.burns.insertMany([aBurn(1), aBurn(2), aBurn(3)]);

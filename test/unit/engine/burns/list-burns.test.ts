@@ -25,7 +25,12 @@ describe('listBurns', () => {
     expect(items.map(({ amount }) => amount)).toEqual(['2', '1.5']);
     expect(items[1]).toEqual({
       ...{ hash: one.hash, txHash: one.txHash, type: one.type, amount: '1.5', status: 'SUCCESS' },
-      ...{ persistOnchain: false, dateBurned: one.dateBurned, dateCreated: expect.any(String) },
+      ...{
+        persistOnchain: false,
+        feeLamports: '5000',
+        dateBurned: one.dateBurned,
+        dateCreated: expect.any(String),
+      },
     });
   });
 

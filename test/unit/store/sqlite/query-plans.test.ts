@@ -40,6 +40,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     errorCode: null,
     errorMessage: null,
     dateSettled: LATER,
+    feeLamports: null,
   });
   const signed = { signature: 's', transaction: new Uint8Array(1), lastValidBlockHeight: 1n };
   const calls: readonly (() => Promise<unknown>)[] = [

@@ -53,12 +53,14 @@ describe('burn list', () => {
   it('prints CSV that a spreadsheet takes for text', async () => {
     const { stdout } = await cliWith([example, failed]).run('burn', 'list', '--output', 'csv');
     const [header, first, ...rest] = stdout.split('\n');
-    expect(header).toBe('date,type,amount,status,proof hash,transaction,on chain,asked for,error,message');
+    expect(header).toBe(
+      'date,type,amount,status,proof hash,transaction,on chain,fee lamports,asked for,error,message',
+    );
     expect(first).toBe(
-      `${example.dateBurned},${example.type},12.5,SUCCESS,${example.hash},${example.txHash},true,${example.dateCreated},,`,
+      `${example.dateBurned},${example.type},12.5,SUCCESS,${example.hash},${example.txHash},true,,${example.dateCreated},,`,
     );
     expect(rest.join('\n')).toBe(
-      `,'=CMD(),3,FAILED,${failed.hash},${failed.txHash},false,${failed.dateCreated},ERR_BURN_TOKENOMICS_FAILED,"It said ""no"", and left."\n`,
+      `,'=CMD(),3,FAILED,${failed.hash},${failed.txHash},false,,${failed.dateCreated},ERR_BURN_TOKENOMICS_FAILED,"It said ""no"", and left."\n`,
     );
   });
 

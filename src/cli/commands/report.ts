@@ -1,0 +1,89 @@
+/** `flywheel report`: what was burned and airdropped, and what it cost, for a month or for ever. */
+import type { Command } from '@commander-js/extra-typings';
+import { REPORT_PERIODS, type ReportPeriod, type ReportRow } from '../../contract/schemas/report.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { defineCommand, type OptionsOf, type Session } from '../command.js';
+import { timeOption } from '../options/times.js';
+import { callWith } from '../send.js';
+import { viewReport } from '../views/report.js';
+
+const COLUMNS = [
+  'period',
+  'type',
+  'burned',
+  'airdropped',
+  'burns',
+  'failed burns',
+  'pipelines',
+  'failed pipelines',
+  'fee lamports',
+  'rent lamports',
+] as const;
+
+const cells = (row: ReportRow) => [
+  row.period ?? undefined,
+  row.type ?? undefined,
+  row.burned,
+  row.airdropped,
+  row.burns,
+  row.failedBurns,
+  row.pipelines,
+  row.failedPipelines,
+  row.feeLamports,
+  row.rentLamports,
+];
+
+const configure = (command: Command) =>
+  command
+    .option(
+      '--by <what>',
+      `a row for each: ${REPORT_PERIODS.join(', ')}; with ",type", of each type (default: day)`,
+    )
+    .option('--since <time>', 'only what came to its end at this time (ISO 8601) or later')
+    .option('--until <time>', 'only what came to its end before this time');
+
+type Options = OptionsOf<typeof configure>;
+
+/** `month,type` in its parts. @throws `ERR_INPUT_INVALID` */
+function rowsOf(by: string): { readonly period: ReportPeriod; readonly byType?: 'true' } {
+  const words = by.split(',').map((word) => word.trim());
+  const periods = REPORT_PERIODS.filter((period) => words.includes(period));
+  const isType = words.includes('type');
+  if (periods.length + (isType ? 1 : 0) !== words.length || periods.length > 1)
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `--by: expected ${REPORT_PERIODS.join(', ')}, and ",type" behind it, got ${JSON.stringify(by.slice(0, 60))}.`,
+    );
+  return { period: periods[0] ?? 'all', ...(isType ? { byType: 'true' as const } : {}) };
+}
+
+async function run(session: Session, _args: [], options: Options): Promise<undefined> {
+  const since = timeOption('--since', options.since);
+  const until = timeOption('--until', options.until);
+  const query = {
+    ...rowsOf(options.by ?? 'day'),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
+  };
+  const opened = await session.service();
+  const { value: report } = await opened.service.report(query, callWith(session, opened));
+  const view = { columns: COLUMNS, cells };
+  if (session.output.mode === 'csv') await session.output.list(report.rows, view, () => []);
+  else session.output.result(report, (style) => viewReport(report, style));
+  return undefined;
+}
+
+export const command = defineCommand({
+  configure,
+  run,
+  output: [
+    '{ "symbol", "supply", "since", "until", "pendingBurns",',
+    '  "rows": [ { "period", "type", "burned", "airdropped", "burns", "failedBurns", … } ], "total" }',
+  ],
+  csv: COLUMNS,
+  errors: ['ERR_UNAUTHORIZED', 'ERR_TOKEN_NOT_FOUND', 'ERR_RATE_LIMIT_EXCEEDED'],
+  examples: [
+    'flywheel report --by month',
+    'flywheel report --by week,type --since 2026-01-01 --until 2026-04-01 --output csv > quarter.csv',
+  ],
+});

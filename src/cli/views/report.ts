@@ -1,0 +1,105 @@
+/** A report as people read it: sums, and a bar for each period. */
+import type { Report, ReportRow, ReportSums } from '../../contract/schemas/report.js';
+import type { Style } from '../output/color.js';
+import { safeLine } from '../output/safe-text.js';
+import { type Field, fieldLines, tableLines } from '../output/table.js';
+
+const LAMPORTS_DIGITS = 9;
+const BAR = '█';
+const MAX_BAR = 30;
+const LEAST_BAR = 8;
+/** What a line has beside its bar, about. */
+const BESIDE_BAR = 60;
+
+/** `1250000.5` as `1,250,000.5`. */
+function grouped(text: string): string {
+  const [whole = '', fraction] = text.split('.');
+  const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
+  return fraction === undefined ? groups : `${groups}.${fraction}`;
+}
+
+/** Lamports as SOL, which may be below 0. */
+function sol(lamports: string): string {
+  const sign = lamports.startsWith('-') ? '-' : '';
+  const digits = lamports.replace('-', '').padStart(LAMPORTS_DIGITS + 1, '0');
+  const fraction = digits.slice(-LAMPORTS_DIGITS).replace(/0+$/, '');
+  const whole = digits.slice(0, -LAMPORTS_DIGITS);
+  return `${sign}${grouped(fraction === '' ? whole : `${whole}.${fraction}`)} SOL`;
+}
+
+/** `98.7 %`, never rounded up to all. */
+function rate(done: number, failed: number): string {
+  if (done + failed === 0) return 'nothing yet';
+  const tenths = Math.floor((done * 1_000) / (done + failed));
+  return `${tenths / 10} % of ${grouped(String(done + failed))}`;
+}
+
+const PER_THOUSAND = 1_000n;
+
+/** Decimal text in the smallest unit of the longest fraction, so that lengths of bars are in proportion. */
+function scaled(texts: readonly string[]): readonly bigint[] {
+  const digits = Math.max(...texts.map((text) => text.split('.')[1]?.length ?? 0));
+  return texts.map((text) => {
+    const [whole = '', fraction = ''] = text.split('.');
+    return BigInt(whole + fraction.padEnd(digits, '0'));
+  });
+}
+
+function bars(rows: readonly ReportRow[], width: number): readonly string[] {
+  const room = Math.max(LEAST_BAR, Math.min(MAX_BAR, width - BESIDE_BAR));
+  const amounts = scaled(rows.map(({ burned }) => burned));
+  const most = amounts.reduce((high, amount) => (amount > high ? amount : high), 1n);
+  return amounts.map((amount) => {
+    const length = Number((amount * BigInt(room) * PER_THOUSAND) / most) / Number(PER_THOUSAND);
+    return BAR.repeat(amount > 0n ? Math.max(1, Math.round(length)) : 0);
+  });
+}
+
+const totals = ({ symbol, supply, total, pendingBurns }: Report): readonly Field[] => [
+  ['burned', `${grouped(total.burned)} ${symbol}`],
+  ['airdropped', `${grouped(total.airdropped)} ${symbol}`],
+  ['supply now', `${grouped(supply)} ${symbol}`],
+  ['burns', countOf(total.burns, total.failedBurns)],
+  ['pipelines', countOf(total.pipelines, total.failedPipelines)],
+  ['succeeded', successOf(total)],
+  ['fees', sol(total.feeLamports)],
+  ['rent', sol(total.rentLamports)],
+  ...(pendingBurns === 0 ? [] : [['not known yet', `${grouped(String(pendingBurns))} burns`] as const]),
+];
+
+const countOf = (done: number, failed: number): string =>
+  failed === 0 ? grouped(String(done)) : `${grouped(String(done))}, and ${grouped(String(failed))} failed`;
+
+const successOf = ({ burns, pipelines, failedBurns, failedPipelines }: ReportSums): string =>
+  rate(burns + pipelines, failedBurns + failedPipelines);
+
+const spanOf = ({ since, until }: Report): string =>
+  [since === null ? '' : `since ${since}`, until === null ? '' : `until ${until}`].filter(Boolean).join(', ');
+
+/** Totals, then a line for each row. */
+export function viewReport(report: Report, style: Style): readonly string[] {
+  const { rows, symbol } = report;
+  const span = spanOf(report);
+  const head = [style.bold(`Report on ${safeLine(symbol)}${span === '' ? '' : ` ${safeLine(span)}`}`)];
+  if (rows.length === 0) return [...head, 'Nothing was burned or airdropped.'];
+  const lengths = bars(rows, style.width);
+  const isByType = rows.some(({ type }) => type !== null);
+  const table = tableLines(
+    [
+      { title: 'period' },
+      ...(isByType ? [{ title: 'type' }] : []),
+      { title: 'burned', align: 'right' as const },
+      { title: 'airdropped', align: 'right' as const },
+      { title: '' },
+    ],
+    rows.map(({ period, type, burned, airdropped }, index) => [
+      period ?? 'all',
+      ...(isByType ? [type ?? '(batches)'] : []),
+      grouped(burned),
+      grouped(airdropped),
+      lengths[index] ?? '',
+    ]),
+    style.width,
+  );
+  return [...head, ...fieldLines(totals(report), style.dim), '', ...table];
+}

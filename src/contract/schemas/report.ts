@@ -1,0 +1,76 @@
+/** Wire shapes of the report: what was burned and airdropped, and what it cost. */
+import * as z from 'zod';
+import { timeBoundSchema } from './page.js';
+
+/** What the rows of a report are about; without a period they are about all the time that was asked for. */
+export const REPORT_PERIODS = ['day', 'week', 'month', 'all'] as const;
+export type ReportPeriod = (typeof REPORT_PERIODS)[number];
+
+/** Rows of one report at most. */
+export const MAX_REPORT_ROWS = 5_000;
+
+export const reportQuerySchema = z.strictObject({
+  period: z
+    .enum(REPORT_PERIODS)
+    .optional()
+    .meta({ description: 'A row for each. Weeks are those of ISO 8601, all times are UTC. Default: `day`.' }),
+  byType: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: '`true`: a row for each proof type of each period.' }),
+  since: timeBoundSchema.meta({ description: 'What came to its end at this time or later.' }),
+  until: timeBoundSchema.meta({ description: 'What came to its end before this time.' }),
+});
+export type ReportQuery = z.infer<typeof reportQuerySchema>;
+
+const tokens = z.string().meta({ description: 'Tokens, exact, as decimal text.', examples: ['1250.5'] });
+const lamports = z.string().meta({ description: 'Lamports, as digits.', examples: ['5000'] });
+const count = z.number().int();
+
+/** Sums over operations that came to their end. */
+const sums = {
+  burned: tokens,
+  airdropped: tokens,
+  burns: count.meta({ description: 'Burns that landed.' }),
+  failedBurns: count,
+  pipelines: count.meta({ description: 'Pipelines of batches that were executed.' }),
+  failedPipelines: count.meta({ description: 'Pipelines of batches that ended without executing them.' }),
+  feeLamports: lamports,
+  rentLamports: lamports.meta({
+    description: 'Rent that batches took and did not give back; below 0 where more came back.',
+  }),
+};
+
+export const reportSumsSchema = z.object(sums).meta({ id: 'ReportSums' });
+export type ReportSums = z.infer<typeof reportSumsSchema>;
+
+export const reportRowSchema = z
+  .object({
+    period: z
+      .string()
+      .nullable()
+      .meta({ description: '`2026-01-31`, `2026-W05` or `2026-01`; null for all the time.' }),
+    type: z.string().nullable().meta({
+      description: 'Proof type; null for all, and, beside rows of types, for what a batch cost as a whole.',
+    }),
+    ...sums,
+  })
+  .meta({ id: 'ReportRow' });
+export type ReportRow = z.infer<typeof reportRowSchema>;
+
+export const reportSchema = z
+  .object({
+    symbol: z.string(),
+    mintAddress: z.string(),
+    decimals: count,
+    supply: tokens.meta({ description: 'What there is of the token now.' }),
+    since: z.string().nullable(),
+    until: z.string().nullable(),
+    pendingBurns: count.meta({
+      description: 'Burns of which it is not known yet what became of them; in no sum.',
+    }),
+    rows: z.array(reportRowSchema),
+    total: reportSumsSchema,
+  })
+  .meta({ id: 'Report' });
+export type Report = z.infer<typeof reportSchema>;

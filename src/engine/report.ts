@@ -1,0 +1,209 @@
+/** What was burned and airdropped, period by period, exact however much it is (contract, section 1.7). */
+
+import { decodeMint } from '../chain/tokens/accounts.js';
+import {
+  MAX_REPORT_ROWS,
+  type ReportPeriod,
+  type ReportRow,
+  type ReportSums,
+  reportQuerySchema,
+} from '../contract/schemas/report.js';
+import { invalidRequest, parseInput } from '../contract/validate.js';
+import type { BurnSum } from '../store/burn-repository.js';
+import type { BatchRecord, TokenRecord } from '../store/records.js';
+import type { ListedBatch } from '../store/store.js';
+import { isoTime, isoWeek, type UtcDay, utcDay } from '../values/time.js';
+import { formatTokenAmount } from '../values/token-amount.js';
+import { requireToken } from './authenticate.js';
+import { isFinal } from './batches/batch-claim.js';
+import type { EngineDeps } from './deps.js';
+import { operation } from './operation.js';
+import { createPause } from './pause.js';
+
+/** Burns that are added up between two turns of others: a few milliseconds. */
+const BURNS_AT_ONCE = 4_000;
+/** Batches that are read between two turns of others, with all their pipelines. */
+const BATCHES_AT_ONCE = 4;
+
+export const report = operation('report', {
+  parse: (input, { principal }) => ({
+    query: parseInput(reportQuerySchema, input),
+    token: requireToken(principal),
+  }),
+  perform: async ({ deps, principal, input: { query, token } }) => {
+    const bounds = boundsOf(query);
+    const table = new Table(query.period ?? 'day', query.byType === 'true');
+    const scope = { tokenId: token.id, ...bounds };
+    const types = principal.key.proofTypes;
+    await addBurns(deps, { ...scope, ...(types === null ? {} : { types }) }, table);
+    await addBatches(deps, { ...scope, types }, table);
+    const [mint] = await deps.chain.getAccounts([token.mintAddress]);
+    const pendingBurns = await deps.store.read((tx) => tx.burns.countPending(token.id));
+    const value = {
+      symbol: token.symbol,
+      mintAddress: token.mintAddress,
+      decimals: token.decimals,
+      supply: formatTokenAmount(decodeMint(mint ?? null)?.supply ?? 0n, token.decimals),
+      since: bounds.since ?? null,
+      until: bounds.until ?? null,
+      pendingBurns,
+      ...table.result(token),
+    };
+    return { value, meta: { replayed: false } };
+  },
+});
+
+interface Bounds {
+  readonly since?: string;
+  readonly until?: string;
+}
+
+const boundsOf = ({ since, until }: { since?: string | undefined; until?: string | undefined }): Bounds => ({
+  ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
+  ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
+});
+
+interface Amounts {
+  burned: bigint;
+  airdropped: bigint;
+  burns: number;
+  failedBurns: number;
+  pipelines: number;
+  failedPipelines: number;
+  feeLamports: bigint;
+  rentLamports: bigint;
+}
+
+const nothing = (): Amounts => ({
+  ...{ burned: 0n, airdropped: 0n, burns: 0, failedBurns: 0, pipelines: 0, failedPipelines: 0 },
+  ...{ feeLamports: 0n, rentLamports: 0n },
+});
+
+function add(to: Amounts, more: Partial<Amounts>): void {
+  to.burned += more.burned ?? 0n;
+  to.airdropped += more.airdropped ?? 0n;
+  to.burns += more.burns ?? 0;
+  to.failedBurns += more.failedBurns ?? 0;
+  to.pipelines += more.pipelines ?? 0;
+  to.failedPipelines += more.failedPipelines ?? 0;
+  to.feeLamports += more.feeLamports ?? 0n;
+  to.rentLamports += more.rentLamports ?? 0n;
+}
+
+const PERIODS: { readonly [Period in ReportPeriod]: (day: UtcDay) => string | null } = {
+  day: (day) => day,
+  week: isoWeek,
+  month: (day) => day.slice(0, 7),
+  all: () => null,
+};
+
+interface Row {
+  readonly period: string | null;
+  readonly type: string | null;
+  readonly amounts: Amounts;
+}
+
+/** Sums by period and type. */
+class Table {
+  readonly #periodOf: (day: UtcDay) => string | null;
+  readonly #byType: boolean;
+  readonly #rows = new Map<string, Row>();
+  readonly #total = nothing();
+
+  constructor(period: ReportPeriod, byType: boolean) {
+    this.#periodOf = PERIODS[period];
+    this.#byType = byType;
+  }
+
+  /** @param type - `null` for what belongs to no type. */
+  add(day: UtcDay, type: string | null, amounts: Partial<Amounts>): void {
+    add(this.#total, amounts);
+    const period = this.#periodOf(day);
+    const shown = this.#byType ? type : null;
+    const key = JSON.stringify([period, shown]);
+    const known = this.#rows.get(key);
+    if (known === undefined && this.#rows.size >= MAX_REPORT_ROWS)
+      throw invalidRequest([
+        `the report has more than ${MAX_REPORT_ROWS} rows: ask for less time or longer periods`,
+      ]);
+    const row = known ?? { period, type: shown, amounts: nothing() };
+    this.#rows.set(key, row);
+    add(row.amounts, amounts);
+  }
+
+  result(token: TokenRecord): { readonly rows: ReportRow[]; readonly total: ReportSums } {
+    const rows = [...this.#rows].sort(([left], [right]) => (left < right ? -1 : 1));
+    return {
+      rows: rows.map(([, { period, type, amounts }]) => ({ period, type, ...sumsOf(amounts, token) })),
+      total: sumsOf(this.#total, token),
+    };
+  }
+}
+
+const sumsOf = (amounts: Amounts, { decimals }: TokenRecord): ReportSums => ({
+  burned: formatTokenAmount(amounts.burned, decimals),
+  airdropped: formatTokenAmount(amounts.airdropped, decimals),
+  burns: amounts.burns,
+  failedBurns: amounts.failedBurns,
+  pipelines: amounts.pipelines,
+  failedPipelines: amounts.failedPipelines,
+  feeLamports: amounts.feeLamports.toString(),
+  rentLamports: amounts.rentLamports.toString(),
+});
+
+async function addBurns(
+  { store }: EngineDeps,
+  scope: Bounds & { readonly tokenId: string; readonly types?: readonly string[] },
+  table: Table,
+): Promise<void> {
+  const last = await store.read((tx) => tx.burns.lastSequence());
+  const pause = createPause();
+  for (let from = 1; from <= last; from += BURNS_AT_ONCE) {
+    const sums = await store.read((tx) => tx.burns.sums({ ...scope, from, to: from + BURNS_AT_ONCE }));
+    for (const sum of sums) table.add(sum.day, sum.type, ofBurns(sum));
+    await pause();
+  }
+}
+
+const ofBurns = ({ isLanded, count, amount, feeLamports }: BurnSum): Partial<Amounts> =>
+  isLanded ? { burned: amount, burns: count, feeLamports } : { failedBurns: count, feeLamports };
+
+/** A batch counts for the day on which it came to its end. */
+async function addBatches(
+  { store }: EngineDeps,
+  {
+    tokenId,
+    since,
+    until,
+    types,
+  }: Bounds & { readonly tokenId: string; readonly types: readonly string[] | null },
+  table: Table,
+): Promise<void> {
+  const pause = createPause();
+  for (let before: number | undefined; ; ) {
+    const page: readonly ListedBatch[] = await store.read((tx) =>
+      tx.batches.list({ tokenId, limit: BATCHES_AT_ONCE, ...(before === undefined ? {} : { before }) }),
+    );
+    for (const { batch } of page) {
+      const isWithin =
+        (since === undefined || batch.dateUpdated >= since) &&
+        (until === undefined || batch.dateUpdated < until);
+      if (isFinal(batch) && isWithin) addBatch(batch, types, table);
+    }
+    before = page.at(-1)?.ordinal;
+    if (before === undefined) return;
+    await pause();
+  }
+}
+
+function addBatch(batch: BatchRecord, types: readonly string[] | null, table: Table): void {
+  const day = utcDay(Date.parse(batch.dateUpdated));
+  const executed = batch.executeResult?.totalSuccessful ?? 0;
+  for (const [index, { type, burn, airdrop }] of batch.pipelines.entries()) {
+    if (types?.includes(type) === false) continue;
+    if (index < executed) table.add(day, type, { burned: burn, airdropped: airdrop, pipelines: 1 });
+    else table.add(day, type, { failedPipelines: 1 });
+  }
+  const { feeLamports, rentPaidLamports, rentReclaimedLamports } = batch.cost;
+  table.add(day, null, { feeLamports, rentLamports: rentPaidLamports - rentReclaimedLamports });
+}
