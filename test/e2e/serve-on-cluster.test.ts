@@ -1,0 +1,163 @@
+/** `flywheel serve` on a cluster, as a program: what outlives its request, and what outlives its server. */
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Batch, InitBatchResult } from '../../src/contract/schemas/batch.js';
+import { removeDirectories } from '../support/chain.js';
+import { emptyDirectory } from '../support/cli.js';
+import { clusterDirectory } from '../support/cluster-directory.js';
+import { aPipeline, burnAction, openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
+import { ask, remotely, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
+
+const BATCH = '/v1/flywheel/batch';
+const pipelines = [1, 2, 3].map((amount) => aPipeline([burnAction(amount)]));
+const LOOK_MS = 50;
+
+let test: TestEngine;
+let home: ServedHome;
+const running: ServeProcess[] = [];
+
+beforeAll(async () => {
+  test = await openTestEngine();
+  const node = await startTestNode({
+    ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock' },
+    ...{ slotMs: 200, confirmedAfter: 2, finalizedAfter: 6 },
+  });
+  const dataDir = await clusterDirectory(test, [node.url]);
+  home = { home: emptyDirectory(), dataDir, key: test.project.key.reveal(), keyId: '', burnWallet: '' };
+});
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.end('SIGKILL');
+});
+afterAll(async () => {
+  await closeTestNodes();
+  await test.destroy();
+  removeDirectories();
+});
+
+async function start(): Promise<ServeProcess> {
+  const server = await serve(home, '--rate', 'init=100/s', '--rate', 'execute=100/s');
+  running.push(server);
+  return server;
+}
+
+const post = (
+  server: ServeProcess,
+  step: string,
+  body: unknown,
+  idempotencyKey: string,
+  signal?: AbortSignal,
+) =>
+  ask(`${server.url}${BATCH}/${step}`, home.key, {
+    body,
+    idempotencyKey,
+    ...(signal === undefined ? {} : { signal }),
+  });
+
+async function current(server: ServeProcess): Promise<Batch | null> {
+  return (await (await ask(`${server.url}${BATCH}/current`, home.key)).json()) as Batch | null;
+}
+
+async function untilFinalized(server: ServeProcess): Promise<Batch> {
+  for (;;) {
+    const batch = await current(server);
+    if (batch?.status === 'FINALIZED') return batch;
+    await setTimeout(LOOK_MS);
+  }
+}
+
+/** Sends a request that nobody waits for: its server is killed over it. */
+async function killedOver(afterMs: number, step: string, body: unknown, key: string): Promise<void> {
+  const server = await start();
+  const asked = post(server, step, body, key).catch(() => undefined);
+  await setTimeout(afterMs);
+  await server.end('SIGKILL');
+  await asked;
+}
+
+async function answered<Value>(
+  server: ServeProcess,
+  step: string,
+  body: unknown,
+  key: string,
+): Promise<Value> {
+  for (;;) {
+    const response = await post(server, step, body, key);
+    if (response.status === 200) return (await response.json()) as Value;
+    expect([409, 503]).toContain(response.status);
+    await setTimeout(LOOK_MS);
+  }
+}
+
+const burned = async (): Promise<string> => (await test.engine.status()).burned;
+
+async function execute(server: ServeProcess, answer: InitBatchResult): Promise<void> {
+  const body = { batchId: answer.batch.id, signedTx: signApproval(test.project.owner, answer) };
+  const { result } = await answered<{ result: object }>(server, 'execute', body, randomUUID());
+  expect(result).toMatchObject({ total: 3, totalSuccessful: 3, totalFailed: 0 });
+}
+
+describe('flywheel serve on a cluster', () => {
+  it('goes on with an init whose client has gone, says so to its repeat, and then answers it', async () => {
+    const server = await start();
+    const before = Number(await burned());
+    const key = randomUUID();
+    await expect(post(server, 'init', { pipelines }, key, AbortSignal.timeout(400))).rejects.toThrow();
+    const repeat = await post(server, 'init', { pipelines }, key);
+    expect([repeat.status, repeat.headers.get('retry-after')]).toEqual([409, '1']);
+    expect(await repeat.json()).toMatchObject({
+      error: 'ERR_DUPLICATE_IDEMPOTENCY_KEY',
+      message: expect.stringMatching(
+        /still running: it waits for the chain to confirm \d+ transactions?, \w+ first/,
+      ),
+    });
+    const batch = await untilFinalized(server);
+    const replay = await post(server, 'init', { pipelines }, key);
+    expect([replay.status, replay.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+    const answer = (await replay.json()) as InitBatchResult;
+    expect(answer.batch.id).toBe(batch.id);
+    await execute(server, answer);
+    expect(Number(await burned()) - before).toBe(6);
+  }, 60_000);
+
+  it('lets a command wait longer than its requests may take', async () => {
+    const server = await start();
+    const file = join(home.home, 'pipelines.json');
+    writeFileSync(
+      file,
+      JSON.stringify({ pipelines: pipelines.map((one) => ({ ...one, payload: '{"cli":1}' })) }),
+    );
+    const words = ['batch', 'init', file, '--timeout', '0.4', '--wait', '50', '--json', '--verbose'];
+    const { exit, stdout, stderr } = await remotely(home, server.url, ...words);
+    expect({ exit, stderr: exit === 0 ? '' : stderr }).toEqual({ exit: 0, stderr: '' });
+    const answer = JSON.parse(stdout) as InitBatchResult;
+    expect(answer.batch.status).toBe('FINALIZED');
+    expect(stderr).toContain('no answer from');
+    expect(stderr.match(/POST \S+init/g)?.length ?? 0).toBeLessThan(6);
+    await execute(server, answer);
+  }, 60_000);
+
+  it('is killed again and again: the next one sets up what was begun, and everything happens once', async () => {
+    const before = Number(await burned());
+    const key = randomUUID();
+    const body = { pipelines: pipelines.map((one) => ({ ...one, payload: '{"killed":1}' })) };
+    for (const afterMs of [700, 1_300, 1_900]) await killedOver(afterMs, 'init', body, key);
+    const server = await start();
+    // Nobody asks any more: it is finished all the same.
+    if ((await current(server)) === null) await post(server, 'init', body, key);
+    await untilFinalized(server);
+    const answer = await answered<InitBatchResult>(server, 'init', body, key);
+    await server.end('SIGTERM');
+
+    const signed = { batchId: answer.batch.id, signedTx: signApproval(test.project.owner, answer) };
+    const executeKey = randomUUID();
+    for (const afterMs of [900, 1_500, 2_100]) await killedOver(afterMs, 'execute', signed, executeKey);
+    const last = await start();
+    const { result } = await answered<{ result: object }>(last, 'execute', signed, executeKey);
+    expect(result).toMatchObject({ total: 3, totalSuccessful: 3, totalFailed: 0 });
+    expect(Number(await burned()) - before).toBe(6);
+  }, 120_000);
+});
