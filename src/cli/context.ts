@@ -20,6 +20,7 @@ import type {
 } from '../contract/admin.js';
 import type { Foresight } from '../contract/foresight.js';
 import type { OperationId, Rate } from '../contract/operations.js';
+import type { Recovery } from '../contract/recovery.js';
 import type { Registrar } from '../contract/registration.js';
 import type { Service } from '../contract/service.js';
 import type { FlywheelError } from '../errors/flywheel-error.js';
@@ -93,6 +94,8 @@ export interface OpenedService {
   simulator(): Promise<Simulator>;
   /** What requests would come to; `null` where the service is elsewhere and would have to be sent them. */
   readonly foresight: Foresight | null;
+  /** What the service itself has left unfinished; `null` where it is elsewhere and sees to that. */
+  readonly recovery: Recovery | null;
   /** The operations of this service; opened at the first call, closed with the service. */
   journal(): Promise<Journal>;
   close(): Promise<void>;

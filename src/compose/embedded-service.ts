@@ -115,6 +115,7 @@ async function serviceOver(ambient: Ambient, settings: Settings, backing: Backin
     symbol: trusted?.symbol ?? null,
     simulator: openSimulator,
     foresight: engine.foresight,
+    recovery: engine.recovery,
     journal: operations.journal,
     close: async () => {
       await operations.close();

@@ -55,6 +55,7 @@ export async function openRemoteService(
     walletChain: () => chainOfWallets(ambient, settings),
     history: chain,
     foresight: null,
+    recovery: null,
     trusted: async () => (pins === null ? null : trust(pins, chain)),
     get pins() {
       return pins;

@@ -2,6 +2,7 @@
 import type { Admin } from '../contract/admin.js';
 import type { Foresight } from '../contract/foresight.js';
 import type { OperationId } from '../contract/operations.js';
+import type { Recovery } from '../contract/recovery.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import { eachOperation, type Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -29,6 +30,7 @@ import type { EngineOperation } from './operation.js';
 import { type Reconciled, Reconciler, type ReconcileTerms } from './reconcile.js';
 import { report } from './report.js';
 import { KeysInFlight } from './requests/key-unused.js';
+import { listUnfinished } from './unfinished.js';
 
 export interface Engine extends Service, Admin {
   /** @throws `ERR_UNAUTHORIZED`; how long it takes tells nothing about the key. */
@@ -38,6 +40,7 @@ export interface Engine extends Service, Admin {
   /** A further project in the same store, as a service for many has them. */
   registerProject: (input: Parameters<Admin['register']>[0]) => ReturnType<Admin['register']>;
   readonly foresight: Foresight;
+  readonly recovery: Recovery;
   /** Brings to its end what any engine left unfinished; what cannot be for now stays as it is. */
   reconcile(terms?: ReconcileTerms): Promise<Reconciled>;
   /** Do store and chain answer? @throws `ERR_UNAVAILABLE` or `ERR_STORE_UNAVAILABLE` */
@@ -54,6 +57,10 @@ export function createEngine(deps: EngineDeps): Engine {
     foresight: {
       burns: (requests, credential) => foreseeBurns(deps, requests, credential),
       batch: (request, credential) => foreseeBatch(deps, request, credential),
+    },
+    recovery: {
+      unfinished: () => listUnfinished(deps),
+      finish: async (terms) => void (await reconciler.run(terms)),
     },
     registerProject: (input) => registerProject(deps, input),
     authenticate: async (credential) => {

@@ -3,6 +3,7 @@
  * executed are carried on. Each is taken under its lease, so that nobody else is at it, and nothing is begun that was not asked
  * for: every step of it was written down before.
  */
+import type { RecoveryTerms } from '../contract/recovery.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { carryOnExecution } from './batches/execute-batch.js';
@@ -23,10 +24,7 @@ export interface Reconciled {
 }
 
 /** How it is done. */
-export interface ReconcileTerms extends Caller {
-  /** Hears why something stays unfinished for now. */
-  readonly onProblem?: (what: string, error: unknown) => void;
-}
+export type ReconcileTerms = Caller & RecoveryTerms;
 
 /** What fails is tried again after so long, and after twice as long each time that it fails. */
 const FIRST_RETRY_MS = 15_000;

@@ -137,6 +137,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         symbol: null,
         simulator: async () => createSimulator(),
         foresight: null,
+        recovery: null,
         journal: async () => opened,
         close: async () => opened.close(),
         ...options.opened,

@@ -4,9 +4,10 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
+import { placeFlags } from '../operation/resume-line.js';
 import { KEYPAIR_OPTION } from '../options/keypair.js';
 import { shellLine } from '../shell-line.js';
-import { type PendingRow, viewPending } from '../views/pending.js';
+import { type PendingRow, type ServiceRow, viewPending } from '../views/pending.js';
 
 const configure = (command: Command) =>
   command
@@ -30,10 +31,49 @@ function describe(operation: OperationSummary, resume: string): PendingRow {
   };
 }
 
+/** What the service of a data directory has left, and no operation of the journal stands for. */
+async function leftByService(session: Session, journal: Journal): Promise<readonly ServiceRow[]> {
+  const { recovery } = await session.service();
+  const keys = new Set(journal.pending().map(({ key }) => key));
+  const left = (await recovery?.unfinished()) ?? [];
+  const resume = shellLine(['flywheel', 'pending', 'resume', ...placeFlags(session.settings)]);
+  return left
+    .filter(({ idempotencyKey }) => idempotencyKey === null || !keys.has(idempotencyKey))
+    .map(({ operation, ...work }) => ({
+      ...work,
+      operation: `service ${operation}`,
+      outcome: 'unknown',
+      resume,
+    }));
+}
+
 async function list(session: Session, journal: Journal): Promise<undefined> {
   const { resumeLine } = await import('../operation/resume-line.js');
-  const rows = journal.pending().map((operation) => describe(operation, resumeLine(session, operation)));
+  const own = journal.pending().map((operation) => describe(operation, resumeLine(session, operation)));
+  const rows = [...own, ...(await leftByService(session, journal))];
   session.output.result(rows, (style) => viewPending(rows, style));
+}
+
+/** Brings to its end what the service has left. @returns how much there was */
+async function finishForService(session: Session, journal: Journal): Promise<number> {
+  const { recovery } = await session.service();
+  const before = (await leftByService(session, journal)).filter(({ running }) => !running);
+  if (recovery === null || before.length === 0) return 0;
+  session.output.progress.show('finishing what the service has left …');
+  await recovery.finish({
+    signal: session.context.signal,
+    onProblem: (what, error) => {
+      const reason = error instanceof FlywheelError ? error.message : 'internal error.';
+      session.output.warn(`Not finished yet: ${what}. ${reason}`);
+    },
+  });
+  session.output.progress.clear();
+  const left = new Set((await recovery.unfinished()).map(({ id }) => id));
+  const done = before.filter(({ id }) => !left.has(id)).length;
+  session.output.tell(
+    `Of what the service had left unfinished, ${done} of ${before.length} have come to an end.`,
+  );
+  return before.length;
 }
 
 /** A batch that is being ended is ended first, so that nobody goes on with it. */
@@ -43,13 +83,13 @@ function inOrder(operations: readonly OperationSummary[]): readonly string[] {
   return ordered.map(({ id }) => id);
 }
 
-/** Carries on with one, or with each; the first error of several is thrown when all have been tried. */
+/** Carries on with one, or with each; the first error of several is thrown when all have been tried. @returns how many */
 async function resume(
   session: Session,
   journal: Journal,
   id: string | undefined,
   keypair: string | undefined,
-): Promise<undefined> {
+): Promise<number> {
   const [{ resumeOperation }, { takeOperation }] = await Promise.all([
     import('../operation/resume.js'),
     import('../operation/run-operation.js'),
@@ -69,8 +109,7 @@ async function resume(
     }
   }
   if (failure !== undefined) throw failure;
-  if (ids.length === 0) session.output.tell('Nothing is pending.');
-  return undefined;
+  return ids.length;
 }
 
 async function forget(session: Session, journal: Journal, id: string): Promise<undefined> {
@@ -116,7 +155,12 @@ async function run(
   { keypair }: OptionsOf<typeof configure>,
 ): Promise<undefined> {
   const journal = await (await session.service()).journal();
-  if (action === 'resume') return resume(session, journal, id, keypair);
+  if (action === 'resume') {
+    const finished = id === undefined ? await finishForService(session, journal) : 0;
+    const resumed = await resume(session, journal, id, keypair);
+    if (finished + resumed === 0) session.output.tell('Nothing is pending.');
+    return undefined;
+  }
   if (action === 'forget') {
     if (id === undefined) throw new FlywheelError('ERR_USAGE', '`flywheel pending forget` needs an id.');
     return forget(session, journal, id);
@@ -131,10 +175,12 @@ export const command = defineCommand({
   details: [
     'An operation is pending from before its first request until its outcome is known and printed.',
     'Resuming does nothing twice: it learns what came of it, and does what is left.',
+    'On the embedded engine what its service has left is listed too, and `resume` without an id finishes it; what no node remembers any more stays.',
   ],
   output: [
     '[ { "id", "operation", "outcome": "unknown"|"not printed yet", "running", "command", "idempotencyKey",',
     '    "dateBegun", "dateChanged", "resume": command } ]',
+    'of the service: { "id", "operation": "service …", "outcome", "running", "idempotencyKey", "dateBegun", "signatures", "resume" }',
     'resume: what the command itself prints; forget: { "id", "forgotten": true }',
   ],
   errors: ['ERR_INPUT_INVALID', 'ERR_DECLINED', 'ERR_OUTCOME_UNKNOWN', 'ERR_PARTIAL', 'ERR_BATCH_FAILED'],

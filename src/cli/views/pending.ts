@@ -16,15 +16,29 @@ export interface PendingRow {
   readonly resume: string;
 }
 
-export function viewPending(rows: readonly PendingRow[], style: Style): readonly string[] {
+/** What the service of the data directory has left. */
+export interface ServiceRow {
+  readonly id: string;
+  readonly operation: string;
+  readonly outcome: string;
+  readonly running: boolean;
+  readonly idempotencyKey: string | null;
+  readonly dateBegun: string;
+  readonly signatures: readonly string[];
+  readonly resume: string;
+}
+
+export function viewPending(rows: readonly (PendingRow | ServiceRow)[], style: Style): readonly string[] {
   if (rows.length === 0) return ['Nothing is pending.'];
   return rows.flatMap((row) => [
-    `${style.bold(safeLine(row.id))} ${safeLine(row.command)}`,
+    `${style.bold(safeLine(row.id))} ${safeLine('command' in row ? row.command : row.operation)}`,
     ...fieldLines(
       [
         ['outcome', row.running ? `${row.outcome}; a process is at it` : row.outcome],
         ['begun', row.dateBegun],
-        ['last change', row.dateChanged],
+        ...('command' in row
+          ? [['last change', row.dateChanged] as const]
+          : row.signatures.map((signature) => ['transaction', signature] as const)),
         ['to resume', row.resume],
       ],
       style.dim,

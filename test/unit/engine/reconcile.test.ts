@@ -270,3 +270,26 @@ describe('what cannot be brought to its end', () => {
     expect(await test.engine.reconcile()).toEqual({ burns: 1, requests: 1, batches: 0 });
   });
 });
+
+describe('what is unfinished', () => {
+  it('is told with every signature, until it has come to its end', async () => {
+    const call = test.project.call({ idempotencyKey: randomIds.uuid() });
+    await expect(dyingEngine(true).burnBatch(burns, call)).rejects.toThrow();
+    const init = test.project.call({ idempotencyKey: 'key-1' });
+    await expect(dyingAtBundle(2, true).initBatch({ pipelines }, init)).rejects.toThrow();
+    const left = await test.engine.recovery.unfinished();
+    expect(left).toMatchObject([
+      {
+        operation: 'burnBatch',
+        idempotencyKey: call.idempotencyKey,
+        running: false,
+        signatures: { length: 3 },
+      },
+      { operation: 'initBatch', idempotencyKey: 'key-1', running: false, signatures: { length: 1 } },
+    ]);
+    const signatures = left.flatMap((work) => work.signatures);
+    expect(new Set(signatures).size).toBe(4);
+    await test.engine.recovery.finish({});
+    expect(await test.engine.recovery.unfinished()).toEqual([]);
+  });
+});
