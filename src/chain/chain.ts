@@ -200,7 +200,25 @@ export interface Landing {
 /** What has become of a landing: no fork can take it back, one still may, or one has. */
 export type Finality = 'final' | 'waiting' | 'undone';
 
+/** What is paid to those who keep a bundle together. */
+export interface Tip {
+  readonly account: Address;
+  readonly lamports: bigint;
+}
+
+/** Where a bundle is kept together by somebody who is paid for it. */
+export interface Tips {
+  /** Lamports that one bundle pays at most. */
+  readonly maxLamports: bigint;
+
+  /** What a bundle should pay now. @throws `ERR_UNAVAILABLE` where nobody says to whom. */
+  next(): Promise<Tip>;
+}
+
 export interface Chain extends ChainReader, History {
+  /** Absent where nobody is paid: bundles have no tip. */
+  readonly tips?: Tips;
+
   /** Absent where nothing is paid beyond the signatures. */
   readonly priorityFees?: PriorityFees;
 
@@ -248,7 +266,7 @@ export interface Chain extends ChainReader, History {
   /**
    * Submits bundles, each landing whole or not at all, in order; the first that is rejected stops those after it.
    *
-   * @param bundles - 1 to {@link bundleSize} signed transactions each.
+   * @param bundles - 1 to {@link bundleSize} signed transactions each, and behind them the tip where there is one.
    * @param areNew - as for {@link submit}.
    * @returns one entry a bundle that was tried; those after it wait until its end is known.
    */

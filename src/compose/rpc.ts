@@ -12,6 +12,7 @@ import type { Setting, Settings } from '../cli/config/settings.js';
 import type { Ambient } from '../cli/context.js';
 import { createTransport, routeTo } from '../client/transport.js';
 import { openWebSocket } from '../client/web-socket.js';
+import { connectBlockEngine } from './block-engine.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
 import { type DataConfig, isOnCluster, readDataConfig } from './local-config.js';
 
@@ -120,13 +121,19 @@ function nodesOf(
 export function openOwnRpc(ambient: Ambient, settings: Settings, terms?: RpcTerms): OwnRpc | null {
   requireQuorum(settings.rpcUrl.value, settings.rpcQuorum);
   if (settings.rpcUrl.value.length === 0) return null;
-  const { options, close } = nodesOf(ambient, settings, terms);
+  const { options, close: closeNodes } = nodesOf(ambient, settings, terms);
+  const engine = settings.blockEngine.value === null ? null : connectBlockEngine(ambient, settings);
   const rpc = createRpcChain({
     ...options,
     quorum: settings.rpcQuorum.value,
     maxPriorityFeeLamports: BigInt(settings.maxPriorityFee.value),
     commitment: settings.commitment.value,
+    ...(engine === null ? {} : { blockEngine: engine }),
   });
+  const close = async (): Promise<void> => {
+    await engine?.close();
+    await closeNodes();
+  };
   return { ...rpc, close };
 }
 

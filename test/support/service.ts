@@ -2,9 +2,10 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { PublicKey, VersionedTransaction } from '@solana/web3.js';
+import type { Chain } from '../../src/chain/chain.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import type { RpcNode } from '../../src/chain/rpc/exchange.js';
-import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
+import { createRpcChain, type RpcChainOptions } from '../../src/chain/rpc/rpc-chain.js';
 import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
@@ -119,8 +120,14 @@ export async function openOnCluster(
   seed = 1,
   wrap: (node: RpcNode) => RpcNode = (node) => node,
   finalizedAfter = 4,
+  more: (node: TestNode, test: TestEngine) => Promise<Partial<RpcChainOptions>> = async () => ({}),
 ): Promise<
-  ServiceUnderTest & { readonly node: TestNode; readonly engine: Engine; readonly calls: readonly string[] }
+  ServiceUnderTest & {
+    readonly node: TestNode;
+    readonly engine: Engine;
+    readonly chain: Chain;
+    readonly calls: readonly string[];
+  }
 > {
   const test = await openTestEngine();
   const node = await startTestNode({
@@ -132,6 +139,7 @@ export async function openOnCluster(
     nodes: [wrap(countedNode(node.url, calls))],
     ...{ timeoutMs: 5_000, maxWaitMs: 5_000, pollMs: 20, clock: systemClock, random: Math.random },
     sleep: (ms) => setTimeout(ms),
+    ...(await more(node, test)),
   });
   const engine = createEngine({ ...test.deps, chain });
   const seen = async (wallet: Address): Promise<void> => {
@@ -142,6 +150,7 @@ export async function openOnCluster(
   return {
     service: engine,
     engine,
+    chain,
     test,
     node,
     calls,

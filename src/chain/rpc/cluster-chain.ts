@@ -14,12 +14,14 @@ import {
   type Finality,
   hasExpired,
   type Landing,
+  MAX_BUNDLE_TRANSACTIONS,
   type PastTransaction,
   type PriorityFees,
   type RecentBlockhash,
   type Signature,
   type Sought,
   type SubmitReceipt,
+  type Tips,
   type Trace,
   type TransactionRecord,
 } from '../chain.js';
@@ -28,7 +30,7 @@ import { decodeTransaction } from '../transaction/wire.js';
 import type { RpcNode } from './exchange.js';
 import { LandingNews } from './landing-news.js';
 import type { NodePool } from './node-pool.js';
-import { feeOf, Outgoing } from './outgoing.js';
+import { type BundleSender, feeOf, Outgoing } from './outgoing.js';
 import { type LandedStatus, type SeenStatus, statusesQuestion } from './questions.js';
 import { RecentFees } from './recent-fees.js';
 import { chunks, isLanded, MAX_SIGNATURES_PER_CALL, type RpcReader, sameStatus } from './rpc-reader.js';
@@ -59,6 +61,8 @@ export interface ClusterChainParts {
   readonly commitment: Commitment;
   /** Lamports that a transaction pays beyond its signatures at most; 0 for none. */
   readonly maxPriorityFeeLamports: bigint;
+  /** Keeps bundles together; `null`: a bundle is one transaction. */
+  readonly blockEngine: (Tips & BundleSender) | null;
 }
 
 /** Several voices on one signature. */
@@ -86,7 +90,8 @@ const openAfter = (heard: readonly Heard[]): Trace => ({
 
 class ClusterChain implements Chain {
   readonly pollMs: number;
-  readonly bundleSize = 1;
+  readonly bundleSize: number;
+  readonly tips?: Tips;
   readonly priorityFees: PriorityFees;
   readonly #parts: ClusterChainParts;
   readonly #outgoing: Outgoing;
@@ -100,7 +105,9 @@ class ClusterChain implements Chain {
   constructor(parts: ClusterChainParts) {
     this.#parts = parts;
     this.pollMs = parts.pollMs ?? POLL_MS;
-    this.#outgoing = new Outgoing(parts.pool, parts.clock);
+    this.#outgoing = new Outgoing(parts.pool, parts.clock, parts.blockEngine);
+    this.bundleSize = parts.blockEngine === null ? 1 : MAX_BUNDLE_TRANSACTIONS;
+    if (parts.blockEngine !== null) this.tips = parts.blockEngine;
     this.#news = new LandingNews(parts.pool.nodes, parts.clock, parts.commitment);
     this.priorityFees = new RecentFees(parts.pool, parts.clock, parts.maxPriorityFeeLamports);
   }
@@ -168,13 +175,15 @@ class ClusterChain implements Chain {
     return this.#outgoing.submit(transactions, areNew, this.#newestSlot);
   }
 
-  /** Nothing holds several transactions together here, and order is only kept by waiting for the end of each. */
+  /** Without a block engine nothing holds several transactions together here, and order is only kept by waiting for the end of each. */
   async submitBundles(
     bundles: readonly (readonly Uint8Array[])[],
     areNew: readonly boolean[] = [],
   ): Promise<SubmitReceipt> {
     const [first] = bundles;
     if (first === undefined) return [];
+    if (this.#parts.blockEngine !== null)
+      return [await this.#outgoing.submitBundle(first, areNew[0] === true, this.#newestSlot)];
     invariant(first.length === 1, `A bundle is one transaction here, got ${first.length}.`);
     return this.submit(first, areNew.slice(0, 1));
   }

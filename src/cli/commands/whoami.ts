@@ -38,6 +38,9 @@ function describe(settings: Settings): Readonly<Record<string, Row>> {
     rpcQuorum: plain(rest.rpcQuorum),
     maxPriorityFee: plain(rest.maxPriorityFee),
     commitment: plain(rest.commitment),
+    blockEngine: { value: rest.blockEngine.value?.shown ?? null, source: rest.blockEngine.source },
+    maxTip: plain(rest.maxTip),
+    tipFloor: { value: rest.tipFloor.value.shown, source: rest.tipFloor.source },
     keypair: {
       value: rest.keypair.value instanceof Secret ? 'a key, not a file' : rest.keypair.value,
       source: rest.keypair.source,

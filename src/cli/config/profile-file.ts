@@ -48,6 +48,8 @@ export const PROFILE_FIELDS = [
   'operatorSigner',
   'burnSigner',
   'commitment',
+  'blockEngine',
+  'tipFloor',
 ] as const;
 const PINNED_FIELDS = ['multisig', 'owner', 'operator', 'mint'] as const;
 
@@ -128,8 +130,9 @@ function readProfile(value: unknown, name: string, file: string): Profile {
   if (!isTextOrList(value['rpcUrl'])) refuse(file, `profiles.${name}.rpcUrl must be text or a list of texts`);
   if (!['undefined', 'number'].includes(typeof value['rpcQuorum']))
     refuse(file, `profiles.${name}.rpcQuorum must be a number`);
-  if (!['undefined', 'number'].includes(typeof value['maxPriorityFee']))
-    refuse(file, `profiles.${name}.maxPriorityFee must be a number`);
+  for (const field of ['maxPriorityFee', 'maxTip'])
+    if (!['undefined', 'number'].includes(typeof value[field]))
+      refuse(file, `profiles.${name}.${field} must be a number`);
   if (value['pinned'] !== undefined) readPinned(value['pinned'], `profiles.${name}.pinned`, file);
   readLimits(value['limits'], `profiles.${name}.limits`, file);
   return value as Profile;

@@ -1,4 +1,4 @@
-/** Profiles without their keys, and without those in the addresses of RPC nodes, as commands print them. */
+/** Profiles without their keys, and without those in the addresses of RPC nodes and block engines, as commands print them. */
 import { isMoniker, NodeAddress } from '../../chain/node-address.js';
 import type { Session } from '../command.js';
 import type { ProfileView } from '../views/profile.js';
@@ -17,6 +17,7 @@ export function profileViews({ settings, context }: Session): readonly ProfileVi
       hasApiKey: readProfileKey(directory, name, context.platform) !== null,
       ...profile,
       ...shownRpc(profile),
+      ...shownEngine(profile),
     }));
 }
 
@@ -25,6 +26,11 @@ function shownRpc(profile: Profile): Pick<ProfileView, 'rpcUrl'> {
   if (first === undefined) return {};
   return { rpcUrl: others.length === 0 ? first : [first, ...others] };
 }
+
+const shownEngine = ({ blockEngine, tipFloor }: Profile): Pick<ProfileView, 'blockEngine' | 'tipFloor'> => ({
+  ...(blockEngine === undefined ? {} : { blockEngine: shownUrl(blockEngine) }),
+  ...(tipFloor === undefined ? {} : { tipFloor: shownUrl(tipFloor) }),
+});
 
 /** One that an older version stored may be no address; what it is instead may be a key. */
 function shownUrl(text: string): string {

@@ -38,6 +38,9 @@ export interface GlobalFlags {
   readonly burnSigner?: string;
   readonly maxPriorityFee?: string;
   readonly commitment?: string;
+  readonly blockEngine?: string;
+  readonly maxTip?: string;
+  readonly tipFloor?: string;
 }
 
 const filled = (text: string | undefined): string | undefined => (text === '' ? undefined : text);

@@ -38,6 +38,19 @@ export interface ProfileView extends Profile {
 const rpcText = ({ rpcUrl = [], rpcSource }: ProfileView): string =>
   `${[rpcUrl].flat().join(', ')}${rpcSource === undefined ? '' : ` (${rpcSource})`}`;
 
+/** How transactions are sent to a cluster, where the profile says so. */
+const sendingFields = (profile: ProfileView): readonly Field[] => {
+  const field = (name: string, value: string | number | undefined, unit = ''): readonly Field[] =>
+    value === undefined ? [] : [[name, `${value}${unit}`]];
+  return [
+    ...field('max fee', profile.maxPriorityFee, ' lamports'),
+    ...field('commitment', profile.commitment),
+    ...field('block engine', profile.blockEngine),
+    ...field('max tip', profile.maxTip, ' lamports'),
+    ...field('tip floor', profile.tipFloor),
+  ];
+};
+
 /** One profile. */
 export const viewProfile = (profile: ProfileView, style: Style): readonly string[] => {
   const fields: readonly Field[] = [
@@ -47,10 +60,7 @@ export const viewProfile = (profile: ProfileView, style: Style): readonly string
     ...(profile.dataDir === undefined ? [] : [['data dir', profile.dataDir] as const]),
     ...(profile.rpcUrl === undefined ? [] : [['rpc', rpcText(profile)] as const]),
     ...(profile.rpcQuorum === undefined ? [] : [['rpc quorum', String(profile.rpcQuorum)] as const]),
-    ...(profile.maxPriorityFee === undefined
-      ? []
-      : [['max fee', `${profile.maxPriorityFee} lamports`] as const]),
-    ...(profile.commitment === undefined ? [] : [['commitment', profile.commitment] as const]),
+    ...sendingFields(profile),
     ...(profile.keypair === undefined ? [] : [['keypair', profile.keypair] as const]),
     ...(profile.operatorSigner === undefined ? [] : [['operator signer', profile.operatorSigner] as const]),
     ...(profile.burnSigner === undefined ? [] : [['burn signer', profile.burnSigner] as const]),

@@ -45,7 +45,16 @@ function* transactionRents(pipelines: readonly PlannedPipeline[]): Generator<big
 
 /** Set-up, operator's and owner's approval, execution; closing pays for itself. */
 export const feeLamports = (chain: Chain, pipelines: number): bigint =>
-  maxFeeLamports(chain) * BigInt(2 + pipelines + 2 + pipelines) + LAMPORTS_PER_SIGNATURE;
+  maxFeeLamports(chain) * BigInt(2 + pipelines + 2 + pipelines) +
+  LAMPORTS_PER_SIGNATURE +
+  tipsLamports(chain, pipelines);
+
+/** Of the bundles that open, fill, approve and execute. */
+function tipsLamports({ tips, bundleSize }: Chain, pipelines: number): bigint {
+  if (tips === undefined) return 0n;
+  const bundles = 2 + Math.ceil((pipelines + 1) / bundleSize) + Math.ceil(pipelines / bundleSize);
+  return (tips.maxLamports + LAMPORTS_PER_SIGNATURE) * BigInt(bundles);
+}
 
 function recipients(token: TokenRecord, pipelines: readonly PlannedPipeline[]): readonly Address[] {
   const wallets = new Set(

@@ -138,6 +138,7 @@ const ownerBundle = (
   first,
   bundleId: bundleId([signature]),
   transactions: [{ signature, bytes }],
+  tip: null,
   lastValidBlockHeight,
   status: 'PENDING',
   errorMessage: null,

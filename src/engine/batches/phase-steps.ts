@@ -1,11 +1,12 @@
 /** The bundles of a phase as they are signed: which messages, under which terms, and whether an earlier run has signed the same. */
-import type { Chain, RecentBlockhash } from '../../chain/chain.js';
+import type { Chain, Tip } from '../../chain/chain.js';
 import { compileLegacyMessage, signTransactions, transactionSize } from '../../chain/transaction/compile.js';
 import type { BundleRecord, BundleStatus } from '../../store/records.js';
 import { sameBytes } from '../../values/bytes.js';
 import type { EngineDeps } from '../deps.js';
 import { type SigningTerms, signingTerms, withBudget } from '../signing-terms.js';
 import { bundleId, type PhaseInput } from './phase.js';
+import { tipMessage } from './tip.js';
 
 /** A bundle that is not signed yet. */
 export interface Step {
@@ -14,15 +15,21 @@ export interface Step {
   readonly messages: readonly Uint8Array[];
 }
 
+/** What bundles are signed with; their tip, where they have one. */
+export type BundleTerms = SigningTerms & { readonly tip?: Tip };
+
 type Steps = Pick<PhaseInput, 'signer' | 'transactions' | 'offset'>;
 
 /** What is signed with now, beginning with this transaction. */
-export const termsFrom = (
+export async function termsFrom(
   chain: Chain,
   { signer, transactions, offset = 0 }: Steps,
   first: number,
-): Promise<SigningTerms> =>
-  signingTerms(chain, { payer: signer.address, instructions: transactions[first - offset] ?? [] });
+): Promise<BundleTerms> {
+  const sample = { payer: signer.address, instructions: transactions[first - offset] ?? [] };
+  const terms = await signingTerms(chain, sample);
+  return chain.tips === undefined ? terms : { ...terms, tip: await chain.tips.next() };
+}
 
 /** The bundle of at most so many transactions that begins with this one, not signed yet. */
 export function stepFrom(
@@ -45,23 +52,27 @@ export async function signSteps(
   { ids }: Pick<EngineDeps, 'ids'>,
   { batchId, phase, signer }: Pick<PhaseInput, 'batchId' | 'phase' | 'signer'>,
   steps: readonly Step[],
-  { lastValidBlockHeight }: RecentBlockhash,
+  { lastValidBlockHeight, blockhash, tip }: BundleTerms,
 ): Promise<readonly BundleRecord[]> {
+  const named = steps.map((step) => ({ ...step, id: ids.uuid() }));
+  const tipOf = (id: string): readonly Uint8Array[] =>
+    tip === undefined ? [] : [tipMessage(signer.address, tip, id, blockhash)];
   const signed = await signTransactions(
-    steps.flatMap(({ messages }) => messages),
+    named.flatMap(({ id, messages }) => [...messages, ...tipOf(id)]),
     signer,
   );
   let from = 0;
-  return steps.map(({ first, messages: { length } }): BundleRecord => {
-    from += length;
-    const transactions = signed.slice(from - length, from);
+  return named.map(({ id, first, messages: { length } }): BundleRecord => {
+    const all = signed.slice(from, from + length + (tip === undefined ? 0 : 1));
+    from += all.length;
     return {
-      id: ids.uuid(),
+      id,
       batchId,
       phase,
       first,
-      bundleId: bundleId(transactions.map(({ signature }) => signature)),
-      transactions,
+      bundleId: bundleId(all.map(({ signature }) => signature)),
+      transactions: all.slice(0, length),
+      tip: all[length] ?? null,
       lastValidBlockHeight,
       status: 'PENDING',
       errorMessage: null,

@@ -7,12 +7,12 @@ import type { BundleRecord, BundleStatus, NewLanding } from '../../store/records
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps } from '../deps.js';
 import { createPause } from '../pause.js';
-import { type Failed, findFates, type Landed } from '../settle/fate.js';
+import { type Failed, findFates, type Landed, transactionsOf } from '../settle/fate.js';
 import { watchedLanding } from '../settle/landing.js';
 import { settle } from '../settle/settle.js';
-import type { SigningTerms } from '../signing-terms.js';
 import type { PhaseFailure, PhaseInput, PhaseResult } from './phase.js';
-import { type Step, signSteps, stepFrom, storedAs, termsFrom } from './phase-steps.js';
+import { type BundleTerms, type Step, signSteps, stepFrom, storedAs, termsFrom } from './phase-steps.js';
+import { tipLamports } from './tip.js';
 
 /**
  * Runs the transactions that have not run yet and stops at the first bundle that is refused.
@@ -95,6 +95,7 @@ class Phase {
   result(): PhaseResult {
     return {
       landed: this.#landed,
+      landedCount: this.#ours.size,
       next: this.#next,
       foreign: this.#foreign,
       failure: this.#failure,
@@ -151,7 +152,7 @@ class Phase {
   }
 
   /** The bundles that are next, and those of them that are signed only now. */
-  async #nextWindow(terms: SigningTerms): Promise<Window> {
+  async #nextWindow(terms: BundleTerms): Promise<Window> {
     const steps: (BundleRecord | Step)[] = [];
     const pause = createPause();
     for (let index = this.#next; index < this.#end && steps.length < this.#deps.limits.bundlesPerCommit; ) {
@@ -199,6 +200,8 @@ class Phase {
 
   #takeEnd(bundle: BundleRecord, end: Landed | Failed): void {
     this.#unsavedFees += end.records.reduce((sum, { feeLamports }) => sum + feeLamports, 0n);
+    if (end.kind === 'landed' && end.tip !== undefined && bundle.tip !== null)
+      this.#unsavedFees += end.tip.feeLamports + tipLamports(bundle.tip.bytes);
     if (end.kind === 'failed') {
       this.#fail(bundle, end);
     } else {
@@ -224,7 +227,7 @@ class Phase {
     const { first, transactions } = bundle;
     this.#landed.push({
       bundleId: bundle.bundleId,
-      txHashes: transactions.map(({ signature }) => signature),
+      txHashes: transactionsOf(bundle).map(({ signature }) => signature),
     });
     for (let index = first; index < first + transactions.length; index += 1) this.#ours.add(index);
     if (first === this.#next) this.#next += transactions.length;

@@ -124,7 +124,7 @@ async function initResult(
 ): Promise<InitResult> {
   const total = OPENING_TRANSACTIONS + (await fillingTransactions(input, batch.batchIndex)).length;
   const landed = phases.flatMap((phase): readonly BundleExecution[] => phase.landed);
-  const totalSuccessful = landed.reduce((sum, { txHashes }) => sum + txHashes.length, 0);
+  const totalSuccessful = phases.reduce((sum, { landedCount }) => sum + landedCount, 0);
   return {
     total,
     totalSuccessful,

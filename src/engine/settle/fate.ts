@@ -7,6 +7,8 @@ import type { Lease } from '../lease.js';
 /** One to four signed transactions that have one purpose and one blockhash. */
 export interface Unit {
   readonly transactions: readonly { readonly signature: Signature; readonly bytes: Uint8Array }[];
+  /** Pays for the unit, and should land with it. Whether it does decides nothing. @default none */
+  readonly tip?: { readonly signature: Signature; readonly bytes: Uint8Array } | null;
   readonly lastValidBlockHeight: bigint;
 }
 
@@ -14,6 +16,8 @@ export interface Unit {
 export interface Landed {
   readonly kind: 'landed';
   readonly records: readonly TransactionRecord[];
+  /** Of what pays for it, where that has landed too. */
+  readonly tip?: TransactionRecord;
   /** Can no fork take any of it back? */
   readonly isFinal: boolean;
 }
@@ -62,6 +66,10 @@ export const refused = (rejection: Rejection): Failed => ({
   rejection,
 });
 
+/** All that is sent of a unit, in order. */
+export const transactionsOf = ({ transactions, tip }: Unit): Unit['transactions'] =>
+  tip == null ? transactions : [...transactions, tip];
+
 /**
  * Looks up units that may have been submitted, every signature of them.
  * @returns one fate a unit, in order.
@@ -69,15 +77,20 @@ export const refused = (rejection: Rejection): Failed => ({
 export async function findFates(chain: Chain, units: readonly Unit[]): Promise<readonly Fate[]> {
   if (units.length === 0) return [];
   const traces = await chain.trace(
-    units.flatMap(({ transactions, lastValidBlockHeight }) =>
-      transactions.map(({ signature, bytes }) => ({ signature, bytes, lastValidBlockHeight })),
+    units.flatMap((unit) =>
+      transactionsOf(unit).map(({ signature, bytes }) => ({
+        ...{ signature, bytes, lastValidBlockHeight: unit.lastValidBlockHeight },
+      })),
     ),
   );
   let from = 0;
-  return units.map(({ transactions }) => {
-    const { length } = transactions;
-    from += length;
-    return fateOf(chain, transactions, traces.slice(from - length, from));
+  return units.map((unit) => {
+    const own = traces.slice(from, from + transactionsOf(unit).length);
+    from += own.length;
+    const { length } = unit.transactions;
+    const fate = fateOf(chain, unit.transactions, own.slice(0, length));
+    const tip = own[length];
+    return fate.kind === 'landed' && tip?.kind === 'landed' ? { ...fate, tip: tip.record } : fate;
   });
 }
 

@@ -13,6 +13,7 @@ import {
   type Landed,
   OPEN,
   refused,
+  transactionsOf,
   type Unit,
 } from './fate.js';
 
@@ -157,7 +158,7 @@ async function submit<U extends Unit>(
   lease: Lease | undefined,
 ): Promise<void> {
   if (slots.length === 0) return;
-  const bytes = slots.map(({ unit }) => unit.transactions.map((transaction) => transaction.bytes));
+  const bytes = slots.map(({ unit }) => transactionsOf(unit).map((transaction) => transaction.bytes));
   const areNew = slots.map(({ isNew }) => isNew);
   const receipt: SubmitReceipt =
     as === 'bundles' ? await chain.submitBundles(bytes, areNew) : await chain.submit(bytes.flat(), areNew);

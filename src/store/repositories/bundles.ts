@@ -17,16 +17,28 @@ const PHASES: readonly BundlePhase[] = [
   'CLOSE',
 ];
 
-const toRecord = (
-  row: Selectable<BundleTable>,
-  transactions: readonly BundleTransaction[],
-): BundleRecord => ({
+/** Where the tip of a bundle stands: behind all that any bundle holds. */
+export const TIP_POSITION = 1_000;
+
+type Stored = readonly (BundleTransaction & { readonly position: number })[];
+
+const plain = ({ signature, bytes }: BundleTransaction): BundleTransaction => ({ signature, bytes });
+
+function split(stored: Stored): Pick<BundleRecord, 'transactions' | 'tip'> {
+  const tip = stored.find(({ position }) => position === TIP_POSITION);
+  return {
+    transactions: stored.filter((one) => one !== tip).map(plain),
+    tip: tip === undefined ? null : plain(tip),
+  };
+}
+
+const toRecord = (row: Selectable<BundleTable>, stored: Stored): BundleRecord => ({
   id: row.id,
   batchId: row.batch_id,
   phase: row.phase,
   first: row.first_transaction,
   bundleId: row.bundle_id as Sha256,
-  transactions,
+  ...split(stored),
   lastValidBlockHeight: BigInt(row.last_valid_block_height),
   status: row.status,
   errorMessage: row.error_message,
@@ -47,14 +59,12 @@ const toRow = (bundle: BundleRecord, sequence: number) => ({
 });
 
 const transactionRows = (bundle: BundleRecord) =>
-  bundle.transactions.map(({ signature, bytes }, position) => ({
-    bundle_id: bundle.id,
-    position,
-    signature,
-    bytes,
-  }));
+  [
+    ...bundle.transactions.map((transaction, position) => ({ ...transaction, position })),
+    ...(bundle.tip === null ? [] : [{ ...bundle.tip, position: TIP_POSITION }]),
+  ].map(({ position, signature, bytes }) => ({ bundle_id: bundle.id, position, signature, bytes }));
 
-async function readTransactions({ db }: Session, batchId: string): Promise<Map<string, BundleTransaction[]>> {
+async function readTransactions({ db }: Session, batchId: string): Promise<Map<string, Stored>> {
   const rows = await db
     .selectFrom('bundles')
     .innerJoin('bundle_transactions', 'bundle_transactions.bundle_id', 'bundles.id')
@@ -64,10 +74,10 @@ async function readTransactions({ db }: Session, batchId: string): Promise<Map<s
     .orderBy('bundle_transactions.bundle_id')
     .orderBy('bundle_transactions.position')
     .execute();
-  const byBundle = new Map<string, BundleTransaction[]>();
-  for (const { bundle_id, signature, bytes } of rows) {
+  const byBundle = new Map<string, (BundleTransaction & { position: number })[]>();
+  for (const { bundle_id, position, signature, bytes } of rows) {
     const transactions = byBundle.get(bundle_id) ?? [];
-    transactions.push({ signature, bytes });
+    transactions.push({ position, signature, bytes });
     byBundle.set(bundle_id, transactions);
   }
   return byBundle;

@@ -2,6 +2,7 @@
 import type { NewLanding, WatchedLanding } from '../records.js';
 import { expectAffected, insertRows, type Session } from '../session.js';
 import type { LandingRepository } from '../store.js';
+import { TIP_POSITION } from './bundles.js';
 
 async function burns({ db }: Session): Promise<readonly WatchedLanding[]> {
   const rows = await db
@@ -31,6 +32,8 @@ async function bundles({ db }: Session): Promise<readonly WatchedLanding[]> {
       'landings.fee_lamports',
       'landings.date_landed',
     ])
+    // Whether the tip stays decides nothing.
+    .where('bundle_transactions.position', '<', TIP_POSITION)
     .orderBy('bundles.sequence')
     .orderBy('bundle_transactions.position')
     .execute();
