@@ -5,11 +5,13 @@ import { SQUADS_PROGRAM } from '../chain/programs.js';
 import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
 import { multisigAddress } from '../chain/squads/layouts/addresses.js';
 import { createKeypairSigner } from '../chain/transaction/signer.js';
+import { typedSending } from '../cli/config/resolve-sending.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient } from '../cli/context.js';
 import type { Registration } from '../contract/admin.js';
 import type {
   ClusterRegistration,
+  GivenKey,
   Registrar,
   RegistrationInput,
   RegistrationPlan,
@@ -29,12 +31,14 @@ import { chosenFunds } from './batch-funds.js';
 import { requireNamed, withClusterNodes } from './cluster-nodes.js';
 import { ownDataDirectory } from './data-lock.js';
 import { createFileKeyring } from './file-keyring.js';
+import { keyringOf } from './keyring-settings.js';
 import {
   dataFiles,
   exists,
   isOnCluster,
   readApiKey,
   readDataConfig,
+  type StoredSigners,
   writeLocalConfig,
   writePrivate,
 } from './local-config.js';
@@ -79,14 +83,12 @@ class DataDirectoryRegistrar implements Registrar {
   async plan(input: RegistrationInput): Promise<RegistrationPlan> {
     const genesisHash = await this.#openRpc();
     const rpc = this.#rpc as OwnRpc;
-    const { operator: operatorKeypair, burnWallet: burnKeypair, ...rest } = input;
-    const operator = createKeypairSigner(operatorKeypair).address;
-    const given = burnKeypair === null ? null : createKeypairSigner(burnKeypair).address;
-    const wanted: ClusterRegistration = { ...rest, operator, burnWallet: given };
+    const keys = new Map<Address, Uint8Array>();
+    const operator = addressOf(input.operator, keys);
+    const given = input.burnWallet === null ? null : addressOf(input.burnWallet, keys);
+    const wanted: ClusterRegistration = { ...input, operator, burnWallet: given };
     const found = readUnfinished(this.#files.registration);
     const finished = await this.#finished();
-    const keys = new Map<Address, Uint8Array>([[operator, operatorKeypair]]);
-    if (given !== null && burnKeypair !== null) keys.set(given, burnKeypair);
     const begun =
       finished === null
         ? begin({ ...wanted, genesisHash }, found, keys)
@@ -180,14 +182,15 @@ class DataDirectoryRegistrar implements Registrar {
     const { begun, places, rpc, wanted, plan } = ready;
     const files = this.#files;
     this.#keepKeys(ready.keys);
-    const keyring = createFileKeyring(files.keys);
+    const ownKeys = createFileKeyring(files.keys);
+    const keyring = keyringOf(this.#place.ambient, this.#place.settings)(ownKeys);
     const sent = keepUnfinished(files.registration, begun);
     const reader = withSecondDecoder(rpc.chain);
     const { state, txHash } = await landRegistration({
       ...{ chain: rpc.chain, reader, places, sent, squadsTreasury: ready.squadsTreasury },
-      operator: keyring.get(places.operator),
-      createKey: begun.createKey === null ? null : keyring.get(begun.createKey),
-    });
+      operator: keyring.get(places.operator, 'operator'),
+      createKey: begun.createKey === null ? null : ownKeys.get(begun.createKey),
+    }).finally(() => keyring.close());
     const stored = await this.#store(ready, { wanted, plan, places, state });
     if (stored.apiKey !== null) writePrivate(files.apiKey, `${stored.apiKey.key}\n`);
     invariant(state.multisig !== null, 'What has landed is there.');
@@ -225,6 +228,8 @@ class DataDirectoryRegistrar implements Registrar {
   #writeConfig({ plan, places, wanted }: Ready, facts: Readonly<Record<string, string>>): void {
     const { ambient, settings, cluster, dataDir } = this.#place;
     const { rpcUrl, rpcQuorum } = withClusterNodes(ambient, settings, cluster);
+    const config = readDataConfig(dataDir);
+    const before = config !== undefined && isOnCluster(config) ? config : undefined;
     writeLocalConfig(dataDir, {
       cluster: {
         genesisHash: plan.cluster.genesisHash,
@@ -232,11 +237,34 @@ class DataDirectoryRegistrar implements Registrar {
         squadsProgram: SQUADS_PROGRAM,
         rpcUrls: rpcUrl.value.map(({ given }) => given),
         rpcQuorum: rpcQuorum.value,
-        facts,
+        ...{ facts, sending: { ...before?.cluster.sending, ...typedSending(settings) } },
       },
-      ...chosenFunds(wanted),
+      signers: { ...before?.signers, ...typedSigners(settings) },
+      ...chosenFunds({
+        minOperatorSol: wanted.minOperatorSol ?? before?.minOperatorSol,
+        maxBatchRent: wanted.maxBatchRent ?? before?.maxBatchRent,
+      }),
     });
   }
+}
+
+/** The address of a key; one that is to be kept is added to the others. */
+function addressOf(given: GivenKey, keys: Map<Address, Uint8Array>): Address {
+  if (typeof given === 'string') return address(given);
+  const own = createKeypairSigner(given).address;
+  keys.set(own, given);
+  return own;
+}
+
+/** Programs that were typed are asked from then on. */
+function typedSigners({ signers: { operator, burnWallet } }: Settings): StoredSigners {
+  const command = ({ value, source }: typeof operator): string | undefined =>
+    source === 'flag' && value !== null && 'command' in value ? value.command : undefined;
+  const [ofOperator, ofBurnWallet] = [command(operator), command(burnWallet)];
+  return {
+    ...(ofOperator === undefined ? {} : { operator: ofOperator }),
+    ...(ofBurnWallet === undefined ? {} : { burnWallet: ofBurnWallet }),
+  };
 }
 
 const keyFile = (directory: string, owner: Address): string => join(directory, `${owner}.json`);

@@ -73,11 +73,13 @@ export interface RegistrationPlan {
   readonly state: 'new' | 'unfinished' | 'finished';
 }
 
-/** The project, with the keys that the data directory is to keep in place of their addresses. */
+/** An address whose key is kept elsewhere, or the key that the data directory is to keep: 64 bytes, seed and public key. */
+export type GivenKey = string | Uint8Array;
+
+/** The project, with its keys where they are given. */
 export interface RegistrationInput extends Omit<ClusterRegistration, 'operator' | 'burnWallet'> {
-  /** 64 bytes, seed and public key. */
-  readonly operator: Uint8Array;
-  readonly burnWallet: Uint8Array | null;
+  readonly operator: GivenKey;
+  readonly burnWallet: GivenKey | null;
 }
 
 /** Registers one project in one data directory. */

@@ -1,5 +1,5 @@
 /** `flywheel register` as a program, on a test cluster: what it costs, what it leaves, what it refuses, and what cuts it off. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
@@ -15,6 +15,18 @@ import { SQUADS_FEE, SQUADS_TREASURY, type TestProject, testProject } from '../s
 import { rpcChain } from '../support/rpc-chain.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
+
+/** Signs each line with the keypair file that it is given. */
+const SIGNING_PROGRAM = `
+import { createPrivateKey, sign } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+const seed = Buffer.from(JSON.parse(readFileSync(process.argv[2], 'utf8'))).subarray(0, 32);
+const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]);
+const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+for await (const line of createInterface({ input: process.stdin }))
+  console.log(sign(null, Buffer.from(line, 'base64'), key).toString('base64'));
+`;
 
 interface Registered {
   readonly registration: { multisig: string; vaultAddress: string; burnWallet: string };
@@ -190,6 +202,32 @@ describe('flywheel register', () => {
       SQUADS_FEE + rent + 2n * 2_039_280n + 10_000n,
     );
     expect(await lamports(SQUADS_TREASURY)).toBe(1_000_000_000n + SQUADS_FEE);
+  });
+
+  it('keeps no key that a program of the user signs with, and asks that program from then on', async () => {
+    const script = join(home, 'sign.mjs');
+    writeFileSync(script, SIGNING_PROGRAM);
+    const program = `node ${script} ${project.files.operator}`;
+    const { exit, stdout } = await run(
+      ...[
+        'register',
+        '--cluster',
+        node.url,
+        '--mint',
+        project.token.mint,
+        '--owner',
+        project.owner.address,
+        '--yes',
+      ],
+      ...['--operator', project.operator.address, '--operator-signer', program, '--max-priority-fee', '77'],
+    );
+    expect(exit).toBe(0);
+    const { registration } = JSON.parse(stdout) as Registered;
+    expect(readdirSync(join(dataDir, 'keys'))).toEqual([`${registration.burnWallet}.json`]);
+    expect(JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8'))).toMatchObject({
+      signers: { operator: program },
+      cluster: { sending: { maxPriorityFee: 77 } },
+    });
   });
 
   it('says what the operator lacks, and sends nothing', async () => {

@@ -1,6 +1,6 @@
 /** `flywheel register`: a project of a cluster in the data directory, with a mint that is there already. */
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { RegistrationInput, RegistrationPlan } from '../../contract/registration.js';
+import type { GivenKey, RegistrationInput, RegistrationPlan } from '../../contract/registration.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
@@ -20,9 +20,13 @@ const configure = (command: Command) =>
     .requiredOption('--cluster <name|url>', 'mainnet, devnet, testnet, localhost, or the URL of an RPC node')
     .requiredOption('--mint <address>', 'the token, of SPL Token or Token-2022')
     .requiredOption('--owner <address>', 'who approves every batch; the key stays where it is')
-    .requiredOption('--operator-keypair <file>', 'pays, sets up and executes; copied into the data directory')
+    .option('--operator-keypair <file>', 'pays, sets up and executes; copied into the data directory')
+    .option('--operator <address>', 'the same, where --operator-signer or the environment keeps its key')
     .option('--multisig <address>', 'a multisig of Squads v4 that is there (default: a new one)')
-    .option('--burn-wallet <file>', 'keypair of the wallet to burn from; copied too (default: a new one)')
+    .option(
+      '--burn-wallet <file|address>',
+      'the wallet to burn from: a keypair, copied too, or an address whose key --burn-signer or the environment keeps (default: a new one)',
+    )
     .option('--vault-index <n>', 'vault of the multisig (default: 0)')
     .option('--name <text>', 'name of the token (default: its symbol)')
     .option('--symbol <text>', 'symbol of the token (default: the one on chain)')
@@ -85,13 +89,37 @@ async function parse(session: Session, options: Options): Promise<RegistrationIn
     minOperatorSol: lamportsOption('--min-operator-sol', options.minOperatorSol),
     maxBatchRent: lamportsOption('--max-batch-rent', options.maxBatchRent),
   };
-  const operator = await keypairOption(session, '--operator-keypair', options.operatorKeypair);
-  const { burnWallet } = options;
-  return {
-    ...settings,
-    operator,
-    burnWallet: burnWallet === undefined ? null : await keypairOption(session, '--burn-wallet', burnWallet),
-  };
+  const operator = await operatorOption(session, options);
+  const burnWallet = await burnWalletOption(session, options.burnWallet);
+  return { ...settings, operator, burnWallet };
+}
+
+async function operatorOption(session: Session, options: Options): Promise<GivenKey> {
+  const { operator, operatorKeypair: file } = options;
+  const isKept = session.settings.signers.operator.value !== null;
+  if ((operator === undefined) === (file === undefined))
+    throw new FlywheelError(
+      'ERR_USAGE',
+      'Give --operator-keypair, or --operator for a key that is kept elsewhere.',
+    );
+  if (operator === undefined) {
+    if (session.settings.signers.operator.source === 'flag')
+      throw new FlywheelError('ERR_USAGE', '--operator-keypair and --operator-signer exclude each other.');
+    return keypairOption(session, '--operator-keypair', file ?? '');
+  }
+  if (isKept) return addressOption('--operator', operator);
+  throw new FlywheelError('ERR_USAGE', '--operator: nobody is named who signs for it.', {
+    hint: 'Add --operator-signer, or set FLYWHEEL_OPERATOR_SIGNER or FLYWHEEL_OPERATOR_KEYPAIR.',
+  });
+}
+
+async function burnWalletOption(session: Session, given: string | undefined): Promise<GivenKey | null> {
+  if (given === undefined) return null;
+  if (!isAddress(given)) return keypairOption(session, '--burn-wallet', given);
+  if (session.settings.signers.burnWallet.value !== null) return given;
+  throw new FlywheelError('ERR_USAGE', '--burn-wallet: nobody is named who signs for this address.', {
+    hint: 'Add --burn-signer, or set FLYWHEEL_BURN_SIGNER or FLYWHEEL_BURN_KEYPAIR; or give the file of a keypair.',
+  });
 }
 
 /** Shows the plan, and goes on with the name of the cluster for an answer. */
@@ -135,7 +163,7 @@ export const command = defineCommand({
   details: [
     'Shows every address, every cost and what cannot be taken back, and asks; with --yes it only shows. Then it makes the multisig of owner and operator, or holds an existing one to the rules, and opens the token accounts of vault and burn wallet, all in one transaction that the operator pays.',
     'Whatever cuts it off, the same command goes on, and nothing is paid twice. In a directory that is registered it looks at everything once more, and pins what has changed.',
-    'From then on commands in this data directory, and serve, work on that cluster, through the nodes of --rpc-url, or the public one. The keys of operator and burn wallet are kept in the data directory, for this user only.',
+    'From then on commands in this data directory, and serve, work on that cluster, through the nodes of --rpc-url, or the public one. The keys of operator and burn wallet are kept in the data directory, for this user only, unless programs sign for them. --max-priority-fee, --commitment, --operator-signer and --burn-signer are kept with it.',
   ],
   output: [
     '{ "cluster": { "name", "genesisHash" }, "registration": { "mintAddress", "multisig", "vaultAddress", … },',

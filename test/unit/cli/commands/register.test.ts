@@ -99,7 +99,7 @@ describe('register', () => {
     expect(exit).toBe(0);
     expect(seen).toMatchObject({ cluster: 'devnet', performed: 1, closed: 1 });
     const { operator: keypair, ...input } = seen.input as RegistrationInput;
-    expect(createKeypairSigner(keypair).address).toBe(operator);
+    expect(createKeypairSigner(keypair as Uint8Array).address).toBe(operator);
     expect(input).toEqual({
       ...{ mint: MINT, owner: OWNER, multisig: null, burnWallet: null, vaultIndex: 3, name: null },
       ...{ symbol: 'SHOP', tokenGeneration: 'v1', proofTypes: ['A'], scopes: ['burn', 'airdrop'] },
@@ -159,6 +159,9 @@ describe('register', () => {
     [['--name', ' '], 'ERR_INPUT_INVALID', '--name'],
     [['--burn-wallet', 'missing.json'], 'ERR_KEYPAIR_INVALID', 'missing.json'],
     [['--api-url', 'https://api.example'], 'ERR_USAGE', 'data directory'],
+    [['--operator', OWNER], 'ERR_USAGE', '--operator for a key that is kept elsewhere'],
+    [['--operator-signer', 'kms'], 'ERR_USAGE', 'exclude each other'],
+    [['--burn-wallet', OWNER], 'ERR_USAGE', 'nobody is named who signs for this address'],
   ])('refuses %j', async (words, code, text) => {
     const { seen, register } = world(plan());
     const { stderr } = await register('--yes', ...words);
