@@ -1,4 +1,5 @@
 /** The edge of the process: argv, environment, streams and signals in, exit number out. Nothing else touches `process`. */
+import { setMaxListeners } from 'node:events';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
@@ -156,6 +157,8 @@ let received: NodeJS.Signals | undefined;
 /** First signal: stop at the next safe point. The second, whichever it is, has its default: it ends the process at once. */
 function abortOnSignals(): AbortSignal {
   const controller = new AbortController();
+  // Every request and wait of the process listens while it lasts.
+  setMaxListeners(0, controller.signal);
   const abort = (signal: NodeJS.Signals): void => {
     for (const name of SIGNALS) process.off(name, abort);
     received = signal;

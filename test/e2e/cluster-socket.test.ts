@@ -1,4 +1,6 @@
 /** A command on a cluster whose node speaks by itself: it is told, looks, and ends. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { removeDirectories } from '../support/chain.js';
 import { emptyDirectory, flywheel } from '../support/cli.js';
@@ -60,3 +62,17 @@ it.each([
   },
   30_000,
 );
+
+it('many burns at a time say nothing but what was asked for', async () => {
+  node.faults.set([]);
+  const [home, dataDir] = [emptyDirectory(), await clusterDirectory(test, [node.url])];
+  const burns = Array.from({ length: 40 }, (_, at) => ({
+    ...{ type: 'PRODUCT_BUY', proof: { at }, burnAmount: 0.01, persistOnchain: false },
+  }));
+  const file = join(home, 'burns.json');
+  writeFileSync(file, JSON.stringify(burns));
+  const env = { FLYWHEEL_API_KEY: test.project.key.reveal() };
+  const { exit, stdout, stderr } = await flywheel({ home, env }, 'burn-batch', file, '--data-dir', dataDir);
+  expect([exit, stderr]).toEqual([0, '']);
+  expect((JSON.parse(stdout) as { success: unknown[] }).success).toHaveLength(40);
+}, 30_000);

@@ -8,6 +8,7 @@ import { compileLegacyMessage, signTransactions } from '../../chain/transaction/
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { BurnRecord, TokenRecord } from '../../store/records.js';
+import { sha256 } from '../../values/digest.js';
 import { budgetFor, type SigningTerms, signingTerms } from '../signing-terms.js';
 
 /** Far above what a memo and a burn use (squads-v4.md, section 10: below 15,000 together). */
@@ -28,13 +29,23 @@ export type BurnTerms = Pick<
 /** What signing adds to a burn. */
 export type SignedBurn = Pick<BurnRecord, 'signature' | 'transaction' | 'lastValidBlockHeight'>;
 
+/** Hex digits of a hash that make a number below 2^28. */
+const PLACE_DIGITS = 7;
+
+/** Where the numbers of a registration begin: another one with the same burn wallet, on another machine, counts from 1 as well. */
+const placeOf = ({ id }: TokenRecord): number => Number.parseInt(sha256(id).slice(0, PLACE_DIGITS), 16);
+
 /** What makes a burn of two that are alike: the sequence number in a limit that costs nothing. */
-function distinct({ sequence }: BurnTerms, { priority, sample }: SigningTerms): readonly Instruction[] {
+function distinct(
+  token: TokenRecord,
+  { sequence }: BurnTerms,
+  { priority, sample }: SigningTerms,
+): readonly Instruction[] {
   if (priority === undefined) return [setComputeUnitLimit(COMPUTE_UNITS + (sequence % DISTINCT_LIMITS))];
   // With a price the units are what is paid for, and the more of them the later a transaction has its turn.
   return [
     ...budgetFor(priority, sample?.units ?? COMPUTE_UNITS),
-    setLoadedAccountsDataSizeLimit(LOADED_BYTES + (sequence % DISTINCT_LOADED_BYTES)),
+    setLoadedAccountsDataSizeLimit(LOADED_BYTES + ((placeOf(token) + sequence) % DISTINCT_LOADED_BYTES)),
   ];
 }
 
@@ -75,7 +86,7 @@ export async function burnSigningTerms(
 const burnMessage = (token: TokenRecord, terms: BurnTerms, signing: SigningTerms): Uint8Array =>
   compileLegacyMessage({
     payer: token.burnWallet,
-    instructions: [...distinct(terms, signing), ...burnInstructions(token, terms)],
+    instructions: [...distinct(token, terms, signing), ...burnInstructions(token, terms)],
     blockhash: signing.blockhash,
   });
 

@@ -12,6 +12,7 @@ import { namedAddress } from '../../../support/oracle.js';
 
 const wallet = createKeypairSigner(generateKeypair());
 const token = {
+  id: 'one',
   mintAddress: namedAddress('mint'),
   burnWallet: wallet.address,
   burnTokenAccount: namedAddress('account'),
@@ -56,6 +57,16 @@ describe('burns that are alike', () => {
     );
     expect(new Set(signed.map(({ signature }) => signature)).size).toBe(sequences.length);
   });
+});
+
+it('are not the same bytes in two registrations that share a burn wallet and count alike', async () => {
+  const terms = priced(1_000n);
+  const signatures = await Promise.all(
+    ['one', 'two', 'three'].map(
+      async (id) => (await signBurns({ ...token, id }, wallet, [burn(1)], terms))[0]?.signature,
+    ),
+  );
+  expect(new Set(signatures).size).toBe(3);
 });
 
 describe('the compute budget of a burn', () => {
