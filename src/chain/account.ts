@@ -24,9 +24,19 @@ export const RENT_EPOCH_EXEMPT = 18_446_744_073_709_551_615n;
 const RENT_LAMPORTS_PER_BYTE = 6_960n;
 const ACCOUNT_OVERHEAD_BYTES = 128n;
 
-/** Lowest balance with which an account of `sizeBytes` lives for ever (squads-v4.md, section 2, "Rent"). */
-export const rentExemptLamports = (sizeBytes: number): bigint =>
+/** Lowest balance with which an account of so many bytes lives for ever. */
+export type Rent = (sizeBytes: number) => bigint;
+
+/** {@link Rent} where it never changes (squads-v4.md, section 2, "Rent"). */
+export const rentExemptLamports: Rent = (sizeBytes) =>
   (ACCOUNT_OVERHEAD_BYTES + BigInt(sizeBytes)) * RENT_LAMPORTS_PER_BYTE;
+
+/** {@link Rent} where an account without data needs so much: every byte costs the same. */
+export const rentFromEmpty =
+  (emptyLamports: bigint): Rent =>
+  (sizeBytes) =>
+    (emptyLamports * (ACCOUNT_OVERHEAD_BYTES + BigInt(sizeBytes)) + ACCOUNT_OVERHEAD_BYTES - 1n) /
+    ACCOUNT_OVERHEAD_BYTES;
 
 /** Fee of a transaction for each of its signatures, without a priority fee. */
 export const LAMPORTS_PER_SIGNATURE = 5_000n;

@@ -7,7 +7,7 @@
 import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
-import type { AccountState } from './account.js';
+import type { AccountState, Rent } from './account.js';
 
 /** Base58 text of the first signature of a transaction: its name on the chain. */
 export type Signature = string;
@@ -234,6 +234,9 @@ export interface Chain extends ChainReader, History {
    * @param signal - ends the wait when it is aborted.
    */
   readonly awaitNews?: (signatures: readonly Signature[], signal?: AbortSignal) => Promise<void>;
+
+  /** What accounts cost now. */
+  rent(): Promise<Rent>;
 
   /**
    * What proves that a transaction can never land any more: every one whose `lastValidBlockHeight` is at most this has

@@ -9,6 +9,7 @@ export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
     latestBlockhash: () => chain.latestBlockhash(),
     blockHeight: () => chain.blockHeight(),
     expiredHeight: () => chain.expiredHeight(),
+    rent: () => chain.rent(),
     finality: (landings) => chain.finality(landings),
     trace: (sought) => traceByLookUp(over, sought),
     isBlockhashValid: (blockhash) => chain.isBlockhashValid(blockhash),

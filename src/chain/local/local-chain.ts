@@ -3,7 +3,7 @@ import { invariant } from '../../errors/flywheel-error.js';
 import { type Address, addressBytes } from '../../values/address.js';
 import { base58Decode, base58Encode } from '../../values/base58.js';
 import { giveTurns } from '../../values/turns.js';
-import type { AccountState } from '../account.js';
+import { type AccountState, type Rent, rentExemptLamports } from '../account.js';
 import {
   type Chain,
   type Finality,
@@ -77,6 +77,10 @@ class LedgerChain implements LocalChain {
 
   async blockHeight(): Promise<bigint> {
     return this.#ledger.read(({ blocks }) => BigInt(blocks.tip.height));
+  }
+
+  async rent(): Promise<Rent> {
+    return rentExemptLamports;
   }
 
   async expiredHeight(): Promise<bigint> {

@@ -6,7 +6,7 @@
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Clock } from '../../values/time.js';
-import type { AccountState } from '../account.js';
+import type { AccountState, Rent } from '../account.js';
 import {
   BLOCKHASH_LIFETIME_BLOCKS,
   type Chain,
@@ -27,6 +27,7 @@ import {
 } from '../chain.js';
 
 import { decodeTransaction } from '../transaction/wire.js';
+import { createClusterRent } from './cluster-rent.js';
 import type { RpcNode } from './exchange.js';
 import { LandingNews } from './landing-news.js';
 import type { NodePool } from './node-pool.js';
@@ -102,8 +103,11 @@ class ClusterChain implements Chain {
   /** The newest slot in which something of ours has landed: what is sent next may build on it. */
   #landedSlot = 0;
 
+  readonly rent: () => Promise<Rent>;
+
   constructor(parts: ClusterChainParts) {
     this.#parts = parts;
+    this.rent = createClusterRent(parts.pool, parts.quorum, parts.clock);
     this.pollMs = parts.pollMs ?? POLL_MS;
     this.#outgoing = new Outgoing(parts.pool, parts.clock, parts.blockEngine);
     this.bundleSize = parts.blockEngine === null ? 1 : MAX_BUNDLE_TRANSACTIONS;

@@ -1,5 +1,5 @@
 /** What a flywheel has to work with: balances, what today's caps leave, and for how long its SOL lasts. */
-import { rentExemptLamports } from '../../chain/account.js';
+import type { Rent } from '../../chain/account.js';
 import { decodeVaultMessage } from '../../chain/squads/instructions/vault-message.js';
 import { ACCOUNT_SIZE } from '../../chain/squads/layouts/accounts.js';
 import { storedMessageSize } from '../../chain/squads/layouts/message.js';
@@ -23,12 +23,12 @@ const SHARED_BY = 100;
 const SAMPLE = { payload: '{}', actions: [{ action: 'BURN', amount: 1 }] } as const;
 
 /** What one pipeline takes, by the planner. */
-function pipelineRent(token: TokenRecord, flywheel: FlywheelRecord): bigint {
+function pipelineRent(rentOf: Rent, token: TokenRecord, flywheel: FlywheelRecord): bigint {
   const type = flywheel.proofTypes[0] ?? 'A';
   const planned = planPipeline({ ...SAMPLE, type, proofHash: proofHash({}) }, flywheelOf(token, flywheel));
   const message = typeof planned === 'string' ? undefined : decodeVaultMessage(planned.message);
   invariant(message !== undefined, 'A single burn fits a pipeline.');
-  return rentExemptLamports(ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(message)));
+  return rentOf(ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(message)));
 }
 
 const least = (...amounts: readonly bigint[]): bigint =>
@@ -42,11 +42,12 @@ async function pipelinesLeft(
   operatorLamports: bigint,
 ): Promise<VaultReport['pipelines']> {
   const { chain, limits, store } = deps;
+  const rentOf = await chain.rent();
   const [fixedRent, openRent] = await Promise.all([
-    setupRentLamports([]),
+    setupRentLamports(rentOf, []),
     store.read((tx) => tx.batches.openRentLamports(flywheel.id)),
   ]);
-  const rent = pipelineRent(token, flywheel);
+  const rent = pipelineRent(rentOf, token, flywheel);
   const fixedFees = feeLamports(chain, 0);
   const fees = feeLamports(chain, 1) - fixedFees;
   const each = fees + (fixedFees + BigInt(SHARED_BY) - 1n) / BigInt(SHARED_BY);
@@ -90,7 +91,7 @@ export async function vaultReport(
     };
   };
   const burnFee = maxFeeLamports(deps.chain);
-  const burnLamports = BigInt(balances.burnWallet.lamports) - rentExemptLamports(0);
+  const burnLamports = BigInt(balances.burnWallet.lamports) - (await deps.chain.rent())(0);
   return {
     ...{ name, symbol, mintAddress, multisig, vaultIndex, vaultAddress },
     vaultTokenAccount: flywheel.vaultTokenAccount,

@@ -1,6 +1,6 @@
 /** Is there enough, before anything is created: tokens and SOL of the vault, SOL of the operator. */
 import { actionContent, actionRecipients } from '../../actions/registry.js';
-import { LAMPORTS_PER_SIGNATURE, rentExemptLamports } from '../../chain/account.js';
+import { LAMPORTS_PER_SIGNATURE, type Rent } from '../../chain/account.js';
 import type { Chain } from '../../chain/chain.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { decodeVaultMessage } from '../../chain/squads/instructions/vault-message.js';
@@ -30,16 +30,16 @@ export const totalAirdrop = (pipelines: readonly PlannedPipeline[]): bigint =>
   pipelines.reduce((sum, { airdrop }) => sum + airdrop, 0n);
 
 /** Rent of batch, proposal and transactions, which comes back when the executed batch is closed. */
-export async function setupRentLamports(pipelines: readonly PlannedPipeline[]): Promise<bigint> {
-  const fixed = rentExemptLamports(ACCOUNT_SIZE.batch) + rentExemptLamports(ACCOUNT_SIZE.proposal(MEMBERS));
-  return (await inTurns(transactionRents(pipelines))).reduce((sum, rent) => sum + rent, fixed);
+export async function setupRentLamports(rent: Rent, pipelines: readonly PlannedPipeline[]): Promise<bigint> {
+  const fixed = rent(ACCOUNT_SIZE.batch) + rent(ACCOUNT_SIZE.proposal(MEMBERS));
+  return (await inTurns(transactionRents(rent, pipelines))).reduce((sum, one) => sum + one, fixed);
 }
 
-function* transactionRents(pipelines: readonly PlannedPipeline[]): Generator<bigint, void> {
+function* transactionRents(rent: Rent, pipelines: readonly PlannedPipeline[]): Generator<bigint, void> {
   for (const pipeline of pipelines) {
     const message = decodeVaultMessage(Buffer.from(pipeline.message, 'base64'));
     invariant(message !== undefined, 'A planned message is well formed.');
-    yield rentExemptLamports(ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(message)));
+    yield rent(ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(message)));
   }
 }
 
@@ -106,9 +106,10 @@ export async function missingFunds(
     );
   }
   const missing = existing.filter((account) => account === null).length;
-  const opened = BigInt(missing) * rentExemptLamports(TOKEN_ACCOUNT_BYTES[token.tokenProgram]);
+  const rent = await chain.rent();
+  const opened = BigInt(missing) * rent(TOKEN_ACCOUNT_BYTES[token.tokenProgram]);
   // A vault that pays anything must stay rent-exempt.
-  const vaultNeeds = missing === 0 ? 0n : opened + rentExemptLamports(0);
+  const vaultNeeds = missing === 0 ? 0n : opened + rent(0);
   const vaultHeld = vault?.lamports ?? 0n;
   if (vaultHeld < vaultNeeds) {
     problems.push(
@@ -116,7 +117,7 @@ export async function missingFunds(
     );
   }
   const costs = needed.rentLamports + feeLamports(chain, pipelines.length);
-  const operatorNeeds = costs + leftLamports(needed.leaveOperator);
+  const operatorNeeds = costs + leftLamports(rent, needed.leaveOperator);
   const operatorHeld = payer?.lamports ?? 0n;
   if (operatorHeld < operatorNeeds) {
     problems.push(
@@ -127,22 +128,24 @@ export async function missingFunds(
 }
 
 /** What the operator is left with: the minimum, and never less than lets its account exist. */
-const leftLamports = (minimum: bigint): bigint =>
-  minimum > rentExemptLamports(0) ? minimum : rentExemptLamports(0);
+const leftLamports = (rent: Rent, minimum: bigint): bigint => (minimum > rent(0) ? minimum : rent(0));
 
 /** What the operator held, and when it was looked at. */
 export interface OperatorFunds {
   readonly lamports: bigint;
+  /** What has to be left to it. */
+  readonly keptLamports: bigint;
   readonly asOf: string;
 }
 
 export async function readOperatorFunds(
-  { chain, clock }: EngineDeps,
+  { chain, clock, limits }: EngineDeps,
   { operator }: BatchContext,
 ): Promise<OperatorFunds> {
   const asOf = isoTime(clock.nowMs());
-  const [account] = await chain.getAccounts([operator.address]);
-  return { lamports: account?.lamports ?? 0n, asOf };
+  const [[account], rent] = await Promise.all([chain.getAccounts([operator.address]), chain.rent()]);
+  const keptLamports = leftLamports(rent, limits.minOperatorLamports);
+  return { lamports: account?.lamports ?? 0n, keptLamports, asOf };
 }
 
 /**
@@ -150,7 +153,7 @@ export async function readOperatorFunds(
  * @throws `ERR_INSUFFICIENT_FUNDS` when this batch would leave it less than the minimum beside them.
  */
 export async function requireOperatorFunds(
-  { limits, chain }: EngineDeps,
+  { chain }: EngineDeps,
   tx: StoreTransaction,
   { flywheel, operator }: BatchContext,
   held: OperatorFunds,
@@ -158,7 +161,7 @@ export async function requireOperatorFunds(
 ): Promise<void> {
   const unpaid = await tx.batches.unpaidRentLamports(flywheel.id, held.asOf);
   const costs = rentLamports + feeLamports(chain, pipelines.length);
-  const needed = unpaid + costs + leftLamports(limits.minOperatorLamports);
+  const needed = unpaid + costs + held.keptLamports;
   if (unpaid === 0n || held.lamports >= needed) return;
   throw new FlywheelError(
     'ERR_INSUFFICIENT_FUNDS',

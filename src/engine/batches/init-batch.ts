@@ -200,7 +200,10 @@ export async function checkAndPlan(
   const { pipelines, problems, asked } = await checkPipelines(principal, context.token, list, deps.limits);
   const { planned, tooLarge } = await layOut(context, pipelines);
   const leaveOperator = deps.limits.minOperatorLamports;
-  const batch = { pipelines: planned, rentLamports: await setupRentLamports(planned) };
+  const batch = {
+    pipelines: planned,
+    rentLamports: await setupRentLamports(await deps.chain.rent(), planned),
+  };
   const needed = { ...batch, tokens: asked.burn + asked.airdrop, leaveOperator };
   const all = [
     ...problems,

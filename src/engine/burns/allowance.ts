@@ -1,6 +1,5 @@
 /** What the burn wallet and the daily cap still allow, counted down element by element. */
-import { rentExemptLamports } from '../../chain/account.js';
-import type { ChainReader } from '../../chain/chain.js';
+import type { Chain } from '../../chain/chain.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { TokenRecord } from '../../store/records.js';
 import type { UtcDay } from '../../values/time.js';
@@ -12,11 +11,20 @@ export interface BurnWalletBalance {
   /** Base units. */
   readonly tokens: bigint;
   readonly lamports: bigint;
+  /** What of them has to stay: the wallet is the fee payer and must stay rent-exempt. */
+  readonly keptLamports: bigint;
 }
 
-export async function readBurnWallet(chain: ChainReader, token: TokenRecord): Promise<BurnWalletBalance> {
-  const [wallet, account] = await chain.getAccounts([token.burnWallet, token.burnTokenAccount]);
+export async function readBurnWallet(
+  chain: Pick<Chain, 'getAccounts' | 'rent'>,
+  token: TokenRecord,
+): Promise<BurnWalletBalance> {
+  const [[wallet, account], rent] = await Promise.all([
+    chain.getAccounts([token.burnWallet, token.burnTokenAccount]),
+    chain.rent(),
+  ]);
   return {
+    keptLamports: rent(0),
     tokens: decodeTokenAccount(account ?? null)?.amount ?? 0n,
     lamports: wallet?.lamports ?? 0n,
   };
@@ -45,8 +53,7 @@ export class BurnAllowance {
   ) {
     this.#token = token;
     this.#tokens = balance.tokens;
-    // The wallet is the fee payer and must stay rent-exempt.
-    this.#lamports = balance.lamports - rentExemptLamports(0);
+    this.#lamports = balance.lamports - balance.keptLamports;
     this.#day = usage.day;
     this.#cap = usage.cap;
     this.#feeLamports = usage.feeLamports;

@@ -72,12 +72,13 @@ export interface IntentBasis {
  * them may be in that balance already.
  */
 export const atLeast = (
-  { tokens, lamports }: BurnWalletBalance,
+  { tokens, lamports, keptLamports }: BurnWalletBalance,
   { count, amount }: OnTheirWay,
   { chain }: EngineDeps,
 ): BurnWalletBalance => ({
   tokens: tokens - amount,
   lamports: lamports - maxFeeLamports(chain) * BigInt(count),
+  keptLamports,
 });
 
 /**
