@@ -34,22 +34,20 @@ export function multisigProblems(multisig: Multisig, { owner, operator }: Member
     ...(multisig.configAuthority === NO_AUTHORITY
       ? []
       : [`${multisig.configAuthority} may change its members and rules alone`]),
-    ...(multisig.timeLockSeconds === 0
-      ? []
-      : [`it has a time lock of ${multisig.timeLockSeconds} s, and execute does not wait one out`]),
   ];
 }
 
 /** What its owner should know of a multisig that can be used. */
-export function multisigWarnings({ rentCollector }: Multisig, { operator }: Members): readonly string[] {
-  if (rentCollector === operator) return [];
-  return rentCollector === null
-    ? [
-        'The multisig has no rent collector: what the operator pays for the accounts of a batch never comes back.',
-      ]
-    : [
-        `The rent collector of the multisig is ${rentCollector}: what the operator pays for the accounts of a batch goes there, not back.`,
-      ];
+export function multisigWarnings(
+  { rentCollector, timeLockSeconds }: Multisig,
+  { operator }: Members,
+): readonly string[] {
+  const lock = `The multisig has a time lock: a batch is executed ${timeLockSeconds} s after both have approved it.`;
+  const rent =
+    rentCollector === null
+      ? 'The multisig has no rent collector: what the operator pays for the accounts of a batch never comes back.'
+      : `The rent collector of the multisig is ${rentCollector}: what the operator pays for the accounts of a batch goes there, not back.`;
+  return [...(timeLockSeconds === 0 ? [] : [lock]), ...(rentCollector === operator ? [] : [rent])];
 }
 
 /** @throws `ERR_NOT_VERIFIED` naming everything that is wrong. */

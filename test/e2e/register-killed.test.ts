@@ -16,7 +16,7 @@ import {
 import { rpcChain } from '../support/rpc-chain.js';
 
 /** Every so many points are tried; `KILL_EVERY=1` tries all. */
-const EVERY = Number(process.env['KILL_EVERY'] ?? 7);
+const EVERY = Number(process.env['KILL_EVERY'] ?? 11);
 /** More than there are. */
 const MAX_POINTS = 160;
 const POINTS = Array.from({ length: Math.floor(MAX_POINTS / EVERY) }, (_, index) => 1 + index * EVERY);

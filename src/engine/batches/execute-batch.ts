@@ -28,6 +28,7 @@ import { type BatchOnChain, countExecuted, readBatchOnChain } from './on-chain.j
 import type { PhaseInput, PhaseResult } from './phase.js';
 import { executeTransactions } from './plan-batch.js';
 import { runPhase } from './run-phase.js';
+import { waitOutTimeLock } from './time-lock.js';
 
 /** Executes an approved batch, or returns what became of it. */
 export const executeBatch = keyedOperation('executeBatch', {
@@ -141,6 +142,8 @@ class Execution {
     }
     const blocked = await approveBatch({ deps, context: this.#context, batch, stored, lease, signedTx });
     const isOver = blocked !== null;
+    if (!isOver && before.multisig.timeLockSeconds > 0)
+      await waitOutTimeLock(deps, batch.id, await this.#read(batch), lease);
     return this.#conclude(
       batch,
       lease,

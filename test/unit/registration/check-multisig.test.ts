@@ -45,7 +45,6 @@ describe('a multisig that is there', () => {
     ['the owner may not vote', withRights(5, 7)],
     ['the operator may not initiate, vote and execute', withRights(7, 3)],
     [`${stranger} may change its members and rules alone`, { configAuthority: stranger }],
-    ['time lock of 60 s', { timeLockSeconds: 60 }],
     [`${stranger} is a member`, { members: [...multisig().members, { key: stranger, permissions: 1 }] }],
     [`${members.owner} is not a member`, { members: multisig().members.slice(1) }],
   ])('is refused where %s', (text, more) => {
@@ -55,7 +54,9 @@ describe('a multisig that is there', () => {
     );
   });
 
-  it('is used with a word where the rent goes elsewhere', () => {
+  it('is used with a word where the rent goes elsewhere, or a time lock is waited out', () => {
+    expect(multisigProblems(multisig({ timeLockSeconds: 60 }), members)).toEqual([]);
+    expect(multisigWarnings(multisig({ timeLockSeconds: 60 }), members)[0]).toContain('60 s after both');
     expect(multisigWarnings(multisig({ rentCollector: stranger }), members)[0]).toContain(stranger);
     expect(multisigWarnings(multisig({ rentCollector: null }), members)[0]).toContain('never comes back');
   });
