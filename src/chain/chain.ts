@@ -7,6 +7,7 @@
 import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
+import { isoTime } from '../values/time.js';
 import type { AccountState, Rent } from './account.js';
 
 /** Base58 text of the first signature of a transaction: its name on the chain. */
@@ -37,9 +38,9 @@ export type TransactionError =
 /** What the chain knows of a signature that has landed. A failed transaction has landed too: its fee is gone. */
 export interface TransactionRecord {
   readonly signature: Signature;
-  /** Block height in which it landed. */
+  /** Slot in which it landed; on the local ledger each has its block, and its number is the height as well. */
   readonly slot: bigint;
-  /** Milliseconds since the Unix epoch. */
+  /** Milliseconds since the Unix epoch; 0 where no node says, see {@link dateLanded}. */
   readonly blockTimeMs: number;
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
@@ -52,6 +53,10 @@ export interface TransactionRecord {
   /** What its programs called in their turn; absent where the chain does not keep it. */
   readonly innerCalls?: readonly ProgramCall[];
 }
+
+/** When it landed, as ISO text; `undefined` where no node says. */
+export const dateLanded = ({ blockTimeMs }: Pick<TransactionRecord, 'blockTimeMs'>): string | undefined =>
+  blockTimeMs === 0 ? undefined : isoTime(blockTimeMs);
 
 /** A call of a program. */
 export interface ProgramCall {

@@ -11,12 +11,11 @@ import { checkBatchContent } from '../../approval/check-content.js';
 import { multisigFacts } from '../../approval/flywheel-facts.js';
 import { type PastDescription, readPastContent } from '../../approval/past-content.js';
 import { readBatch } from '../../approval/read-batch.js';
-import type { ChainReader } from '../../chain/chain.js';
+import { type ChainReader, dateLanded } from '../../chain/chain.js';
 import type { BatchRef } from '../../chain/squads/instructions/batch.js';
 import { proposalAddress, transactionAddress } from '../../chain/squads/layouts/addresses.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
-import { isoTime } from '../../values/time.js';
 import type { OpenedService } from '../context.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
@@ -205,10 +204,11 @@ function pastJson(batch: BatchName, past: PastDescription, unit: Unit, problem: 
 }
 
 /** The transaction on chain that executed one of a batch. */
-export const executionJson = (execution: PastDescription['executions'][number]) =>
-  execution === null
-    ? { txHash: null }
-    : { txHash: execution.signature, dateExecuted: isoTime(execution.blockTimeMs) };
+export function executionJson(execution: PastDescription['executions'][number]) {
+  if (execution === null) return { txHash: null };
+  const dateExecuted = dateLanded(execution);
+  return { txHash: execution.signature, ...(dateExecuted === undefined ? {} : { dateExecuted }) };
+}
 
 /** Large integers as text; everything else as it is. */
 const plain = (value: unknown): unknown =>

@@ -1,10 +1,9 @@
 /** `proof verify`: the hash of a proof in a transaction that succeeded, and what was moved there for it. No service is believed. */
 import type { Pins } from '../../approval/pins.js';
-import type { TransactionRecord } from '../../chain/chain.js';
+import { dateLanded, type TransactionRecord } from '../../chain/chain.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';
-import { isoTime } from '../../values/time.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { isFeeCharged } from '../batch/verify-batch.js';
 import type { OpenedService } from '../context.js';
@@ -36,7 +35,8 @@ interface ProofVerified {
   readonly hash: string;
   readonly type: string;
   readonly slot: string;
-  readonly dateLanded: string;
+  /** Where a node says. */
+  readonly dateLanded?: string;
   /** Whether what was moved is what was said; `not compared`: nobody said it; `not told`: only the hash is proven. */
   readonly amounts: 'agree' | 'not compared' | 'not told';
   /** Why it is not told. */
@@ -174,13 +174,14 @@ function printed(
   },
 ): ProofVerified {
   const { told, moved, held, balances } = found;
+  const landed = dateLanded(record);
   return {
     verified: true,
     txHash: record.signature,
     hash,
     type,
     slot: record.slot.toString(),
-    dateLanded: isoTime(record.blockTimeMs),
+    ...(landed === undefined ? {} : { dateLanded: landed }),
     ...('untold' in told
       ? { amounts: 'not told', untold: told.untold }
       : { amounts: held === null ? 'not compared' : 'agree' }),
@@ -213,7 +214,7 @@ function viewOf(value: ProofVerified, pins: Pins | null, style: Style): readonly
           ...moved.sent.map((one): Field => ['sent to account', `${one.account}: ${amountText(one)}`]),
         ] satisfies readonly Field[])),
     ['slot', value.slot],
-    ['landed', value.dateLanded],
+    ['landed', value.dateLanded ?? 'at a time that no node says'],
   ];
   return [
     style.good('Verified: the transaction carries the hash of this proof.'),

@@ -1,4 +1,5 @@
 /** Batches of a token, newest first, and what each pipeline of one was and did (contract, section 1.7). */
+import { dateLanded } from '../../chain/chain.js';
 import {
   batchPipelinesQuerySchema,
   listBatchesQuerySchema,
@@ -52,10 +53,10 @@ export const batchPipelines = operation('batchPipelines', {
     const signatures = landedSignatures(stored);
     const wanted = Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
     const records = await deps.chain.lookUp(wanted.flatMap((index) => signatures.get(index) ?? []));
-    const times = new Map(
-      records.flatMap((record) => (record === null ? [] : [[record.signature, record.blockTimeMs]])),
+    const dates = new Map(
+      records.flatMap((record) => (record === null ? [] : [[record.signature, dateLanded(record)] as const])),
     );
-    const items = wanted.map((index) => pipelineState(batch, index, signatures.get(index), times));
+    const items = wanted.map((index) => pipelineState(batch, index, signatures.get(index), dates));
     const nextCursor = to < batch.pipelines.length ? toCursor(to) : null;
     return { value: { items, nextCursor }, meta: { replayed: false, cost: batch.cost } };
   },
@@ -75,15 +76,14 @@ function pipelineState(
   batch: BatchRecord,
   index: number,
   txHash: string | undefined,
-  times: ReadonlyMap<string, number>,
+  dates: ReadonlyMap<string, string | undefined>,
 ): PipelineState {
   const pipeline = batch.pipelines[index];
   const { type = '', payload = '', actions = [], proofHash = '' } = pipeline ?? {};
   const common = { index, type, payload, actions: [...actions], proofHash };
-  const timeMs = txHash === undefined ? undefined : times.get(txHash);
+  const dateExecuted = txHash === undefined ? undefined : dates.get(txHash);
   if (txHash !== undefined) {
-    const dateExecuted = timeMs === undefined ? {} : { dateExecuted: isoTime(timeMs) };
-    return { ...common, state: 'EXECUTED', txHash, ...dateExecuted };
+    return { ...common, state: 'EXECUTED', txHash, ...(dateExecuted === undefined ? {} : { dateExecuted }) };
   }
   const { executeResult } = batch;
   if (!isFinal(batch) || executeResult === null) return { ...common, state: 'WAITING' };

@@ -51,7 +51,7 @@ export const command = defineCommand({
     'exit 9. Without either it is only shown, as far as it can be told.',
   ],
   output: [
-    '{ "verified": true, "txHash", "hash", "type", "slot", "dateLanded", "amounts": "agree"|"not compared"|"not told", "untold"?,',
+    '{ "verified": true, "txHash", "hash", "type", "slot", "dateLanded"?, "amounts": "agree"|"not compared"|"not told", "untold"?,',
     '  "entry"?, "moved": { "mint", "burned": { "amount", "baseUnits" }, "sent": [ { "account", "amount", "baseUnits" } ] }|null,',
     '  "balances": "agree"|"not kept" }',
   ],

@@ -1,0 +1,37 @@
+/** Times that no node knows are not made up. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { chainOver } from '../../../support/doubles.js';
+import {
+  aPipeline,
+  burnAction,
+  engineBeside,
+  openTestEngine,
+  signApproval,
+  type TestEngine,
+} from '../../../support/engine.js';
+
+let test: TestEngine;
+beforeEach(async () => {
+  test = await openTestEngine();
+});
+afterEach(() => test.destroy());
+
+it('a pipeline whose block has no time says that it was executed, and not when', async () => {
+  const { value } = await test.engine.initBatch(
+    { pipelines: [aPipeline([burnAction(1)])] },
+    test.project.call(),
+  );
+  const batchId = value.batch.id;
+  const signedTx = signApproval(test.project.owner, value);
+  await test.engine.executeBatch({ batchId, signedTx }, test.project.call());
+  const timeless = chainOver(test.chain, {
+    lookUp: async (signatures) =>
+      (await test.chain.lookUp(signatures)).map((record) => record && { ...record, blockTimeMs: 0 }),
+  });
+  const shown = async (engine: TestEngine['engine']) =>
+    (await engine.batchPipelines({ batchId }, test.project.call())).value.items;
+  expect(await shown(test.engine)).toMatchObject([{ state: 'EXECUTED', dateExecuted: expect.any(String) }]);
+  const [item] = await shown(engineBeside(test, { chain: timeless }));
+  expect(item).toMatchObject({ state: 'EXECUTED', txHash: expect.any(String) });
+  expect(item).not.toHaveProperty('dateExecuted');
+});
