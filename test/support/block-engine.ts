@@ -11,6 +11,7 @@ import { nodeAt } from './rpc-chain.js';
 export type BundleFate = 'accept' | 'drop' | 'half' | 'busy' | 'refuse';
 
 export interface StubBlockEngine {
+  readonly url: string;
   readonly address: BlockEngineAddress;
   /** Signatures of every bundle that came, and what was done with it. */
   readonly bundles: { readonly signatures: readonly string[]; readonly fate: BundleFate }[];
@@ -82,5 +83,5 @@ export async function stubBlockEngine(
       return { kind: 'answer', status: answer.status, headers: {}, text: await answer.text() };
     },
   };
-  return { address, ...stub };
+  return { url, address, ...stub };
 }

@@ -82,7 +82,7 @@ async function land(
 }
 
 /** A payer with as much as a project takes. */
-async function payerOn(url: string, chain: Chain): Promise<KeypairSigner> {
+export async function payerOn(url: string, chain: Chain): Promise<KeypairSigner> {
   const payer = createKeypairSigner(generateKeypair());
   await rpcResult(url, 'requestAirdrop', payer.address, Number(AIRDROP_LAMPORTS));
   while ((await chain.getAccounts([payer.address]))[0] == null) await setTimeout(200);
@@ -172,16 +172,20 @@ async function registerOn(url: string, deps: TestDeps, more: Partial<RegisterInp
   };
 }
 
-/** The engine on the validator at this address. */
-export async function openOnValidator(url: string): Promise<ServiceUnderTest> {
-  const dataDir = temporaryDirectory();
-  const store = await openSqliteStore({ path: dataFiles(dataDir).store, create: true });
-  const { chain } = createRpcChain({
+/** The validator at this address, as an engine uses it. */
+export const chainOf = (url: string): Chain =>
+  createRpcChain({
     nodes: [nodeAt(url)],
     ...{ timeoutMs: 10_000, maxWaitMs: 30_000, pollMs: 100, clock: systemClock, random: Math.random },
     maxPriorityFeeLamports: DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
     sleep: (ms) => setTimeout(ms),
-  });
+  }).chain;
+
+/** The engine on the validator at this address. */
+export async function openOnValidator(url: string): Promise<ServiceUnderTest> {
+  const dataDir = temporaryDirectory();
+  const store = await openSqliteStore({ path: dataFiles(dataDir).store, create: true });
+  const chain = chainOf(url);
   const keyring = createFileKeyring(dataFiles(dataDir).keys);
   const [instances, limits] = [createInstances(), DEFAULT_LIMITS];
   const deps: TestDeps = {

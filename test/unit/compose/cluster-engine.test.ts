@@ -1,19 +1,29 @@
 /** A data directory on a cluster: what works in it, and what is refused where it meets another chain. */
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { resolveSettings } from '../../../src/cli/config/resolve.js';
+import { type GlobalFlags, resolveSettings } from '../../../src/cli/config/resolve.js';
 import type { Ambient } from '../../../src/cli/context.js';
 import { openLocal } from '../../../src/compose/context.js';
 import { openEmbeddedService } from '../../../src/compose/embedded-service.js';
 import { dataFiles, requireDataConfig, writeLocalConfig } from '../../../src/compose/local-config.js';
 import { effectiveSettings } from '../../../src/compose/rpc.js';
 import { type OpenServerOptions, openServer } from '../../../src/compose/server.js';
+import { tipLamports } from '../../../src/engine/batches/tip.js';
 import { Secret } from '../../../src/values/secret.js';
 import { systemClock } from '../../../src/values/time.js';
+import { closeBlockEngines, stubBlockEngine } from '../../support/block-engine.js';
 import { removeDirectories } from '../../support/chain.js';
 import { emptyDirectory, testCli } from '../../support/cli.js';
 import { clusterDirectory } from '../../support/cluster-directory.js';
-import { aBurnRequest, openTestEngine, signApproval, type TestEngine } from '../../support/engine.js';
+import {
+  aBurnRequest,
+  aPipeline,
+  burnAction,
+  openTestEngine,
+  signApproval,
+  type TestEngine,
+} from '../../support/engine.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { failureOf } from '../../support/service.js';
 
@@ -40,7 +50,7 @@ const ambientWith = (env: Record<string, string> = {}): Ambient => ({
   sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
 });
 
-function open(flags: { rpcUrl?: string[]; maxWait?: string } = {}, env: Record<string, string> = {}) {
+function open(flags: Partial<GlobalFlags> = {}, env: Record<string, string> = {}) {
   const ambient = ambientWith(env);
   return openEmbeddedService(ambient, resolveSettings(ambient, { dataDir, local: true, ...flags }));
 }
@@ -76,6 +86,21 @@ describe('a data directory on a cluster', () => {
     expect(await opened.walletChain()).toBe('solana:localnet');
     expect(opened.pins?.multisig).toBe(test.project.registration.multisig);
     await opened.close();
+  });
+
+  it('sends bundles through the block engine that is named, with the tip of the day', async () => {
+    const stub = await stubBlockEngine(node.url, test.project.owner.address, { floorSol: 0.000_03 });
+    const named = { blockEngine: `${stub.url}/?uuid=sekret`, tipFloor: stub.url, maxTip: '25000' };
+    const opened = await open(named);
+    const call = { credential: new Secret(test.project.key.reveal()), idempotencyKey: randomUUID() };
+    const { value } = await opened.service.initBatch({ pipelines: [aPipeline([burnAction(1)])] }, call);
+    const sizes = value.batch.initResult?.successfulExecutions.map(({ txHashes }) => txHashes.length);
+    expect(sizes).toEqual([2, 2]);
+    expect(stub.bundles.map(({ signatures }) => signatures.length)).toEqual([2, 2]);
+    const tip = await test.chain.getTransaction(stub.bundles[0]?.signatures[1] ?? '');
+    expect(tipLamports(tip ?? new Uint8Array(8))).toBe(25_000n);
+    await opened.close();
+    await closeBlockEngines();
   });
 
   it('names its nodes to those who ask for the settings, unless others are named', () => {
