@@ -8,6 +8,10 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 /** Names of clusters as people type them. */
 const NAMES: Readonly<Record<string, string>> = { mainnet: 'mainnet-beta' };
 
+/** Was a node named, and not only a public cluster? */
+export const namesNodes = (ambient: Ambient, { rpcUrl }: Settings, cluster: string): boolean =>
+  !isMoniker(cluster) || rpcUrl.source === 'flag' || environmentNodes(ambient) !== null;
+
 /** The settings with the nodes of the cluster: those that were named, else its public one. @throws `ERR_CONFIG_INVALID` */
 export function withClusterNodes(ambient: Ambient, settings: Settings, cluster: string): Settings {
   const { rpcUrl, rpcQuorum } = settings;

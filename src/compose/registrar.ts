@@ -28,7 +28,7 @@ import { openSqliteStore } from '../store/sqlite/open.js';
 import { type Address, address } from '../values/address.js';
 import { randomIds } from '../values/ids.js';
 import { chosenFunds } from './batch-funds.js';
-import { requireNamed, withClusterNodes } from './cluster-nodes.js';
+import { namesNodes, requireNamed, withClusterNodes } from './cluster-nodes.js';
 import { ownDataDirectory } from './data-lock.js';
 import { createFileKeyring } from './file-keyring.js';
 import { keyringOf } from './keyring-settings.js';
@@ -99,7 +99,7 @@ class DataDirectoryRegistrar implements Registrar {
       reader: withSecondDecoder(rpc.chain),
       genesisHash,
       maxPriorityFeeLamports: rpc.chain.priorityFees?.maxLamports ?? 0n,
-      rentExemptLamports: (sizeBytes: number) => rpc.facts.rentExemptLamports(sizeBytes),
+      rentOf: await rpc.chain.rent(),
     };
     const planned = await planRegistration(chain, wanted, places, begun.createKey !== null);
     const state = finished !== null ? 'finished' : begun === found ? 'unfinished' : 'new';
@@ -235,8 +235,9 @@ class DataDirectoryRegistrar implements Registrar {
         genesisHash: plan.cluster.genesisHash,
         mint: places.mint,
         squadsProgram: SQUADS_PROGRAM,
-        rpcUrls: rpcUrl.value.map(({ given }) => given),
-        rpcQuorum: rpcQuorum.value,
+        ...(before !== undefined && !namesNodes(ambient, settings, cluster)
+          ? { rpcUrls: before.cluster.rpcUrls, rpcQuorum: before.cluster.rpcQuorum }
+          : { rpcUrls: rpcUrl.value.map(({ given }) => given), rpcQuorum: rpcQuorum.value }),
         ...{ facts, sending: { ...before?.cluster.sending, ...typedSending(settings) } },
       },
       signers: { ...before?.signers, ...typedSigners(settings) },

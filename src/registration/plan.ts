@@ -1,5 +1,5 @@
 /** What a registration will come to: every address, every cost, and what cannot be taken back; only reads. */
-import { LAMPORTS_PER_SIGNATURE } from '../chain/account.js';
+import { LAMPORTS_PER_SIGNATURE, type Rent } from '../chain/account.js';
 import type { ChainReader } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
 import { TOKEN_2022_PROGRAM } from '../chain/programs.js';
@@ -25,8 +25,7 @@ export interface PlanChain {
   readonly genesisHash: string;
   /** What a transaction pays beyond its signatures at most. */
   readonly maxPriorityFeeLamports: bigint;
-  /** Lowest balance with which an account of so many bytes lives for ever. */
-  rentExemptLamports(sizeBytes: number): Promise<bigint>;
+  readonly rentOf: Rent;
 }
 
 /** A plan with what it was made from. */
@@ -80,7 +79,7 @@ export async function planRegistration(
       `There is no multisig at ${places.multisig} on this cluster.`,
     );
   const config = await readProgramConfig(chain.reader);
-  const steps = await stepsOf(chain, places, state);
+  const steps = stepsOf(chain, places, state);
   const made = multisig === null ? config : null;
   const costs = await costsOf(chain, places, steps, made);
   const facts = factsOf(multisig ?? newMultisig(places), state.token);
@@ -140,31 +139,22 @@ export function checkCaps({ dailyBurn, dailyAirdrop }: ClusterRegistration, deci
   };
 }
 
-async function stepsOf(
-  chain: PlanChain,
-  { multisig }: Places,
-  state: StateOnChain,
-): Promise<readonly RegistrationStep[]> {
+function stepsOf(chain: PlanChain, { multisig }: Places, state: StateOnChain): readonly RegistrationStep[] {
   const { token, burnTokenAccount } = state;
   const accountBytes = tokenAccountBytes(token.mint);
-  const step = async (
+  const step = (
     what: RegistrationStep['what'],
     address: Address,
     isThere: boolean,
     bytes: number,
-  ): Promise<RegistrationStep> => {
-    const rent = isThere ? 0n : await chain.rentExemptLamports(bytes);
+  ): RegistrationStep => {
+    const rent = isThere ? 0n : chain.rentOf(bytes);
     return { what, address, isThere, rentLamports: rent.toString() };
   };
   return [
-    await step('multisig', multisig, state.multisig !== null, ACCOUNT_SIZE.multisig(THRESHOLD)),
-    await step(
-      'vaultTokenAccount',
-      token.flywheel.vaultTokenAccount,
-      token.vaultAccount !== null,
-      accountBytes,
-    ),
-    await step('burnTokenAccount', burnTokenAccount.address, burnTokenAccount.isThere, accountBytes),
+    step('multisig', multisig, state.multisig !== null, ACCOUNT_SIZE.multisig(THRESHOLD)),
+    step('vaultTokenAccount', token.flywheel.vaultTokenAccount, token.vaultAccount !== null, accountBytes),
+    step('burnTokenAccount', burnTokenAccount.address, burnTokenAccount.isThere, accountBytes),
   ];
 }
 
@@ -184,7 +174,7 @@ async function costsOf(
   const [account] = await chain.reader.getAccounts([operator]);
   const held = account?.lamports ?? 0n;
   // Who pays must not be left with less than lets its account exist.
-  const needed = total === 0n ? 0n : total + (await chain.rentExemptLamports(0));
+  const needed = total === 0n ? 0n : total + chain.rentOf(0);
   return {
     rentLamports: rent.toString(),
     squadsFeeLamports: squadsFee.toString(),

@@ -6,9 +6,10 @@ import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { decodeAccount, MULTISIG } from '../../src/chain/squads/layouts/accounts.js';
 import { decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
+import { setAuthority } from '../../src/chain/tokens/instructions.js';
 import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import { type Address, address } from '../../src/values/address.js';
-import { removeDirectories } from '../support/chain.js';
+import { removeDirectories, signedWith, treasury } from '../support/chain.js';
 import { emptyDirectory, flywheel, startFlywheel } from '../support/cli.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { SQUADS_FEE, SQUADS_TREASURY, type TestProject, testProject } from '../support/registration.js';
@@ -144,6 +145,29 @@ describe('flywheel register', () => {
     expect(failure(await register('--vault-index', '1'))).toMatchObject({
       error: 'ERR_LOCAL_ALREADY_EXISTS',
       message: expect.stringContaining('with another vault index'),
+    });
+  });
+
+  it('pins what has changed, once it is shown, and keeps how things are done', async () => {
+    expect((await register('--max-priority-fee', '9')).exit).toBe(0);
+    const pinned = () =>
+      (JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8')) as { cluster: Record<string, object> })
+        .cluster;
+    expect(pinned()).toMatchObject({ facts: { 'mint.mintAuthority': treasury.address } });
+    const { chain, sender } = rpcChain([node.url]);
+    const { blockhash } = await chain.latestBlockhash();
+    const giveUp = setAuthority({
+      ...{ tokenProgram: TOKEN_PROGRAM, account: project.token.mint, type: 'mintTokens' },
+      ...{ currentAuthority: treasury.address, newAuthority: null },
+    });
+    const { bytes } = signedWith(blockhash, [treasury], [giveUp]);
+    const outcome = await sender.submitAndConfirm(bytes, { deadlineMs: Number.MAX_SAFE_INTEGER });
+    expect(outcome.kind).toBe('landed');
+    expect((await register()).exit).toBe(0);
+    expect(pinned()).toMatchObject({
+      facts: { 'mint.mintAuthority': 'none' },
+      sending: { maxPriorityFee: 9 },
+      rpcUrls: [node.url],
     });
   });
 
