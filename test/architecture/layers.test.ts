@@ -62,6 +62,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   bs58: ['values'],
   chalk: ['cli'],
   'csv-stringify': ['cli'],
+  'd3-scale': ['cli'],
   conf: ['cli'],
   fastify: ['http'],
   kysely: ['store', 'store/sqlite'],

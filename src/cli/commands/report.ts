@@ -1,11 +1,17 @@
 /** `flywheel report`: what was burned and airdropped, and what it cost, for a month or for ever. */
+import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { REPORT_PERIODS, type ReportPeriod, type ReportRow } from '../../contract/schemas/report.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { writeFileAtomic } from '../../files/write-file.js';
+import { isoTime } from '../../values/time.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { timeOption } from '../options/times.js';
 import { callWith } from '../send.js';
 import { viewReport } from '../views/report.js';
+
+/** For the user alone, who may hand it on. */
+const PRIVATE_MODE = 0o600;
 
 const COLUMNS = [
   'period',
@@ -40,7 +46,8 @@ const configure = (command: Command) =>
       `a row for each: ${REPORT_PERIODS.join(', ')}; with ",type", of each type (default: day)`,
     )
     .option('--since <time>', 'only what came to its end at this time (ISO 8601) or later')
-    .option('--until <time>', 'only what came to its end before this time');
+    .option('--until <time>', 'only what came to its end before this time')
+    .option('--html <file>', 'write it as a page with charts, too');
 
 type Options = OptionsOf<typeof configure>;
 
@@ -67,6 +74,13 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
   };
   const opened = await session.service();
   const { value: report } = await opened.service.report(query, callWith(session, opened));
+  if (options.html !== undefined) {
+    const { reportHtml } = await import('../report/report-html.js');
+    const path = resolve(session.context.cwd, options.html);
+    const page = reportHtml(report, isoTime(session.context.clock.nowMs()));
+    writeFileAtomic(path, page, 'ERR_INPUT_INVALID', { mode: PRIVATE_MODE });
+    session.output.notice(`Written: ${path}`);
+  }
   const view = { columns: COLUMNS, cells };
   if (session.output.mode === 'csv') await session.output.list(report.rows, view, () => []);
   else session.output.result(report, (style) => viewReport(report, style));
@@ -81,9 +95,9 @@ export const command = defineCommand({
     '  "rows": [ { "period", "type", "burned", "airdropped", "burns", "failedBurns", … } ], "total" }',
   ],
   csv: COLUMNS,
-  errors: ['ERR_UNAUTHORIZED', 'ERR_TOKEN_NOT_FOUND', 'ERR_RATE_LIMIT_EXCEEDED'],
+  errors: ['ERR_INPUT_INVALID', 'ERR_UNAUTHORIZED', 'ERR_TOKEN_NOT_FOUND', 'ERR_RATE_LIMIT_EXCEEDED'],
   examples: [
-    'flywheel report --by month',
+    'flywheel report --by month --html report.html',
     'flywheel report --by week,type --since 2026-01-01 --until 2026-04-01 --output csv > quarter.csv',
   ],
 });

@@ -12,19 +12,19 @@ const LEAST_BAR = 8;
 const BESIDE_BAR = 60;
 
 /** `1250000.5` as `1,250,000.5`. */
-function grouped(text: string): string {
+export function grouped(text: string): string {
   const [whole = '', fraction] = text.split('.');
   const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
   return fraction === undefined ? groups : `${groups}.${fraction}`;
 }
 
 /** Lamports as SOL, which may be below 0. */
-function sol(lamports: string): string {
+export function solOf(lamports: string): string {
   const sign = lamports.startsWith('-') ? '-' : '';
   const digits = lamports.replace('-', '').padStart(LAMPORTS_DIGITS + 1, '0');
   const fraction = digits.slice(-LAMPORTS_DIGITS).replace(/0+$/, '');
   const whole = digits.slice(0, -LAMPORTS_DIGITS);
-  return `${sign}${grouped(fraction === '' ? whole : `${whole}.${fraction}`)} SOL`;
+  return `${sign}${grouped(fraction === '' ? whole : `${whole}.${fraction}`)}`;
 }
 
 /** `98.7 %`, never rounded up to all. */
@@ -55,15 +55,16 @@ function bars(rows: readonly ReportRow[], width: number): readonly string[] {
   });
 }
 
-const totals = ({ symbol, supply, total, pendingBurns }: Report): readonly Field[] => [
+/** The sums over all, each with its name. */
+export const reportTotals = ({ symbol, supply, total, pendingBurns }: Report): readonly Field[] => [
   ['burned', `${grouped(total.burned)} ${symbol}`],
   ['airdropped', `${grouped(total.airdropped)} ${symbol}`],
   ['supply now', `${grouped(supply)} ${symbol}`],
   ['burns', countOf(total.burns, total.failedBurns)],
   ['pipelines', countOf(total.pipelines, total.failedPipelines)],
   ['succeeded', successOf(total)],
-  ['fees', sol(total.feeLamports)],
-  ['rent', sol(total.rentLamports)],
+  ['fees', `${solOf(total.feeLamports)} SOL`],
+  ['rent', `${solOf(total.rentLamports)} SOL`],
   ...(pendingBurns === 0 ? [] : [['not known yet', `${grouped(String(pendingBurns))} burns`] as const]),
 ];
 
@@ -73,7 +74,8 @@ const countOf = (done: number, failed: number): string =>
 const successOf = ({ burns, pipelines, failedBurns, failedPipelines }: ReportSums): string =>
   rate(burns + pipelines, failedBurns + failedPipelines);
 
-const spanOf = ({ since, until }: Report): string =>
+/** The time that it is about; empty where that is all. */
+export const spanOf = ({ since, until }: Report): string =>
   [since === null ? '' : `since ${since}`, until === null ? '' : `until ${until}`].filter(Boolean).join(', ');
 
 /** Totals, then a line for each row. */
@@ -101,5 +103,5 @@ export function viewReport(report: Report, style: Style): readonly string[] {
     ]),
     style.width,
   );
-  return [...head, ...fieldLines(totals(report), style.dim), '', ...table];
+  return [...head, ...fieldLines(reportTotals(report), style.dim), '', ...table];
 }

@@ -1,4 +1,6 @@
 /** `flywheel report`: sums for people, programs and spreadsheets. */
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../../src/contract/schemas/report.js';
 import { type TestCliOptions, testCli } from '../../../support/cli.js';
@@ -73,6 +75,23 @@ describe('report', () => {
       '2026-02,,0,0,0,0,0,0,5000,0',
       '',
     ]);
+  });
+
+  it('writes a page that loads nothing, says every number, and runs none of the text in it', async () => {
+    const cli = cliWith(REPORT);
+    const file = join(cli.home, 'report.html');
+    const { exit } = await cli.run('report', '--html', file);
+    expect(exit).toBe(0);
+    const page = readFileSync(file, 'utf8');
+    expect(statSync(file).mode & 0o077).toBe(0);
+    expect(page).not.toMatch(/<script|<link rel="stylesheet"|https?:/);
+    for (const text of ['1,250,000.5 FLY', '250,000.5', '998,749,999.5 FLY', '0.000075', '(batches)'])
+      expect(page).toContain(text);
+    // A bar for each row that burned something.
+    expect(page.match(/<rect/g)).toHaveLength(3);
+    const hostile = { ...REPORT, symbol: '<img src=x onerror=alert(1)>' };
+    await cliWith(hostile, { home: cli.home }).run('report', '--html', file);
+    expect(readFileSync(file, 'utf8')).not.toContain('<img');
   });
 
   it.each([

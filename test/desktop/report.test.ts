@@ -1,0 +1,63 @@
+/** The page of `report --html` in a real Chromium: light and dark, wide and narrow, by keyboard, and for who cannot see it. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, expect, it } from 'vitest';
+import { type OpenPage, openBrowser } from '../support/browser.js';
+import { emptyDirectory, flywheel } from '../support/cli.js';
+
+let opened: OpenPage | undefined;
+afterEach(() => opened?.close());
+
+/** A page over burns of two types, made by the built program. */
+async function makePage(): Promise<string> {
+  const home = emptyDirectory();
+  const run = async (...words: string[]): Promise<void> => {
+    const { exit, stderr } = await flywheel({ home }, ...words);
+    if (exit !== 0) throw new TypeError(`${words.join(' ')}: ${stderr}`);
+  };
+  await run('local', 'init', '--yes');
+  for (const type of ['PRODUCT_BUY', 'WATCH_AD'])
+    await run('burn', '--type', type, '--proof', '{"order":1}', '--amount', '1234.5');
+  const file = join(home, 'report.html');
+  await run('report', '--by', 'day,type', '--html', file);
+  return pathToFileURL(file).href;
+}
+
+/** Contrast of text and what is behind it (WCAG 2.2, 1.4.3), the least of all that is shown. */
+const LEAST_CONTRAST = `(() => {
+  const channel = (value) => (value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+  const luminance = (color) => {
+    const [red, green, blue] = color.match(/[\\d.]+/g).map(Number);
+    return 0.2126 * channel(red) + 0.7152 * channel(green) + 0.0722 * channel(blue);
+  };
+  const paper = luminance(getComputedStyle(document.body).backgroundColor);
+  return Math.min(...[...document.querySelectorAll('h1, h2, p, dt, dd, th, td, li, svg text')].map((element) => {
+    const style = getComputedStyle(element);
+    const ink = luminance(element instanceof SVGElement ? style.fill : style.color);
+    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+  }));
+})()`;
+
+it('can be read in light and dark, on a phone, and by keyboard', async () => {
+  const url = await makePage();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    opened = await openBrowser('', { colorScheme });
+    const { page, complaints, requests } = opened;
+    for (const width of [1_200, 400]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.goto(url);
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
+      expect(overflow).toBeLessThanOrEqual(0);
+      expect(await page.evaluate(LEAST_CONTRAST)).toBeGreaterThanOrEqual(4.5);
+    }
+    expect(await page.locator('svg[role=img] rect').count()).toBe(2);
+    expect(await page.getByRole('img').first().getAttribute('aria-label')).toContain('2,469');
+    expect(await page.getByRole('row').count()).toBe(3);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.className')).toBe('chart');
+    expect(complaints).toEqual([]);
+    expect(requests.filter((address) => !address.startsWith('file:'))).toEqual([]);
+    await opened.close();
+    opened = undefined;
+  }
+});
