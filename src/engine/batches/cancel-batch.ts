@@ -182,7 +182,7 @@ class Cancellation {
   /** Writes that it is over. Nothing of it can land any more, so what was sent and is not found never will be. */
   async #conclude(isOnChain: boolean): Promise<void> {
     const batch = this.#batch;
-    await awaitFinal(this.#deps, batch.id);
+    await awaitFinal(this.#deps, batch.id, this.#lease);
     const { store, clock } = this.#deps;
     const stored = await store.read((tx) => tx.bundles.ofBatch(batch.id));
     const found = isOnChain ? await this.#read() : null;

@@ -7,6 +7,7 @@ import type { Finality } from '../../chain/chain.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { WatchedLanding } from '../../store/records.js';
 import type { EngineDeps } from '../deps.js';
+import type { Lease } from '../lease.js';
 import { reopenBatch } from './reopen-batch.js';
 import { reopenBurns } from './reopen-burns.js';
 
@@ -48,14 +49,17 @@ export async function watchLandings(deps: EngineDeps, batchId?: string): Promise
  * Waits until all that a batch rests on is final, so that its end is as well.
  * @throws `ERR_UNAVAILABLE` when that takes too long, or something was taken back.
  */
-export async function awaitFinal(deps: EngineDeps, batchId: string): Promise<void> {
+export async function awaitFinal(deps: EngineDeps, batchId: string, lease: Lease): Promise<void> {
   const { pollMs } = deps.chain;
   if (pollMs === null) return;
   for (let waitedMs = 0; ; waitedMs += pollMs) {
     const { waiting, undone } = await watchLandings(deps, batchId);
     if (waiting + undone === 0) return;
     if (undone > 0 || waitedMs >= MAX_WAIT_MS) break;
-    await setTimeout(pollMs);
+    const { signal } = lease;
+    await setTimeout(pollMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+    signal?.throwIfAborted();
+    await lease.check();
   }
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
