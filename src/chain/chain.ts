@@ -163,7 +163,13 @@ export type Trace =
   | { readonly kind: 'landed'; readonly record: TransactionRecord; readonly isFinal: boolean }
   | { readonly kind: 'never' }
   /** `isOver`: it can land no more, but no node remembers far enough to say that it has not. Waiting does not help. */
-  | { readonly kind: 'open'; readonly isOver?: true; readonly progress?: Progress };
+  | {
+      readonly kind: 'open';
+      readonly isOver?: true;
+      readonly progress?: Progress;
+      /** Every node that was asked has run it without an error, on a fork that may not last. */
+      readonly hasRunWell?: true;
+    };
 
 /** How far a transaction has come that has not landed. */
 export interface Progress {

@@ -174,13 +174,17 @@ export interface LandedStatus {
   readonly isFinal: boolean;
 }
 
-/** A processed transaction may still be dropped with its fork, so it has not landed; nor is it certain that it will not. */
-export type SeenStatus = LandedStatus | 'processed' | null;
+/**
+ * A processed transaction may still be dropped with its fork, so it has not landed; nor is it certain that it will not. On that
+ * fork it has failed, or not.
+ */
+export type SeenStatus = LandedStatus | 'processed' | 'processed with an error' | null;
 
 function seenStatus(status: SignatureStatus | null): SeenStatus {
   if (status === null) return null;
   const { slot, err, confirmationStatus } = status;
-  if (confirmationStatus !== 'confirmed' && confirmationStatus !== 'finalized') return 'processed';
+  if (confirmationStatus !== 'confirmed' && confirmationStatus !== 'finalized')
+    return err === null ? 'processed' : 'processed with an error';
   const isFinal = confirmationStatus === 'finalized';
   return { slot: count(slot, 'a slot'), error: readTransactionError(err), isFinal };
 }

@@ -69,7 +69,8 @@ export function createRpcSender(
       sendToAll(pool, wire, Math.max(1, Math.min(SEND_TIMEOUT_MS, deadlineMs - clock.nowMs()))),
     lookUp: async (signature, minContextSlot, deadlineMs) => {
       const [status = null] = await reader.statuses([signature], { minContextSlot, deadlineMs });
-      return isLanded(status) ? reader.record(signature, status) : status;
+      if (isLanded(status)) return reader.record(signature, status);
+      return status === null ? null : 'processed';
     },
     // A finalized state is never taken back, so what did not land by then never will. Of nodes that differ the most cautious counts.
     validity: async (blockhash, deadlineMs) => {

@@ -2,12 +2,13 @@
  * Runs one phase of a batch: its transactions, in bundles, through intent, submit and outcome, in order, resumable after the
  * last one that landed. What the transactions do is decided elsewhere.
  */
+import type { TransactionRecord } from '../../chain/chain.js';
 import type { BundleExecution } from '../../contract/schemas/batch.js';
 import type { BundleRecord, BundleStatus, NewLanding } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps } from '../deps.js';
 import { createPause } from '../pause.js';
-import { type Failed, findFates, type Landed, transactionsOf } from '../settle/fate.js';
+import { type Failed, type Fate, findFates, type Landed, transactionsOf } from '../settle/fate.js';
 import { watchedLanding } from '../settle/landing.js';
 import { settle } from '../settle/settle.js';
 import type { PhaseFailure, PhaseInput, PhaseResult } from './phase.js';
@@ -72,14 +73,25 @@ class Phase {
     const fates = await findFates(this.#deps.chain, pending);
     for (const bundle of mine) {
       if (bundle.status === 'LANDED') this.#take(bundle);
-      if (bundle.status !== 'PENDING') continue;
-      const fate = fates[pending.indexOf(bundle)];
-      if (fate?.kind === 'landed' || fate?.kind === 'failed') this.#takeEnd(bundle, fate);
-      else if (fate?.kind === 'expired' || this.#input.isOver === true)
-        this.#unsaved.push({ bundle, status: 'EXPIRED' });
-      else if (this.#isMine(bundle)) this.#pending.set(bundle.first, bundle);
+      if (bundle.status === 'PENDING') this.#takeFound(bundle, fates[pending.indexOf(bundle)]);
     }
     await this.#passForeign();
+  }
+
+  #takeFound(bundle: BundleRecord, fate: Fate | undefined): void {
+    if (fate?.kind === 'failed' && this.#mayHaveComeEarly(bundle)) {
+      this.#unsavedFees += feesOf(fate.records);
+      this.#unsaved.push({ bundle, status: 'EXPIRED' });
+    } else if (fate?.kind === 'landed' || fate?.kind === 'failed') this.#takeEnd(bundle, fate);
+    else if (fate?.kind === 'expired' || this.#input.isOver === true)
+      this.#unsaved.push({ bundle, status: 'EXPIRED' });
+    else if (this.#isMine(bundle)) this.#pending.set(bundle.first, bundle);
+  }
+
+  /** What a run that was cut off has sent ahead may have failed only for that: if it is still next, it is tried once more. */
+  #mayHaveComeEarly({ transactions }: BundleRecord): boolean {
+    const isWaitedFor = this.#deps.chain.pollMs !== null && transactions.length === 1;
+    return isWaitedFor && this.#input.isOver !== true;
   }
 
   async runRest(): Promise<void> {
@@ -146,7 +158,7 @@ class Phase {
       areNew: fresh.length === window.length,
       as: 'bundles',
       lease: this.#input.lease,
-      renew: (expired) => this.#signAgain(expired),
+      renew: (expired, inVain) => this.#signAgain(expired, inVain),
     });
     for (const { unit, end } of settled) this.#takeEnd(unit, end);
   }
@@ -174,7 +186,11 @@ class Phase {
     return { fresh, window: [...known, ...fresh].sort((a, b) => a.first - b.first) };
   }
 
-  async #signAgain(expired: readonly BundleRecord[]): Promise<readonly BundleRecord[]> {
+  async #signAgain(
+    expired: readonly BundleRecord[],
+    inVain: readonly TransactionRecord[],
+  ): Promise<readonly BundleRecord[]> {
+    this.#unsavedFees += feesOf(inVain);
     const terms = await termsFrom(this.#deps.chain, this.#input, expired[0]?.first ?? this.#next);
     const steps = expired.map(({ first, transactions }) =>
       stepFrom(this.#input, first, terms, transactions.length),
@@ -199,7 +215,7 @@ class Phase {
   }
 
   #takeEnd(bundle: BundleRecord, end: Landed | Failed): void {
-    this.#unsavedFees += end.records.reduce((sum, { feeLamports }) => sum + feeLamports, 0n);
+    this.#unsavedFees += feesOf(end.records);
     if (end.kind === 'landed' && end.tip !== undefined && bundle.tip !== null)
       this.#unsavedFees += end.tip.feeLamports + tipLamports(bundle.tip.bytes);
     if (end.kind === 'failed') {
@@ -258,6 +274,9 @@ class Phase {
     this.#unsavedFees = 0n;
   }
 }
+
+const feesOf = (records: readonly TransactionRecord[]): bigint =>
+  records.reduce((sum, { feeLamports }) => sum + feeLamports, 0n);
 
 function failureOf(bundle: BundleRecord, failedTransaction: number, reason: string): PhaseFailure {
   const at = bundle.first + failedTransaction;

@@ -47,6 +47,8 @@ export interface Open {
   /** Of the first transaction that has not come to its end. */
   readonly signature?: Signature;
   readonly progress?: Progress;
+  /** It has been run without an error, on a fork that may not last; of units of one transaction only. */
+  readonly hasRunWell?: true;
 }
 
 export type Fate = Landed | Failed | Expired | Open;
@@ -132,7 +134,7 @@ async function pauseFor(
   signal?.throwIfAborted();
 }
 
-function tellWaiting(fates: readonly Fate[], lease: Lease | undefined): void {
+export function tellWaiting(fates: readonly Fate[], lease: Lease | undefined): void {
   const awaited = fates.filter(isAwaited) as readonly Open[];
   const [first] = awaited;
   if (first?.signature === undefined) return;
@@ -163,11 +165,12 @@ function fateOf({ pollMs }: Chain, transactions: Unit['transactions'], traces: r
   if (isOver) return EXPIRED;
   if (traces.some((trace) => trace.kind === 'open' && trace.isOver)) return FORGOTTEN;
   const at = traces.findIndex(({ kind }) => kind === 'open');
-  return openAt(transactions[at]?.signature, traces[at]);
+  return openAt(transactions[at]?.signature, traces[at], traces.length === 1);
 }
 
-const openAt = (signature: Signature | undefined, trace: Trace | undefined): Open => ({
+const openAt = (signature: Signature | undefined, trace: Trace | undefined, isWhole: boolean): Open => ({
   kind: 'open',
+  ...(isWhole && trace?.kind === 'open' && trace.hasRunWell === true ? { hasRunWell: true } : {}),
   ...(signature === undefined ? {} : { signature }),
   ...(trace?.kind === 'open' && trace.progress !== undefined ? { progress: trace.progress } : {}),
 });

@@ -2,13 +2,12 @@
  * Settles units whose intents are stored: submits them and finds out what became of each. Submitting decides nothing; an end is
  * what a look-up says, or a refusal by the chain. Whatever has proven never to land is signed once more by who owns it.
  */
-import type { Chain, RecentBlockhash, Rejection, SubmitReceipt } from '../../chain/chain.js';
+import type { Chain, RecentBlockhash, SubmitReceipt, TransactionRecord } from '../../chain/chain.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Lease } from '../lease.js';
 import {
   awaitFates,
   type Failed,
-  type Fate,
   findFates,
   type Landed,
   OPEN,
@@ -16,16 +15,14 @@ import {
   transactionsOf,
   type Unit,
 } from './fate.js';
+import { submitInOrder } from './in-order.js';
+import { isExpiry, openOf, type Slot, slotOf, take, unitOf } from './slots.js';
 
 /**
  * Times that units are sent in one run, and none comes to an end, before they are left to the next run. Each proves first that
  * the last one has not landed; several are only needed where the process stood still for longer than a blockhash lives.
  */
 const MAX_IDLE_ROUNDS = 20;
-
-/** Did the chain refuse because it does not know the blockhash, or no longer? */
-const isExpiry = ({ error }: Rejection): boolean =>
-  error.kind === 'transaction' && error.error === 'BlockhashNotFound';
 
 /** A unit, as it was signed last, with its end. */
 export interface Settled<U extends Unit> {
@@ -44,8 +41,12 @@ export interface Settlement<U extends Unit> {
   readonly as: 'bundles' | 'alone';
   /** Under which all of it is done; asked before anything is signed or sent. @default nobody else can be at it */
   readonly lease?: Lease;
-  /** Signs those that have expired once more, and stores that. @returns one for each, in order. */
-  readonly renew: (expired: readonly U[]) => Promise<readonly U[]>;
+  /**
+   * Signs those that can land no more once more, and stores that.
+   * @param inVain - what some of them have landed as all the same, without doing anything; their fees are gone.
+   * @returns one for each, in order.
+   */
+  readonly renew: (expired: readonly U[], inVain: readonly TransactionRecord[]) => Promise<readonly U[]>;
 }
 
 /**
@@ -56,15 +57,19 @@ export async function settle<U extends Unit>(
   chain: Chain,
   { units, areNew, as, lease, renew }: Settlement<U>,
 ): Promise<readonly Settled<U>[]> {
-  const slots = units.map((unit): Slot<U> => ({ unit, fate: OPEN, isNew: areNew }));
+  const slots = units.map((unit) => slotOf(unit, areNew));
+  const inOrder = as === 'bundles' && chain.pollMs !== null && chain.bundleSize === 1;
   let left = slots.length;
   for (let idle = 0; idle < MAX_IDLE_ROUNDS; ) {
-    const sent = openOf(slots, as).filter(({ isNew }) => !isNew);
-    take(sent, await findFates(chain, sent.map(unitOf)));
+    if (!inOrder) {
+      const sent = openOf(slots, as).filter(({ isNew }) => !isNew);
+      take(sent, await findFates(chain, sent.map(unitOf)));
+    }
     requireRemembered(slots);
     await lease?.check();
     await renewExpired(openOf(slots, as), renew);
-    await submit(chain, openOf(slots, as), as, lease);
+    if (inOrder) await submitInOrder(chain, slots, lease);
+    else await submit(chain, openOf(slots, as), as, lease);
     const { length } = openOf(slots, as);
     if (length === 0) return slots.flatMap(settled);
     idle = length < left ? 0 : idle + 1;
@@ -109,31 +114,8 @@ function requireRemembered(slots: readonly Slot<Unit>[]): void {
   );
 }
 
-/** A unit, as it was signed last, and its fate as far as it is known. */
-interface Slot<U extends Unit> {
-  unit: U;
-  fate: Fate;
-  /** It has certainly not been submitted as it is signed now. */
-  isNew: boolean;
-}
-
-const unitOf = <U extends Unit>({ unit }: Slot<U>): U => unit;
-
 function settled<U extends Unit>({ unit, fate }: Slot<U>): readonly Settled<U>[] {
   return fate.kind === 'landed' || fate.kind === 'failed' ? [{ unit, end: fate }] : [];
-}
-
-/** Those that have no end yet, up to the one that stopped the others. */
-function openOf<U extends Unit>(slots: readonly Slot<U>[], as: Settlement<U>['as']): readonly Slot<U>[] {
-  const stop = as === 'bundles' ? slots.findIndex(({ fate }) => fate.kind === 'failed') : -1;
-  return slots
-    .slice(0, stop < 0 ? slots.length : stop)
-    .filter(({ fate }) => fate.kind === 'open' || fate.kind === 'expired');
-}
-
-/** @param fates - of the first of these; those after them stay as they are. */
-function take<U extends Unit>(slots: readonly Slot<U>[], fates: readonly Fate[]): void {
-  for (const [index, slot] of slots.entries()) slot.fate = fates[index] ?? slot.fate;
 }
 
 async function renewExpired<U extends Unit>(
@@ -142,11 +124,16 @@ async function renewExpired<U extends Unit>(
 ): Promise<void> {
   const expired = open.filter(({ fate }) => fate.kind === 'expired');
   if (expired.length === 0) return;
-  const renewed = await renew(expired.map(unitOf));
+  const renewed = await renew(
+    expired.map(unitOf),
+    expired.flatMap(({ inVain }) => inVain),
+  );
   for (const [index, slot] of expired.entries()) {
     slot.unit = renewed[index] ?? slot.unit;
     slot.fate = OPEN;
     slot.isNew = renewed[index] !== undefined;
+    slot.isSent = false;
+    slot.inVain = [];
   }
 }
 
