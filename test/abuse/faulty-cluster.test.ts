@@ -45,6 +45,8 @@ const worlds: readonly [string, readonly FaultRule[]][] = [
       { fault: 'reorder', rate: 0.5 },
     ],
   ],
+  ['leaves forks before they are confirmed', [{ fault: 'rollback', rate: 0.2, slots: 1 }]],
+  ['loses what was on such forks', [{ fault: 'rollback', rate: 0.15, slots: 1, lost: true }]],
   ['answers from the past', [{ fault: 'behind', rate: 0.4, slots: 20 }]],
   ['does what it never answers', [{ fault: 'unanswered', rate: 0.4, times: 2, ...SENDING }]],
   ['hangs up', [{ fault: 'hangup', rate: 0.4, times: 20 }]],
