@@ -6,7 +6,9 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Chain } from '../../chain/chain.js';
 import type { Lease } from '../lease.js';
-import { findFates, refused, tellWaiting, transactionsOf, type Unit } from './fate.js';
+
+import { type Fate, findFates, refused, tellWaiting, transactionsOf, type Unit } from './fate.js';
+
 import { isExpiry, openOf, type Slot, take, unitOf } from './slots.js';
 
 /** Units on their way that have not landed at most: what a fork can take away at once. */
@@ -94,15 +96,18 @@ function judge<U extends Unit>(slot: Slot<U>, slots: readonly Slot<U>[]): void {
   if (slot.inVain.length > 0 && !before.some(isOnItsWay)) slot.fate = { kind: 'expired' };
 }
 
+/** Before it was looked at, it is only known by its name. */
+function awaited({ fate, unit: { transactions } }: Slot<Unit>): readonly Fate[] {
+  const [first] = transactions;
+  return fate.kind === 'open' && first !== undefined ? [{ signature: first.signature, ...fate }] : [];
+}
+
 async function pause(
   { pollMs }: Chain,
   open: readonly Slot<Unit>[],
   lease: Lease | undefined,
 ): Promise<void> {
-  tellWaiting(
-    open.map(({ fate }) => fate),
-    lease,
-  );
+  tellWaiting(open.filter(({ isSent }) => isSent).flatMap(awaited), lease);
   const signal = lease?.signal;
   const waits = setTimeout((pollMs ?? 0) / LOOKS, undefined, signal === undefined ? {} : { signal });
   await waits.catch(() => undefined);
