@@ -162,14 +162,11 @@ export type Trace =
   /** `isFinal`: no fork can take it back. One that failed is only told when it is. */
   | { readonly kind: 'landed'; readonly record: TransactionRecord; readonly isFinal: boolean }
   | { readonly kind: 'never' }
-  /** `isOver`: it can land no more, but no node remembers far enough to say that it has not. Waiting does not help. */
-  | {
-      readonly kind: 'open';
-      readonly isOver?: true;
-      readonly progress?: Progress;
-      /** Every node that was asked has run it without an error, on a fork that may not last. */
-      readonly hasRunWell?: true;
-    };
+  /**
+   * `isOver`: it can land no more, but no node remembers far enough to say that it has not. Waiting does not help. `ranWell`: every
+   * node that was asked has run it without an error, on a fork that may not last.
+   */
+  | { readonly kind: 'open'; readonly isOver?: true; readonly progress?: Progress; readonly ranWell?: true };
 
 /** How far a transaction has come that has not landed. */
 export interface Progress {

@@ -82,12 +82,11 @@ const isFinalForAll = (heard: readonly Heard[]): boolean =>
 const FORGOTTEN: Trace = { kind: 'open', isOver: true };
 
 /** Has it done there what it was for? */
-const hasRunWell = ({ seen }: Heard): boolean =>
-  isLanded(seen) ? seen.error === null : seen === 'processed';
+const ranWell = ({ seen }: Heard): boolean => (isLanded(seen) ? seen.error === null : seen === 'processed');
 
 const openAfter = (heard: readonly Heard[]): Trace => ({
   kind: 'open',
-  ...(heard.length > 0 && heard.every(hasRunWell) ? { hasRunWell: true } : {}),
+  ...(heard.length > 0 && heard.every(ranWell) ? { ranWell: true } : {}),
   progress: {
     slot: Math.max(...heard.map(({ slot }) => slot)),
     isRun: heard.some(({ seen }) => seen !== null),

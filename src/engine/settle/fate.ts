@@ -48,7 +48,7 @@ export interface Open {
   readonly signature?: Signature;
   readonly progress?: Progress;
   /** It has been run without an error, on a fork that may not last; of units of one transaction only. */
-  readonly hasRunWell?: true;
+  readonly ranWell?: true;
 }
 
 export type Fate = Landed | Failed | Expired | Open;
@@ -170,7 +170,7 @@ function fateOf({ pollMs }: Chain, transactions: Unit['transactions'], traces: r
 
 const openAt = (signature: Signature | undefined, trace: Trace | undefined, isWhole: boolean): Open => ({
   kind: 'open',
-  ...(isWhole && trace?.kind === 'open' && trace.hasRunWell === true ? { hasRunWell: true } : {}),
+  ...(isWhole && trace?.kind === 'open' && trace.ranWell === true ? { ranWell: true } : {}),
   ...(signature === undefined ? {} : { signature }),
   ...(trace?.kind === 'open' && trace.progress !== undefined ? { progress: trace.progress } : {}),
 });

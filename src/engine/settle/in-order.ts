@@ -70,9 +70,7 @@ function mayBeSent({ unit, isEarly }: Slot<Unit>, before: readonly Slot<Unit>[])
   if (onTheirWay.length === 0) return true;
   // What came too early once waits, and what holds several transactions together is for who holds them.
   if (isEarly || unit.transactions.length > 1 || onTheirWay.length >= MAX_AHEAD) return false;
-  return onTheirWay.every(
-    ({ fate, inVain }) => fate.kind === 'open' && fate.hasRunWell && inVain.length === 0,
-  );
+  return onTheirWay.every(({ fate, inVain }) => fate.kind === 'open' && fate.ranWell && inVain.length === 0);
 }
 
 /** Only what is sent in its time is tried out before: before that the chain's state is not yet what it builds on. */

@@ -46,7 +46,7 @@ class Script {
       return { kind: 'landed', record: { ...record, error }, isFinal: true };
     }
     if (state === 'never') return { kind: 'never' };
-    return state === 'run' ? { kind: 'open', hasRunWell: true } : { kind: 'open' };
+    return state === 'run' ? { kind: 'open', ranWell: true } : { kind: 'open' };
   }
 }
 
