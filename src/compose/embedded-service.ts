@@ -7,6 +7,8 @@ import { clusterName } from '../chain/node-address.js';
 import { LOCAL_CHAIN, walletChain } from '../chain/wallet-chain.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
+import { plainStyle } from '../cli/output/color.js';
+import { warningLine } from '../cli/output/output.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';
 import type { Store } from '../store/store.js';
 import { type OpenEngineOptions, type OpenedEngine, openEngine } from './engine.js';
@@ -73,6 +75,7 @@ async function onCluster(
   const { openOnCluster } = await import('./data-engine.js');
   const { withSecondDecoder } = await import('../chain/rpc/second-decoder.js');
   const opened = await openOnCluster(ambient, settings, config, options);
+  await tellOfForks(ambient, settings, opened);
   const { genesisHash, mint, facts } = config.cluster;
   return {
     opened,
@@ -83,6 +86,23 @@ async function onCluster(
     place: `cluster:${genesisHash}:${mint}`,
     pinsOf: (flywheel) => ({ ...registeredPins(flywheel), facts }),
   };
+}
+
+/** What a fork took back since the last command is pending again, and said. @throws what makes the directory unusable, which is closed then. */
+async function tellOfForks(
+  { io }: Ambient,
+  { output }: Settings,
+  { engine, close }: Pick<OpenedEngine<Chain>, 'engine' | 'close'>,
+): Promise<void> {
+  try {
+    const undone = await engine.watch();
+    if (undone === 0) return;
+    const text = `The chain has taken back ${undone} that had landed; they are pending again. \`flywheel pending resume\` brings them to their end.`;
+    io.stderr.write(`${warningLine(text, output, plainStyle(io.stderr.columns))}\n`);
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 async function serviceOver(ambient: Ambient, settings: Settings, backing: Backing): Promise<OpenedService> {

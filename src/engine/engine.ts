@@ -5,7 +5,7 @@ import type { OperationId } from '../contract/operations.js';
 import type { Recovery } from '../contract/recovery.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import { eachOperation, type Service } from '../contract/service.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../store/records.js';
 import type { Scope } from '../values/schemas.js';
 import type { Secret } from '../values/secret.js';
@@ -26,6 +26,7 @@ import { burn, burnBatch } from './burns/burn.js';
 import { listBurns } from './burns/list-burns.js';
 import type { EngineDeps } from './deps.js';
 import { foreseeBatch, foreseeBurns } from './foresight.js';
+import { watchLandings } from './landings/watch.js';
 import type { EngineOperation } from './operation.js';
 import { type Reconciled, Reconciler, type ReconcileTerms } from './reconcile.js';
 import { report } from './report.js';
@@ -41,6 +42,8 @@ export interface Engine extends Service, Admin {
   registerProject: (input: Parameters<Admin['register']>[0]) => ReturnType<Admin['register']>;
   readonly foresight: Foresight;
   readonly recovery: Recovery;
+  /** Looks whether the chain has taken back what had landed. @returns how many transactions are pending again for that */
+  watch(): Promise<number>;
   /** Brings to its end what any engine left unfinished; what cannot be for now stays as it is. */
   reconcile(terms?: ReconcileTerms): Promise<Reconciled>;
   /** Do store and chain answer? @throws `ERR_UNAVAILABLE` or `ERR_STORE_UNAVAILABLE` */
@@ -51,6 +54,15 @@ export interface Engine extends Service, Admin {
 /** Builds the engine; nothing is opened or read before the first call. */
 export function createEngine(deps: EngineDeps): Engine {
   const reconciler = new Reconciler(deps);
+  const watch = async (): Promise<number> => {
+    try {
+      return (await watchLandings(deps)).undone;
+    } catch (error) {
+      // A chain that is out of reach has taken nothing back yet.
+      if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return 0;
+      throw error;
+    }
+  };
   return {
     ...createService(deps),
     ...createAdmin(deps),
@@ -59,9 +71,13 @@ export function createEngine(deps: EngineDeps): Engine {
       batch: (request, credential) => foreseeBatch(deps, request, credential),
     },
     recovery: {
-      unfinished: () => listUnfinished(deps),
+      unfinished: async () => {
+        await watch();
+        return listUnfinished(deps);
+      },
       finish: async (terms) => void (await reconciler.run(terms)),
     },
+    watch,
     registerProject: (input) => registerProject(deps, input),
     authenticate: async (credential) => {
       const { key } = await authenticate(deps.store, credential);

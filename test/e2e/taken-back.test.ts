@@ -1,0 +1,54 @@
+/** Commands on a cluster that takes back what it had confirmed: the next one says so, and it is done once all the same. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { decodeMint } from '../../src/chain/tokens/accounts.js';
+import { address } from '../../src/values/address.js';
+import { removeDirectories } from '../support/chain.js';
+import { emptyDirectory, flywheel } from '../support/cli.js';
+import { clusterDirectory } from '../support/cluster-directory.js';
+import { openTestEngine, type TestEngine } from '../support/engine.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+
+let test: TestEngine;
+let node: TestNode;
+
+beforeAll(async () => {
+  test = await openTestEngine();
+  node = await startTestNode({
+    ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock' },
+    ...{ slotMs: 50, confirmedAfter: 1, finalizedAfter: 60 },
+  });
+});
+afterAll(async () => {
+  await closeTestNodes();
+  await test.destroy();
+  removeDirectories();
+});
+
+const supply = async (): Promise<bigint> => {
+  const [mint] = await test.chain.getAccounts([address(test.project.registration.mintAddress)]);
+  return decodeMint(mint ?? null)?.supply ?? 0n;
+};
+
+it('a burn that is taken back is said to be, is pending, and burns once', async () => {
+  const [home, dataDir] = [emptyDirectory(), await clusterDirectory(test, [node.url])];
+  const env = { FLYWHEEL_API_KEY: test.project.key.reveal(), FLYWHEEL_DATA_DIR: dataDir };
+  const run = (...words: string[]) => flywheel({ home, env }, ...words);
+  const before = await supply();
+  node.faults.set([{ fault: 'rollback', times: 1, slots: 40, lost: true }]);
+  const burned = await run('burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":1}', '--amount', '3');
+  expect([burned.exit, burned.stderr]).toEqual([0, '']);
+  expect(await supply()).toBe(before);
+
+  let pending = await run('pending');
+  while (pending.stdout.trim() === '[]') pending = await run('pending');
+  expect(JSON.parse(pending.stdout)).toMatchObject([{ operation: 'service burn', outcome: 'unknown' }]);
+  expect(pending.stderr).toContain('The chain has taken back 1 that had landed');
+
+  expect((await run('pending', 'resume')).exit).toBe(0);
+  expect(before - (await supply())).toBe(3_000_000n);
+  const items = JSON.parse((await run('burn', 'list')).stdout) as { status: string; txHash: string }[];
+  expect(items).toMatchObject([{ status: 'SUCCESS' }]);
+  const [record] = await test.chain.lookUp([items[0]?.txHash ?? '']);
+  expect(record).toMatchObject({ error: null });
+  expect((await run('pending')).stdout.trim()).toBe('[]');
+}, 60_000);
