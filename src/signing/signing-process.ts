@@ -10,6 +10,8 @@ import { keepEnd, visibleErrors } from './visible-errors.js';
 const MAX_LINE = 1_024;
 /** Time to end after its input has. */
 const STOP_MS = 1_000;
+/** What has ended has written all; this long is waited for the rest to be read, as what it left behind may keep its output open. */
+const REST_MS = 200;
 
 /** What came of a question. */
 export type ProcessAnswer =
@@ -101,6 +103,18 @@ export class SigningProcess {
       this.#fail(`it cannot be started (${error.code ?? 'unknown'})`),
     );
     this.#child.once('close', (code, signal) => this.#closed(code, signal));
+    this.#child.once('exit', () => this.#leaveBehind());
+  }
+
+  /** Ends what a program that has ended left running with its output: nobody is left to answer. */
+  #leaveBehind(): void {
+    const { stdout, stderr } = this.#child;
+    const timer = setTimeout(() => {
+      this.#endGroup();
+      stdout.destroy();
+      stderr.destroy();
+    }, REST_MS);
+    this.#child.once('close', () => clearTimeout(timer));
   }
 
   #take(text: string): void {
@@ -134,8 +148,13 @@ export class SigningProcess {
   }
 
   #killGroup(): void {
-    const { pid, exitCode, signalCode } = this.#child;
-    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode === null && signalCode === null) this.#endGroup();
+  }
+
+  #endGroup(): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
     try {
       kill(-pid, 'SIGKILL');
     } catch {

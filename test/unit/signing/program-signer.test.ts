@@ -94,6 +94,19 @@ describe('a program that signs', () => {
     expect(program.pids()).toHaveLength(2);
     await goneAll(program.pids());
   });
+
+  it('ends, and is not waited for because of what it has left running', async () => {
+    const code = `import('node:child_process').then(({ spawn }) => {
+      note('start ' + spawn('sleep', ['600'], { stdio: 'inherit' }).pid);
+      lines.once('line', (line) => process.stdout.write(sign(line) + '\\n', () => process.exit(0)));
+    });`;
+    const program = signingProgram(code, keypair);
+    const signer = signerOf(program);
+    for (const one of messages(2)) await signer.sign(one);
+    await signer.close();
+    expect(program.pids()).toHaveLength(4);
+    await goneAll(program.pids());
+  });
 });
 
 describe('a program that does not sign', () => {
