@@ -34,6 +34,12 @@ const NOBODY_LISTENS =
   'Nothing listens there. `flywheel serve` starts the service on its machine; --local needs none.';
 const CLOCK = 'Check the clock of this machine; if it is right, the service has to renew it.';
 
+const unreached = (host: string, code: string): string => `${host} cannot be reached (${code})`;
+
+/** What to do where it is a service that nobody offers at this host, not a proxy or an RPC node. */
+export const hintForService = (reason: string, host: string): { readonly hint?: string } =>
+  reason === unreached(host, 'ECONNREFUSED') ? { hint: NOBODY_LISTENS } : {};
+
 interface TlsRule {
   readonly code: RegExp;
   readonly reason: (host: string, error: unknown) => string;
@@ -97,10 +103,7 @@ export function connectionProblem(thrown: unknown, host: string): ConnectionProb
   const error = rootCause(thrown);
   const code = codeOf(error);
   const rule = TLS_RULES.find((each) => each.code.test(code));
-  if (rule === undefined) {
-    const nobody = code === 'ECONNREFUSED' ? { hint: NOBODY_LISTENS } : {};
-    return { reason: `${host} cannot be reached (${code})`, ...nobody, retryable: true };
-  }
+  if (rule === undefined) return { reason: unreached(host, code), retryable: true };
   return { reason: `${rule.reason(host, error)} (${code})`, hint: rule.hint, retryable: false };
 }
 

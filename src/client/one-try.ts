@@ -8,7 +8,7 @@ import { EXIT } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Clock } from '../values/time.js';
 import type { Finding, Warning } from './check-answer.js';
-import { tlsBehindHttp } from './connection-failure.js';
+import { hintForService, tlsBehindHttp } from './connection-failure.js';
 import { answerContext, decodeProblem, decodeValue, type Reading } from './decode-response.js';
 import type { HttpAnswer, HttpFailure, Terms } from './exchange.js';
 import type { HttpLog } from './http-log.js';
@@ -81,7 +81,7 @@ function failedWithoutAnswer(failure: HttpFailure, { host }: URL): Failed {
   return {
     error: new FlywheelError('ERR_UNAVAILABLE', sentence(failure.reason, host), {
       cause: failure.cause,
-      ...(failure.hint === undefined ? {} : { hint: failure.hint }),
+      ...(failure.hint === undefined ? hintForService(failure.reason, host) : { hint: failure.hint }),
     }),
     retryable: failure.retryable,
     meaning: failure.maybeSent ? 'maybe-done' : 'unsent',

@@ -10,7 +10,7 @@ import {
   NO_AUTHORITY,
 } from '../chain/squads/layouts/accounts.js';
 import { vaultAddress } from '../chain/squads/layouts/addresses.js';
-import { type Mint, TOKEN_ACCOUNT_SIZE_BYTES, TOKEN_EXTENSION } from '../chain/tokens/accounts.js';
+import { FROZEN, type Mint, TOKEN_ACCOUNT_SIZE_BYTES, TOKEN_EXTENSION } from '../chain/tokens/accounts.js';
 import { isOnCurve } from '../chain/tokens/addresses.js';
 import type { ClusterRegistration, RegistrationPlan, RegistrationStep } from '../contract/registration.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
@@ -102,7 +102,11 @@ export async function planRegistration(
     costs,
     facts,
     irreversible: irreversible(steps, multisig),
-    warnings: [...(multisig === null ? [] : multisigWarnings(multisig, places)), ...tokenWarnings(state)],
+    warnings: [
+      ...(wanted.multisig === null ? [] : [EARLIER_RIGHTS]),
+      ...(multisig === null ? [] : multisigWarnings(multisig, places)),
+      ...tokenWarnings(state),
+    ],
     state: 'new',
   };
   return { plan, places, state, squadsTreasury: made?.treasury ?? null };
@@ -199,9 +203,20 @@ const irreversible = (steps: readonly RegistrationStep[], multisig: Multisig | n
     : []),
 ];
 
+/** What a multisig that was made elsewhere may have allowed before; no account of it says so. */
+const EARLIER_RIGHTS =
+  'The multisig was made elsewhere: a spending limit, or a transaction that was approved before, lets a member take from the vault without another vote. Look with the tools of Squads whether there is one.';
+
 /** What somebody else can do to the tokens. */
-function tokenWarnings({ token: { mint, vaultAccount } }: StateOnChain): readonly string[] {
+export function tokenWarnings({
+  token: { mint, vaultAccount },
+  burnTokenAccount,
+}: Pick<StateOnChain, 'token' | 'burnTokenAccount'>): readonly string[] {
   const has = (type: number): boolean => mint.extensions.some((extension) => extension.type === type);
+  const accounts = { vault: vaultAccount, 'burn wallet': burnTokenAccount.account };
+  const opensFrozen = mint.extensions.some(
+    ({ type, data }) => type === TOKEN_EXTENSION.defaultAccountState && data[0] === FROZEN,
+  );
   return [
     ...(mint.mintAuthority === null ? [] : [`${mint.mintAuthority} can make more of the token.`]),
     ...(mint.freezeAuthority === null
@@ -211,9 +226,16 @@ function tokenWarnings({ token: { mint, vaultAccount } }: StateOnChain): readonl
       ? ['The permanent delegate of the mint can take tokens out of vault and burn wallet.']
       : []),
     ...(has(TOKEN_EXTENSION.transferFee) ? ['Transfers of the token are charged a fee.'] : []),
-    ...(vaultAccount?.frozen === true ? ['The token account of the vault is frozen.'] : []),
-    ...(vaultAccount?.delegate == null
-      ? []
-      : [`${vaultAccount.delegate} may take tokens out of the vault as its delegate.`]),
+    ...(opensFrozen && Object.values(accounts).includes(null)
+      ? [
+          'New accounts of the token are frozen: nothing can be sent to them or burned before they are thawed.',
+        ]
+      : []),
+    ...Object.entries(accounts).flatMap(([whose, account]) => [
+      ...(account?.frozen === true ? [`The token account of the ${whose} is frozen.`] : []),
+      ...(account?.delegate == null
+        ? []
+        : [`${account.delegate} may take tokens out of the ${whose} as its delegate.`]),
+    ]),
   ];
 }

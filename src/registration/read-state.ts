@@ -10,7 +10,7 @@ import {
   type ProgramConfig,
 } from '../chain/squads/layouts/accounts.js';
 import { programConfigAddress } from '../chain/squads/layouts/addresses.js';
-import { decodeTokenAccount } from '../chain/tokens/accounts.js';
+import { decodeTokenAccount, type TokenAccount } from '../chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../chain/tokens/addresses.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
@@ -30,7 +30,12 @@ export interface StateOnChain {
   /** `null`: there is none at its address yet. */
   readonly multisig: Multisig | null;
   readonly token: TokenOnChain;
-  readonly burnTokenAccount: { readonly address: Address; readonly isThere: boolean };
+  readonly burnTokenAccount: {
+    readonly address: Address;
+    readonly isThere: boolean;
+    /** `null`: there is none yet. */
+    readonly account: TokenAccount | null;
+  };
 }
 
 /** Is all there that has to be? */
@@ -51,7 +56,11 @@ export async function readState(chain: ChainReader, places: Places): Promise<Sta
   if (token.vaultAccount !== null && token.vaultAccount.owner !== token.flywheel.vault)
     throw ofOthers(`The token account ${token.flywheel.vaultTokenAccount} is not the vault's`);
   const multisig = at?.owner === SQUADS_PROGRAM ? await readOwnMultisig(chain, places.multisig) : null;
-  return { multisig, token, burnTokenAccount: { address, isThere } };
+  return {
+    multisig,
+    token,
+    burnTokenAccount: { address, isThere, account: isThere ? (held ?? null) : null },
+  };
 }
 
 /** @throws `ERR_NOT_VERIFIED` when the account is no multisig. */

@@ -176,6 +176,7 @@ describe('flywheel register', () => {
     dataDir = join(home, 'second');
     const more = ['--multisig', registration.multisig, '--vault-index', '3'];
     const done = await register(...more, '--burn-wallet', project.files.burnWallet);
+    expect(done.stderr).toContain('a spending limit');
     const second = JSON.parse(done.stdout) as Registered;
     expect(second.registration).toMatchObject({
       multisig: registration.multisig,

@@ -120,13 +120,18 @@ export const unbelievable = (asked: Asked, what: string): Trouble => ({
 
 const shown = ({ node }: Asked, text: string): string => node.address.hide(text).slice(0, MAX_SHOWN_LENGTH);
 
+const NEXT_NODE = 'Run it again later, or give another node with --rpc-url.';
+
 /** A reason as a sentence; the name of a host that it begins with stays as it is. */
-export function unreachable(asked: Asked, { reason, hint, retryable, cause }: NodeSilence): Trouble {
+export function unreachable(
+  asked: Asked,
+  { reason, hint = NEXT_NODE, retryable, cause }: NodeSilence,
+): Trouble {
   const isHost = reason.startsWith(asked.node.address.host);
   const sentence = `${isHost ? 'The RPC node ' : reason.charAt(0).toUpperCase()}${isHost ? reason : reason.slice(1)}.`;
   return {
     kind: 'unreachable',
-    error: unavailable(sentence, { cause, ...(hint === undefined ? {} : { hint }) }),
+    error: unavailable(sentence, { cause, hint }),
     retryable,
   };
 }

@@ -117,7 +117,7 @@ export function decodeMint(account: AccountState | null): Mint | undefined {
 
 // States of a token account (spl-token-interface, `AccountState`); 0 is not initialized.
 const INITIALIZED = 1;
-const FROZEN = 2;
+export const FROZEN = 2;
 
 /** A token account of either token program, or `undefined` when the account is not an initialized one. */
 export function decodeTokenAccount(account: AccountState | null): TokenAccount | undefined {

@@ -39,8 +39,8 @@ function symbolAt(data: ReadonlyBytes, at: number): string | null {
   return symbol === undefined ? null : symbol.text.replace(/\0+$/, '');
 }
 
-/** A short word that cannot be mistaken for a part of the amount that it stands behind, as `000X` can behind `5`. */
-const PLAIN_SYMBOL = /^(?=.*\p{L})[\p{L}$][\p{L}\p{N}$._-]{0,15}$/u;
+/** A short word that is seen, and cannot be mistaken for a part of the amount that it stands behind, as `000X` can behind `5`. */
+const PLAIN_SYMBOL = /^(?=.*\p{L})(?!.*\p{Default_Ignorable_Code_Point})[\p{L}$][\p{L}\p{N}$._-]{0,15}$/u;
 
 /** A symbol that may stand behind an amount, or `null`. */
 export const plainSymbol = (symbol: string | null): string | null =>

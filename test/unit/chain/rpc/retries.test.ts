@@ -154,7 +154,7 @@ describe('what went wrong at a node', () => {
       undefined,
       6,
     ],
-    ['a connection that breaks', hangUp, 'The connection to HOST broke (UND_ERR_SOCKET).', undefined, 6],
+    ['a connection that breaks', hangUp, 'The connection to HOST broke (UND_ERR_SOCKET).', /another node/, 6],
   ] as const)('is named: %s', async (_name, fault, message, hint, exit) => {
     const words = await wordsOf(fault);
     expect(words).toMatchObject({ message, exit, code: 'ERR_UNAVAILABLE' });
@@ -167,9 +167,10 @@ describe('what went wrong at a node', () => {
     const node = await stubNode();
     await node.close();
     const { host, port } = new URL(node.url);
-    expect((await errorOf(rpcChain([node.url]).reader.blockHeight())).message).toBe(
-      `The RPC node ${host} cannot be reached (ECONNREFUSED).`,
-    );
+    expect(await errorOf(rpcChain([node.url]).reader.blockHeight())).toMatchObject({
+      message: `The RPC node ${host} cannot be reached (ECONNREFUSED).`,
+      hint: 'Run it again later, or give another node with --rpc-url.',
+    });
     const nameless = await errorOf(rpcChain(['http://nobody.invalid/key']).reader.blockHeight());
     expect(nameless.message).toMatch(
       /^The RPC node nobody\.invalid cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\)\.$/,

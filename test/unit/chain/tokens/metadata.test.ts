@@ -64,10 +64,21 @@ describe('what may stand behind an amount', () => {
     expect(plainSymbol(symbol)).toBe(symbol);
   });
 
-  it.each(['', '000X', '5', '.5', '$', '$5', 'A B', 'A\u202eB', 'A\n', 'A'.repeat(17), '-1FLY'])(
-    'is not %j',
-    (symbol) => {
-      expect(plainSymbol(symbol)).toBeNull();
-    },
-  );
+  it.each([
+    '',
+    '000X',
+    '5',
+    '.5',
+    '$',
+    '$5',
+    'A B',
+    'A\u202eB',
+    'A\n',
+    'A'.repeat(17),
+    '-1FLY',
+    '\u3164',
+    'A\u115f',
+  ])('is not %j', (symbol) => {
+    expect(plainSymbol(symbol)).toBeNull();
+  });
 });

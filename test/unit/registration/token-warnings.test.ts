@@ -1,0 +1,68 @@
+/** What is said of a token before it is registered: who else can touch what vault and burn wallet hold. */
+import { describe, expect, it } from 'vitest';
+import { TOKEN_2022_PROGRAM } from '../../../src/chain/programs.js';
+import type { Mint, TokenAccount } from '../../../src/chain/tokens/accounts.js';
+import { tokenWarnings } from '../../../src/registration/plan.js';
+import { namedAddress } from '../../support/oracle.js';
+
+const stranger = namedAddress('stranger');
+const DEFAULT_STATE = 6;
+
+const account = (more: Partial<TokenAccount> = {}): TokenAccount => ({
+  tokenProgram: TOKEN_2022_PROGRAM,
+  mint: namedAddress('mint'),
+  owner: namedAddress('wallet'),
+  amount: 0n,
+  delegate: null,
+  delegatedAmount: 0n,
+  frozen: false,
+  closeAuthority: null,
+  extensions: [],
+  ...more,
+});
+
+interface Accounts {
+  readonly vault?: TokenAccount | null;
+  readonly burn?: TokenAccount | null;
+  readonly opens?: number;
+}
+
+function warnings({ vault = account(), burn = account(), opens }: Accounts): readonly string[] {
+  const mint: Mint = {
+    tokenProgram: TOKEN_2022_PROGRAM,
+    mintAuthority: null,
+    supply: 0n,
+    decimals: 6,
+    freezeAuthority: null,
+    extensions: opens === undefined ? [] : [{ type: DEFAULT_STATE, data: Uint8Array.of(opens) }],
+  };
+  const token = { mint, vaultAccount: vault } as Parameters<typeof tokenWarnings>[0]['token'];
+  const burnTokenAccount = { address: namedAddress('burn'), isThere: burn !== null, account: burn };
+  return tokenWarnings({ token, burnTokenAccount });
+}
+
+describe('what is said of a token', () => {
+  it('is nothing where nobody else can do anything', () => {
+    expect(warnings({})).toEqual([]);
+    expect(warnings({ vault: null, burn: null, opens: 1 })).toEqual([]);
+  });
+
+  it.each<[string, Accounts]>([
+    ['vault', { vault: account({ delegate: stranger }) }],
+    ['burn wallet', { burn: account({ delegate: stranger }) }],
+  ])('names a delegate of the %s', (whose, accounts) => {
+    expect(warnings(accounts)).toEqual([`${stranger} may take tokens out of the ${whose} as its delegate.`]);
+  });
+
+  it.each<[string, Accounts]>([
+    ['vault', { vault: account({ frozen: true }) }],
+    ['burn wallet', { burn: account({ frozen: true }) }],
+  ])('says that the account of the %s is frozen', (whose, accounts) => {
+    expect(warnings(accounts)).toEqual([`The token account of the ${whose} is frozen.`]);
+  });
+
+  it.each<Accounts>([{ vault: null }, { burn: null }])('says that accounts open frozen', (accounts) => {
+    expect(warnings({ ...accounts, opens: 2 })).toEqual([expect.stringContaining('thawed')]);
+    expect(warnings({ opens: 2 })).toEqual([]);
+  });
+});
