@@ -8,6 +8,7 @@ import type { CliContext, LocalAdmin, OpenedService } from './context.js';
 import { colorLevel, createStyle } from './output/color.js';
 import { createOutput } from './output/output.js';
 import type { Request } from './program.js';
+import { shownWords } from './shown-words.js';
 
 /** A session that closes what it opened. */
 interface ClosableSession extends Session {
@@ -81,7 +82,7 @@ export async function executeRequest(
   if (context.signal.aborted) throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
   const settings = resolveSettings(context, globals);
   const session = await createSession(context, settings, {
-    commandLine: words,
+    commandLine: shownWords(words),
     cli: commandLine(context, run),
     noColor: globals.color === false,
   });

@@ -7,7 +7,11 @@ import { type Entry, isOver, type Journal, type OperationSummary } from '../jour
 import { placeFlags } from '../operation/resume-line.js';
 import { KEYPAIR_OPTION } from '../options/keypair.js';
 import { shellLine } from '../shell-line.js';
+import { shownWords } from '../shown-words.js';
 import { type PendingRow, type ServiceRow, viewPending } from '../views/pending.js';
+
+/** What was typed; an older journal may have kept it with a key in it. */
+const typed = (words: readonly string[]): string => shellLine(['flywheel', ...shownWords(words)]);
 
 const configure = (command: Command) =>
   command
@@ -23,7 +27,7 @@ function describe(operation: OperationSummary, resume: string): PendingRow {
     operation: kind,
     outcome: state === 'open' ? 'unknown' : 'not printed yet',
     running: busy,
-    command: shellLine(['flywheel', ...command]),
+    command: typed(command),
     idempotencyKey: key,
     dateBegun,
     dateChanged,
@@ -123,7 +127,7 @@ async function forget(session: Session, journal: Journal, id: string): Promise<u
       },
     );
   }
-  const line = shellLine(['flywheel', ...found.command]);
+  const line = typed(found.command);
   await requireConsent(
     session,
     `Forget \`${line}\`, begun ${found.dateBegun}? It may have happened: asking for it again may do it twice.`,
