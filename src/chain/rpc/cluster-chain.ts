@@ -27,6 +27,7 @@ import {
 } from '../chain.js';
 
 import { decodeTransaction } from '../transaction/wire.js';
+import { BlockTimes } from './block-times.js';
 import { createClusterRent } from './cluster-rent.js';
 import type { RpcNode } from './exchange.js';
 import { LandingNews } from './landing-news.js';
@@ -37,7 +38,6 @@ import { RecentFees } from './recent-fees.js';
 import { chunks, isLanded, MAX_SIGNATURES_PER_CALL, type RpcReader, sameStatus } from './rpc-reader.js';
 import {
   blockHeightQuestion,
-  blockTimeQuestion,
   FINALIZED_QUESTION,
   FIRST_BLOCK_QUESTION,
   type FinalizedState,
@@ -47,8 +47,6 @@ import {
 const POLL_MS = 500;
 /** How long the finalized state is good for: older it only proves less. */
 const FINALIZED_FOR_MS = 5_000;
-/** Times of blocks that are remembered. */
-const MAX_BLOCK_TIMES = 64;
 
 /** The nodes, and how many of them have to agree. */
 export interface ClusterChainParts {
@@ -101,7 +99,7 @@ class ClusterChain implements Chain {
   readonly #parts: ClusterChainParts;
   readonly #outgoing: Outgoing;
   readonly #news: LandingNews;
-  readonly #blockTimes = new Map<number, number>();
+  readonly #blockTimes: BlockTimes;
   #finalized: FinalizedState = { blockHeight: 0n, slot: 0 };
   #finalizedMs = Number.NEGATIVE_INFINITY;
   /** The newest slot in which something of ours has landed: what is sent next may build on it. */
@@ -111,6 +109,7 @@ class ClusterChain implements Chain {
 
   constructor(parts: ClusterChainParts) {
     this.#parts = parts;
+    this.#blockTimes = new BlockTimes(parts.pool, parts.clock);
     this.rent = createClusterRent(parts.pool, parts.quorum, parts.clock);
     this.pollMs = parts.pollMs ?? POLL_MS;
     this.#outgoing = new Outgoing(parts.pool, parts.clock, parts.blockEngine);
@@ -290,24 +289,12 @@ class ClusterChain implements Chain {
   async #record({ signature, bytes }: Sought, status: LandedStatus): Promise<TransactionRecord> {
     this.#landedSlot = Math.max(this.#landedSlot, status.slot);
     this.#outgoing.forget(signature);
-    const blockTimeMs = await this.#blockTimeMs(status.slot);
+    const blockTimeMs = await this.#blockTimes.ofMs(status.slot);
     if (bytes === undefined || status.error !== null)
       return { ...(await this.#parts.reader.record(signature, status)), blockTimeMs };
     const feeLamports = feeOf(decodeTransaction(bytes).message);
     const slot = BigInt(status.slot);
     return { signature, slot, blockTimeMs, error: null, logs: [], feeLamports, computeUnits: 0n };
-  }
-
-  /** When a block was made; where no node says, the time now, which is a little later. */
-  async #blockTimeMs(slot: number): Promise<number> {
-    const known = this.#blockTimes.get(slot);
-    if (known !== undefined) return known;
-    const [voice] = await this.#parts.pool.ask(blockTimeQuestion(slot));
-    const timeMs = voice?.value ?? null;
-    if (timeMs === null) return this.#parts.clock.nowMs();
-    if (this.#blockTimes.size >= MAX_BLOCK_TIMES) this.#blockTimes.clear();
-    this.#blockTimes.set(slot, timeMs);
-    return timeMs;
   }
 }
 

@@ -261,6 +261,17 @@ describe('what has landed', () => {
     expect(nodes[0]?.calls.filter(({ method }) => method === 'getBlockTime')).toHaveLength(1);
   });
 
+  it('has landed, though the node that knows it no longer has its block, or not yet', async () => {
+    const { chain, state } = await cluster();
+    await chain.submit([one.bytes]);
+    state.statuses.set(one.signature, 'finalized');
+    for (const code of [-32_001, -32_004]) {
+      state.methods.getBlockTime = () => stated(code, 'Block not available for slot 995') as never;
+      const [trace] = await chain.trace([one]);
+      expect(trace).toMatchObject({ kind: 'landed', record: { slot: 995n, error: null } });
+    }
+  });
+
   it('and failed is told when no fork can take it back, with what the node knows of it', async () => {
     const { chain, state, nodes, trace } = await cluster();
     await chain.submit([one.bytes]);

@@ -1,0 +1,42 @@
+/** When blocks were made, as far as nodes say; those asked for last are remembered. */
+import { isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Clock } from '../../values/time.js';
+import type { NodePool } from './node-pool.js';
+import { blockTimeQuestion } from './sending-questions.js';
+
+/** Times of blocks that are remembered. */
+const MAX_BLOCK_TIMES = 64;
+
+/** Of the nodes of a pool. */
+export class BlockTimes {
+  readonly #pool: NodePool;
+  readonly #clock: Clock;
+  readonly #known = new Map<number, number>();
+
+  constructor(pool: NodePool, clock: Clock) {
+    this.#pool = pool;
+    this.#clock = clock;
+  }
+
+  /** When a block was made; where no node says, the time now, which is later. */
+  async ofMs(slot: number): Promise<number> {
+    const known = this.#known.get(slot);
+    if (known !== undefined) return known;
+    const timeMs = await this.#toldMs(slot);
+    if (timeMs === null) return this.#clock.nowMs();
+    if (this.#known.size >= MAX_BLOCK_TIMES) this.#known.clear();
+    this.#known.set(slot, timeMs);
+    return timeMs;
+  }
+
+  /** What has landed has, though its block be gone from a node, or not there yet: no answer about its time takes that back. */
+  async #toldMs(slot: number): Promise<number | null> {
+    try {
+      const [voice] = await this.#pool.ask(blockTimeQuestion(slot));
+      return voice?.value ?? null;
+    } catch (error) {
+      if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return null;
+      throw error;
+    }
+  }
+}
