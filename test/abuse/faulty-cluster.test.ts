@@ -1,11 +1,13 @@
 /** The engine on a cluster that does not behave: every burn and every batch happens once, whatever is asked how often. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Reply } from '../../src/contract/call.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import { aBurn, aPipeline } from '../contract/service/examples.js';
-import { balanceOf, openOnCluster, signApproval, supplyOf } from '../support/service.js';
+import { rpcResult } from '../support/rpc-call.js';
+import { balanceOf, failureOf, openOnCluster, signApproval, supplyOf } from '../support/service.js';
 
 const SEED = Number(process.env['CLUSTER_SEED'] ?? 1);
 const UNIT = 1_000_000n;
@@ -113,4 +115,40 @@ describe.concurrent(`burns land once each, a batch runs once, and the books bala
     },
     120_000,
   );
+});
+
+describe('where only what is final counts', () => {
+  it('a pipeline that has landed and is not final yet is its own all the same, when it is asked for again', async () => {
+    let isOut = false;
+    const out = { kind: 'failure', reason: 'the line is down', retryable: false, cause: undefined } as const;
+    const under = await openOnCluster(
+      [],
+      SEED,
+      ({ address, post }) => ({ address, post: async (...asked) => (isOut ? out : post(...asked)) }),
+      40,
+      async () => ({ commitment: 'finalized' }),
+    );
+    const { service, test, node } = under;
+    const { project } = test;
+    const pipelines = [3, 4].map((amount) => aPipeline({ actions: [{ action: 'BURN', amount }] }));
+    const call = project.call({ idempotencyKey: randomUUID() });
+    const { batch, proposalApproveTx } = (await service.initBatch({ pipelines }, call)).value;
+    const signedTx = signApproval(proposalApproveTx, project.owner);
+    const execute = () => service.executeBatch({ batchId: batch.id, signedTx }, project.call());
+
+    const first = failureOf(execute());
+    const shown = [project.registration.mintAddress, { commitment: 'confirmed' }];
+    const supply = async () =>
+      (await rpcResult<{ value: { amount: string } }>(node.url, 'getTokenSupply', ...shown)).value.amount;
+    const before = await supply();
+    while ((await supply()) === before) await setTimeout(20);
+    isOut = true;
+    expect(await first).toMatchObject({ code: 'ERR_UNAVAILABLE' });
+    isOut = false;
+
+    const { result } = (await execute()).value;
+    expect(result).toMatchObject({ total: 2, totalSuccessful: 2, totalFailed: 0 });
+    expect(result.successfulExecutions.flatMap(({ txHashes }) => txHashes)).toHaveLength(2);
+    await under.dispose();
+  }, 60_000);
 });

@@ -8,7 +8,14 @@ import type { BundleRecord, BundleStatus, NewLanding } from '../../store/records
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps } from '../deps.js';
 import { createPause } from '../pause.js';
-import { type Failed, type Fate, findFates, type Landed, transactionsOf } from '../settle/fate.js';
+import {
+  awaitFates,
+  type Failed,
+  type Fate,
+  findFates,
+  type Landed,
+  transactionsOf,
+} from '../settle/fate.js';
 import { watchedLanding } from '../settle/landing.js';
 import { settle } from '../settle/settle.js';
 import type { PhaseFailure, PhaseInput, PhaseResult } from './phase.js';
@@ -128,10 +135,13 @@ class Phase {
     return true;
   }
 
-  /** Of bundles that the chain has gone past, some have landed meanwhile; the others never will. */
+  /**
+   * Of bundles that the chain has gone past, some have landed meanwhile; the others never will. Where the position is from a
+   * state that is newer than what counts as landed, the one that has moved it is waited for: it may be one of these.
+   */
   async #settlePassed(position: number): Promise<void> {
     const passed = [...this.#pending.values()].filter(({ first }) => first < position);
-    const fates = await findFates(this.#deps.chain, passed);
+    const fates = await awaitFates(this.#deps.chain, passed, this.#input.lease);
     for (const [index, bundle] of passed.entries()) {
       const fate = fates[index];
       this.#pending.delete(bundle.first);
