@@ -169,6 +169,21 @@ describe.concurrent('what a fork has taken back', () => {
     await under.dispose();
   }, 60_000);
 
+  it('a batch whose set-up is taken back has an approval to ask for later, not nothing to approve', async () => {
+    const under = await openOnCluster([], 1, undefined, FINALIZED_AFTER);
+    const { service, node, test } = under;
+    node.faults.set([onFork(50, true)]);
+    const { batch } = await initBatch(under);
+    const codes = new Set<string>();
+    while (!codes.has('ERR_BATCH_NOT_FINALIZED')) {
+      const ask = service.issueApproval({ batchId: batch.id }, test.project.call());
+      await ask.catch((error: unknown) => codes.add(isFlywheelError(error) ? error.code : String(error)));
+      await setTimeout(LOOK_MS);
+    }
+    expect(codes).toEqual(new Set(['ERR_UNAVAILABLE', 'ERR_BATCH_NOT_FINALIZED']));
+    await under.dispose();
+  }, 60_000);
+
   it('a batch whose execution is taken back, votes and all, is executed once without another vote', async () => {
     const under = await openOnCluster([], 1, undefined, FINALIZED_AFTER);
     const { service, node, test } = under;

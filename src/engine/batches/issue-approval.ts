@@ -2,6 +2,7 @@
 import { issueApprovalRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { watchLandings } from '../landings/watch.js';
 import { operation } from '../operation.js';
 import { currentRecord, isFinal } from './batch-claim.js';
 import { contextOf } from './batch-context.js';
@@ -13,7 +14,9 @@ import { issueVote } from './owner-vote.js';
 export const issueApproval = operation('issueApproval', {
   parse: (input) => parseInput(issueApprovalRequestSchema, input),
   perform: async ({ deps, principal, input: { batchId } }) => {
-    const batch = await findBatch(deps, principal, batchId);
+    const found = await findBatch(deps, principal, batchId);
+    const { undone, waiting } = await watchLandings(deps, found.id);
+    const batch = undone === 0 ? found : await findBatch(deps, principal, batchId);
     if (batch.status === 'AVAILABLE_TO_QUEUE')
       throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batch.id} is not finalized yet.`);
     const context = contextOf(deps, principal);
@@ -21,6 +24,7 @@ export const issueApproval = operation('issueApproval', {
     if (isFinal(batch)) throw nothingToApprove(`Batch ${batch.id} is ${batch.status}`);
     const { proposal } = await readBatchOnChain(deps.chain, flywheel, batch);
     const status = proposal?.status.kind ?? 'gone';
+    if ((status === 'Draft' || status === 'gone') && waiting > 0) throw notFinalYet(batch.id);
     if (status !== 'Active')
       throw nothingToApprove(`The proposal of batch ${batch.id} is ${status} on chain`);
     if (proposal?.approved.includes(flywheel.owner) === true)
@@ -39,3 +43,10 @@ export const issueApproval = operation('issueApproval', {
 
 const nothingToApprove = (reason: string): FlywheelError =>
   new FlywheelError('ERR_INVALID_REQUEST', `${reason}, so there is nothing to approve.`);
+
+/** A fork has taken back what set it up; what watches over that notices once it is certain. */
+const notFinalYet = (batchId: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `What set up batch ${batchId} is not final on the chain yet, and not all of it is there; try again.`,
+  );
