@@ -100,6 +100,26 @@ describe.concurrent('an approval on a cluster', () => {
     await under.dispose();
   }, 60_000);
 
+  it('that lands while the fresh one is on its way makes that one fail, and the batch is executed', async () => {
+    const under = await openOnCluster();
+    const { service, test, node } = under;
+    const before = await supplyOf(under, test.project);
+    const { batchId, signedTx } = await waitingBatch(under);
+    const fresh = await freshApproval(under, batchId);
+    // The fresh one waits, and the owner sends the first one meanwhile.
+    node.faults.set([{ fault: 'late', rate: 1, slots: 12, methods: ['sendTransaction'], times: 1 }]);
+    const sends = () => under.calls.filter((method) => method === 'sendTransaction').length;
+    const sentBefore = sends();
+    const executing = service.executeBatch({ batchId, signedTx: fresh }, test.project.call());
+    while (sends() === sentBefore) await setTimeout(5);
+    await rpcResult(node.url, 'sendTransaction', signedTx, { encoding: 'base64', skipPreflight: true });
+    const { value, meta } = await executing;
+    expect(value.result).toMatchObject({ totalSuccessful: 1, totalFailed: 0 });
+    expect(before - (await supplyOf(under, test.project))).toBe(3n * UNIT);
+    expect(meta.cost?.feeLamports).toBe(await feesOf(under, batchId));
+    await under.dispose();
+  }, 60_000);
+
   it('is given out by the service as often as it is asked for, and any one of them does', async () => {
     const under = await openOnCluster();
     const { service, test } = under;

@@ -1,6 +1,6 @@
 /** Brings the two approvals onto the chain: the owner's as it was signed, then the operator's own. */
 import { invalidRequest } from '../../contract/validate.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { EngineDeps } from '../deps.js';
 import type { Lease } from '../lease.js';
@@ -41,9 +41,19 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
   if (kindOf(before) === 'Approved') await deps.store.transaction((tx) => holdFromNow(deps, tx, batch));
   await deps.store.read((tx) => refuseOverCaps(deps, tx, context, batch));
   if (kindOf(before) !== 'Active') return null;
-  if (vote !== null && !standsOnChain(input, before)) await landOwnerVote(deps, batch, lease, vote);
+  if (vote !== null && !standsOnChain(input, before)) await landVote(input, vote);
   if (kindOf(await readPlanned(input)) === 'Active') await landOperatorApproval(input);
   return blockedReason(await readPlanned(input));
+}
+
+/** One vote of the owner fails where another one, of an earlier approval, has landed before it: the owner has approved all the same. */
+async function landVote(input: ApproveInput, vote: SignedVote): Promise<void> {
+  try {
+    await landOwnerVote(input.deps, input.batch, input.lease, vote);
+  } catch (error) {
+    if (!isFlywheelError(error, 'ERR_BATCH_EXECUTE_FAILED')) throw error;
+    if (!standsOnChain(input, await readPlanned(input))) throw error;
+  }
 }
 
 /** The owner has approved, with whatever tool. */
