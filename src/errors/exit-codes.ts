@@ -33,6 +33,6 @@ export const EXIT_CODE_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   ],
   [EXIT.pending, 'still pending when --timeout ended'],
   [EXIT.unsafe, 'refused for safety (approval check failed)'],
-  [EXIT.failedOnChain, 'failed on chain: the batch is FAILED'],
+  [EXIT.failedOnChain, 'failed on chain: the batch is FAILED, or the registration was not made'],
   [EXIT.interrupted, 'interrupted or declined'],
 ];

@@ -12,6 +12,7 @@ import type { Signer } from '../chain/transaction/signer.js';
 import type { Unit } from '../engine/settle/fate.js';
 import { settle } from '../engine/settle/settle.js';
 import { signingTerms, withBudget } from '../engine/signing-terms.js';
+import { EXIT } from '../errors/exit-codes.js';
 import { FlywheelError, invariant } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 import { newMultisig } from './plan.js';
@@ -83,8 +84,8 @@ async function settleLast(landing: Landing, first: Unit, isNew = false): Promise
       sent.write(null);
       throw new FlywheelError(
         'ERR_INVALID_REQUEST',
-        `The registration was not made on chain: ${settled.end.reason}. Nothing of it was created.`,
-        { hint: 'Once the reason is gone, run the same command again.' },
+        `The registration was not made on chain: ${settled.end.reason}. Nothing of it was created${settled.end.records.length === 0 ? '' : '; the fee of the transaction is paid'}.`,
+        { hint: 'Once the reason is gone, run the same command again.', exit: EXIT.failedOnChain },
       );
     }
     if ((await finalityOf(chain, settled.end.records)) === 'final') return;

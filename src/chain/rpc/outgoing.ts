@@ -212,6 +212,8 @@ export class Outgoing {
       await this.#pool.ask(sendQuestion(wire, { skipPreflight: true }), { tryMs: SEND_TIMEOUT_MS });
       return null;
     } catch (error) {
+      // What answers in a way that cannot be read may have taken it; a look-up will say.
+      if (isFlywheelError(error, 'ERR_RESPONSE_INVALID')) return null;
       if (isFlywheelError(error) && error.code !== 'ERR_INTERRUPTED') return error;
       throw error;
     }

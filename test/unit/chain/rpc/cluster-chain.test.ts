@@ -211,6 +211,16 @@ describe('what may have been sent before', () => {
     await expect(chain.submit([one.bytes])).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
   });
 
+  it('may have been taken by a node whose answer cannot be read: a look-up says', async () => {
+    const { chain, state, trace } = await cluster();
+    const { methods } = state;
+    const sent = methods.sendTransaction;
+    methods.sendTransaction = (wire, options) => ({ taken: sent(wire, options) }) as unknown as string;
+    expect(await chain.submit([one.bytes])).toEqual([null]);
+    state.statuses.set(one.signature, 'confirmed');
+    expect(await trace(one)).toEqual(['landed']);
+  });
+
   it('is sent again as the same bytes every two seconds, while it is open', async () => {
     const { chain, state, options, trace } = await cluster();
     await chain.submit([one.bytes], [true]);
