@@ -1,10 +1,10 @@
 /** What a batch did, read and proven from the past of the chain when nothing of it is left there. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Spawned } from '../support/cli.js';
 import {
-  anOperator,
+  anOperator as anyOperator,
   type Mode,
   makeTemplate,
   type Operator,
@@ -13,6 +13,19 @@ import {
 } from '../support/operator.js';
 
 let template: Template;
+const operators: Operator[] = [];
+
+afterEach(async () => {
+  for (const operator of operators.splice(0)) await operator.leave();
+});
+
+/** One who leaves when the test ends. */
+async function anOperator(mode: Mode): Promise<Operator> {
+  const operator = await anyOperator(mode, template);
+  operators.push(operator);
+  return operator;
+}
+
 beforeAll(async () => {
   template = await makeTemplate('--vault-tokens', '10', '--daily-burn', '30', '--symbol', 'FLY');
 });
@@ -30,7 +43,7 @@ const json = (spawned: Spawned) => JSON.parse(spawned.stdout);
 
 /** An operator whose batch of one and a half tokens was executed. */
 async function executed(mode: Mode): Promise<{ operator: Operator; id: string; batchIndex: string }> {
-  const operator = await anOperator(mode, template);
+  const operator = await anOperator(mode);
   const ran = await run(operator, operator.write('good.json', pipelines('good', [1, 0.5])));
   expect([ran.exit, ran.stderr]).toEqual([0, expect.not.stringContaining('was not held against')]);
   const { id, batchIndex } = json(ran).batch;
@@ -72,7 +85,7 @@ describe.each(['embedded', 'remote'] as const)('a batch that was executed (%s)',
 
 describe('a batch that was executed in part', () => {
   it('is not verified, and what is missing is named, before and after it is cancelled', async () => {
-    const operator = await anOperator('embedded', template);
+    const operator = await anOperator('embedded');
     const ten = operator.write('ten.json', pipelines('ten', [1, 1, 1, 1, 5, 1]));
     const init = await operator.run('batch', 'init', ten, '--json');
     expect((await run(operator, operator.write('three.json', pipelines('three', [3])))).exit).toBe(0);
@@ -100,7 +113,7 @@ describe('a batch that was executed in part', () => {
 
 describe('a batch that waits', () => {
   it('is judged by inspect as by approve, and counted in the name of the token', async () => {
-    const operator = await anOperator('embedded', template);
+    const operator = await anOperator('embedded');
     const init = ['batch', 'init', operator.write('w.json', pipelines('w', [1])), '--out', 'approval.json'];
     expect((await operator.run(...init, '--json')).exit).toBe(0);
     const inspect = async () => json(await operator.run('batch', 'inspect', 'approval.json', '--json'));
