@@ -20,8 +20,11 @@ export async function reopenBatch(
     const init = await tx.requests.get(batch.requestId);
     if (isWorkedOn(deps, batch) || (init?.status === 'running' && isWorkedOn(deps, init))) return;
     const watched = await tx.landings.waiting();
-    const still = undone.filter(({ bundleId }) =>
-      watched.some((landing) => landing.kind === 'bundle' && landing.bundleId === bundleId),
+    // What another engine has taken up before, and has landed again, has done so in another slot.
+    const still = undone.filter(({ bundleId, slot }) =>
+      watched.some(
+        (landing) => landing.kind === 'bundle' && landing.bundleId === bundleId && landing.slot === slot,
+      ),
     );
     if (still.length === 0) return;
     await takeBack(deps, tx, batch, still);

@@ -4,7 +4,10 @@ import { utcDay } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { isWorkedOn } from '../requests/requests.js';
 
-/** Leaves a request alone that somebody works on: its answer would not know. */
+/**
+ * Leaves a request alone that somebody works on, whose answer would not know; and one of which another engine has taken up
+ * everything before this one.
+ */
 export async function reopenBurns(
   deps: EngineDeps,
   requestId: string,
@@ -14,14 +17,17 @@ export async function reopenBurns(
     const request = await tx.requests.get(requestId);
     if (request?.status === 'running' && isWorkedOn(deps, request)) return;
     const burns = await tx.burns.ofRequest(requestId);
+    let isReopened = false;
     for (const landing of undone) {
       const burn = burns.find(({ sequence }) => sequence === landing.sequence);
-      if (burn?.status !== 'SUCCESS' || burn.dateSettled === null) continue;
+      const isSame = burn !== undefined && landing.signatures.includes(burn.signature);
+      if (!isSame || burn.status !== 'SUCCESS' || burn.dateSettled === null) continue;
       await tx.landings.reopenBurn(burn.sequence);
       const day = utcDay(Date.parse(burn.dateSettled));
       await tx.usage.addLanded({ tokenId: burn.tokenId, day, kind: 'burn' }, -burn.amount);
       await tx.landings.remove(landing);
+      isReopened = true;
     }
-    await tx.landings.reopenRequest(requestId);
+    if (isReopened) await tx.landings.reopenRequest(requestId);
   });
 }
