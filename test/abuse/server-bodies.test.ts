@@ -249,7 +249,7 @@ describe('a body that is dear to check', () => {
 
 /** The worst that a search over shapes has found. */
 const DEAR = dearBodies();
-const ROUNDS = 2;
+const ROUNDS = 3;
 
 describe('while a body is checked that is dear to check', () => {
   const bodies = { plain: plainBody(), ...DEAR };
