@@ -174,13 +174,19 @@ const checkListBatches: Check<'listBatches'> = (query) => (answer) => {
 };
 
 /** Does a page of pipelines hold what was asked for? */
-const checkBatchPipelines: Check<'batchPipelines'> = (query) => (answer) =>
-  finding(
+const checkBatchPipelines: Check<'batchPipelines'> = (query) => (answer) => {
+  const names = ['type', 'proofHash', 'state', 'txHash'] as const;
+  const other = answer.items.find((item) =>
+    names.some((name) => query[name] !== undefined && query[name] !== item[name]),
+  );
+  return finding(
     pageProblem(query, answer.items) ??
+      (other && `pipeline ${other.index} is none of those that were asked for`) ??
       answer.items
         .map(({ txHash }, at) => txHash && signatureProblem(txHash, `items[${at}].txHash`))
         .find(Boolean),
   );
+};
 
 /** Does a page of burns hold what was asked for? */
 const checkListBurns: Check<'listBurns'> = (query) => (answer) => {

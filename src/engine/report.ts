@@ -11,7 +11,7 @@ import {
 import { invalidRequest, parseInput } from '../contract/validate.js';
 import type { BurnSum } from '../store/burn-repository.js';
 import type { BatchRecord, TokenRecord } from '../store/records.js';
-import type { ListedBatch } from '../store/store.js';
+import type { ListedBatches } from '../store/store.js';
 import { isoTime, isoWeek, type UtcDay, utcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { requireToken } from './authenticate.js';
@@ -22,8 +22,8 @@ import { createPause } from './pause.js';
 
 /** Burns that are added up between two turns of others: a few milliseconds. */
 const BURNS_AT_ONCE = 4_000;
-/** Batches that are read between two turns of others, with all their pipelines. */
-const BATCHES_AT_ONCE = 4;
+/** Batches that are read between two turns of others; those that count are then read one by one, with all their pipelines. */
+const BATCHES_AT_ONCE = 100;
 
 export const report = operation('report', {
   parse: (input, { principal }) => ({
@@ -168,29 +168,31 @@ async function addBurns(
 const ofBurns = ({ isLanded, count, amount, feeLamports }: BurnSum): Partial<Amounts> =>
   isLanded ? { burned: amount, burns: count, feeLamports } : { failedBurns: count, feeLamports };
 
+const isWithin = ({ since, until }: Bounds, time: string): boolean =>
+  (since === undefined || time >= since) && (until === undefined || time < until);
+
 /** A batch counts for the day on which it came to its end. */
 async function addBatches(
   { store }: EngineDeps,
   {
     tokenId,
-    since,
-    until,
     types,
+    ...bounds
   }: Bounds & { readonly tokenId: string; readonly types: readonly string[] | null },
   table: Table,
 ): Promise<void> {
   const pause = createPause();
   for (let before: number | undefined; ; ) {
-    const page: readonly ListedBatch[] = await store.read((tx) =>
+    const page: ListedBatches = await store.read((tx) =>
       tx.batches.list({ tokenId, limit: BATCHES_AT_ONCE, ...(before === undefined ? {} : { before }) }),
     );
-    for (const { batch } of page) {
-      const isWithin =
-        (since === undefined || batch.dateUpdated >= since) &&
-        (until === undefined || batch.dateUpdated < until);
-      if (isFinal(batch) && isWithin) addBatch(batch, types, table);
+    for (const listed of page.items) {
+      if (!isFinal(listed) || !isWithin(bounds, listed.dateUpdated)) continue;
+      const batch = await store.read((tx) => tx.batches.get(listed.id));
+      if (batch !== undefined && isFinal(batch)) addBatch(batch, types, table);
+      await pause();
     }
-    before = page.at(-1)?.ordinal;
+    before = page.next ?? undefined;
     if (before === undefined) return;
     await pause();
   }

@@ -120,19 +120,37 @@ export interface UsageRepository {
 /** Which batches to list. */
 export interface BatchFilter {
   readonly tokenId: string;
-  readonly status?: BatchStatus;
+  readonly status?: BatchStatus | undefined;
   /** ISO times of creation, inclusive and exclusive. */
   readonly since?: string;
   readonly until?: string;
+  /** Some transaction of its has this signature. */
+  readonly txHash?: string | undefined;
+  /** What its pipelines hold, each of these somewhere among them. */
+  readonly holds?: PipelineFilter;
   /** Only batches older than the one with this ordinal. */
   readonly before?: number;
   readonly limit: number;
 }
 
-/** A batch with its place in the order of all. */
-export interface ListedBatch {
-  readonly ordinal: number;
-  readonly batch: BatchRecord;
+/** What some pipeline of a batch has. */
+export interface PipelineFilter {
+  /** Of the proof. */
+  readonly type?: string | undefined;
+  readonly proofHash?: string | undefined;
+  /** Of an action of its. */
+  readonly action?: string | undefined;
+  readonly toAddress?: string | undefined;
+}
+
+/** A batch without its pipelines. */
+export type ListedBatch = Omit<BatchRecord, 'pipelines'>;
+
+/** A part of a list. */
+export interface ListedBatches {
+  readonly items: readonly ListedBatch[];
+  /** What to give as `before` for those after them, `null` when there are none. */
+  readonly next: number | null;
 }
 
 export interface BatchRepository {
@@ -140,8 +158,8 @@ export interface BatchRepository {
   get(id: string): Promise<BatchRecord | undefined>;
   /** The newest batch of the token that is not final. */
   current(tokenId: string): Promise<BatchRecord | undefined>;
-  /** Newest first. */
-  list(filter: BatchFilter): Promise<readonly ListedBatch[]>;
+  /** Newest first. So that one call never takes long, only so many batches are looked at, and few where their pipelines are. */
+  list(filter: BatchFilter): Promise<ListedBatches>;
   /** Rent of all batches of the flywheel that are not closed. */
   openRentLamports(flywheelId: string): Promise<bigint>;
   /** Rent of those of them whose set-up is not complete, or was not at an ISO time. */

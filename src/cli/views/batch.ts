@@ -91,13 +91,15 @@ export function viewBatchList(batches: readonly Batch[], style: Style): readonly
 const executedOf = ({ executeResult }: Batch): string =>
   executeResult === undefined ? '' : `${executeResult.totalSuccessful} of ${executeResult.total}`;
 
-const textOf = (action: Action): string => (isSourceAction(action) ? sourceText(action) : action.action);
+/** An action in words. */
+export const actionText = (action: Action): string =>
+  isSourceAction(action) ? sourceText(action) : action.action;
 
 /** The pipelines of a batch and what each did. */
 export const viewPipelines = (pipelines: readonly PipelineState[], style: Style): readonly string[] =>
   pipelines.flatMap(({ index, type, actions, state, txHash, message }) => [
     `${style.dim(`pipeline ${index}`)} ${safeLine(type)} ${state}`,
-    ...actions.map((action) => `  ${safeLine(textOf(action))}`),
+    ...actions.map((action) => `  ${safeLine(actionText(action))}`),
     ...(txHash === undefined ? [] : [`  ${style.dim('transaction')} ${safeLine(txHash)}`]),
     ...(txHash === undefined ? [] : linksOf(style, txHash).map((link) => `  ${safeLine(link)}`)),
     ...(message === undefined ? [] : [`  ${style.bad(safeLine(message))}`]),

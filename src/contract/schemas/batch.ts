@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { ACTION_NAMES, ACTION_SCHEMAS } from '../../actions/registry.js';
 import {
+  addressSchema,
   base64Schema,
   dateTimeSchema,
   hashSchema,
@@ -159,9 +160,24 @@ export const executeBatchResultSchema = z
   .meta({ id: 'ExecuteBatchResult' });
 export type ExecuteBatchResult = z.infer<typeof executeBatchResultSchema>;
 
-/** Which batches to list, newest first. */
+/** What pipelines are looked for by. */
+const pipelineFilters = {
+  type: proofTypeSchema.optional().meta({ description: 'Of a proof of this type.' }),
+  proofHash: hashSchema
+    .optional()
+    .meta({ description: 'Of the proof with this SHA-256, in lower-case hex.' }),
+  action: z
+    .enum(ACTION_NAMES, `unknown action; expected ${ACTION_NAMES.join(', ')}`)
+    .optional()
+    .meta({ description: 'With an action of this name.' }),
+  toAddress: addressSchema.optional().meta({ description: 'With an airdrop to this address.' }),
+};
+
+/** Which batches to list, newest first; of those that some pipelines are looked for in, each filter may meet another one. */
 export const listBatchesQuerySchema = z.strictObject({
+  ...pipelineFilters,
   status: batchStatusSchema.optional(),
+  txHash: txHashSchema.optional().meta({ description: 'That sent the transaction with this signature.' }),
   since: timeBoundSchema.meta({ description: 'Created at this time or later.' }),
   until: timeBoundSchema.meta({ description: 'Created before this time.' }),
   limit: pageLimitSchema,
@@ -171,8 +187,14 @@ export type ListBatchesQuery = z.infer<typeof listBatchesQuerySchema>;
 
 export const batchPageSchema = z
   .object({ items: z.array(batchSchema), nextCursor: z.string().nullable() })
-  .meta({ id: 'BatchPage' });
+  .meta({
+    id: 'BatchPage',
+    description: 'A page may hold fewer items than its limit, even none, and have another after it.',
+  });
 export type BatchPage = z.infer<typeof batchPageSchema>;
+
+/** What may have become of a pipeline. */
+export const PIPELINE_STATES = ['WAITING', 'EXECUTED', 'FAILED', 'NOT_EXECUTED'] as const;
 
 /** What became of one pipeline of a batch. */
 export const pipelineStateSchema = z
@@ -182,7 +204,7 @@ export const pipelineStateSchema = z
     payload: z.string(),
     actions: z.array(actionSchema),
     proofHash: hashSchema,
-    state: z.enum(['WAITING', 'EXECUTED', 'FAILED', 'NOT_EXECUTED']).meta({
+    state: z.enum(PIPELINE_STATES).meta({
       description:
         'FAILED: it is the one that failed; NOT_EXECUTED: the batch ended before it, or it was cancelled.',
     }),
@@ -195,6 +217,9 @@ export type PipelineState = z.infer<typeof pipelineStateSchema>;
 
 export const batchPipelinesQuerySchema = z.strictObject({
   batchId: z.string('expected a UUID'),
+  ...pipelineFilters,
+  state: z.enum(PIPELINE_STATES).optional(),
+  txHash: txHashSchema.optional().meta({ description: 'Executed by the transaction with this signature.' }),
   limit: pageLimitSchema,
   cursor: cursorSchema,
 });

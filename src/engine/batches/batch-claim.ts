@@ -7,7 +7,8 @@ import { type EngineDeps, LEASE_MS } from '../deps.js';
 import { type Holding, waitingHere } from '../lease.js';
 import { isWorkedOn, waitsFor } from '../requests/requests.js';
 
-export const isFinal = ({ status }: BatchRecord): boolean => status === 'EXECUTED' || status === 'FAILED';
+export const isFinal = ({ status }: Pick<BatchRecord, 'status'>): boolean =>
+  status === 'EXECUTED' || status === 'FAILED';
 
 /** The batch as it is now. */
 export async function currentRecord(tx: StoreTransaction, batchId: string): Promise<BatchRecord> {

@@ -16,7 +16,7 @@ import type { BatchOwner } from './batch-context.js';
 /** 32 zero bytes: the messages are for reading, not for sending. */
 const NO_BLOCKHASH = '11111111111111111111111111111111';
 
-export function batchView(record: BatchRecord, { token, flywheel }: BatchOwner): Batch {
+export function batchView(record: Omit<BatchRecord, 'pipelines'>, { token, flywheel }: BatchOwner): Batch {
   return {
     id: record.id as Uuid,
     flywheelId: record.flywheelId,

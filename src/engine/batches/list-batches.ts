@@ -1,20 +1,28 @@
 /** Batches of a token, newest first, and what each pipeline of one was and did (contract, section 1.7). */
+import { isSourceAction } from '../../actions/registry.js';
 import { dateLanded } from '../../chain/chain.js';
 import {
+  type BatchPipelinesQuery,
   batchPipelinesQuerySchema,
+  type ListBatchesQuery,
   listBatchesQuerySchema,
   type PipelineState,
 } from '../../contract/schemas/batch.js';
 import { DEFAULT_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { parseInput } from '../../contract/validate.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
+import type { BatchFilter, ListedBatch, ListedBatches } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { operation } from '../operation.js';
 import { cursorNumber, toCursor } from '../pages.js';
+import { createPause } from '../pause.js';
 import { isFinal } from './batch-claim.js';
-import { ownerOf } from './batch-context.js';
+import { type BatchOwner, ownerOf } from './batch-context.js';
 import { batchView } from './batch-view.js';
 import { findBatch } from './get-batch.js';
+
+/** Times that the store is asked for one page: so many batches are looked at where it reads their pipelines, each time a few. */
+const MAX_LOOKS = 25;
 
 export const listBatches = operation('listBatches', {
   parse: (input, { principal }) => ({
@@ -22,45 +30,85 @@ export const listBatches = operation('listBatches', {
     owner: ownerOf(principal),
   }),
   perform: async ({ deps, input: { query, owner } }) => {
-    const { status, since, until, limit = DEFAULT_PAGE_ITEMS, cursor } = query;
-    const before = cursorNumber(cursor);
-    const found = await deps.store.read((tx) =>
-      tx.batches.list({
-        tokenId: owner.token.id,
-        limit: limit + 1,
-        ...(status === undefined ? {} : { status }),
-        ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
-        ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
-        ...(before === undefined ? {} : { before }),
-      }),
-    );
-    const shown = found.slice(0, limit);
-    const last = shown.at(-1);
-    const nextCursor = found.length > limit && last !== undefined ? toCursor(last.ordinal) : null;
-    const items = shown.map(({ batch }) => batchView(batch, owner));
-    return { value: { items, nextCursor }, meta: { replayed: false } };
+    const { limit = DEFAULT_PAGE_ITEMS, cursor } = query;
+    const filter = filterOf(query, owner);
+    const pause = createPause();
+    const items: ListedBatch[] = [];
+    let before = cursorNumber(cursor);
+    for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+      const found: ListedBatches = await deps.store.read((tx) =>
+        tx.batches.list({
+          ...filter,
+          limit: limit - items.length,
+          ...(before === undefined ? {} : { before }),
+        }),
+      );
+      items.push(...found.items);
+      before = found.next ?? undefined;
+      if (before === undefined || items.length === limit || filter.holds === undefined) break;
+      await pause();
+    }
+    const nextCursor = before === undefined ? null : toCursor(before);
+    return {
+      value: { items: items.map((batch) => batchView(batch, owner)), nextCursor },
+      meta: { replayed: false },
+    };
   },
 });
+
+/** Which batches are asked for, whatever page of them. */
+function filterOf(query: ListBatchesQuery, { token }: BatchOwner): Omit<BatchFilter, 'limit' | 'before'> {
+  const { status, txHash, since, until, type, proofHash, action, toAddress } = query;
+  const holds = { type, proofHash, action, toAddress };
+  const isAny = Object.values(holds).every((value) => value === undefined);
+  return {
+    tokenId: token.id,
+    status,
+    txHash,
+    ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
+    ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
+    ...(isAny ? {} : { holds }),
+  };
+}
 
 export const batchPipelines = operation('batchPipelines', {
   parse: (input) => parseInput(batchPipelinesQuerySchema, input),
   perform: async ({ deps, principal, input }) => {
     const { batchId, limit = DEFAULT_PAGE_ITEMS, cursor } = input;
     const batch = await findBatch(deps, principal, batchId);
-    const from = cursorNumber(cursor) ?? 0;
-    const to = Math.min(from + limit, batch.pipelines.length);
     const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
     const signatures = landedSignatures(stored);
-    const wanted = Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
-    const records = await deps.chain.lookUp(wanted.flatMap((index) => signatures.get(index) ?? []));
+    const from = cursorNumber(cursor) ?? 0;
+    const wanted: PipelineState[] = [];
+    let next = from;
+    for (; next < batch.pipelines.length && wanted.length < limit; next += 1) {
+      const pipeline = pipelineState(batch, next, signatures.get(next));
+      if (isAskedFor(pipeline, input)) wanted.push(pipeline);
+    }
+    const records = await deps.chain.lookUp(wanted.flatMap(({ txHash = [] }) => txHash));
     const dates = new Map(
       records.flatMap((record) => (record === null ? [] : [[record.signature, dateLanded(record)] as const])),
     );
-    const items = wanted.map((index) => pipelineState(batch, index, signatures.get(index), dates));
-    const nextCursor = to < batch.pipelines.length ? toCursor(to) : null;
+    const items = wanted.map((pipeline) => {
+      const dateExecuted = dates.get(pipeline.txHash ?? '');
+      return dateExecuted === undefined ? pipeline : { ...pipeline, dateExecuted };
+    });
+    const nextCursor = next < batch.pipelines.length ? toCursor(next) : null;
     return { value: { items, nextCursor }, meta: { replayed: false, cost: batch.cost } };
   },
 });
+
+const isAskedFor = (pipeline: PipelineState, query: BatchPipelinesQuery): boolean =>
+  (query.type ?? pipeline.type) === pipeline.type &&
+  (query.proofHash ?? pipeline.proofHash) === pipeline.proofHash &&
+  (query.state ?? pipeline.state) === pipeline.state &&
+  (query.txHash === undefined || query.txHash === pipeline.txHash) &&
+  (query.action === undefined || pipeline.actions.some(({ action }) => action === query.action)) &&
+  (query.toAddress === undefined ||
+    pipeline.actions.some(
+      (action) =>
+        isSourceAction(action) && action.action === 'AIRDROP' && action.toAddress === query.toAddress,
+    ));
 
 /** By the index of the pipeline. */
 function landedSignatures(stored: readonly BundleRecord[]): ReadonlyMap<number, string> {
@@ -72,19 +120,12 @@ function landedSignatures(stored: readonly BundleRecord[]): ReadonlyMap<number, 
   );
 }
 
-function pipelineState(
-  batch: BatchRecord,
-  index: number,
-  txHash: string | undefined,
-  dates: ReadonlyMap<string, string | undefined>,
-): PipelineState {
+/** What a pipeline was and did; when it landed is not looked up here. */
+function pipelineState(batch: BatchRecord, index: number, txHash: string | undefined): PipelineState {
   const pipeline = batch.pipelines[index];
   const { type = '', payload = '', actions = [], proofHash = '' } = pipeline ?? {};
   const common = { index, type, payload, actions: [...actions], proofHash };
-  const dateExecuted = txHash === undefined ? undefined : dates.get(txHash);
-  if (txHash !== undefined) {
-    return { ...common, state: 'EXECUTED', txHash, ...(dateExecuted === undefined ? {} : { dateExecuted }) };
-  }
+  if (txHash !== undefined) return { ...common, state: 'EXECUTED', txHash };
   const { executeResult } = batch;
   if (!isFinal(batch) || executeResult === null) return { ...common, state: 'WAITING' };
   // Executed by members with other tools: which transaction it was is not known here.

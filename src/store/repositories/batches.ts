@@ -1,13 +1,13 @@
 /** Batches: their plan, their place in the state machine, and what they have cost. */
 import { type Selectable, sql, type Updateable } from 'kysely';
-import type { BatchStatus, ExecuteResult, InitResult } from '../../contract/schemas/batch.js';
+import type { BatchStatus } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { UtcDay } from '../../values/time.js';
-import { fromJson, fromJsonOrNull, toJsonOrNull, toU64Text } from '../column-values.js';
+import { fromJson, toJsonOrNull, toU64Text } from '../column-values.js';
 import type { BatchRecord, PlannedPipeline } from '../records.js';
 import { expectAffected, type Session, takeNumbers } from '../session.js';
 import { BATCH_TRANSITIONS, type BatchRepository } from '../store.js';
 import type { BatchTable } from '../tables.js';
+import { listBatches, toListed } from './batch-list.js';
 
 type StoredPipeline = Omit<PlannedPipeline, 'burn' | 'airdrop'> & {
   readonly burn: string;
@@ -57,29 +57,8 @@ const toRow = (batch: BatchRecord, ordinal: number): BatchTable => ({
 });
 
 const toRecord = (row: Selectable<BatchTable> & { readonly pipelines: string }): BatchRecord => ({
-  id: row.id,
-  flywheelId: row.flywheel_id,
-  tokenId: row.token_id,
-  keyId: row.key_id,
-  requestId: row.request_id,
-  status: row.status,
-  batchIndex: BigInt(row.batch_index),
+  ...toListed(row),
   pipelines: planFromJson(row.pipelines),
-  day: row.day as UtcDay,
-  initResult: fromJsonOrNull<InitResult>(row.init_result),
-  executeResult: fromJsonOrNull<ExecuteResult>(row.execute_result),
-  setupRentLamports: BigInt(row.setup_rent_lamports),
-  instance: row.instance,
-  leaseUntilMs: Number(row.lease_until_ms),
-  cost: {
-    feeLamports: BigInt(row.fee_lamports),
-    rentPaidLamports: BigInt(row.rent_paid_lamports),
-    rentReclaimedLamports: BigInt(row.rent_reclaimed_lamports),
-  },
-  dateCreated: row.date_created,
-  dateUpdated: row.date_updated,
-  dateCancelled: row.date_cancelled,
-  dateClosed: row.date_closed,
 });
 
 /** Not final; written out, because a partial index serves only a condition that is. */
@@ -144,17 +123,7 @@ const reads = (session: Session): Reads => ({
     return row && toRecord(row);
   },
 
-  async list({ tokenId, status, since, until, before, limit }) {
-    let query = selectBatches(session)
-      .where('batches.token_id', '=', tokenId)
-      .orderBy('batches.ordinal', 'desc')
-      .limit(limit);
-    if (status !== undefined) query = query.where('batches.status', '=', status);
-    if (since !== undefined) query = query.where('batches.date_created', '>=', since);
-    if (until !== undefined) query = query.where('batches.date_created', '<', until);
-    if (before !== undefined) query = query.where('batches.ordinal', '<', before);
-    return (await query.execute()).map((row) => ({ ordinal: Number(row.ordinal), batch: toRecord(row) }));
-  },
+  list: (filter) => listBatches(session, filter),
 
   async openRentLamports(flywheelId) {
     const rows = await session.db

@@ -1,6 +1,8 @@
 /** Batches and their bundles. */
 import { describe, expect, it } from 'vitest';
-import type { Store } from '../../../src/store/store.js';
+import type { PlannedPipeline } from '../../../src/store/records.js';
+import type { BatchFilter, ListedBatches, Store } from '../../../src/store/store.js';
+import type { Address } from '../../../src/values/address.js';
 import { aBatch, aBundle, aVote, INIT_RESULT, LATER, RESULT } from '../../support/store.js';
 
 /** Batches and their bundles. */
@@ -89,7 +91,7 @@ export function batches(store: () => Store): void {
       });
       const list = (more: object): Promise<readonly string[]> =>
         store().read(async (tx) =>
-          (await tx.batches.list({ tokenId: 'token-1', limit: 10, ...more })).map(({ batch }) => batch.id),
+          (await tx.batches.list({ tokenId: 'token-1', limit: 10, ...more })).items.map(({ id }) => id),
         );
       expect(await list({})).toStrictEqual(['d', 'c', 'b', 'a']);
       expect(await list({ limit: 2 })).toStrictEqual(['d', 'c']);
@@ -99,6 +101,42 @@ export function batches(store: () => Store): void {
       expect(await list({ since })).toStrictEqual(['d', 'c', 'b']);
       expect(await list({ until: since })).toStrictEqual(['a']);
       expect(await list({ tokenId: 'token-2' })).toStrictEqual([]);
+    });
+
+    it('finds them by what their pipelines hold and by what they sent, few at a time', async () => {
+      const [pipeline] = aBatch().pipelines as [PlannedPipeline];
+      const airdrop = { action: 'AIRDROP', toAddress: 'recipient' as Address, amount: 1 } as const;
+      const quoting = { action: 'MEMO', message: '"action":"AIRDROP","toAddress":"recipient"' } as const;
+      await store().transaction(async (tx) => {
+        await tx.batches.insert(
+          aBatch({ id: 'a', pipelines: [pipeline, { ...pipeline, actions: [airdrop] }] }),
+        );
+        await tx.batches.insert(aBatch({ id: 'b', pipelines: [{ ...pipeline, actions: [quoting] }] }));
+        for (let at = 0; at < 8; at += 1) await tx.batches.insert(aBatch({ id: `c${at}` }));
+        await tx.bundles.insertMany([aBundle('one', { batchId: 'b' })]);
+      });
+      const all = async (filter: Partial<BatchFilter>): Promise<readonly string[]> => {
+        const found: string[] = [];
+        for (let before: number | null = 1_000; before !== null; ) {
+          const asked = { tokenId: 'token-1', limit: 10, before, ...filter };
+          const page: ListedBatches = await store().read((tx) => tx.batches.list(asked));
+          found.push(...page.items.map(({ id }) => id));
+          before = page.next;
+        }
+        return found;
+      };
+      expect(await all({ holds: { action: 'AIRDROP' } })).toStrictEqual(['a']);
+      expect(await all({ holds: { toAddress: 'recipient' } })).toStrictEqual(['a']);
+      expect(await all({ holds: { toAddress: 'RECIPIENT' } })).toStrictEqual([]);
+      expect(await all({ holds: { type: 'PRODUCT_BUY', action: 'MEMO' } })).toStrictEqual(['b']);
+      expect(await all({ holds: { proofHash: pipeline.proofHash } })).toHaveLength(10);
+      expect(await all({ holds: { proofHash: pipeline.proofHash.slice(1) } })).toStrictEqual([]);
+      expect(await all({ txHash: 'one/1' })).toStrictEqual(['b']);
+      expect(await all({ txHash: 'one' })).toStrictEqual([]);
+      const { items, next } = await store().read((tx) =>
+        tx.batches.list({ tokenId: 'token-1', limit: 10, holds: { action: 'AIRDROP' } }),
+      );
+      expect([items, next]).toStrictEqual([[], 3]);
     });
 
     it('knows when one was cancelled and closed, and adds up the rent of all others', async () => {

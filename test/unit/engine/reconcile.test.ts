@@ -194,10 +194,10 @@ describe('reconcile of batches', () => {
       expect(await test.engine.reconcile()).toEqual(nothing);
       expect((await test.engine.status()).burned).toBe('3');
       expect((await test.engine.executeBatch(request, call)).value.result.totalSuccessful).toBe(2);
-      const [record] = await test.store.read((tx) =>
+      const { items } = await test.store.read((tx) =>
         tx.batches.list({ tokenId: value.batch.tokenId, limit: 1 }),
       );
-      expect(record?.batch.dateClosed).not.toBeNull();
+      expect(items[0]?.dateClosed).not.toBeNull();
     },
   );
 

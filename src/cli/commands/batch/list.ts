@@ -1,9 +1,9 @@
 /** `flywheel batch list`: the batches of the flywheel, newest first. */
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { Batch } from '../../../contract/schemas/batch.js';
+import { type Batch, batchStatusSchema } from '../../../contract/schemas/batch.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { integerOption } from '../../options/amounts.js';
-import { firstItems } from '../../pages.js';
+import { pipelineFilters, pipelineQuery, timesQuery } from '../../options/filters.js';
+import { listedItems, pageOptions, partOf } from '../../pages.js';
 import { callWith } from '../../send.js';
 import { viewBatchList } from '../../views/batch.js';
 
@@ -35,30 +35,31 @@ const cells = (batch: Batch) => [
 ];
 
 const configure = (command: Command) =>
-  command
-    .addOption(
-      new Option('--status <status>', 'only those of this status').choices([
-        'AVAILABLE_TO_QUEUE',
-        'FINALIZED',
-        'EXECUTED',
-        'FAILED',
-      ]),
-    )
-    .option('--limit <n>', `how many at most (default: ${DEFAULT_LIMIT})`);
+  pageOptions(
+    pipelineFilters(command)
+      .addOption(
+        new Option('--status <status>', 'only those of this status').choices(batchStatusSchema.options),
+      )
+      .option('--since <time>', 'only those made at this time (ISO 8601) or later')
+      .option('--until <time>', 'only those made before this time'),
+    String(DEFAULT_LIMIT),
+  );
 
 type Options = OptionsOf<typeof configure>;
 
 async function run(session: Session, _args: [], options: Options): Promise<undefined> {
-  const limit = integerOption('--limit', options.limit, {
-    least: 1,
-    most: MAX_LIMIT,
-    fallback: DEFAULT_LIMIT,
-  });
+  const part = partOf(options, { most: MAX_LIMIT, fallback: DEFAULT_LIMIT });
   const { status } = options;
+  const filter = {
+    ...pipelineQuery(options),
+    ...(status === undefined ? {} : { status }),
+    ...timesQuery(options),
+  };
   const opened = await session.service();
   const call = callWith(session, opened);
-  const filter = status === undefined ? {} : { status };
-  const batches = await firstItems(limit, (page) => opened.service.listBatches({ ...page, ...filter }, call));
+  const batches = await listedItems(session, part, (page) =>
+    opened.service.listBatches({ ...page, ...filter }, call),
+  );
   await session.output.list(batches, { columns: COLUMNS, cells }, (style) => viewBatchList(batches, style));
   return undefined;
 }
@@ -66,8 +67,14 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
 export const command = defineCommand({
   configure,
   run,
+  details: [
+    'Type, action, proof and recipient are of any of the pipelines; how they went is in `batch show`.',
+  ],
   output: ['[ { "id", "status", "batchIndex", "initResult"?, "executeResult"?, "dateCreated", … } ]'],
   csv: COLUMNS,
   errors: ['ERR_UNAUTHORIZED', 'ERR_NOT_FOUND'],
-  examples: ['flywheel batch list', 'flywheel batch list --status FINALIZED --json'],
+  examples: [
+    'flywheel batch list --status FINALIZED --json',
+    'flywheel batch list --since 2026-01-01 --action AIRDROP --output csv',
+  ],
 });

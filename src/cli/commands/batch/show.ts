@@ -1,32 +1,68 @@
 /** `flywheel batch show`: one batch with its pipelines and what each did. */
-import type { Command } from '@commander-js/extra-typings';
-import type { PipelineState } from '../../../contract/schemas/batch.js';
-import { MAX_PAGE_ITEMS } from '../../../contract/schemas/page.js';
-import { defineCommand, type Session } from '../../command.js';
+import { type Command, Option } from '@commander-js/extra-typings';
+import { PIPELINE_STATES, type PipelineState } from '../../../contract/schemas/batch.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { pipelineFilters, pipelineQuery } from '../../options/filters.js';
 import { parseBatchId } from '../../options/names.js';
+import { listedItems, pageOptions, partOf } from '../../pages.js';
 import { callWith } from '../../send.js';
-import { viewBatch, viewPipelines } from '../../views/batch.js';
+import { actionText, viewBatch, viewPipelines } from '../../views/batch.js';
 
-const configure = (command: Command) => command.argument('<batchId>', 'id of the batch (UUID), of any age');
+const MAX_LIMIT = 100_000;
 
-async function run(session: Session, [id]: [string]): Promise<undefined> {
+const COLUMNS = [
+  'index',
+  'type',
+  'state',
+  'actions',
+  'proof hash',
+  'transaction',
+  'executed',
+  'message',
+] as const;
+
+const cells = (pipeline: PipelineState) => [
+  pipeline.index,
+  pipeline.type,
+  pipeline.state,
+  pipeline.actions.map(actionText).join('; '),
+  pipeline.proofHash,
+  pipeline.txHash,
+  pipeline.dateExecuted,
+  pipeline.message,
+];
+
+const configure = (command: Command) =>
+  pageOptions(
+    pipelineFilters(command.argument('<batchId>', 'id of the batch (UUID), of any age')).addOption(
+      new Option('--state <state>', 'only pipelines that ended so').choices(PIPELINE_STATES),
+    ),
+    'all',
+  );
+
+async function run(
+  session: Session,
+  [id]: [string],
+  options: OptionsOf<typeof configure>,
+): Promise<undefined> {
   const batchId = parseBatchId(id);
+  const part = partOf(options, { most: MAX_LIMIT, fallback: MAX_LIMIT });
+  const { state } = options;
+  const filter = { ...pipelineQuery(options), ...(state === undefined ? {} : { state }) };
   const opened = await session.service();
-  const { value: batch } = await opened.service.getBatch({ batchId }, callWith(session, opened));
-  const pipelines: PipelineState[] = [];
-  for (let cursor: string | undefined, more = true; more; ) {
-    const { value } = await opened.service.batchPipelines(
-      { batchId, limit: MAX_PAGE_ITEMS, ...(cursor === undefined ? {} : { cursor }) },
-      callWith(session, opened),
-    );
-    pipelines.push(...value.items);
-    cursor = value.nextCursor ?? undefined;
-    more = cursor !== undefined;
-  }
-  session.output.result({ ...batch, pipelines }, (style) => [
-    ...viewBatch(batch, style),
-    ...viewPipelines(pipelines, style),
-  ]);
+  const call = callWith(session, opened);
+  const { value: batch } = await opened.service.getBatch({ batchId }, call);
+  const pipelines = await listedItems(session, part, (page) =>
+    opened.service.batchPipelines({ batchId, ...filter, ...page }, call),
+  );
+  const { output } = session;
+  if (output.mode === 'csv')
+    await output.list(pipelines, { columns: COLUMNS, cells }, (style) => viewPipelines(pipelines, style));
+  else
+    output.result({ ...batch, pipelines }, (style) => [
+      ...viewBatch(batch, style),
+      ...viewPipelines(pipelines, style),
+    ]);
   return undefined;
 }
 
@@ -37,6 +73,10 @@ export const command = defineCommand({
     '{ "id", "status", …, "pipelines": [ { "index", "type", "payload", "actions", "proofHash",',
     '  "state": "WAITING"|"EXECUTED"|"FAILED"|"NOT_EXECUTED", "txHash"?, "dateExecuted"?, "message"? } ] }',
   ],
+  csv: COLUMNS,
   errors: ['ERR_BATCH_NOT_FOUND', 'ERR_NOT_FOUND'],
-  examples: ['flywheel batch show 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'],
+  examples: [
+    'flywheel batch show 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11',
+    'flywheel batch show 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --state FAILED',
+  ],
 });

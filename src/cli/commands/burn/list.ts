@@ -2,9 +2,8 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { BurnState } from '../../../contract/schemas/burn.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { integerOption } from '../../options/amounts.js';
-import { timeOption } from '../../options/times.js';
-import { firstItems } from '../../pages.js';
+import { timesQuery } from '../../options/filters.js';
+import { listedItems, pageOptions, partOf } from '../../pages.js';
 import { callWith } from '../../send.js';
 import { viewBurnList } from '../../views/burn.js';
 
@@ -40,36 +39,40 @@ const cells = (burn: BurnState) => [
 ];
 
 const configure = (command: Command) =>
-  command
-    .option('--type <type>', 'only those of this proof type')
-    .addOption(
-      new Option('--status <status>', 'only those of this status').choices(['PENDING', 'SUCCESS', 'FAILED']),
-    )
-    .option('--since <time>', 'only those asked for at this time (ISO 8601) or later')
-    .option('--until <time>', 'only those asked for before this time')
-    .option('--proof-hash <hash>', 'only those of the proof with this SHA-256')
-    .option('--tx <signature>', 'only the one in this transaction')
-    .option('--limit <n>', `how many at most (default: ${DEFAULT_LIMIT})`);
+  pageOptions(
+    command
+      .option('--type <type>', 'only those of this proof type')
+      .addOption(
+        new Option('--status <status>', 'only those of this status').choices([
+          'PENDING',
+          'SUCCESS',
+          'FAILED',
+        ]),
+      )
+      .option('--since <time>', 'only those asked for at this time (ISO 8601) or later')
+      .option('--until <time>', 'only those asked for before this time')
+      .option('--proof-hash <hash>', 'only those of the proof with this SHA-256')
+      .option('--tx <signature>', 'only the one in this transaction'),
+    String(DEFAULT_LIMIT),
+  );
 
 type Options = OptionsOf<typeof configure>;
 
 async function run(session: Session, _args: [], options: Options): Promise<undefined> {
-  const range = { least: 1, most: MAX_LIMIT, fallback: DEFAULT_LIMIT };
-  const limit = integerOption('--limit', options.limit, range);
+  const part = partOf(options, { most: MAX_LIMIT, fallback: DEFAULT_LIMIT });
   const { type, status, proofHash, tx } = options;
-  const since = timeOption('--since', options.since);
-  const until = timeOption('--until', options.until);
   const filter = {
     ...(type === undefined ? {} : { type }),
     ...(status === undefined ? {} : { status }),
     ...(proofHash === undefined ? {} : { proofHash: proofHash.toLowerCase() }),
     ...(tx === undefined ? {} : { txHash: tx }),
-    ...(since === undefined ? {} : { since }),
-    ...(until === undefined ? {} : { until }),
+    ...timesQuery(options),
   };
   const opened = await session.service();
   const call = callWith(session, opened);
-  const burns = await firstItems(limit, (page) => opened.service.listBurns({ ...filter, ...page }, call));
+  const burns = await listedItems(session, part, (page) =>
+    opened.service.listBurns({ ...filter, ...page }, call),
+  );
   await session.output.list(burns, { columns: COLUMNS, cells }, (style) => viewBurnList(burns, style));
   return undefined;
 }

@@ -73,6 +73,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.batches.addVote(aVote('vote-1')),
     () => tx.batches.votes('batch-1'),
     () => tx.batches.list({ tokenId: 'token-1', limit: 10, before: 9, since: LATER, until: LATER }),
+    () => tx.batches.list({ tokenId: 'token-1', limit: 10, txHash: 'signature', holds: { action: 'BURN' } }),
     () => tx.batches.openRentLamports('flywheel-1'),
     () => tx.batches.setClosed('batch-1', LATER),
     () => tx.signatures.isKnown('signature'),

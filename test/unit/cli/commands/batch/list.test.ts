@@ -5,6 +5,7 @@ import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { aBatch, READER, refusal, refuse, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
 
+const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 const batches = Array.from({ length: 450 }, (_, at) => aBatch({ batchIndex: String(450 - at) }));
 
 /** A command line whose service has so many batches. */
@@ -25,7 +26,8 @@ describe('batch list', () => {
   it('asks for 50 unless told otherwise, and prints a list', async () => {
     const cli = cliWith(450);
     const { exit, stdout, stderr } = await cli.run('batch', 'list');
-    expect([exit, stdout, stderr]).toEqual([0, `${JSON.stringify(batches.slice(0, 50))}\n`, '']);
+    expect([exit, stdout]).toEqual([0, `${JSON.stringify(batches.slice(0, 50))}\n`]);
+    expect(JSON.parse(stderr)).toEqual({ notice: 'There is more: add --cursor 50 for what follows.' });
     expect(asked(cli)).toEqual([{ limit: 50 }]);
   });
 
@@ -42,6 +44,23 @@ describe('batch list', () => {
     const few = cliWith(3);
     expect(JSON.parse((await few.run('batch', 'list', '--limit', '100000')).stdout)).toHaveLength(3);
     expect(asked(few)).toHaveLength(1);
+  });
+
+  it('hands on what is asked for, and goes on where an earlier list ended', async () => {
+    const cli = cliWith(450);
+    const found = ['--type', 'T', '--action', 'AIRDROP', '--proof-hash', 'AB', '--recipient', RECIPIENT];
+    const { stdout, stderr } = await cli.run(
+      ...['batch', 'list', ...found, '--tx', 'abc', '--since', '2026-01-01', '--until', '2026-02-01'],
+      ...['--limit', '450', '--cursor', '449'],
+    );
+    expect([JSON.parse(stdout), stderr]).toEqual([batches.slice(449), '']);
+    expect(asked(cli)).toEqual([
+      {
+        ...{ type: 'T', action: 'AIRDROP', proofHash: 'ab', toAddress: RECIPIENT, txHash: 'abc' },
+        ...{ since: '2026-01-01T00:00:00.000Z', until: '2026-02-01T00:00:00.000Z' },
+        ...{ limit: 200, cursor: '449' },
+      },
+    ]);
   });
 
   it('prints a line a batch in ndjson', async () => {
@@ -69,6 +88,8 @@ describe('batch list', () => {
 
   it.each([
     [['--limit', '0'], 'ERR_INPUT_INVALID', '--limit: expected a whole number from 1 to 100000, got "0".'],
+    [['--recipient', 'me'], 'ERR_INPUT_INVALID', '--recipient: expected a base58 address of 32 bytes'],
+    [['--action', 'LOCK'], 'ERR_USAGE', 'Allowed choices are BURN, AIRDROP, MEMO.'],
     [['--limit', '1.5'], 'ERR_INPUT_INVALID', '--limit: expected a whole number'],
     [
       ['--status', 'OPEN'],

@@ -54,6 +54,20 @@ describe('batch show', () => {
     );
   });
 
+  it('hands on which pipelines are asked for, and prints them as CSV', async () => {
+    const cli = cliWith();
+    const found = ['--state', 'EXECUTED', '--action', 'BURN', '--tx', 'sig-1', '--limit', '1'];
+    const { exit, stdout, stderr } = await cli.run('batch', 'show', ID, ...found, '--output', 'csv');
+    expect([exit, stderr]).toEqual([0, expect.stringContaining('add --cursor 1 for what follows')]);
+    expect(stdout.split('\n').slice(0, 2)).toEqual([
+      'index,type,state,actions,proof hash,transaction,executed,message',
+      expect.stringMatching(/^0,PRODUCT_BUY,EXECUTED,.+,[0-9a-f]{64},sig-1,,$/),
+    ]);
+    expect(cli.service.calls[1]?.input).toEqual({
+      ...{ batchId: ID, limit: 1, state: 'EXECUTED', action: 'BURN', txHash: 'sig-1' },
+    });
+  });
+
   it('prints nothing of a batch whose pipelines cannot be had', async () => {
     const service = fakeService();
     service.answer('batchPipelines', () => refuse('ERR_NOT_FOUND', 'There is nothing here.'));

@@ -1,0 +1,51 @@
+/** Options that say which items of a list are meant, the same for every list that has them. */
+import { type Command, Option } from '@commander-js/extra-typings';
+import { ACTION_NAMES } from '../../actions/registry.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { isAddress } from '../../values/address.js';
+import { timeOption } from './times.js';
+
+/** Which pipelines are meant. */
+export const pipelineFilters = <Args extends unknown[], Options extends Record<string, unknown>>(
+  command: Command<Args, Options>,
+) =>
+  command
+    .option('--type <type>', 'only those with a proof of this type')
+    .addOption(new Option('--action <action>', 'only those with such an action').choices(ACTION_NAMES))
+    .option('--proof-hash <hash>', 'only those with the proof that has this SHA-256')
+    .option('--recipient <address>', 'only those with an airdrop to this address')
+    .option('--tx <signature>', 'only the one with this transaction');
+
+interface PipelineOptions {
+  readonly type?: string | undefined;
+  readonly action?: (typeof ACTION_NAMES)[number] | undefined;
+  readonly proofHash?: string | undefined;
+  readonly recipient?: string | undefined;
+  readonly tx?: string | undefined;
+}
+
+/** Only what was typed, by the names of the API. @throws `ERR_INPUT_INVALID` */
+export function pipelineQuery({ type, action, proofHash, recipient, tx }: PipelineOptions) {
+  if (recipient !== undefined && !isAddress(recipient))
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `--recipient: expected a base58 address of 32 bytes, got ${JSON.stringify(recipient.slice(0, 60))}.`,
+    );
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(action === undefined ? {} : { action }),
+    ...(proofHash === undefined ? {} : { proofHash: proofHash.toLowerCase() }),
+    ...(recipient === undefined ? {} : { toAddress: recipient }),
+    ...(tx === undefined ? {} : { txHash: tx }),
+  };
+}
+
+/** Between which times; a bound that was not typed is not there. @throws `ERR_INPUT_INVALID` */
+export function timesQuery(options: {
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+}) {
+  const since = timeOption('--since', options.since);
+  const until = timeOption('--until', options.until);
+  return { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
+}
