@@ -93,6 +93,9 @@ const inputStream: InputStream = {
     }
     return Buffer.concat(chunks);
   },
+  async *chunks() {
+    for await (const chunk of process.stdin) yield Buffer.from(chunk);
+  },
 };
 
 /** What was typed before a question answers none: also what has not been ended with a return yet. */

@@ -48,6 +48,8 @@ export interface InputStream {
   readonly isTTY: boolean;
   /** All bytes until the end. @throws `ERR_INPUT_INVALID` beyond `maxBytes`. */
   read(maxBytes: number): Promise<Uint8Array>;
+  /** The same bytes as they come. */
+  chunks(): AsyncIterable<Uint8Array>;
 }
 
 /** The three streams, and the questions one can ask. */

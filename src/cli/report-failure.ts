@@ -1,6 +1,6 @@
 /** The one place that turns whatever was thrown into words on stderr and an exit number (contract, section 2.3). */
 import type { ExitCode } from '../errors/exit-codes.js';
-import { FlywheelError, isFlywheelError, wrapUnknown } from '../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError, type ProblemList, wrapUnknown } from '../errors/flywheel-error.js';
 import { isoTime } from '../values/time.js';
 import { outputMode } from './config/output-mode.js';
 import type { OutputMode } from './config/settings.js';
@@ -20,8 +20,8 @@ export function asFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelE
 }
 
 /** The error as a JSON value; absent fields are left out. */
-function errorRecord(error: FlywheelError): Record<string, string | number> {
-  const { requestId, idempotencyKey, retryAfterSeconds } = error.options;
+function errorRecord(error: FlywheelError): Readonly<Record<string, unknown>> {
+  const { requestId, idempotencyKey, retryAfterSeconds, problems } = error.options;
   return {
     error: error.wireCode,
     message: error.message,
@@ -30,14 +30,38 @@ function errorRecord(error: FlywheelError): Record<string, string | number> {
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...(requestId === undefined ? {} : { requestId }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(problems === undefined
+      ? {}
+      : { file: problems.file, problemCount: problems.count, problems: problems.listed }),
   };
+}
+
+/** Problems of an input that are printed for people; in JSON there are more. */
+const MAX_PRINTED = 100;
+
+/** A line a problem, as compilers write them: `file:line:column: what: why`. */
+function problemLines({ file, count, listed }: ProblemList): readonly string[] {
+  const printed = listed.slice(0, MAX_PRINTED).map(({ line, column, path, message }) => {
+    const place = line === undefined ? file : `${file}:${line}:${column}`;
+    return `  ${safeLine(`${place}: ${path === undefined ? '' : `${path}: `}${message}`)}`;
+  });
+  const more = count - printed.length;
+  return more > 0 ? [...printed, `  … and ${more.toLocaleString('en')} more`] : printed;
+}
+
+/** The sentence above the list of problems, or the message where there is none. */
+function sentenceOf({ message, options: { problems } }: FlywheelError): string {
+  if (problems === undefined) return message;
+  const { file, count } = problems;
+  return `${file}: ${count.toLocaleString('en')} problem${count === 1 ? '' : 's'}; nothing was sent.`;
 }
 
 /** The error as lines for people. */
 function errorLines(error: FlywheelError, style: Style, nowMs: number): readonly string[] {
-  const { requestId, idempotencyKey, retryAfterSeconds } = error.options;
+  const { requestId, idempotencyKey, retryAfterSeconds, problems } = error.options;
   return [
-    `${style.bad('error:')} ${safeLine(error.message)} ${style.dim(`(${safeLine(error.wireCode)})`)}`,
+    `${style.bad('error:')} ${safeLine(sentenceOf(error))} ${style.dim(`(${safeLine(error.wireCode)})`)}`,
+    ...(problems === undefined ? [] : problemLines(problems)),
     ...(error.hint === undefined ? [] : [`${style.bold('hint:')} ${safeLine(error.hint)}`]),
     ...(retryAfterSeconds === undefined ? [] : [retryLine(retryAfterSeconds, nowMs)]),
     ...(requestId === undefined ? [] : [`request id: ${safeLine(requestId)}`]),

@@ -2,6 +2,30 @@
 import { ERRORS, type ErrorCode, isErrorCode } from './codes.js';
 import type { ExitCode } from './exit-codes.js';
 
+/** A place in a text; both count from 1, columns in UTF-16 units. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** One of several things that are wrong with an input; the message has no full stop. */
+export interface PlacedProblem extends Partial<Position> {
+  /** Of the element in its file, from 0. */
+  readonly index?: number;
+  /** What it is about: a path in the JSON, or the column of a table. */
+  readonly path?: string;
+  readonly message: string;
+}
+
+/** All that is wrong with an input. */
+export interface ProblemList {
+  /** The input, as messages call it. */
+  readonly file: string;
+  readonly count: number;
+  /** The first of them. */
+  readonly listed: readonly PlacedProblem[];
+}
+
 export interface FlywheelErrorOptions {
   /** What to do next, imperative; replaces the hint of the table. */
   readonly hint?: string;
@@ -18,6 +42,10 @@ export interface FlywheelErrorOptions {
   readonly retryAfterSeconds?: number;
   /** A code this build does not know, as a remote service sent it. */
   readonly foreignCode?: string;
+  /** Where in the text that could not be read. */
+  readonly at?: Position;
+  /** What is wrong with an input, one by one; the message says it in one sentence. */
+  readonly problems?: ProblemList;
   /** Exit number, where the place that raises it knows better than the table. */
   readonly exit?: ExitCode;
 }

@@ -67,10 +67,6 @@ export const tooMany = (most: number, what: string): FlywheelError =>
     `The JSON holds more than ${most.toLocaleString('en')} ${what}.`,
   );
 
-const fail = (message: string): never => {
-  throw new FlywheelError('ERR_INVALID_REQUEST', message);
-};
-
 /** Reads one JSON value that fills the whole text, in as many steps as the caller likes. */
 export class StrictJsonReader {
   readonly #text: string;
@@ -300,7 +296,10 @@ export class StrictJsonReader {
       lineStart = end + 1;
       end = this.#text.indexOf('\n', lineStart);
     }
-    return fail(`${message} (line ${line}, column ${this.#at - lineStart + 1}).`);
+    const column = this.#at - lineStart + 1;
+    throw new FlywheelError('ERR_INVALID_REQUEST', `${message} (line ${line}, column ${column}).`, {
+      at: { line, column },
+    });
   }
 }
 

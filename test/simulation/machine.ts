@@ -138,7 +138,13 @@ export class Machine implements Workplace {
     const named = isAlias ? join(home, 'alias') : dataDir;
     const context: CliContext = {
       io: {
-        stdin: { isTTY: isTerminal, read: async () => Buffer.from(stdin) },
+        stdin: {
+          isTTY: isTerminal,
+          read: async () => Buffer.from(stdin),
+          chunks: async function* () {
+            yield Buffer.from(stdin);
+          },
+        },
         stdout,
         stderr,
         prompt: async () => {

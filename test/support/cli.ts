@@ -98,6 +98,9 @@ export function testCli(options: TestCliOptions = {}): TestCli {
       stdin: {
         isTTY: options.tty?.stdin === true,
         read: async () => Buffer.from(options.stdin ?? ''),
+        chunks: async function* () {
+          yield Buffer.from(options.stdin ?? '');
+        },
       },
       stdout: stream('stdout'),
       stderr: stream('stderr'),

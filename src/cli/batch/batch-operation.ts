@@ -4,8 +4,8 @@ import { invariant } from '../../errors/flywheel-error.js';
 import { isJsonObject, proofText } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
+import type { Input } from '../input/open-input.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
-import type { NamedText } from '../input/read-input.js';
 import type { Notes, OperationRequest } from '../journal/journal.js';
 import { knownDecimals } from '../known-decimals.js';
 import { contentDigest, equalElements, pipelineDigests } from '../operation/elements.js';
@@ -18,10 +18,10 @@ import type { HowOften } from '../options/once.js';
  */
 export async function checkedPipelines(
   session: Session,
-  text: NamedText,
+  input: Input,
   dryRun: boolean,
 ): Promise<InitBatchRequest> {
-  const { pipelines } = readPipelinesFile(text, await knownDecimals(session, dryRun));
+  const { pipelines } = await readPipelinesFile(input, await knownDecimals(session, dryRun));
   return { pipelines: pipelines.map((one) => ({ ...one, payload: canonicalPayload(one.payload) })) };
 }
 

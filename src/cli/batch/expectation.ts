@@ -11,9 +11,9 @@ import { compareWithPipelines } from '../../approval/compare-pipelines.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
+import { openInput } from '../input/open-input.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
-import { readInputText } from '../input/read-input.js';
 
 /** Pipelines in full, or only their digest. */
 export type Expectation = { readonly pipelines: readonly SourcePipeline[] } | { readonly digest: Sha256 };
@@ -22,7 +22,7 @@ export type Expectation = { readonly pipelines: readonly SourcePipeline[] } | { 
 export async function readExpectation(session: Session, text: string): Promise<Expectation> {
   const digest = parseDigestText(text);
   if (digest !== undefined) return { digest };
-  const { pipelines } = readPipelinesFile(await readInputText(session.context, text), null);
+  const { pipelines } = await readPipelinesFile(await openInput(session.context, text), null);
   return { pipelines: toSourcePipelines(pipelines) };
 }
 

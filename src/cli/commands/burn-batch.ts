@@ -4,14 +4,17 @@ import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { checkWritable } from '../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
-import { readInputText } from '../input/read-input.js';
+import { openInput } from '../input/open-input.js';
 import { knownDecimals } from '../known-decimals.js';
 import { IDEMPOTENCY_UUID_OPTION } from '../options/idempotency-key.js';
+import { COLUMN_OPTION, FORMAT_OPTION } from '../options/input-format.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../options/once.js';
 
 const configure = (command: Command) =>
   command
-    .argument('<file>', 'burns: a JSON array, or NDJSON; - for standard input')
+    .argument('<file>', 'burns: a JSON array, NDJSON or CSV; - for standard input')
+    .addOption(FORMAT_OPTION)
+    .addOption(COLUMN_OPTION)
     .addOption(IDEMPOTENCY_UUID_OPTION)
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
@@ -26,10 +29,10 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const how = howOften(options, 'uuid');
   const { failedOut } = options;
   const failedFile = failedOut === undefined ? null : resolve(session.context.cwd, failedOut);
-  const text = await readInputText(session.context, file);
+  const input = await openInput(session.context, file, options);
   const { dryRun = false } = options;
   const { readBurnsFile } = await import('../input/burns-file.js');
-  const { burns } = readBurnsFile(text, await knownDecimals(session, dryRun));
+  const { burns } = await readBurnsFile(input, await knownDecimals(session, dryRun));
   if (failedFile !== null) checkWritable(failedFile, 'ERR_INPUT_INVALID');
   if (dryRun) {
     const { showBurnBatchPlan } = await import('../burn-batch/plan.js');
@@ -69,6 +72,7 @@ export const command = defineCommand({
     'flywheel burn-batch burns.json --dry-run',
     'flywheel burn-batch burns.json --strict',
     'flywheel burn-batch burns.ndjson --output ndjson --failed-out failed.ndjson',
+    'flywheel burn-batch sales.csv --column amount=Tokens --column proof.orderId=Order',
     'cat burns.json | flywheel burn-batch -',
   ],
 });

@@ -67,7 +67,7 @@ function exitCodes(): readonly string[] {
 }
 
 const FILES: readonly string[] = [
-  'Burns (`burn-batch`): a JSON array, or NDJSON with one object a line.',
+  'Burns (`burn-batch`): a JSON array, NDJSON with one object a line, or CSV with one row each.',
   '  [{ "type": "PRODUCT_BUY", "proof": { "orderId": "A-1001" }, "burnAmount": 12.5, "persistOnchain": true }]',
   '',
   'Pipelines (`batch init`, `batch run`): { "pipelines": [ … ] } or the bare list. A payload is the proof, as JSON text or',
@@ -78,7 +78,16 @@ const FILES: readonly string[] = [
   '      { "action": "MEMO", "message": "thank you" } ] } ] }',
   '',
   'In both, an amount is a number or a decimal string, in whole tokens. A number that would not be read back as the same',
-  'decimal is refused, as are duplicate and unknown keys. All problems of a file are reported at once; nothing is sent.',
+  'decimal is refused, as are duplicate and unknown keys. All problems of a file are reported at once, each with its line and',
+  'column; nothing is sent.',
+  '',
+  'CSV is known by a name in .csv or .tsv, or said by --format csv. Its first line names the columns; commas, semicolons or tabs',
+  'stand between them. --column amount=Tokens takes a field from a column of another name; other columns are refused.',
+  '  burns: type, amount, persistOnchain (true or false; empty: false), and the proof: one column a key, proof.KEY, whose values',
+  '    are text, or one column proof with JSON',
+  '  pipelines, one action a row: pipeline (rows of the same one stand together; without this column each row is one), type,',
+  '    payload.KEY or payload, action, amount, toAddress, message; type and payload stand in the first row of a pipeline',
+  '  amounts are digits and at most one point: no sign, currency, separator of thousands or exponent',
   '',
   'Approval file: what `batch init --out` writes. Signed approval: what `batch approve` prints, { "batchId", "signedTx" }.',
   'Keypair file: the 64 bytes as a JSON array (Solana CLI) or base58, or what `wallet encrypt` writes; refused when others can',

@@ -1,6 +1,6 @@
 /**
- * A file of pipelines → the checked request of init: `{ "pipelines": [ … ] }` or the bare array. Every problem is
- * reported at once.
+ * A file of pipelines → the checked request of init: `{ "pipelines": [ … ] }`, the bare array, or CSV with one action a row.
+ * Every problem is reported at once.
  */
 import { isSourceAction } from '../../actions/registry.js';
 import {
@@ -9,115 +9,113 @@ import {
   type Pipeline,
   pipelineSchema,
 } from '../../contract/schemas/batch.js';
-import { checkInput, issueText } from '../../contract/validate.js';
+import { checkInput } from '../../contract/validate.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject, type JsonObject, type JsonValue, proofText } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import { withNumberAmount } from './burns-file.js';
 import { checkDecimals } from './decimals.js';
-import { Problems } from './problems.js';
+import { checkedOr, type Element, reasonOf, withNumberAmount } from './element.js';
+import { type Input, wholeText } from './open-input.js';
+import { pipelineRows } from './pipelines-csv.js';
+import { type ElementProblems, Problems, placeInText } from './problems.js';
 import { proofProblem } from './proof.js';
-import { inInput, inputError, type NamedText } from './read-input.js';
+import { inFile, inputError } from './read-input.js';
+
+/** Keys that a file may have beside its pipelines. */
+const IGNORED_KEYS: ReadonlySet<string> = new Set(['pipelines', '$schema']);
 
 /**
  * Reads and checks a whole file of pipelines.
  *
  * @param decimals - of the mint, where known; `null` leaves that check to the service.
- * @throws `ERR_INPUT_INVALID` with every problem and the index of its pipeline and action.
+ * @throws `ERR_INPUT_INVALID` with every problem and the place of it.
  */
-export function readPipelinesFile({ name, text }: NamedText, decimals: number | null): InitBatchRequest {
-  const { value } = inInput(name, () => parseStrictJson(text));
-  const problems = new Problems(name);
-  const { list, prefix } = pipelineList(name, value, problems);
-  if (list.length === 0) problems.add(prefix, 'expected at least one pipeline');
-  if (list.length > MAX_PIPELINES)
-    problems.add(prefix, `a batch holds at most ${MAX_PIPELINES} pipelines, got ${list.length}`);
-  const pipelines = list.flatMap((item, index) =>
-    readPipeline(item, `${prefix}[${index}]`, decimals, problems),
-  );
-  problems.throwIfAny();
+export async function readPipelinesFile(input: Input, decimals: number | null): Promise<InitBatchRequest> {
+  const problems = new Problems(input.name);
+  const text = input.format === 'csv' ? undefined : await wholeText(input);
+  const { elements, prefix } =
+    text === undefined
+      ? { elements: await pipelineRows(input, problems), prefix: '' }
+      : elementsOf(input.name, text, problems);
+  if (elements.length === 0) problems.add(prefix, 'expected at least one pipeline', { steps: [] });
+  if (elements.length > MAX_PIPELINES)
+    problems.add(prefix, `a batch holds at most ${MAX_PIPELINES} pipelines, got ${elements.length}`, {
+      steps: prefix === '' ? [] : [prefix],
+    });
+  const pipelines = elements.flatMap((element) => readPipeline(element, decimals, problems) ?? []);
+  problems.throwIfAny(text);
   return { pipelines };
 }
 
-function pipelineList(
+function elementsOf(
   name: string,
-  value: JsonValue,
+  text: string,
   problems: Problems,
-): { list: readonly JsonValue[]; prefix: string } {
-  if (Array.isArray(value)) return { list: value, prefix: '' };
+): { elements: readonly Element[]; prefix: string } {
+  const { value } = inFile(name, () => parseStrictJson(text));
+  const elements = (list: readonly JsonValue[], steps: readonly string[]): readonly Element[] =>
+    list.map((one, index) => ({ value: one, place: placeInText([...steps, index], index) }));
+  if (Array.isArray(value)) return { elements: elements(value, []), prefix: '' };
   if (!isJsonObject(value) || !Array.isArray(value['pipelines']))
     throw inputError(name, 'expected { "pipelines": [ … ] } or a list of pipelines');
-  const unknown = Object.keys(value).filter((key) => key !== 'pipelines');
+  const unknown = Object.keys(value).filter((key) => !IGNORED_KEYS.has(key));
   if (unknown.length > 0)
-    problems.add('', `unknown key ${unknown.map((key) => JSON.stringify(key)).join(', ')}`);
-  return { list: value['pipelines'], prefix: 'pipelines' };
+    problems.add('', `unknown key ${unknown.map((key) => JSON.stringify(key)).join(', ')}`, {
+      steps: unknown.slice(0, 1),
+    });
+  return { elements: elements(value['pipelines'], ['pipelines']), prefix: 'pipelines' };
 }
 
+/** The checked pipeline, or `undefined` after its problems were noted. */
 function readPipeline(
-  item: JsonValue,
-  place: string,
+  { value, place, unreadable = [] }: Element,
   decimals: number | null,
-  problems: Problems,
-): readonly Pipeline[] {
-  const before = problems.count;
-  const prepared = isJsonObject(item) ? prepare(item, place, problems) : item;
-  const complained = problems.count > before;
-  const checked = checkInput(pipelineSchema, prepared);
-  if ('issues' in checked) {
-    for (const problem of checked.issues.map(issueText))
-      if (!(complained && /\.amount: /.test(problem))) problems.addAt(place, problem);
-    return [];
+  all: Problems,
+): Pipeline | undefined {
+  const problems = all.of(place);
+  for (const { path, reason } of unreadable) problems.add(path, reason);
+  const prepared = isJsonObject(value) ? prepare(value, problems) : value;
+  const pipeline = checkedOr(checkInput(pipelineSchema, prepared), problems);
+  if (pipeline === undefined) return undefined;
+  if (isJsonObject(value) && typeof value['payload'] === 'string') {
+    const reason = reasonOf(() => proofProblem(parseStrictJson(pipeline.payload).value));
+    if (reason !== undefined) problems.add(['payload'], reason);
   }
-  const pipeline = checked.value;
-  if (isJsonObject(item) && typeof item['payload'] === 'string')
-    checkPayload(pipeline.payload, place, problems);
-  if (decimals !== null) checkAmounts(pipeline, decimals, place, problems);
-  return problems.count > before ? [] : [pipeline];
+  if (decimals !== null) checkAmounts(pipeline, decimals, problems);
+  return problems.isEmpty ? pipeline : undefined;
 }
 
-function checkAmounts(pipeline: Pipeline, decimals: number, place: string, problems: Problems): void {
+function checkAmounts(pipeline: Pipeline, decimals: number, problems: ElementProblems): void {
   for (const [index, action] of pipeline.actions.entries()) {
     if (!isSourceAction(action) || !('amount' in action)) continue;
     const reason = checkDecimals(action.amount, decimals);
-    if (reason !== undefined) problems.add(`${place}.actions[${index}].amount`, reason);
+    if (reason !== undefined) problems.add(['actions', index, 'amount'], reason);
   }
 }
 
 /** A payload given as an object becomes its canonical text; amounts given as text become numbers. */
-function prepare(item: JsonObject, place: string, problems: Problems): JsonValue {
+function prepare(item: JsonObject, problems: ElementProblems): JsonValue {
   const { payload, actions } = item;
   const list = Array.isArray(actions)
     ? actions.map((action: JsonValue, index) =>
-        isJsonObject(action)
-          ? withNumberAmount(action, 'amount', `${place}.actions[${index}]`, problems)
-          : action,
+        isJsonObject(action) ? withNumberAmount(action, ['actions', index, 'amount'], problems) : action,
       )
     : actions;
   return {
     ...item,
     ...(list === undefined ? {} : { actions: list }),
-    ...(isJsonObject(payload) ? { payload: payloadText(payload, place, problems) } : {}),
+    ...(isJsonObject(payload) ? { payload: payloadText(payload, problems) } : {}),
   };
 }
 
-function payloadText(payload: JsonObject, place: string, problems: Problems): string {
+function payloadText(payload: JsonObject, problems: ElementProblems): string {
   try {
     const reason = proofProblem(payload);
-    if (reason !== undefined) problems.add(`${place}.payload`, reason);
+    if (reason !== undefined) problems.add(['payload'], reason);
     return proofText(payload);
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
-    problems.add(`${place}.payload`, error.message.replace(/\.$/, ''));
+    problems.add(['payload'], error.message.replace(/\.$/, ''));
     return '{}';
-  }
-}
-
-function checkPayload(payload: string, place: string, problems: Problems): void {
-  try {
-    const reason = proofProblem(parseStrictJson(payload).value);
-    if (reason !== undefined) problems.add(`${place}.payload`, reason);
-  } catch (error) {
-    if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
-    problems.add(`${place}.payload`, error.message.replace(/\.$/, ''));
   }
 }

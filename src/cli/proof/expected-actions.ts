@@ -6,6 +6,7 @@ import { proofHash, type Sha256 } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { readAmountText } from '../input/amount.js';
 import { readBurnsFile } from '../input/burns-file.js';
+import { textInput } from '../input/open-input.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
 import { inputError, type NamedText } from '../input/read-input.js';
@@ -26,8 +27,8 @@ export function burnOfAmount(text: string): Candidate {
 }
 
 /** The entries of a burns file or a pipelines file with this proof. @throws `ERR_INPUT_INVALID` where it has none. */
-export function entriesOf(file: NamedText, hash: Sha256): readonly Candidate[] {
-  const all = isPipelines(file.text) ? pipelinesIn(file) : burnsIn(file);
+export async function entriesOf(file: NamedText, hash: Sha256): Promise<readonly Candidate[]> {
+  const all = isPipelines(file) ? await pipelinesIn(file) : await burnsIn(file);
   const found = all.filter((entry) => entry.hash === hash);
   if (found.length > 0) return found;
   throw new FlywheelError('ERR_INPUT_INVALID', `${file.name}: no entry has the proof with the hash ${hash}.`);
@@ -35,8 +36,12 @@ export function entriesOf(file: NamedText, hash: Sha256): readonly Candidate[] {
 
 type Entry = Candidate & { readonly hash: Sha256 };
 
+/** Of the header of a table; one of burns has none. */
+const ACTION_COLUMN = /(?:^|[,;\t"])action(?:[,;\t"]|$)/;
+
 /** A list of entries that have actions, or an object that holds one. */
-function isPipelines(text: string): boolean {
+function isPipelines({ name, text }: NamedText): boolean {
+  if (textInput({ name, text }).format === 'csv') return ACTION_COLUMN.test(text.split(/[\r\n]/, 1)[0] ?? '');
   try {
     const value: JsonValue = parseStrictJson(text).value;
     const list = isJsonObject(value) ? value['pipelines'] : value;
@@ -47,16 +52,16 @@ function isPipelines(text: string): boolean {
   }
 }
 
-const pipelinesIn = (file: NamedText): readonly Entry[] =>
-  toSourcePipelines(readPipelinesFile(file, null).pipelines).map(
+const pipelinesIn = async (file: NamedText): Promise<readonly Entry[]> =>
+  toSourcePipelines((await readPipelinesFile(textInput(file), null)).pipelines).map(
     ({ type, proofHash: hash, actions }, at) => ({
       ...{ place: `pipelines[${at}]`, type, hash },
       actions: actions.filter(isSourceAction),
     }),
   );
 
-const burnsIn = (file: NamedText): readonly Entry[] =>
-  readBurnsFile(file, null).burns.map(({ type, proof, burnAmount: amount }, at) => ({
+const burnsIn = async (file: NamedText): Promise<readonly Entry[]> =>
+  (await readBurnsFile(textInput(file), null)).burns.map(({ type, proof, burnAmount: amount }, at) => ({
     ...{ place: `[${at}]`, type, hash: proofHash(proof) },
     actions: [{ action: 'BURN', amount }],
   }));

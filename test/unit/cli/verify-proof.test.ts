@@ -145,14 +145,16 @@ describe('a burn', () => {
     const entries = (text: string) => entriesOf({ name: 'burns.json', text }, hash);
     const past = plain(proofMemo(), burn(2_000_000n));
     for (const text of [JSON.stringify(burns), burns.map((one) => JSON.stringify(one)).join('\n')]) {
-      const { value } = await verified(past, 'tx', { candidates: entries(text) });
+      const { value } = await verified(past, 'tx', { candidates: await entries(text) });
       expect(value).toMatchObject({ amounts: 'agree', entry: '[1]' });
     }
-    const other = entries(JSON.stringify([{ ...burns[1], type: 'PRODUCT_BUY' }]));
+    const other = await entries(JSON.stringify([{ ...burns[1], type: 'PRODUCT_BUY' }]));
     await expect(verified(past, 'tx', { candidates: other })).rejects.toMatchObject(
       refused(/by \[0\], its type is WATCH_AD, expected PRODUCT_BUY/),
     );
-    expect(() => entries(JSON.stringify([{ ...burns[1], proof: {} }]))).toThrow(/no entry has the proof/);
+    await expect(entries(JSON.stringify([{ ...burns[1], proof: {} }]))).rejects.toThrow(
+      /no entry has the proof/,
+    );
   });
 });
 

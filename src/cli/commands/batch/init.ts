@@ -4,17 +4,20 @@ import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { checkWritable } from '../../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { readInputText } from '../../input/read-input.js';
+import { openInput } from '../../input/open-input.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
+import { COLUMN_OPTION, TABLE_FORMAT_OPTION } from '../../options/input-format.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
 
 const configure = (command: Command) =>
   command
-    .argument('<pipelines>', 'pipelines file (JSON); - for standard input')
+    .argument('<pipelines>', 'pipelines file (JSON or CSV); - for standard input')
     .option(
       '--out <file>',
       'write the response here: the approval file (default: among the approvals of the flywheel)',
     )
+    .addOption(TABLE_FORMAT_OPTION)
+    .addOption(COLUMN_OPTION)
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
     .addOption(ONLY_NEW_OPTION)
@@ -27,10 +30,10 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const how = howOften(options);
   const { out } = options;
   const outFile = out === undefined ? null : resolve(session.context.cwd, out);
-  const text = await readInputText(session.context, file);
+  const input = await openInput(session.context, file, options);
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
   const { dryRun = false } = options;
-  const request = await checkedPipelines(session, text, dryRun);
+  const request = await checkedPipelines(session, input, dryRun);
   if (outFile !== null) checkWritable(outFile, 'ERR_INPUT_INVALID');
   if (dryRun) {
     const { showPipelinesPlan } = await import('../../batch/dry-run.js');

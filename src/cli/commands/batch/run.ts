@@ -6,15 +6,18 @@ import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { checkWritable } from '../../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { canAsk } from '../../consent.js';
-import { readInputText } from '../../input/read-input.js';
+import { openInput } from '../../input/open-input.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
+import { COLUMN_OPTION, TABLE_FORMAT_OPTION } from '../../options/input-format.js';
 import { ALLOW_UNVERIFIED_OPTION, KEYPAIR_OPTION, NO_SIMULATE_OPTION } from '../../options/keypair.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
 
 const configure = (command: Command) =>
   command
-    .argument('<pipelines>', 'pipelines file (JSON)')
+    .argument('<pipelines>', 'pipelines file (JSON or CSV)')
     .addOption(KEYPAIR_OPTION)
+    .addOption(TABLE_FORMAT_OPTION)
+    .addOption(COLUMN_OPTION)
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
     .addOption(ONLY_NEW_OPTION)
@@ -34,9 +37,9 @@ async function run(session: Session, [file]: [string], options: Options): Promis
     throw new FlywheelError('ERR_USAGE', 'Without a terminal `batch run` needs --yes; nothing was sent.');
   const { failedOut } = options;
   const failedFile = failedOut === undefined ? null : resolve(context.cwd, failedOut);
-  const text = await readInputText(context, file);
+  const input = await openInput(context, file, options);
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
-  const request = await checkedPipelines(session, text, dryRun);
+  const request = await checkedPipelines(session, input, dryRun);
   if (failedFile !== null) checkWritable(failedFile, 'ERR_INPUT_INVALID');
   if (dryRun) {
     const { showPipelinesPlan } = await import('../../batch/dry-run.js');

@@ -37,7 +37,7 @@ async function candidatesOf(
   if (amount === undefined && expect === undefined) return null;
   const { burnOfAmount, entriesOf } = await import('../../proof/expected-actions.js');
   return amount === undefined
-    ? entriesOf(await readInputText(context, expect ?? ''), hash)
+    ? await entriesOf(await readInputText(context, expect ?? ''), hash)
     : [burnOfAmount(amount)];
 }
 

@@ -1,0 +1,117 @@
+/** The rows of a CSV file (RFC 4180), read one by one, each with the place of its cells. */
+import { pipeline, Readable } from 'node:stream';
+import { type CsvError, type Info, parse } from 'csv-parse';
+import { FlywheelError, isFlywheelError, type Position } from '../../errors/flywheel-error.js';
+import type { Input } from './open-input.js';
+
+/** One row that is not empty. */
+export interface CsvRow {
+  readonly cells: readonly string[];
+  /** Line on which it begins. */
+  readonly line: number;
+  /** Where a cell begins; of one that is not there, where the row ends. */
+  locate(cell: number): Position;
+}
+
+/** A row as the library gives it. */
+interface Parsed {
+  readonly record: readonly string[];
+  readonly raw: string;
+  readonly info: Info;
+}
+
+const MAX_ROW_BYTES = 16 * 1_024 * 1_024;
+const DELIMITERS = [',', ';', '\t'] as const;
+/** What Excel writes above a table, so that it reads it the same everywhere. */
+const SEPARATOR_LINE = /^sep=(.)\r?$/;
+
+/** How the fields of a table are apart: as its first line says or shows. */
+function delimiterOf(firstLine: string): { readonly delimiter: string; readonly isStated: boolean } {
+  const stated = SEPARATOR_LINE.exec(firstLine)?.[1];
+  if (stated !== undefined) return { delimiter: stated, isStated: true };
+  const unquoted = firstLine.replaceAll(/"[^"]*"/g, '');
+  const count = (delimiter: string): number => unquoted.split(delimiter).length;
+  const [most] = [...DELIMITERS].sort((left, right) => count(right) - count(left));
+  return { delimiter: most ?? ',', isStated: false };
+}
+
+/**
+ * All rows, the header as the first of them; rows without any content are left out.
+ * @throws `ERR_INPUT_INVALID` where quotes are such that it cannot be told where a cell ends.
+ */
+export async function* csvRows(input: Input): AsyncGenerator<CsvRow> {
+  const pieces = input.pieces()[Symbol.asyncIterator]();
+  let begun = '';
+  for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
+    begun += next.value;
+    if (/[\r\n]/.test(begun.trimStart())) break;
+  }
+  const { delimiter, isStated } = delimiterOf(begun.trimStart().split(/[\r\n]/, 1)[0] ?? '');
+  const parser = parse({
+    delimiter,
+    ...(isStated ? { from_line: 2 } : {}),
+    record_delimiter: ['\r\n', '\n', '\r'],
+    skip_empty_lines: true,
+    relax_column_count: true,
+    max_record_size: MAX_ROW_BYTES,
+    raw: true,
+    info: true,
+  });
+  const text = async function* (): AsyncGenerator<string> {
+    yield begun;
+    for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) yield next.value;
+  };
+  const rows: AsyncIterable<Parsed> = pipeline(Readable.from(text()), parser, () => undefined);
+  try {
+    for await (const { record, raw, info } of rows) {
+      if (record.some((cell) => cell.trim() !== '')) yield rowOf(record, raw, info.lines, delimiter);
+    }
+  } catch (error) {
+    throw isFlywheelError(error) ? error : unreadable(input.name, error);
+  }
+}
+
+function rowOf(cells: readonly string[], raw: string, lastLine: number, delimiter: string): CsvRow {
+  const text = raw.replace(/^[\r\n]+/, '').replace(/[\r\n]+$/, '');
+  const line = lastLine - (text.includes('\n') || text.includes('\r') ? countLines(text) : 0);
+  return { cells, line, locate: (cell) => cellPosition(text, line, cell, delimiter) };
+}
+
+const LINE_END = /\r\n|\n|\r/g;
+const countLines = (text: string): number => text.match(LINE_END)?.length ?? 0;
+
+/** A row that was read has its quotes in order: a delimiter between an odd number of them is text. */
+function cellPosition(row: string, line: number, cell: number, delimiter: string): Position {
+  let at = 0;
+  let isQuoted = false;
+  for (let left = cell; left > 0 && at < row.length; at += 1) {
+    if (row[at] === '"') isQuoted = !isQuoted;
+    else if (row[at] === delimiter && !isQuoted) left -= 1;
+  }
+  const before = row.slice(0, at);
+  const ends = [...before.matchAll(LINE_END)];
+  const last = ends.at(-1);
+  const lineStart = last === undefined ? 0 : last.index + last[0].length;
+  return { line: line + ends.length, column: at - lineStart + 1 };
+}
+
+/** What the library complains of, with the line on which it noticed. */
+function unreadable(name: string, error: unknown): FlywheelError {
+  const { code = '', lines } = error as CsvError & { readonly lines?: number };
+  const reason = REASONS.find(([part]) => code.includes(part))?.[1];
+  if (reason === undefined) throw error;
+  const where = lines === undefined ? '' : ` (line ${lines})`;
+  const listed = [{ ...(lines === undefined ? {} : { line: lines, column: 1 }), message: reason }];
+  return new FlywheelError('ERR_INPUT_INVALID', `${name}: ${reason}${where}.`, {
+    problems: { file: name, count: 1, listed },
+    hint: 'A cell with quotes in it is written in quotes, each quote in it twice.',
+    cause: error,
+  });
+}
+
+const REASONS = [
+  ['CLOSING_QUOTE', 'after the closing quote of a cell comes more text'],
+  ['OPENING_QUOTE', 'a quote stands in the middle of a cell that is not in quotes'],
+  ['QUOTE_NOT_CLOSED', 'the quotes of a cell are not closed'],
+  ['MAX_RECORD_SIZE', `a row has more than ${MAX_ROW_BYTES} bytes`],
+] as const;
