@@ -75,6 +75,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     'Sum up what was burned and airdropped, and what it cost.',
     () => import('./commands/report.js'),
   ),
+  command(
+    'schema',
+    'Print the JSON Schema of a burns, pipelines or approval file.',
+    () => import('./commands/schema.js'),
+  ),
   group('proof', 'Hash proofs and verify them on chain.', [
     command('hash', 'Print the SHA-256 of a proof.', () => import('./commands/proof/hash.js')),
     command(

@@ -89,6 +89,7 @@ const FILES: readonly string[] = [
   '    payload.KEY or payload, action, amount, toAddress, message; type and payload stand in the first row of a pipeline',
   '  amounts are digits and at most one point: no sign, currency, separator of thousands or exponent',
   '',
+  '`flywheel schema burns|pipelines|approval` prints the JSON Schema of a file; a pipelines file may name it in "$schema".',
   'Approval file: what `batch init --out` writes. Signed approval: what `batch approve` prints, { "batchId", "signedTx" }.',
   'Keypair file: the 64 bytes as a JSON array (Solana CLI) or base58, or what `wallet encrypt` writes; refused when others can',
   'read it.',

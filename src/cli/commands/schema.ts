@@ -1,0 +1,23 @@
+/** `flywheel schema`: the JSON Schema of a file that the command line takes. */
+import { Argument } from '@commander-js/extra-typings';
+import { defineCommand } from '../command.js';
+
+const KINDS = ['burns', 'pipelines', 'approval'] as const;
+
+export const command = defineCommand({
+  configure: (command) => command.addArgument(new Argument('<file>', 'which file').choices(KINDS)),
+  run: async ({ output }, [kind]) => {
+    const { fileSchema } = await import('../../contract/file-schemas.js');
+    const schema = fileSchema(kind);
+    output.result(schema, () => JSON.stringify(schema, null, 2).split('\n'));
+    return undefined;
+  },
+  details: [
+    'It is JSON Schema 2020-12, for editors and for programs that write such files.',
+    'A pipelines file may name it in "$schema"; a burns file is an array, which has no place for that. CSV has no schema.',
+    'What it cannot say is checked when the file is read: addresses, decimals of the mint, the JSON in a text.',
+  ],
+  output: ['{ "$schema": "https://json-schema.org/draft/2020-12/schema", "title", … }'],
+  errors: ['ERR_USAGE'],
+  examples: ['flywheel schema pipelines > pipelines.schema.json'],
+});
