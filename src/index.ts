@@ -1,7 +1,8 @@
 /** The library: the same service that the command line uses, embedded or remote. Every exported name is listed here. */
 export type { Chain, ChainReader } from './chain/chain.js';
 export { createKeypairSigner, type KeypairSigner, type Signer } from './chain/transaction/signer.js';
-export { createRemoteService, type RemoteServiceDeps } from './client/remote-service.js';
+export { createRemoteService } from './client/remote-service.js';
+export type { RemoteServiceDeps } from './client/request-writer.js';
 export { type OpenedEngine, openEngine, SQUADS_PROGRAM_SHA256 } from './compose/engine.js';
 export { type LocalConfig, readLocalConfig } from './compose/local-config.js';
 export type * from './contract/admin.js';

@@ -158,6 +158,7 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
       () => import('./commands/wallet/decrypt.js'),
     ),
   ]),
+  command('api', 'Send a request that no other command makes.', () => import('./commands/api.js')),
   command(
     'whoami',
     'Show the settings in force and where each comes from.',

@@ -20,6 +20,7 @@ import type {
 } from '../contract/admin.js';
 import type { Foresight } from '../contract/foresight.js';
 import type { OperationId, Rate } from '../contract/operations.js';
+import type { RawApi } from '../contract/raw-api.js';
 import type { Recovery } from '../contract/recovery.js';
 import type { Registrar } from '../contract/registration.js';
 import type { Service } from '../contract/service.js';
@@ -100,6 +101,8 @@ export interface OpenedService {
   readonly recovery: Recovery | null;
   /** The operations of this service; opened at the first call, closed with the service. */
   journal(): Promise<Journal>;
+  /** The same service as it is over HTTP; to be closed before it. */
+  rawApi(): Promise<RawApi>;
   close(): Promise<void>;
 }
 

@@ -1,5 +1,4 @@
 /** How large an answer may be, and what of JSON is parsed at all; both follow from what was asked. */
-import type { OperationId } from '../contract/operations.js';
 import { MAX_JSON_DEPTH } from '../values/canonical-json.js';
 
 export interface AnswerBounds {
@@ -31,7 +30,7 @@ const VALUES_PER_ITEM = 5_000;
 
 /** The part of a request from which the size of its answer follows. */
 interface Asked {
-  readonly operation: OperationId;
+  readonly operation: string;
   readonly body?: string | undefined;
   /** Items of a page. */
   readonly items?: number | undefined;

@@ -39,7 +39,7 @@ export interface Sender {
 
 /** One call, checked and put into a request. */
 export interface PreparedCall {
-  readonly operation: Operation;
+  readonly operation: Pick<Operation, 'method'> & { readonly id: string };
   readonly idempotencyKey: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly request: HttpRequest;
@@ -49,12 +49,18 @@ export interface PreparedCall {
   readonly onWaiting?: Call['onWaiting'] | undefined;
   /** Of the transport, when the call began. */
   readonly era: number;
+  /** How often it may be tried. @default as often as any call */
+  readonly maxTries?: number;
+  /** Hears every answer as it came, whatever is then made of it. */
+  readonly onAnswer?: (answer: HttpAnswer) => void;
 }
 
 /** How an answer of success is judged. */
 export interface Expected<Value> {
   readonly schema: z.ZodType<Value>;
   readonly check: (value: Value) => Finding;
+  /** What stands for any answer that is whole, where nothing hangs on what it says. */
+  readonly whole?: Value;
 }
 
 /** A try that brought no value. */
@@ -172,8 +178,10 @@ function readAnswer<Value>(
   sender: Sender,
   call: PreparedCall,
   answer: HttpAnswer,
-  { schema, check }: Expected<Value>,
+  { schema, check, whole }: Expected<Value>,
 ): Answered<Value> | Failed {
+  if (whole !== undefined && answer.unread === undefined)
+    return { value: whole, answer, finding: { warnings: [] } };
   try {
     const value = decodeValue(schema, answer, call.reading);
     const finding = check(value);
@@ -216,6 +224,7 @@ export async function tryOnce<Value>(
 ): Promise<Answered<Value> | Failed> {
   const outcome = await exchange(sender, call, budget, tryNumber);
   if (outcome.kind === 'failure') return failedWithoutAnswer(outcome, call.request.url);
+  call.onAnswer?.(outcome);
   if (outcome.status < 200 || outcome.status >= 300)
     return failedWithAnswer(call, outcome, sender.clock.nowMs());
   return readAnswer(sender, call, outcome, expected);

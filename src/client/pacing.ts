@@ -1,19 +1,18 @@
 /** Time: waiting ahead of a limit that the service named, and in total never longer than allowed. */
 import type { RateLimitState } from '../contract/call.js';
-import type { OperationId } from '../contract/operations.js';
 import type { Clock } from '../values/time.js';
 
 /** Keeps what is left of each operation's limit. */
 export class Pacer {
   readonly #clock: Clock;
-  readonly #windows = new Map<OperationId, { remaining: number; resetAtMs: number }>();
+  readonly #windows = new Map<string, { remaining: number; resetAtMs: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** The service's word replaces ours. */
-  learn(operation: OperationId, state: RateLimitState): void {
+  learn(operation: string, state: RateLimitState): void {
     this.#windows.set(operation, {
       remaining: state.remaining,
       resetAtMs: this.#clock.nowMs() + state.resetSeconds * 1_000,
@@ -21,7 +20,7 @@ export class Pacer {
   }
 
   /** Counts one request; the milliseconds to wait before it is sent. */
-  take(operation: OperationId): number {
+  take(operation: string): number {
     const window = this.#windows.get(operation);
     const nowMs = this.#clock.nowMs();
     if (window === undefined) return 0;

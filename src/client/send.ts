@@ -132,6 +132,9 @@ async function lastError(
   return failedAtTls(call).error;
 }
 
+const mayRetry = ({ maxTries = MAX_TRIES }: PreparedCall, { retryable }: Failed, tries: number): boolean =>
+  retryable && tries < maxTries;
+
 async function tryUntilAnswered<Value>(
   sender: Sender,
   call: PreparedCall,
@@ -153,7 +156,7 @@ async function tryUntilAnswered<Value>(
       tryNumber = 0;
       continue;
     }
-    const again = result.retryable && tryNumber < MAX_TRIES;
+    const again = mayRetry(call, result, tryNumber);
     if (!again || !(await waitForRetry(sender, call, budget, { ...result, tryNumber })))
       throw await lastError(sender, call, budget, tried, result);
   }

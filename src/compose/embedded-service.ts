@@ -137,6 +137,7 @@ async function serviceOver(ambient: Ambient, settings: Settings, backing: Backin
     foresight: engine.foresight,
     recovery: engine.recovery,
     journal: operations.journal,
+    rawApi: async () => (await import('./raw-api.js')).openRawApi(ambient, settings, engine),
     close: async () => {
       await operations.close();
       await close();

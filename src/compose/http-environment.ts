@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient } from '../cli/context.js';
-import type { RemoteServiceDeps } from '../client/remote-service.js';
+import type { RemoteServiceDeps } from '../client/request-writer.js';
 import { REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem } from '../files/read-file.js';

@@ -11,7 +11,9 @@ import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
 import { plainStyle } from '../cli/output/color.js';
 import { warningLine } from '../cli/output/output.js';
-import { createRemoteService, type RemoteServiceDeps } from '../client/remote-service.js';
+import { createRawApi } from '../client/raw-api.js';
+import { createRemoteService } from '../client/remote-service.js';
+import type { RemoteServiceDeps } from '../client/request-writer.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { randomIds } from '../values/ids.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
@@ -34,7 +36,8 @@ export async function openRemoteService(
 ): Promise<OpenedService> {
   const rpc = ownChain === undefined ? openOwnRpc(ambient, settings) : null;
   const chain = ownChain ?? (rpc === null ? null : withSecondDecoder(rpc.reader));
-  const service = clientOf(ambient, settings, { baseUrl, ...ways });
+  const deps = clientDeps(ambient, settings, { baseUrl, ...ways });
+  const service = createRemoteService(deps);
   const close = async (): Promise<void> => {
     await service.close();
     await rpc?.close();
@@ -66,6 +69,7 @@ export async function openRemoteService(
     symbol: null,
     simulator: openSimulator,
     journal: operations.journal,
+    rawApi: async () => createRawApi(deps),
     close: async () => {
       await operations.close();
       await close();
@@ -74,13 +78,13 @@ export async function openRemoteService(
 }
 
 /** The client as the settings have it. */
-function clientOf(
+export function clientDeps(
   ambient: Ambient,
   settings: Settings,
   ways: Pick<RemoteServiceDeps, 'baseUrl'> & Partial<RemoteServiceDeps>,
-): ReturnType<typeof createRemoteService> {
+): RemoteServiceDeps {
   const say = (line: string): void => ambient.io.stderr.write(`${line}\n`);
-  return createRemoteService({
+  return {
     apiKeyHeader: settings.apiKeyHeader.value,
     clock: ambient.clock,
     random: Math.random,
@@ -93,7 +97,7 @@ function clientOf(
     ...(settings.verbose ? { onHttpLog: say } : {}),
     ...httpEnvironment(ambient),
     ...ways,
-  });
+  };
 }
 
 /** @throws `ERR_UNAVAILABLE` when no node says which cluster it is of. */

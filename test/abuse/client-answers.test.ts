@@ -1,6 +1,6 @@
 /** Services that answer something else than they were asked, echo the key, or send more than can be held. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RemoteServiceDeps } from '../../src/client/remote-service.js';
+import type { RemoteServiceDeps } from '../../src/client/request-writer.js';
 import type { Call } from '../../src/contract/call.js';
 import { EXAMPLES } from '../../src/contract/examples.js';
 import type { Batch, ExecuteBatchRequest, InitBatchRequest } from '../../src/contract/schemas/batch.js';

@@ -1,6 +1,6 @@
 /** Servers that stall, break off, flood or lie about themselves: the client ends in time and says what is true. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RemoteServiceDeps } from '../../src/client/remote-service.js';
+import type { RemoteServiceDeps } from '../../src/client/request-writer.js';
 import type { Call } from '../../src/contract/call.js';
 import { EXAMPLES } from '../../src/contract/examples.js';
 import type { BurnRequest } from '../../src/contract/schemas/burn.js';

@@ -2,7 +2,7 @@
 import { Client, EnvHttpProxyAgent } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { proxyFor } from '../../src/client/proxy.js';
-import type { RemoteServiceDeps } from '../../src/client/remote-service.js';
+import type { RemoteServiceDeps } from '../../src/client/request-writer.js';
 import type { Call } from '../../src/contract/call.js';
 import { EXAMPLES } from '../../src/contract/examples.js';
 import type { BurnRequest } from '../../src/contract/schemas/burn.js';

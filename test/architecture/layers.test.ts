@@ -68,6 +68,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   conf: ['cli'],
   fastify: ['http'],
   kysely: ['store', 'store/sqlite'],
+  'light-my-request': ['compose'],
   libsql: ['files', 'store/sqlite', 'compose'],
   undici: ['client'],
   ws: ['client', 'rpc-node'],

@@ -132,6 +132,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         chain: null,
         explorer: null,
         sender: null,
+        rawApi: unplanned,
         walletChain: unplanned,
         history: null,
         trusted: async () => null,

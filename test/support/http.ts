@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createRemoteService, type RemoteServiceDeps } from '../../src/client/remote-service.js';
+import { createRemoteService } from '../../src/client/remote-service.js';
+import type { RemoteServiceDeps } from '../../src/client/request-writer.js';
 import { openRateCounts } from '../../src/compose/rate-counts.js';
 import { OPERATIONS } from '../../src/contract/operations.js';
 import type { Service } from '../../src/contract/service.js';

@@ -6,9 +6,9 @@ import type { Sha256 } from '../../values/digest.js';
 
 /**
  * What an operation does; `batch` is one batch from its init to its end, whichever commands take it there, `approve` what of it
- * a wallet has signed.
+ * a wallet has signed; `api` is a request that was put together by hand.
  */
-export type OperationKind = 'burn' | 'burn-batch' | 'batch' | 'approve' | 'execute' | 'cancel';
+export type OperationKind = 'burn' | 'burn-batch' | 'batch' | 'approve' | 'execute' | 'cancel' | 'api';
 
 /**
  * How far an operation is.

@@ -1,4 +1,6 @@
 /** Carries on with an operation from what the journal holds of it. */
+
+import type { RawRequest } from '../../contract/raw-api.js';
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Uuid } from '../../values/ids.js';
@@ -51,6 +53,10 @@ async function workOf(session: Session, entry: Entry, keypair: string | undefine
       return executeWork(session, entry, source);
     case 'cancel':
       return cancelWork(session, entry, source);
+    case 'api': {
+      const { apiWork } = await import('../api/api-work.js');
+      return apiWork(session, bodyOf<RawRequest>(entry), { withHeaders: false }) as Work<unknown>;
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
+import type { RemoteServiceDeps } from '../../../src/client/request-writer.js';
 import { Secret } from '../../../src/values/secret.js';
 import { remoteClient } from '../../support/http.js';
 import { startTlsServer, startTunnel, TEST_CERTIFICATE } from '../../support/http-tls.js';
