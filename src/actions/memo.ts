@@ -10,9 +10,7 @@ import { differs } from './amounts.js';
 
 const schema = z.strictObject({
   action: z.literal('MEMO'),
-  message: z.string('expected a message').min(1, 'expected a message').meta({
-    description: 'Text; with the rest of its pipeline it has to fit one transaction of 1,232 bytes.',
-  }),
+  message: z.string('expected a message').min(1, 'expected a message'),
 });
 export type MemoSource = z.infer<typeof schema>;
 

@@ -54,7 +54,6 @@ export async function openRemoteService(
     credential,
     chain,
     sender: rpc?.sender ?? null,
-    isOnThisMachine: false,
     explorer: null,
     walletChain: () => chainOfWallets(ambient, settings),
     history: chain,

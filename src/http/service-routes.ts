@@ -5,7 +5,7 @@ import { openApiDocument } from '../contract/openapi.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { sha256 } from '../values/digest.js';
 import type { Secret } from '../values/secret.js';
-import { CONTENT_SECURITY_POLICY, docsPage } from './docs/page.js';
+import { docsPage } from './docs-page.js';
 import { namesThisServer } from './request-headers.js';
 import type { RequestLife } from './request-life.js';
 import { addRoute } from './routes.js';
@@ -75,15 +75,7 @@ function addDocuments(app: FastifyInstance, { settings }: ServeContext): void {
     maxBodyBytes: settings.limits.maxBodyBytes,
   });
   const json = JSON.stringify(document, null, 2);
-  let page: string | undefined;
-  addRoute(app, {
-    method: 'GET',
-    path: `${settings.basePath}/`,
-    handle: async (_request, reply, life) => {
-      reply.code(302).header('location', `${settings.basePath}/docs`);
-      send(life, reply.type('text/plain; charset=utf-8'), `${settings.basePath}/docs\n`);
-    },
-  });
+  const html = docsPage(document);
   addRoute(app, {
     method: 'GET',
     path: `${settings.basePath}/openapi.json`,
@@ -93,9 +85,8 @@ function addDocuments(app: FastifyInstance, { settings }: ServeContext): void {
     method: 'GET',
     path: `${settings.basePath}/docs`,
     handle: async (_request, reply, life) => {
-      page ??= docsPage(document);
-      reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
-      send(life, reply.type('text/html; charset=utf-8'), page);
+      reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
+      send(life, reply.type('text/html; charset=utf-8'), html);
     },
   });
 }

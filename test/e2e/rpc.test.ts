@@ -177,7 +177,7 @@ describe('web3.js', () => {
   it('is loaded only where a node is asked', async () => {
     const node = await honest();
     const probe = join(operator.directory, 'probe.cjs');
-    const named = "Object.keys(require.cache).some((file) => file.includes('web3.js'))";
+    const named = "Object.keys(require.cache).some((file) => file.endsWith('/dist/web3.cjs'))";
     writeFileSync(probe, `process.on('exit', () => console.error('loaded:', ${named}));`);
     const loads = async (...words: readonly string[]) => {
       const asked = node.calls.length;

@@ -130,7 +130,6 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         service: service.service,
         credential: new Secret('fk_test'),
         chain: null,
-        isOnThisMachine: false,
         explorer: null,
         sender: null,
         rawApi: unplanned,

@@ -17,7 +17,6 @@ import { placeFlags, resumeLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import { shellLine } from '../shell-line.js';
 import { viewBatch } from '../views/batch.js';
-import { countText } from '../views/unit.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 import { keypairOwner, loadKeypair } from '../wallet/load-keypair.js';
 import { requirePlanWithinLimits } from './approval-limits.js';
@@ -75,7 +74,7 @@ export class RunWork implements Work<Ran> {
     // What `batch init` has begun is run from here on.
     if (!entry.isNew) entry.note(this.notes);
     if (this.rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id));
-    const initiated = await initiate(this.#session, entry, this.#request, { isLast: false });
+    const initiated = await initiate(this.#session, entry, this.#request);
     const { batch } = initiated;
     if (!initiated.isNew && (await isVoid(this.#session, entry, batch, this.#request))) return 'void';
     if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));
@@ -94,7 +93,7 @@ export class RunWork implements Work<Ran> {
   }
 
   summary({ batch, result }: Ran): string {
-    return `Batch ${batch.id} is ${batch.status}: ${result.totalSuccessful} of ${countText(result.total, 'transaction')} executed.`;
+    return `Batch ${batch.id} is ${batch.status}: ${result.totalSuccessful} of ${result.total} transactions were executed.`;
   }
 
   #signer(): Promise<KeypairSigner> {

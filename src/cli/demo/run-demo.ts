@@ -11,7 +11,6 @@ import { formatTokenAmount, parseTokenAmount, tokenAmountFromNumber } from '../.
 import type { Session } from '../command.js';
 import type { LocalInitResult, LocalStatusResult } from '../context.js';
 import { shellLine } from '../shell-line.js';
-import { countText, tokensText } from '../views/unit.js';
 import type { DemoFiles } from './files.js';
 import { runCommand } from './run-command.js';
 
@@ -44,9 +43,6 @@ export interface Stage {
   readonly say: (text: string, kind: 'step' | 'command' | 'detail') => void;
 }
 
-/** What its token is called. */
-export const SYMBOL = 'DEMO';
-
 const balancesOf = ({ supply, burned, balances }: LocalStatusResult): Balances => ({
   supply,
   burned,
@@ -70,7 +66,7 @@ export async function runDemo(stage: Stage): Promise<DemoReport> {
   };
   const local = await run<LocalInitResult>(
     'Set up a token, a funded vault, a multisig of owner and operator, and an API key.',
-    ...['local', 'init', '--name', 'Demo Token', '--symbol', SYMBOL],
+    ...['local', 'init', '--name', 'Demo Token', '--symbol', 'DEMO'],
   );
   say(`mint ${local.mintAddress}, multisig ${local.multisig}`, 'detail');
   const before = balancesOf(await run('Look at the balances.', 'local', 'status'));
@@ -86,10 +82,7 @@ export async function runDemo(stage: Stage): Promise<DemoReport> {
     'burn-batch',
     files.burns,
   );
-  say(
-    `${countText(batchBurn.success.length, 'element')} burned, ${batchBurn.errors.length} failed`,
-    'detail',
-  );
+  say(`${batchBurn.success.length} burned, ${batchBurn.errors.length} failed`, 'detail');
   const { batch, result } = await runPipelines(stage, local, run);
   const after = balancesOf(await run('Look at the balances again.', 'local', 'status'));
   sayBalances(stage, after);
@@ -120,15 +113,14 @@ async function runPipelines(
     for (const hash of txHashes) say(`transaction ${hash}`, 'detail');
   const final = await run<Batch>('See that it is done.', 'batch', 'status', batch.id);
   say(
-    `batch ${final.id} is ${final.status}: ${result.totalSuccessful} of ${countText(result.total, 'transaction')}`,
+    `batch ${final.id} is ${final.status}: ${result.totalSuccessful} of ${result.total} transactions`,
     'detail',
   );
   return { batch: final, result };
 }
 
 function sayBalances({ say }: Stage, { supply, burned, vault, burnWallet }: Balances): void {
-  const shown = Object.entries({ supply, burned, vault, 'burn wallet': burnWallet });
-  say(shown.map(([name, amount]) => `${name} ${tokensText(amount, SYMBOL)}`).join(', '), 'detail');
+  say(`supply ${supply}, burned ${burned}, vault ${vault}, burn wallet ${burnWallet}`, 'detail');
 }
 
 /** Holds the balances against what the files asked for, to the last base unit. */

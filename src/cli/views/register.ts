@@ -4,8 +4,7 @@ import type { Style } from '../output/color.js';
 import { type Field, fieldLines, wrapText } from '../output/table.js';
 import { multisigFields, tokenFields } from './facts.js';
 import { linkFields } from './links.js';
-import { viewKeptKey } from './local.js';
-import { solText } from './unit.js';
+import { solText, viewCreatedKey } from './local.js';
 
 /** The cluster in words. */
 export const clusterText = ({ name, genesisHash }: RegistrationPlan['cluster']): string =>
@@ -59,13 +58,13 @@ export const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): read
       ['multisig', plan.multisig],
       [`vault ${plan.vaultIndex}`, plan.vault],
     ],
-    style,
+    style.dim,
   ),
-  ...part('On chain', fieldLines(stepFields(plan.steps), style), style),
-  ...part('Costs', fieldLines(costFields(plan), style), style),
+  ...part('On chain', fieldLines(stepFields(plan.steps), style.dim), style),
+  ...part('Costs', fieldLines(costFields(plan), style.dim), style),
   ...part(
     'Who may act, and what the token allows',
-    fieldLines([...multisigFields(plan.facts), ...tokenFields(plan.mint, plan.facts)], style),
+    fieldLines([...multisigFields(plan.facts), ...tokenFields(plan.mint, plan.facts)], style.dim),
     style,
   ),
   ...part('Cannot be taken back', bullets(plan.irreversible, style.width), style),
@@ -79,7 +78,6 @@ export const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): read
 /** A project that is registered. */
 export const viewRegistered = (
   { cluster, registration, apiKey, txHash }: RegistrationResult,
-  dataDir: string,
   style: Style,
 ): readonly string[] => [
   style.good(`${registration.symbol} is registered on ${clusterText(cluster)}.`),
@@ -93,14 +91,9 @@ export const viewRegistered = (
       ['operator', registration.operator],
       ...(txHash === null ? [] : [['transaction', txHash] as const, ...linkFields(style, 'tx', txHash)]),
     ],
-    style,
+    style.dim,
   ),
-  ...(apiKey === null ? [] : ['', ...viewKeptKey(apiKey, dataDir, style)]),
-  '',
-  ...wrapText('Commands in this data directory work on that cluster from now on.', style.width),
-  ...wrapText(
-    'Next: send tokens and some SOL to the burn wallet, and tokens to the vault. This shows what has arrived:',
-    style.width,
-  ),
+  ...(apiKey === null ? [] : viewCreatedKey(apiKey, style)),
+  'Commands in this data directory work on that cluster from now on. Next: send tokens and some SOL to the burn wallet, tokens to the vault.',
   '  flywheel vault',
 ];

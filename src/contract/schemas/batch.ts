@@ -11,13 +11,11 @@ import {
   txHashSchema,
   uuidSchema,
 } from '../../values/schemas.js';
-import { cursorSchema, nextCursorSchema, pageLimitSchema, timeBoundSchema } from './page.js';
+import { cursorSchema, pageLimitSchema, timeBoundSchema } from './page.js';
 
-export const batchStatusSchema = z.enum(['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED']).meta({
-  id: 'BatchStatus',
-  description:
-    'AVAILABLE_TO_QUEUE: being set up; FINALIZED: waits for approval and execution; EXECUTED, FAILED: over.',
-});
+export const batchStatusSchema = z
+  .enum(['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED'])
+  .meta({ id: 'BatchStatus' });
 export type BatchStatus = z.infer<typeof batchStatusSchema>;
 
 export const bundleExecutionSchema = z
@@ -25,45 +23,32 @@ export const bundleExecutionSchema = z
     bundleId: z
       .string()
       .meta({ description: 'SHA-256 (hex) over the comma-joined base58 signatures of the bundle.' }),
-    txHashes: z.array(txHashSchema).meta({ description: 'Its transactions, in the order they landed.' }),
+    txHashes: z.array(txHashSchema),
   })
   .meta({ id: 'BundleExecution' });
 export type BundleExecution = z.infer<typeof bundleExecutionSchema>;
 
-/** What the set-up of a batch and its execution both say. */
-const executionSums = {
-  total: z.number().int().meta({ description: 'Transactions that there were to send.' }),
-  totalSuccessful: z.number().int().meta({ description: 'Those that landed.' }),
-  totalFailed: z.number().int().meta({ description: 'Those that failed or were not tried.' }),
-  successfulExecutions: z
-    .array(bundleExecutionSchema)
-    .meta({ description: 'The bundles that landed, in order.' }),
-};
-const failedTxMsgSchema = z.string().optional().meta({ description: 'Why it failed, where it did.' });
-
 export const initResultSchema = z
   .object({
-    ...executionSums,
-    failedTxMsg: failedTxMsgSchema,
-    batchIndex: z.number().int().meta({ description: 'Number of the batch in its multisig.' }),
+    total: z.number().int(),
+    totalSuccessful: z.number().int(),
+    totalFailed: z.number().int(),
+    successfulExecutions: z.array(bundleExecutionSchema),
+    failedTxMsg: z.string().optional(),
+    batchIndex: z.number().int(),
   })
   .meta({ id: 'InitResult' });
 export type InitResult = z.infer<typeof initResultSchema>;
 
 export const executeResultSchema = z
   .object({
-    ...executionSums,
-    failedOnTransactionIndex: z
-      .number()
-      .int()
-      .optional()
-      .meta({ description: 'The pipeline that failed, counted from 0.' }),
-    failedStartTransactionIndex: z
-      .number()
-      .int()
-      .optional()
-      .meta({ description: 'First pipeline of the bundle that failed, counted from 0.' }),
-    failedTxMsg: failedTxMsgSchema,
+    total: z.number().int(),
+    totalSuccessful: z.number().int(),
+    totalFailed: z.number().int(),
+    successfulExecutions: z.array(bundleExecutionSchema),
+    failedOnTransactionIndex: z.number().int().optional(),
+    failedStartTransactionIndex: z.number().int().optional(),
+    failedTxMsg: z.string().optional(),
   })
   .meta({ id: 'ExecuteResult' });
 export type ExecuteResult = z.infer<typeof executeResultSchema>;
@@ -71,14 +56,14 @@ export type ExecuteResult = z.infer<typeof executeResultSchema>;
 export const batchSchema = z
   .object({
     id: uuidSchema,
-    flywheelId: z.string().meta({ description: 'UUID of the flywheel that it belongs to.' }),
-    tokenId: z.string().meta({ description: 'UUID of the token.' }),
-    mintAddress: z.string().meta({ description: 'Mint of the token, base58.' }),
+    flywheelId: z.string(),
+    tokenId: z.string(),
+    mintAddress: z.string(),
     status: batchStatusSchema,
-    batchIndex: z.string().meta({ description: 'Number of the batch in its multisig, as digits.' }),
-    vaultIndex: z.string().meta({ description: 'Index of the vault, as digits.' }),
-    multisig: z.string().meta({ description: 'Address of the multisig, base58.' }),
-    vaultAddress: z.string().meta({ description: 'Address of the vault that pays, base58.' }),
+    batchIndex: z.string(),
+    vaultIndex: z.string(),
+    multisig: z.string(),
+    vaultAddress: z.string(),
     initResult: initResultSchema.optional(),
     executeResult: executeResultSchema.optional(),
     dateCreated: dateTimeSchema,
@@ -119,10 +104,7 @@ export const pipelineSchema = z
     payload: z
       .string('expected a JSON object as text')
       .meta({ description: 'The proof as JSON text (an object).' }),
-    actions: z
-      .array(actionSchema, 'expected a list of actions')
-      .min(1, 'expected at least one action')
-      .meta({ description: 'What it does, in this order, all or nothing.' }),
+    actions: z.array(actionSchema, 'expected a list of actions').min(1, 'expected at least one action'),
   })
   .meta({ id: 'Pipeline' });
 export type Pipeline = z.infer<typeof pipelineSchema>;
@@ -131,25 +113,15 @@ export type Pipeline = z.infer<typeof pipelineSchema>;
 export const MAX_PIPELINES = 1_000;
 
 export const initBatchRequestSchema = z
-  .strictObject({
-    pipelines: z
-      .array(pipelineSchema)
-      .min(1, 'expected at least one pipeline')
-      .meta({ description: 'Executed in this order, each in a transaction of its own.' }),
-  })
+  .strictObject({ pipelines: z.array(pipelineSchema).min(1, 'expected at least one pipeline') })
   .meta({ id: 'InitBatchRequest' });
 export type InitBatchRequest = z.infer<typeof initBatchRequestSchema>;
 
-/** What an answer says of a pipeline as it was asked for. */
-const proofTypeField = z.string().meta({ description: 'Proof type.' });
-const payloadField = z.string().meta({ description: 'The proof as it was sent.' });
-const actionsField = z.array(actionSchema).meta({ description: 'What it does, in this order.' });
-
 export const compiledPipelineSchema = z
   .object({
-    type: proofTypeField,
-    payload: payloadField,
-    actions: actionsField,
+    type: z.string(),
+    payload: z.string(),
+    actions: z.array(actionSchema),
     proofHash: hashSchema,
     instructions: z.array(z.string()).meta({
       description:
@@ -165,9 +137,7 @@ export const initBatchResultSchema = z
       description:
         "Wire-format versioned transaction, signed by the operator who pays the fee; the owner's signature is missing.",
     }),
-    batch: batchSchema
-      .extend({ pipelines: z.array(compiledPipelineSchema) })
-      .meta({ description: 'The batch, with what each pipeline was compiled to.' }),
+    batch: batchSchema.extend({ pipelines: z.array(compiledPipelineSchema) }),
   })
   .meta({ id: 'InitBatchResult' });
 export type InitBatchResult = z.infer<typeof initBatchResultSchema>;
@@ -216,10 +186,7 @@ export const listBatchesQuerySchema = z.strictObject({
 export type ListBatchesQuery = z.infer<typeof listBatchesQuerySchema>;
 
 export const batchPageSchema = z
-  .object({
-    items: z.array(batchSchema).meta({ description: 'Batches, newest first.' }),
-    nextCursor: nextCursorSchema,
-  })
+  .object({ items: z.array(batchSchema), nextCursor: z.string().nullable() })
   .meta({
     id: 'BatchPage',
     description: 'A page may hold fewer items than its limit, even none, and have another after it.',
@@ -232,10 +199,10 @@ export const PIPELINE_STATES = ['WAITING', 'EXECUTED', 'FAILED', 'NOT_EXECUTED']
 /** What became of one pipeline of a batch. */
 export const pipelineStateSchema = z
   .object({
-    index: z.number().int().meta({ description: 'Its place in the batch, counted from 0.' }),
-    type: proofTypeField,
-    payload: payloadField,
-    actions: actionsField,
+    index: z.number().int(),
+    type: z.string(),
+    payload: z.string(),
+    actions: z.array(actionSchema),
     proofHash: hashSchema,
     state: z.enum(PIPELINE_STATES).meta({
       description:
@@ -259,10 +226,7 @@ export const batchPipelinesQuerySchema = z.strictObject({
 export type BatchPipelinesQuery = z.infer<typeof batchPipelinesQuerySchema>;
 
 export const pipelinePageSchema = z
-  .object({
-    items: z.array(pipelineStateSchema).meta({ description: 'Pipelines, in their order.' }),
-    nextCursor: nextCursorSchema,
-  })
+  .object({ items: z.array(pipelineStateSchema), nextCursor: z.string().nullable() })
   .meta({ id: 'PipelinePage' });
 export type PipelinePage = z.infer<typeof pipelinePageSchema>;
 
@@ -281,7 +245,7 @@ export type CancelBatchRequest = z.infer<typeof cancelBatchRequestSchema>;
 /** Either the batch, now over, or the vote that its owner has to sign first. */
 export const cancelBatchResultSchema = z
   .object({
-    ownerVoteNeeded: z.boolean().meta({ description: 'Does the owner have to sign `cancelTx` first?' }),
+    ownerVoteNeeded: z.boolean(),
     cancelTx: base64Schema.optional().meta({
       description:
         "With `ownerVoteNeeded`: a transaction, signed by the operator who pays the fee; the owner's signature is missing.",

@@ -1,0 +1,74 @@
+/** Which packages are put into files of their own, and how the rest of the program finds them there; and what stands in for some. */
+
+/** Loaded from node_modules: only what is native. */
+export const NATIVE = ['@libsql/*', 'litesvm-*'];
+
+/** Packages that are large and that few commands ask for, each with its file in dist; all that uses one shares that file. */
+export const APART = {
+  fastify: 'fastify',
+  '@solana/web3.js': 'web3',
+  undici: 'undici',
+  'prom-client': 'prom-client',
+  ws: 'ws',
+};
+
+const exactly = (names) => new RegExp(`^(${names.join('|').replaceAll('.', '\\.')})$`);
+
+/** Of the SDK of Squads only a part is used; the module that names it is the entry of its file. */
+const SQUADS_SDK = /\/squads-sdk\.js$/;
+
+/** In a script: requires the file, and nothing is lost between the two. */
+export const requiringApart = (except) => ({
+  name: 'requiring-apart',
+  setup({ onResolve }) {
+    const names = Object.keys(APART).filter((name) => name !== except);
+    onResolve({ filter: exactly(names) }, ({ path }) => ({ path: `./${APART[path]}.cjs`, external: true }));
+    onResolve({ filter: SQUADS_SDK }, () => ({ path: './squads-sdk.cjs', external: true }));
+  },
+});
+
+/** In a module: node cannot tell what such a file exports, so it is required there as well, by a module in between. */
+export const requiringApartFromModules = {
+  name: 'requiring-apart-from-modules',
+  setup({ onLoad, onResolve }) {
+    const between = (file) => ({ path: `./${file}.cjs`, namespace: 'apart' });
+    onResolve({ filter: /^\.\/.*\.cjs$/, namespace: 'apart' }, ({ path }) => ({ path, external: true }));
+    onResolve({ filter: exactly(Object.keys(APART)) }, ({ path }) => between(APART[path]));
+    onResolve({ filter: SQUADS_SDK }, () => between('squads-sdk'));
+    onLoad({ filter: /.*/, namespace: 'apart' }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)});`,
+      loader: 'js',
+    }));
+  },
+};
+
+/** Sources that are bundled in place of a package's own. */
+const STAND_INS = {
+  // The SQLite driver finds its native half by asking node for a report on the whole process, which takes longer than all
+  // the rest of opening a database. Whether the half for glibc loads says the same.
+  '@neon-rs/load': `
+    const machine = process.platform + '-' + process.arch;
+    const loads = (target) => { try { return require('@libsql/' + target) !== undefined; } catch { return false; } };
+    exports.currentTarget = () =>
+      process.platform === 'win32' ? machine + '-msvc'
+      : process.platform !== 'linux' ? machine
+      : process.arch === 'arm' ? machine + (loads(machine + '-gnueabihf') ? '-gnueabihf' : '-musleabihf')
+      : loads(machine + '-gnu') ? machine + '-gnu' : machine + '-musl';`,
+  'detect-libc': "exports.GLIBC = 'glibc'; exports.MUSL = 'musl'; exports.familySync = () => null;",
+  // Native, and not needed: `ws` has the same in JavaScript for where they are not installed.
+  bufferutil: "throw new Error('not installed');",
+  'utf-8-validate': "throw new Error('not installed');",
+  // For subscriptions by way of `Connection`, which are not used; under a licence that keeps it out of a bundle.
+  'rpc-websockets': 'exports.CommonClient = class { on() { return this; } };',
+};
+
+export const standIns = {
+  name: 'stand-ins',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: exactly(Object.keys(STAND_INS)) }, ({ path }) => ({ path, namespace: 'stand-in' }));
+    onLoad({ filter: /.*/, namespace: 'stand-in' }, ({ path }) => ({
+      contents: STAND_INS[path],
+      loader: 'js',
+    }));
+  },
+};

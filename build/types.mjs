@@ -1,0 +1,45 @@
+/** The types of the library: one file for both entries, with those of bundled packages in it, since none of these is installed. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { generateDtsBundle } from 'dts-bundle-generator';
+import ts from 'typescript';
+
+/** Packages whose types the library's own are made of. */
+const INLINED = ['zod', 'kysely', 'undici', 'libsql'];
+const PROJECT = 'tsconfig.types.json';
+
+function exportedNames(program, file) {
+  const checker = program.getTypeChecker();
+  const source = checker.getSymbolAtLocation(program.getSourceFile(file));
+  return checker.getExportsOfModule(source).map(({ name }) => name);
+}
+
+/**
+ * Writes `dist/types`.
+ * @throws where both entries export different things under one name.
+ */
+export function writeTypes() {
+  const [text] = generateDtsBundle(
+    [
+      {
+        filePath: resolve('build/entries.ts'),
+        libraries: { inlinedLibraries: INLINED },
+        output: { exportReferencedTypes: false, noBanner: true, sortNodes: true },
+      },
+    ],
+    { preferredConfigPath: PROJECT },
+  );
+  mkdirSync('dist/types', { recursive: true });
+  writeFileSync('dist/types/all.d.ts', text);
+  const { config } = ts.readConfigFile(PROJECT, ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.');
+  const entries = { index: 'src/index.ts', contract: 'src/contract/index.ts' };
+  const program = ts.createProgram([...Object.values(entries), 'build/entries.ts'], options);
+  const all = exportedNames(program, 'build/entries.ts');
+  for (const [entry, file] of Object.entries(entries)) {
+    const names = exportedNames(program, file);
+    const lost = names.filter((name) => !all.includes(name));
+    if (lost.length > 0) throw new Error(`Exported by both entries, and not the same: ${lost.join(', ')}`);
+    writeFileSync(`dist/types/${entry}.d.ts`, `export { ${names.sort().join(', ')} } from './all.js';\n`);
+  }
+}
