@@ -76,6 +76,8 @@ export interface OpenedService {
   readonly chain: ChainReader | null;
   /** Brings a signed transaction onto that chain; `null` where there is none. */
   readonly sender: ChainSender | null;
+  /** The chain is a ledger of this machine: to look at it takes no network. */
+  readonly isOnThisMachine: boolean;
   /** Name of the public cluster that it is on, where that is known without asking; else `null`. */
   readonly explorer: string | null;
   /** That chain, as wallets call it. @throws `ERR_UNAVAILABLE` */

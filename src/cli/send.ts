@@ -1,8 +1,8 @@
 /** What goes along with a call of the service, and what its reply tells beside its value. */
 import type { BatchCost, Call, ElementOutcome, Reply, Waiting } from '../contract/call.js';
-import { formatTokenAmount } from '../values/token-amount.js';
 import type { Session } from './command.js';
 import type { OpenedService } from './context.js';
+import { solText } from './views/unit.js';
 
 /** What goes along with one request. */
 export function callWith(
@@ -34,17 +34,19 @@ export function waitingText(waiting: Waiting): string {
   return `${state}${slot === undefined ? '' : ` (slot ${slot})`}: ${signature}${more} …`;
 }
 
-const SOL_DECIMALS = 9;
-
 /** What a batch has cost so far, and what of it came back. */
 function costSentence({ feeLamports, rentPaidLamports, rentReclaimedLamports }: BatchCost): string {
-  const sol = (lamports: bigint): string => `${formatTokenAmount(lamports, SOL_DECIMALS)} SOL`;
-  return `Cost so far: fees ${sol(feeLamports)}, rent ${sol(rentPaidLamports)} of which ${sol(rentReclaimedLamports)} came back.`;
+  return `Cost so far: fees ${solText(feeLamports)}, rent ${solText(rentPaidLamports)} of which ${solText(rentReclaimedLamports)} came back.`;
 }
 
 /** Says on stderr what the reply tells beside its value; nothing is waited for any more. */
-export function noteReply({ output }: Session, { meta }: Reply<unknown>): void {
+export function noteReply(
+  { output }: Session,
+  { meta }: Reply<unknown>,
+  { isLast = true }: { readonly isLast?: boolean } = {},
+): void {
   output.progress.clear();
-  if (meta.cost !== undefined) output.notice(costSentence(meta.cost));
+  // Of several steps the last one tells what all have cost.
+  if (isLast && meta.cost !== undefined) output.notice(costSentence(meta.cost));
   if (meta.requestId !== undefined) output.detail(`request id: ${meta.requestId}`);
 }

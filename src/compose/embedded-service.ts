@@ -123,6 +123,7 @@ async function serviceOver(ambient: Ambient, settings: Settings, backing: Backin
     chain: backing.reader,
     sender: backing.sender,
     walletChain: backing.walletChain,
+    isOnThisMachine: chain.pollMs === null,
     explorer: backing.explorer,
     history: backing.reader,
     trusted: async () => trusted?.flywheel ?? null,

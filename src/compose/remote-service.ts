@@ -54,6 +54,7 @@ export async function openRemoteService(
     credential,
     chain,
     sender: rpc?.sender ?? null,
+    isOnThisMachine: false,
     explorer: null,
     walletChain: () => chainOfWallets(ambient, settings),
     history: chain,

@@ -13,7 +13,14 @@ import {
 } from './limits.js';
 import { problemResponses, successResponse } from './openapi-responses.js';
 import { type Json, jsonSchemaOf, referTo } from './openapi-schemas.js';
-import { needsNoBody, OPERATION_LIST, type Operation, type OperationId, type Rate } from './operations.js';
+import {
+  needsNoBody,
+  OPERATION_LIST,
+  type Operation,
+  type OperationId,
+  type Rate,
+  SUCCESSOR,
+} from './operations.js';
 import { problemSchema } from './schemas/problem.js';
 
 export interface OpenApiOperation {
@@ -21,6 +28,11 @@ export interface OpenApiOperation {
   readonly summary: string;
   readonly description: string;
   readonly deprecated: boolean;
+  readonly tags: readonly string[];
+  /** The key needs one of these. */
+  readonly 'x-required-scopes': readonly string[];
+  /** `operationId` of what replaces it. */
+  readonly 'x-successor'?: string;
   readonly parameters: readonly Json[];
   readonly requestBody?: Json;
   readonly responses: Readonly<Record<string, Json>>;
@@ -28,7 +40,8 @@ export interface OpenApiOperation {
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly info: Json & { readonly title: string; readonly version: string; readonly description: string };
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly servers: readonly { readonly url: string }[];
   readonly security: readonly Json[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
@@ -60,6 +73,7 @@ const queryParameters = (request: z.ZodType, components: Record<string, unknown>
     name,
     in: 'query',
     required: false,
+    description: (schema as { description?: string }).description ?? `Only those of this \`${name}\`.`,
     schema,
   }));
 
@@ -127,6 +141,13 @@ function requestBody(operation: Operation, schema: unknown, maxBodyBytes: number
   };
 }
 
+const TAGS = [
+  { name: 'Batches', description: 'Pipelines of actions, approved by their owner, executed as one batch.' },
+  { name: 'Tokenomics', description: 'What was burned and airdropped, and burns on their own.' },
+] as const;
+
+const tagOf = ({ path }: Operation): string => TAGS[path.startsWith('/v1/flywheel/') ? 0 : 1].name;
+
 function describeOperation(
   operation: Operation,
   components: Record<string, unknown>,
@@ -144,6 +165,9 @@ function describeOperation(
     summary: operation.summary,
     description: describe(operation, rateLimits?.[id]),
     deprecated: operation.deprecated,
+    tags: [tagOf(operation)],
+    'x-required-scopes': operation.scopes,
+    ...(operation.deprecated ? { 'x-successor': SUCCESSOR.id } : {}),
     parameters: parameters(operation, components),
     ...body,
     responses: {
@@ -181,7 +205,10 @@ export function openApiDocument(options: OpenApiOptions): OpenApiDocument {
       title: 'Flywheel',
       version: options.version,
       description: 'Burns and airdrops tokens on proof of what users did. Amounts are in whole tokens.',
+      contact: { name: 'Those who run this service' },
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
+    tags: TAGS,
     servers: [{ url: options.serverUrl }],
     security: Object.keys(schemes).map((name) => ({ [name]: [] })),
     paths,

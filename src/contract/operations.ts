@@ -364,6 +364,9 @@ export const OPERATIONS = Object.fromEntries(
   Object.entries(TABLE).map(([id, entry]) => [id, { ...entry, id }]),
 ) as Named;
 
+/** What replaces the deprecated operations. */
+export const SUCCESSOR: Operation = OPERATIONS.initBatch;
+
 /** Every operation, in the order in which they are served and described. */
 export const OPERATION_LIST: readonly Operation[] = Object.values(OPERATIONS);
 

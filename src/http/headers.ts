@@ -9,7 +9,7 @@ import {
   RATE_LIMIT_POLICY_HEADER,
 } from '../contract/headers.js';
 import type { Operation, RateLimit } from '../contract/operations.js';
-import { OPERATIONS } from '../contract/operations.js';
+import { SUCCESSOR } from '../contract/operations.js';
 import type { RateDecision } from './rate-limiter.js';
 
 /** When the two burn operations were deprecated, 2026-01-01 in Unix seconds (RFC 9745). */
@@ -20,7 +20,7 @@ export function operationHeaders(operation: Operation, basePath: string): Readon
   if (!operation.deprecated) return {};
   return {
     deprecation: DEPRECATED_SINCE,
-    link: `<${basePath}${OPERATIONS.initBatch.path}>; rel="successor-version", <${basePath}/docs>; rel="deprecation"; type="text/html"`,
+    link: `<${basePath}${SUCCESSOR.path}>; rel="successor-version", <${basePath}/docs>; rel="deprecation"; type="text/html"`,
   };
 }
 

@@ -5,7 +5,7 @@ import { openApiDocument } from '../contract/openapi.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { sha256 } from '../values/digest.js';
 import type { Secret } from '../values/secret.js';
-import { docsPage } from './docs-page.js';
+import { CONTENT_SECURITY_POLICY, docsPage } from './docs/page.js';
 import { namesThisServer } from './request-headers.js';
 import type { RequestLife } from './request-life.js';
 import { addRoute } from './routes.js';
@@ -75,7 +75,15 @@ function addDocuments(app: FastifyInstance, { settings }: ServeContext): void {
     maxBodyBytes: settings.limits.maxBodyBytes,
   });
   const json = JSON.stringify(document, null, 2);
-  const html = docsPage(document);
+  let page: string | undefined;
+  addRoute(app, {
+    method: 'GET',
+    path: `${settings.basePath}/`,
+    handle: async (_request, reply, life) => {
+      reply.code(302).header('location', `${settings.basePath}/docs`);
+      send(life, reply.type('text/plain; charset=utf-8'), `${settings.basePath}/docs\n`);
+    },
+  });
   addRoute(app, {
     method: 'GET',
     path: `${settings.basePath}/openapi.json`,
@@ -85,8 +93,9 @@ function addDocuments(app: FastifyInstance, { settings }: ServeContext): void {
     method: 'GET',
     path: `${settings.basePath}/docs`,
     handle: async (_request, reply, life) => {
-      reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
-      send(life, reply.type('text/html; charset=utf-8'), html);
+      page ??= docsPage(document);
+      reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
+      send(life, reply.type('text/html; charset=utf-8'), page);
     },
   });
 }

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
 import { type OpenPage, openBrowser } from '../support/browser.js';
 import { emptyDirectory, flywheel } from '../support/cli.js';
+import { LEAST_CONTRAST } from '../support/contrast.js';
 
 let opened: OpenPage | undefined;
 afterEach(() => opened?.close());
@@ -22,21 +23,6 @@ async function makePage(): Promise<string> {
   await run('report', '--by', 'day,type', '--html', file);
   return pathToFileURL(file).href;
 }
-
-/** Contrast of text and what is behind it (WCAG 2.2, 1.4.3), the least of all that is shown. */
-const LEAST_CONTRAST = `(() => {
-  const channel = (value) => (value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
-  const luminance = (color) => {
-    const [red, green, blue] = color.match(/[\\d.]+/g).map(Number);
-    return 0.2126 * channel(red) + 0.7152 * channel(green) + 0.0722 * channel(blue);
-  };
-  const paper = luminance(getComputedStyle(document.body).backgroundColor);
-  return Math.min(...[...document.querySelectorAll('h1, h2, p, dt, dd, th, td, li, svg text')].map((element) => {
-    const style = getComputedStyle(element);
-    const ink = luminance(element instanceof SVGElement ? style.fill : style.color);
-    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
-  }));
-})()`;
 
 it('can be read in light and dark, on a phone, and by keyboard', async () => {
   const url = await makePage();

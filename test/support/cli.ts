@@ -130,6 +130,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         service: service.service,
         credential: new Secret('fk_test'),
         chain: null,
+        isOnThisMachine: false,
         explorer: null,
         sender: null,
         rawApi: unplanned,

@@ -178,7 +178,7 @@ function show(
   output.show(
     [
       ...viewLook(review, unitOf({ symbol: opened.symbol, trusted: null }, review), output.noticeStyle),
-      ...fieldLines(fee, output.noticeStyle.dim),
+      ...fieldLines(fee, output.noticeStyle),
     ].join('\n'),
   );
   output.show(

@@ -11,6 +11,7 @@ import { knownDecimals } from '../known-decimals.js';
 import { contentDigest, equalElements, pipelineDigests } from '../operation/elements.js';
 import { runOperation, type Work } from '../operation/run-operation.js';
 import type { HowOften } from '../options/once.js';
+import { countText } from '../views/unit.js';
 
 /**
  * Reads and checks a file against the flywheel's mint, where that is known. Payloads go out as the canonical text of the proof,
@@ -68,6 +69,6 @@ function pointOutEqual({ output }: Session, { pipelines }: InitBatchRequest): vo
   if (equal === undefined) return;
   const [first, second] = equal.first;
   output.warn(
-    `${equal.count} of ${pipelines.length} pipelines equal one before them, [${second}] the one at [${first}]; each is executed.`,
+    `${equal.count} of ${countText(pipelines.length, 'pipeline')} equal one before them, [${second}] the one at [${first}]; each is executed.`,
   );
 }

@@ -7,6 +7,7 @@ import type { Session } from '../command.js';
 import type { Entry, Notes } from '../journal/journal.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import { viewExecuteResult } from '../views/batch.js';
+import { countText } from '../views/unit.js';
 import type { Signed } from './approve-batch.js';
 import { batchFailure } from './batch-failure.js';
 import { requireChainCatchesUp } from './catch-up.js';
@@ -133,7 +134,7 @@ export class ExecuteWork implements Work<Executed> {
   }
 
   summary({ batch, value: { result } }: Executed): string {
-    return `Batch ${batch.id} is ${batch.status}: ${result.totalSuccessful} of ${result.total} transactions were executed.`;
+    return `Batch ${batch.id} is ${batch.status}: ${result.totalSuccessful} of ${countText(result.total, 'transaction')} executed.`;
   }
 }
 

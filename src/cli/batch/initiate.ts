@@ -4,6 +4,7 @@ import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
 import { REPLAYED } from '../operation/run-operation.js';
 import { callWith, noteReply } from '../send.js';
+import { countText } from '../views/unit.js';
 import { CurrentStage } from './batch-stages.js';
 import { isNotOffered, landedPipelines } from './landed-pipelines.js';
 
@@ -30,17 +31,18 @@ export async function initiate(
   session: Session,
   entry: Entry,
   request: InitBatchRequest,
+  { isLast = true }: { readonly isLast?: boolean } = {},
 ): Promise<Initiated> {
   const stage = new CurrentStage(entry);
   const stored = stage.initAnswer;
   if (stored !== undefined)
     return { answer: stored, batch: await getBatch(session, stored.batch.id), isNew: false };
   const pipelines = [...stage.pipelines(request.pipelines)];
-  session.output.progress.show(`setting up a batch of ${pipelines.length} pipelines …`);
+  session.output.progress.show(`setting up a batch of ${countText(pipelines.length, 'pipeline')} …`);
   const opened = await session.service();
   const reply = await opened.service.initBatch({ pipelines }, callWith(session, opened, stage.key));
   session.output.progress.clear();
-  noteReply(session, reply);
+  noteReply(session, reply, { isLast });
   const answer = reply.value;
   // In this order: an answer that is kept is not asked for again, and then nobody would note the batch.
   stage.add({ batchId: answer.batch.id });

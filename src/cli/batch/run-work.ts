@@ -17,6 +17,7 @@ import { placeFlags, resumeLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import { shellLine } from '../shell-line.js';
 import { viewBatch } from '../views/batch.js';
+import { countText } from '../views/unit.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 import { keypairOwner, loadKeypair } from '../wallet/load-keypair.js';
 import { requirePlanWithinLimits } from './approval-limits.js';
@@ -74,7 +75,7 @@ export class RunWork implements Work<Ran> {
     // What `batch init` has begun is run from here on.
     if (!entry.isNew) entry.note(this.notes);
     if (this.rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id));
-    const initiated = await initiate(this.#session, entry, this.#request);
+    const initiated = await initiate(this.#session, entry, this.#request, { isLast: false });
     const { batch } = initiated;
     if (!initiated.isNew && (await isVoid(this.#session, entry, batch, this.#request))) return 'void';
     if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));
@@ -93,7 +94,7 @@ export class RunWork implements Work<Ran> {
   }
 
   summary({ batch, result }: Ran): string {
-    return `Batch ${batch.id} is ${batch.status}: ${result.totalSuccessful} of ${result.total} transactions were executed.`;
+    return `Batch ${batch.id} is ${batch.status}: ${result.totalSuccessful} of ${countText(result.total, 'transaction')} executed.`;
   }
 
   #signer(): Promise<KeypairSigner> {

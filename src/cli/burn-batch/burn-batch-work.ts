@@ -19,6 +19,7 @@ import { type Performed, REPLAYED, type Work } from '../operation/run-operation.
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone, untried } from '../operation/verdicts.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBurnBatch } from '../views/burn-batch.js';
+import { countText, grouped, tokensText } from '../views/unit.js';
 import { BurnBatchProgress } from './progress.js';
 import {
   nameOf,
@@ -30,6 +31,7 @@ import {
   stagesOf,
   storedOutcomes,
 } from './stages.js';
+import { BurnTotals, type Totals } from './totals.js';
 
 /** What carrying on needs. */
 export interface BurnBatchBody {
@@ -45,6 +47,7 @@ interface Summary {
   readonly elements: number;
   readonly success: readonly BurnResult[];
   readonly failures: readonly Failure[];
+  readonly totals: Totals;
 }
 
 /** How a burn-batch is carried out. */
@@ -65,7 +68,9 @@ export class BurnBatchWork implements Work<Summary> {
   readonly #outcomes = new Map<number, ElementOutcome>();
   readonly #success: BurnResult[] = [];
   readonly #failures: Failure[] = [];
-  #printed = 0;
+  readonly #totals = new BurnTotals();
+  /** What the token is called. */
+  #symbol: string | null = null;
 
   constructor(session: Session, body: BurnBatchBody, { rest, strict }: BurnBatchOptions) {
     this.#session = session;
@@ -75,8 +80,8 @@ export class BurnBatchWork implements Work<Summary> {
   }
 
   async perform(entry: Entry): Promise<Performed<Summary>> {
-    if (this.rest && !(await this.#beginRest(entry)))
-      return { result: { elements: 0, success: [], failures: [] } };
+    if (this.rest && !(await this.#beginRest(entry))) return { result: this.#result() };
+    this.#symbol = (await this.#session.service()).symbol;
     if (entry.isNew) await this.#confirm(entry);
     const stages = stagesOf(entry.notes);
     const printed = this.rest ? stages.length - 1 : 0;
@@ -91,18 +96,24 @@ export class BurnBatchWork implements Work<Summary> {
         progress.count(outcome);
         if (isPrinted) this.#print(outcome);
       };
-      await this.#bring(entry, part, hear).catch((error: unknown) => {
-        progress.stop();
+      await this.#bring(entry, part, { hear, send: () => progress.send(part) }).catch((error: unknown) => {
+        progress.stop(error);
         throw error;
       });
       await this.#session.context.io.stdout.drained();
     }
     if (!streams) for (const outcome of this.#inOrder()) this.#print(outcome);
-    const result = { elements: this.#printed, success: this.#success, failures: this.#failures };
+    const result = this.#result();
     return entry.state === 'open' ? { result, verdict: this.#verdict() } : { result };
   }
 
-  present({ elements, success, failures }: Summary): FlywheelError | undefined {
+  #result(): Summary {
+    const totals = this.#totals.sums;
+    const elements = totals.burned.elements + totals.failed.elements;
+    return { elements, success: this.#success, failures: this.#failures, totals };
+  }
+
+  present({ elements, success, failures, totals }: Summary = this.#result()): FlywheelError | undefined {
     const { output } = this.#session;
     const { burns, failedOut } = this.#body;
     const sorted = [...failures].sort((left, right) => left.index - right.index);
@@ -119,13 +130,15 @@ export class BurnBatchWork implements Work<Summary> {
         success,
         errors: sorted.map(withoutIndex),
       };
-      output.result(result, (style) => viewBurnBatch({ elements, failures: sorted }, style));
+      output.result(result, (style) =>
+        viewBurnBatch({ totals, failures: sorted, symbol: this.#symbol }, style),
+      );
     }
     return sorted.length === 0 ? undefined : partial(sorted.length, elements, failedOut);
   }
 
   summary({ elements, failures }: Summary): string {
-    return `Burned ${elements - failures.length} of ${elements} elements.`;
+    return `Burned ${grouped(elements - failures.length)} of ${countText(elements, 'element')}.`;
   }
 
   /**
@@ -170,7 +183,7 @@ export class BurnBatchWork implements Work<Summary> {
     if (equal !== undefined) {
       const [first, second] = equal.first;
       this.#session.output.warn(
-        `${equal.count} of ${this.#body.burns.length} elements equal one before them, [${second}] the one at [${first}]; each is burned.`,
+        `${equal.count} of ${countText(this.#body.burns.length, 'element')} equal one before them, [${second}] the one at [${first}]; each is burned.`,
       );
     }
     const [stage] = stagesOf(entry.notes);
@@ -180,7 +193,8 @@ export class BurnBatchWork implements Work<Summary> {
     if (opened.kind === 'embedded') return;
     const burns = pick(this.#body.burns, indexes);
     const total = sumAmounts(burns.map(({ burnAmount }) => burnAmount));
-    await confirmRemote(this.#session, opened, `Burn ${total} tokens in ${burns.length} burns`);
+    const what = `Burn ${tokensText(total, opened.symbol)} in ${countText(burns.length, 'burn')}`;
+    await confirmRemote(this.#session, opened, what);
   }
 
   async #requireAllPossible(indexes: readonly number[]): Promise<void> {
@@ -190,9 +204,13 @@ export class BurnBatchWork implements Work<Summary> {
   }
 
   /** The outcomes of one request: those that are stored, else those that it is answered with. */
-  async #bring(entry: Entry, part: Part, tell: (outcome: ElementOutcome) => void): Promise<void> {
+  async #bring(
+    entry: Entry,
+    part: Part,
+    on: { readonly hear: (outcome: ElementOutcome) => void; readonly send: () => void },
+  ): Promise<void> {
     const stored = storedOutcomes(entry, part);
-    if (stored !== undefined) return stored.forEach(tell);
+    if (stored !== undefined) return stored.forEach(on.hear);
     const { context } = this.#session;
     if (context.signal.aborted)
       throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted between two requests.');
@@ -203,8 +221,9 @@ export class BurnBatchWork implements Work<Summary> {
       if (outcomes[outcome.index] !== undefined) return;
       const own = { ...outcome, index: part.indexes[outcome.index] ?? outcome.index };
       outcomes[outcome.index] = own;
-      tell(own);
+      on.hear(own);
     };
+    on.send();
     const reply = await trying(entry, part.name, () =>
       opened.service.burnBatch([...burns], callWith(this.#session, opened, part.key, hear)),
     );
@@ -224,8 +243,9 @@ export class BurnBatchWork implements Work<Summary> {
   }
 
   #print(outcome: ElementOutcome): void {
-    this.#printed += 1;
     const { output } = this.#session;
+    const burn = this.#body.burns[outcome.index];
+    if (burn !== undefined) this.#totals.count(outcome, burn);
     if (output.mode === 'ndjson') output.jsonLine(outcome);
     if (outcome.status === 'error') this.#failures.push(outcome);
     else if (output.mode === 'json') this.#success.push(withoutIndex(outcome));
@@ -284,7 +304,7 @@ function writeFailed(file: string, burns: readonly BurnRequest[]): void {
 }
 
 function partial(failed: number, total: number, failedOut: string | null): FlywheelError {
-  return new FlywheelError('ERR_PARTIAL', `${failed} of ${total} elements failed.`, {
+  return new FlywheelError('ERR_PARTIAL', `${failed} of ${countText(total, 'element')} failed.`, {
     hint:
       failedOut === null
         ? 'The same command with --rest sends these once more; --failed-out FILE writes them to correct.'

@@ -11,6 +11,7 @@ import { Problems } from '../input/problems.js';
 import { burnDigests, contentDigest } from '../operation/elements.js';
 import { noteKnown } from '../operation/known.js';
 import { viewBurnBatchPlan } from '../views/burn-batch.js';
+import { countText } from '../views/unit.js';
 
 /** Brackets of the array, and a comma an element. */
 const sizeBytes = (burn: BurnRequest): number => Buffer.byteLength(JSON.stringify(burn)) + 1;
@@ -68,7 +69,7 @@ export async function showBurnBatchPlan(session: Session, burns: readonly BurnRe
   if (failed === 0) return;
   throw new FlywheelError(
     'ERR_PARTIAL',
-    `${failed} of ${burns.length} elements would fail; nothing was sent.`,
+    `${failed} of ${countText(burns.length, 'element')} would fail; nothing was sent.`,
   );
 }
 

@@ -1,6 +1,9 @@
 /** How far a burn-batch is, on stderr. */
 import type { ElementOutcome } from '../../contract/call.js';
+import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
+import { saysNothingWasDone } from '../operation/verdicts.js';
+import { countText, grouped } from '../views/unit.js';
 import type { Part } from './stages.js';
 
 /** Elements between two lines. */
@@ -12,6 +15,8 @@ export class BurnBatchProgress {
   readonly #startedMs: number;
   #done = 0;
   #failed = 0;
+  /** How many elements will have their outcome when the request that was sent has its answer. */
+  #sentUpTo = 0;
 
   constructor(session: Session, parts: readonly { readonly part: Part }[]) {
     this.#session = session;
@@ -19,11 +24,24 @@ export class BurnBatchProgress {
     this.#startedMs = session.context.clock.nowMs();
   }
 
-  /** Says how far it came when it cannot go on. */
-  stop(): void {
+  /** A request goes out. */
+  send({ indexes }: Part): void {
+    this.#sentUpTo = this.#done + indexes.length;
+  }
+
+  /** Says how far it came when it cannot go on. @param reason - of that; some say that the request did nothing. */
+  stop(reason: unknown): void {
     if (this.#done === 0 || this.#done === this.#total) return;
+    const wasSent = !(isFlywheelError(reason) && saysNothingWasDone(reason));
+    const unknown = wasSent ? Math.max(0, this.#sentUpTo - this.#done) : 0;
+    const parts = [
+      `${grouped(this.#done - this.#failed)} burned`,
+      `${grouped(this.#failed)} failed`,
+      `${grouped(unknown)} not known`,
+      `${grouped(this.#total - this.#done - unknown)} not attempted`,
+    ];
     this.#session.output.warn(
-      `${this.#done} of ${this.#total} elements have their outcome; the same command goes on from there.`,
+      `Of ${countText(this.#total, 'element')}: ${parts.join(', ')}; the same command goes on from there.`,
     );
   }
 

@@ -34,5 +34,5 @@ export async function runBurnBatch(
   const work = new BurnBatchWork(session, body, { rest, strict });
   const narrowing = { noun: 'burn', onlyNew, without };
   if (await runOperation(session, request(null), work, narrowing)) return;
-  work.present({ elements: 0, success: [], failures: [] });
+  work.present();
 }

@@ -1,14 +1,17 @@
 /** One burn as an operation. */
+import type { BurnsForesight } from '../../contract/foresight.js';
 import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
+import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { confirmRemote } from '../operation/confirm-remote.js';
 import { burnDigests } from '../operation/elements.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBurn } from '../views/burn.js';
+import { tokensText } from '../views/unit.js';
 import { requireNotOnChain } from './chain-contradicts.js';
 
 /** What carrying on needs. */
@@ -33,17 +36,28 @@ export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => 
     const verdict = { state: 'done', landed: burnElements(body), answers: { [ANSWER]: result } } as const;
     return { result, verdict };
   },
-  present: (result) => {
-    session.output.result(result, (style) => viewBurn(result, style));
+  present: async (result) => {
+    const { output } = session;
+    const { symbol } = await session.service();
+    const left = output.mode === 'human' ? await leftNow(session) : null;
+    const burned = { amount: body.request.burnAmount, symbol, left };
+    output.result(result, (style) => viewBurn(result, burned, style));
     return undefined;
   },
   summary: ({ txHash, dateBurned }) => `Burned on ${dateBurned} in transaction ${txHash}.`,
 });
 
+/** What the burn left, where no network has to be asked for it; that it cannot be read says nothing of the burn. */
+async function leftNow(session: Session): Promise<BurnsForesight | null> {
+  const { foresight, credential, isOnThisMachine } = await session.service();
+  if (foresight === null || !isOnThisMachine) return null;
+  return foresight.burns([], credential).catch(() => null);
+}
+
 async function send(session: Session, entry: Entry, request: BurnRequest): Promise<BurnResult> {
   const opened = await session.service();
-  const amount = String(request.burnAmount);
-  if (entry.isNew) await confirmRemote(session, opened, `Burn ${amount} tokens for ${request.type}`);
+  const amount = tokensText(sumAmounts([request.burnAmount]), opened.symbol);
+  if (entry.isNew) await confirmRemote(session, opened, `Burn ${amount} for ${request.type}`);
   const call = callWith(session, opened, entry.key);
   const reply = await opened.service.burn(request, call).catch(async (error: unknown) => {
     if (isFlywheelError(error, 'ERR_BURN_TOKENOMICS_FAILED'))

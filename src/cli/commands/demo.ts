@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import { defineCommand, type Session } from '../command.js';
+import { wrapText } from '../output/table.js';
+import { grouped, tokensText } from '../views/unit.js';
 
 /** Where the demo works: a folder of its own, or beside the data directory that was given. */
 function places({ settings }: Session): { folder: string; dataDir: string } {
@@ -17,21 +19,26 @@ function places({ settings }: Session): { folder: string; dataDir: string } {
   return { folder, dataDir };
 }
 
+/** Of what is said of a step. */
+const INDENT = '   ';
+
 async function run(session: Session): Promise<undefined> {
-  const [{ runDemo }, { writeDemoFiles }] = await Promise.all([
+  const [{ runDemo, SYMBOL }, { writeDemoFiles }] = await Promise.all([
     import('../demo/run-demo.js'),
     import('../demo/files.js'),
   ]);
   const { output } = session;
   const isHuman = output.mode === 'human';
   const { style } = output;
+  const width = isHuman ? style.width : Number.POSITIVE_INFINITY;
   const tell = (text: string): void => {
     if (isHuman) output.text(`${text}\n`);
     else if (!session.settings.quiet) output.show(text);
   };
   const { folder, dataDir } = places(session);
   let step = 0;
-  tell(`Everything happens on this machine, in ${folder}. No network, no account.`);
+  const where = `Everything happens on this machine, in ${folder}. No network, no account.`;
+  for (const line of wrapText(where, width)) tell(line);
   const report = await runDemo({
     session,
     folder,
@@ -40,17 +47,19 @@ async function run(session: Session): Promise<undefined> {
     say: (text, kind) => {
       if (kind === 'step') {
         step += 1;
-        tell(`\n${style.bold(`${step}. ${text}`)}`);
-      } else tell(kind === 'command' ? style.good(`   $ ${text}`) : `   ${text}`);
+        tell('');
+        for (const line of wrapText(`${step}. ${text}`, width)) tell(style.bold(line));
+      } else if (kind === 'command') tell(style.good(`   $ ${text}`));
+      else for (const line of wrapText(text, width - INDENT.length)) tell(`${INDENT}${line}`);
     },
   });
   const { before, after } = report;
-  tell(
-    `\nBurned ${before.burned} before, ${after.burned} after; vault ${before.vault} before, ${after.vault} after.`,
-  );
-  tell(
-    `The batch ${report.batch.id} is ${style.good(report.batch.status)}. The files are in ${folder}; the commands above work on.`,
-  );
+  tell('');
+  const end = [
+    `Burned ${grouped(before.burned)} before, ${tokensText(after.burned, SYMBOL)} after; vault ${grouped(before.vault)} before, ${tokensText(after.vault, SYMBOL)} after.`,
+    `The batch ${report.batch.id} is ${report.batch.status}. The files are in ${folder}; the commands above work on.`,
+  ];
+  for (const line of end.flatMap((text) => wrapText(text, width))) tell(line);
   if (!isHuman) output.result(report, () => []);
   return undefined;
 }

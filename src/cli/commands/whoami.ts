@@ -69,7 +69,7 @@ export const command = defineCommand({
             limitFields(value).map(([name, limit]) => [name, `${limit} (${source})`] as const),
           ),
         ],
-        style.dim,
+        style,
       ),
     );
     return undefined;

@@ -11,6 +11,7 @@ import { formatTokenAmount, parseTokenAmount, tokenAmountFromNumber } from '../.
 import type { Session } from '../command.js';
 import type { LocalInitResult, LocalStatusResult } from '../context.js';
 import { shellLine } from '../shell-line.js';
+import { countText, tokensText } from '../views/unit.js';
 import type { DemoFiles } from './files.js';
 import { runCommand } from './run-command.js';
 
@@ -43,6 +44,9 @@ export interface Stage {
   readonly say: (text: string, kind: 'step' | 'command' | 'detail') => void;
 }
 
+/** What its token is called. */
+export const SYMBOL = 'DEMO';
+
 const balancesOf = ({ supply, burned, balances }: LocalStatusResult): Balances => ({
   supply,
   burned,
@@ -66,7 +70,7 @@ export async function runDemo(stage: Stage): Promise<DemoReport> {
   };
   const local = await run<LocalInitResult>(
     'Set up a token, a funded vault, a multisig of owner and operator, and an API key.',
-    ...['local', 'init', '--name', 'Demo Token', '--symbol', 'DEMO'],
+    ...['local', 'init', '--name', 'Demo Token', '--symbol', SYMBOL],
   );
   say(`mint ${local.mintAddress}, multisig ${local.multisig}`, 'detail');
   const before = balancesOf(await run('Look at the balances.', 'local', 'status'));
@@ -82,7 +86,10 @@ export async function runDemo(stage: Stage): Promise<DemoReport> {
     'burn-batch',
     files.burns,
   );
-  say(`${batchBurn.success.length} burned, ${batchBurn.errors.length} failed`, 'detail');
+  say(
+    `${countText(batchBurn.success.length, 'element')} burned, ${batchBurn.errors.length} failed`,
+    'detail',
+  );
   const { batch, result } = await runPipelines(stage, local, run);
   const after = balancesOf(await run('Look at the balances again.', 'local', 'status'));
   sayBalances(stage, after);
@@ -113,14 +120,15 @@ async function runPipelines(
     for (const hash of txHashes) say(`transaction ${hash}`, 'detail');
   const final = await run<Batch>('See that it is done.', 'batch', 'status', batch.id);
   say(
-    `batch ${final.id} is ${final.status}: ${result.totalSuccessful} of ${result.total} transactions`,
+    `batch ${final.id} is ${final.status}: ${result.totalSuccessful} of ${countText(result.total, 'transaction')}`,
     'detail',
   );
   return { batch: final, result };
 }
 
 function sayBalances({ say }: Stage, { supply, burned, vault, burnWallet }: Balances): void {
-  say(`supply ${supply}, burned ${burned}, vault ${vault}, burn wallet ${burnWallet}`, 'detail');
+  const shown = Object.entries({ supply, burned, vault, 'burn wallet': burnWallet });
+  say(shown.map(([name, amount]) => `${name} ${tokensText(amount, SYMBOL)}`).join(', '), 'detail');
 }
 
 /** Holds the balances against what the files asked for, to the last base unit. */

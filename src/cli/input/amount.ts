@@ -32,13 +32,28 @@ function scientific(amount: number): { digits: bigint; exponent: number } {
   return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
 }
 
+/** A sum of positive JSON amounts; nothing is rounded. */
+export class AmountSum {
+  #digits = 0n;
+  #exponent = 0;
+
+  add(amount: number): void {
+    const { digits, exponent } = scientific(amount);
+    const low = Math.min(this.#exponent, exponent);
+    this.#digits =
+      this.#digits * 10n ** BigInt(this.#exponent - low) + digits * 10n ** BigInt(exponent - low);
+    this.#exponent = low;
+  }
+
+  /** Decimal text. */
+  get text(): string {
+    return formatTokenAmount(this.#digits, -this.#exponent);
+  }
+}
+
 /** The sum of positive JSON amounts as decimal text; nothing is rounded. */
 export function sumAmounts(amounts: readonly number[]): string {
-  const parts = amounts.map(scientific);
-  const low = parts.reduce((least, { exponent }) => Math.min(least, exponent), 0);
-  const sum = parts.reduce(
-    (total, { digits, exponent }) => total + digits * 10n ** BigInt(exponent - low),
-    0n,
-  );
-  return formatTokenAmount(sum, -low);
+  const sum = new AmountSum();
+  for (const amount of amounts) sum.add(amount);
+  return sum.text;
 }

@@ -33,7 +33,7 @@ export interface Work<Result> {
    */
   perform(entry: Entry): Promise<Performed<Result>>;
   /** Prints the result and writes its files. @returns the error that it amounts to, if it does. */
-  present(result: Result): FlywheelError | undefined;
+  present(result: Result): FlywheelError | undefined | Promise<FlywheelError | undefined>;
   /** The result in a sentence, for when it cannot be printed. */
   summary(result: Result): string;
 }
@@ -297,7 +297,7 @@ async function print<Result>(
     });
   let failure: FlywheelError | undefined;
   try {
-    failure = work.present(result);
+    failure = await work.present(result);
   } catch (thrown) {
     const reason = isFlywheelError(thrown) ? thrown.message : 'internal error.';
     throw lost(reason, thrown);

@@ -5,26 +5,59 @@
  */
 import { safeLine } from './safe-text.js';
 
-/** A label and its value; a value without a label continues the one above. */
-export type Field = readonly [label: string, value: string];
+/** A label and its value; a value without a label continues the one above. A whole one is to be copied and is not wrapped. */
+export type Field = readonly [label: string, value: string, whole?: 'whole'];
+
+/** What a block is laid out for. */
+export interface Layout {
+  /** Columns. */
+  readonly width: number;
+  /** How labels look. */
+  dim(text: string): string;
+}
+
+/** A layout without a width of its own: what does not fit is left to the terminal. */
+const UNBOUNDED: Layout = { width: Number.POSITIVE_INFINITY, dim: (text) => text };
 
 const GAP = 2;
+/** How far a word is moved in that has a line of its own. */
+const OWN_LINE_INDENT = 2;
+/** The least that values get beside their labels; a narrower terminal has to break them. */
+const MIN_VALUE_WIDTH = 20;
 
-/** `label  value` lines with the values aligned. Both are on one line and whole. */
-export function fieldLines(
-  fields: readonly Field[],
-  label: (text: string) => string = (text) => text,
-): string[] {
-  const clean = fields.map(([name, value]) => [safeLine(name), safeLine(value)] as const);
-  const width = Math.max(0, ...clean.map(([name]) => name.length));
-  return clean.map(([name, value]) => `${label(name.padEnd(width + GAP))}${value}`.trimEnd());
+/**
+ * `label  value` lines with the values aligned. A value that does not fit goes on below itself; no word is broken: one that is
+ * too long for its column, such as a signature, stands on a line of its own.
+ */
+export function fieldLines(fields: readonly Field[], layout: Layout = UNBOUNDED): string[] {
+  const clean = fields.map(([name, value, whole]) => [safeLine(name), safeLine(value), whole] as const);
+  const labelWidth = Math.max(0, ...clean.map(([name]) => name.length)) + GAP;
+  const room = Math.max(MIN_VALUE_WIDTH, layout.width - labelWidth);
+  return clean.flatMap(([name, value, whole]) => {
+    const [first = '', ...rest] =
+      value.length <= room || whole !== undefined ? [value] : wrapText(value, room);
+    const below = [...(first.length > room ? [first] : []), ...rest];
+    const isApart = first.length > room || first === '';
+    const head = isApart ? layout.dim(name.trimEnd()) : `${layout.dim(name.padEnd(labelWidth))}${first}`;
+    const lines = below.map((line) =>
+      line.length > room ? ownLine(line, layout.width) : `${' '.repeat(labelWidth)}${line}`,
+    );
+    return name === '' && isApart ? lines : [head, ...lines];
+  });
 }
+
+/** A line for something that is to be copied whole; where it is longer than the terminal is wide, it begins at the edge. */
+const ownLine = (text: string, width: number): string =>
+  text.length + OWN_LINE_INDENT > width ? text : `${' '.repeat(OWN_LINE_INDENT)}${text}`;
+
+/** A word, or what stands in backquotes and is to be copied as it is. */
+const WORD = /(?:`[^`]+`|\S)+/g;
 
 /** Words of a text in lines of at most `width`; a longer word keeps a line of its own. */
 export function wrapText(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of safeLine(text).split(' ')) {
+  for (const word of safeLine(text).match(WORD) ?? []) {
     if (line !== '' && line.length + 1 + word.length > width) {
       lines.push(line);
       line = word;
@@ -39,12 +72,17 @@ export interface Column {
   /** The text may be wrapped; at most one column has this. */
   readonly wraps?: boolean;
   readonly align?: 'left' | 'right';
+  /** Where the row does not fit, the cell stands on a line of its own below it; for signatures. At most one column has this. */
+  readonly below?: boolean;
 }
 
 /** The least that a wrapping column gets before the table turns into records. */
 const MIN_WRAP_WIDTH = 20;
 
-/** A table with a header; when the width does not hold it, one record a row with a line for each column. */
+/**
+ * A table with a header. When the width does not hold it, first the column that may goes below its rows, then it turns into
+ * records: a line for each column of each row.
+ */
 export function tableLines(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -55,10 +93,21 @@ export function tableLines(
     Math.max(column.title.length, ...clean.map((row) => (row[at] ?? '').length)),
   );
   const total = widths.reduce((sum, size) => sum + size + GAP, -GAP);
+  const belowAt = columns.findIndex((column) => column.below === true);
+  if (total > width && belowAt >= 0) {
+    const without = <Item>(items: readonly Item[]): Item[] => items.filter((_, at) => at !== belowAt);
+    const lines = tableLines(without(columns), clean.map(without), width);
+    // As many lines as rows, and the header: it has become neither records nor wrapped.
+    if (lines.length === clean.length + 1)
+      return lines.flatMap((line, at) => {
+        const cell = at === 0 ? '' : (clean[at - 1]?.[belowAt] ?? '');
+        return cell === '' ? [line] : [line, ownLine(cell, width)];
+      });
+  }
   const wrapAt = columns.findIndex((column) => column.wraps === true);
   if (total > width) {
     const room = wrapAt < 0 ? -1 : (widths[wrapAt] ?? 0) - (total - width);
-    if (room < MIN_WRAP_WIDTH) return recordLines(columns, clean);
+    if (room < MIN_WRAP_WIDTH) return recordLines(columns, clean, width);
     widths[wrapAt] = room;
   }
   const header = columns.map((column, at) => pad(column.title, widths[at] ?? 0, column.align));
@@ -87,9 +136,16 @@ function rowLines(
   );
 }
 
-function recordLines(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
+function recordLines(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): string[] {
   return rows.flatMap((row, index) => [
     ...(index > 0 ? [''] : []),
-    ...fieldLines(columns.map((column, at): Field => [column.title, row[at] ?? ''])),
+    ...fieldLines(
+      columns.map((column, at): Field => [column.title, row[at] ?? '']),
+      { ...UNBOUNDED, width },
+    ),
   ]);
 }

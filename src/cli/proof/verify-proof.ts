@@ -9,6 +9,7 @@ import { isFeeCharged } from '../batch/verify-batch.js';
 import type { OpenedService } from '../context.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
+import { grouped } from '../views/unit.js';
 import type { Candidate } from './expected-actions.js';
 import { balanceDifferences, expectedOf, type Moved, movedBy, movedDifferences } from './hold-moved.js';
 import { type ProofMemo, proofMemos } from './landed-memo.js';
@@ -195,7 +196,8 @@ function printed(
   };
 }
 
-const amountText = ({ amount, baseUnits }: AmountText): string => `${amount} (${baseUnits} base units)`;
+const amountText = ({ amount, baseUnits }: AmountText): string =>
+  `${grouped(amount)} tokens (${baseUnits} base units)`;
 
 function viewOf(value: ProofVerified, pins: Pins | null, style: Style): readonly string[] {
   const { moved } = value;
@@ -211,7 +213,10 @@ function viewOf(value: ProofVerified, pins: Pins | null, style: Style): readonly
             `${moved.mint}${pins === null ? ' (nothing is pinned that it could be held against)' : ''}`,
           ],
           ['burned', amountText(moved.burned)],
-          ...moved.sent.map((one): Field => ['sent to account', `${one.account}: ${amountText(one)}`]),
+          ...moved.sent.flatMap((one): readonly Field[] => [
+            ['sent to account', one.account],
+            ['', amountText(one)],
+          ]),
         ] satisfies readonly Field[])),
     ['slot', value.slot],
     ['landed', value.dateLanded ?? 'at a time that no node says'],
@@ -219,7 +224,7 @@ function viewOf(value: ProofVerified, pins: Pins | null, style: Style): readonly
   return [
     style.good('Verified: the transaction carries the hash of this proof.'),
     AMOUNTS[value.amounts](value),
-    ...fieldLines(fields, style.dim),
+    ...fieldLines(fields, style),
   ];
 }
 

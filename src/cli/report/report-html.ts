@@ -1,6 +1,7 @@
 /** A report as one page that loads nothing else: to be looked at, printed, and sent on. */
 import type { Report, ReportRow } from '../../contract/schemas/report.js';
-import { grouped, reportTotals, solOf, spanOf } from '../views/report.js';
+import { reportTotals, spanOf } from '../views/report.js';
+import { grouped, solOf } from '../views/unit.js';
 import { type Bar, barChart, escapeHtml } from './bar-chart.js';
 
 /** Types that have a colour of their own; those beyond share the last one. */

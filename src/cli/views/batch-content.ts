@@ -14,7 +14,7 @@ import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines } from '../output/table.js';
 import { multisigFields, tokenFields } from './facts.js';
-import { amountText, SOL, type Unit } from './unit.js';
+import { amountText, countText, SOL, tokensText, type Unit } from './unit.js';
 
 /** Base units that instructions move; what is not understood is in neither. */
 export function contentSums({ transactions }: Pick<BatchContent, 'transactions'>): {
@@ -54,9 +54,7 @@ function operationText(operation: Operation, unit: Unit): string {
 
 function pipelineActionText(action: PipelineAction, unit: Unit): string {
   const text = inText(action, unit.decimals);
-  return actionText(
-    'amount' in text && unit.symbol !== null ? { ...text, amount: `${text.amount} ${unit.symbol}` } : text,
-  );
+  return actionText('amount' in text ? { ...text, amount: tokensText(text.amount, unit.symbol) } : text);
 }
 
 /**
@@ -95,7 +93,7 @@ function contentLines(
 function proposalText({ proposal, batchIndex, multisigAccount }: BatchDescription): string {
   const { approved, rejected, cancelled, status } = proposal;
   const isStale = batchIndex <= multisigAccount.staleTransactionIndex;
-  const votes = `${approved.length} of ${multisigAccount.threshold} approvals, ${rejected.length} rejections, ${cancelled.length} cancellations`;
+  const votes = `${approved.length} of ${countText(multisigAccount.threshold, 'approval')}, ${countText(rejected.length, 'rejection')}, ${countText(cancelled.length, 'cancellation')}`;
   return `${status.kind}${isStale ? ', STALE' : ''}, ${votes}`;
 }
 
@@ -134,7 +132,7 @@ export function viewBatchContent(description: BatchDescription, unit: Unit, styl
         ['transactions', `${length}, ${batch.executedTransactionIndex} executed`],
         ...sumFields(description, unit),
       ],
-      style.dim,
+      style,
     ),
   ];
 }
@@ -173,7 +171,7 @@ export function viewLook(look: Look, unit: Unit, style: Style): readonly string[
   const mint: readonly Field[] = token === null ? [] : tokenFields(token.flywheel.mint, token.facts);
   return [
     ...viewBatchContent(description, unit, style),
-    ...fieldLines([...mint, ...effectFields(look, unit)], style.dim),
+    ...fieldLines([...mint, ...effectFields(look, unit)], style),
   ];
 }
 
@@ -199,7 +197,7 @@ export function viewPastBatch(past: PastDescription, unit: Unit, style: Style): 
         ['transactions', `${executions.length}, ${ran} executed`],
         ...sumFields(past, unit),
       ],
-      style.dim,
+      style,
     ),
   ];
 }

@@ -1,5 +1,10 @@
 /** Batches and their results as people read them. */
-import { isSourceAction, sourceText } from '../../actions/registry.js';
+import {
+  type ActionInText,
+  isSourceAction,
+  sourceText,
+  actionText as wordsOf,
+} from '../../actions/registry.js';
 import type {
   Action,
   Batch,
@@ -7,15 +12,21 @@ import type {
   InitBatchResult,
   PipelineState,
 } from '../../contract/schemas/batch.js';
+import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
 import { linkFields } from './links.js';
+import { countText, grouped, tokensText } from './unit.js';
 
 function statusText(status: Batch['status'], style: Style): string {
   if (status === 'EXECUTED') return style.good(status);
   return status === 'FAILED' ? style.bad(status) : style.bold(status);
 }
+
+/** The pipeline, counted like those of the list. */
+const failedOn = ({ failedOnTransactionIndex: index, total }: ExecuteResult): string =>
+  index === undefined ? 'a pipeline that is not named' : `pipeline ${index + 1} of ${total}`;
 
 const linksOf = (style: Style, txHash: string): readonly string[] =>
   linkFields(style, 'tx', txHash).map(([, link]) => link);
@@ -26,13 +37,13 @@ export function viewExecuteResult(result: ExecuteResult, style: Style): readonly
     result.failedTxMsg === undefined
       ? []
       : [
-          ['failed on', `transaction ${result.failedOnTransactionIndex ?? '?'}`],
+          ['failed on', failedOn(result)],
           ['reason', result.failedTxMsg],
         ];
   return [
     ...fieldLines(
       [['transactions', `${result.totalSuccessful} of ${result.total} executed`], ...failed],
-      style.dim,
+      style,
     ),
     ...result.successfulExecutions.flatMap(({ bundleId, txHashes }) => [
       `${style.dim('bundle')} ${safeLine(bundleId)}`,
@@ -55,21 +66,24 @@ export const viewBatch = (batch: Batch, style: Style): readonly string[] => [
       ['updated', batch.dateUpdated],
       ...setUpFields(batch),
     ],
-    style.dim,
+    style,
   ),
   ...(batch.executeResult === undefined ? [] : viewExecuteResult(batch.executeResult, style)),
 ];
 
 function setUpFields({ initResult }: Batch): readonly Field[] {
   if (initResult === undefined) return [];
-  const done: Field = ['set-up', `${initResult.totalSuccessful} of ${initResult.total} transactions`];
+  const done: Field = [
+    'set-up',
+    `${grouped(initResult.totalSuccessful)} of ${countText(initResult.total, 'transaction')}`,
+  ];
   return initResult.failedTxMsg === undefined ? [done] : [done, ['set-up failed', initResult.failedTxMsg]];
 }
 
 /** A batch that was compiled, and what comes next. */
 export const viewInitBatch = (result: InitBatchResult, style: Style): readonly string[] => [
   ...viewBatch(result.batch, style),
-  ...fieldLines([['pipelines', String(result.batch.pipelines.length)]], style.dim),
+  ...fieldLines([['pipelines', grouped(result.batch.pipelines.length)]], style),
 ];
 
 /** Batches, one a line. */
@@ -91,15 +105,23 @@ export function viewBatchList(batches: readonly Batch[], style: Style): readonly
 const executedOf = ({ executeResult }: Batch): string =>
   executeResult === undefined ? '' : `${executeResult.totalSuccessful} of ${executeResult.total}`;
 
-/** An action in words. */
+/** An action in words, as a script may read them. */
 export const actionText = (action: Action): string =>
   isSourceAction(action) ? sourceText(action) : action.action;
+
+/** An action with its amount in groups; whose token that is, the answer does not say. */
+function textOf(action: Action): string {
+  if (!isSourceAction(action)) return action.action;
+  const shown =
+    'amount' in action ? { ...action, amount: tokensText(sumAmounts([action.amount]), null) } : action;
+  return wordsOf(shown as ActionInText);
+}
 
 /** The pipelines of a batch and what each did. */
 export const viewPipelines = (pipelines: readonly PipelineState[], style: Style): readonly string[] =>
   pipelines.flatMap(({ index, type, actions, state, txHash, message }) => [
-    `${style.dim(`pipeline ${index}`)} ${safeLine(type)} ${state}`,
-    ...actions.map((action) => `  ${safeLine(actionText(action))}`),
+    `${style.dim(`pipeline ${index + 1}`)} ${safeLine(type)} ${state}`,
+    ...actions.map((action) => `  ${safeLine(textOf(action))}`),
     ...(txHash === undefined ? [] : [`  ${style.dim('transaction')} ${safeLine(txHash)}`]),
     ...(txHash === undefined ? [] : linksOf(style, txHash).map((link) => `  ${safeLine(link)}`)),
     ...(message === undefined ? [] : [`  ${style.bad(safeLine(message))}`]),

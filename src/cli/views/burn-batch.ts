@@ -2,39 +2,59 @@
 import type { ElementOutcome } from '../../contract/call.js';
 import type { ForeseenFailure } from '../../contract/foresight.js';
 import type { BurnBatchPlan } from '../burn-batch/plan.js';
+import type { Tally, Totals } from '../burn-batch/totals.js';
 import { notForeseen, type Outlook } from '../foresight.js';
 import type { Style } from '../output/color.js';
 import { fieldLines, tableLines } from '../output/table.js';
 import { burnFields } from './burn.js';
+import { countText, grouped, tokensText } from './unit.js';
 
 /** Errors that are listed; the file of `--failed-out` has all. */
 const MAX_LISTED = 50;
 
 export interface BurnBatchSummary {
-  readonly elements: number;
+  readonly totals: Totals;
+  readonly symbol: string | null;
   readonly failures: readonly (ElementOutcome & { readonly status: 'error' })[];
 }
 
 /** How many burned, and why the others did not. */
-export function viewBurnBatch({ elements, failures }: BurnBatchSummary, style: Style): readonly string[] {
-  const done = style.good(`Burned ${elements - failures.length} of ${elements}.`);
-  if (failures.length === 0) return [done];
-  return [done, style.bad(`${failures.length} failed:`), ...failureLines(failures, style)];
+export function viewBurnBatch(
+  { totals, failures, symbol }: BurnBatchSummary,
+  style: Style,
+): readonly string[] {
+  const { burned, failed, proofs } = totals;
+  const all = burned.elements + failed.elements;
+  const head = `Burned ${grouped(burned.elements)} of ${countText(all, 'element')}.`;
+  const text = ({ elements, amount }: Tally): string =>
+    `${countText(elements, 'element')}, ${tokensText(amount, symbol)}`;
+  return [
+    failed.elements === 0 ? style.good(head) : style.warn(head),
+    ...fieldLines(
+      [
+        ['burned', text(burned)],
+        ...(failed.elements === 0 ? [] : [['failed', text(failed)] as const]),
+        ['proofs on chain', grouped(proofs)],
+      ],
+      style,
+    ),
+    ...(failures.length === 0 ? [] : ['', style.bad('What failed'), ...failureLines(failures, style)]),
+  ];
 }
 
 function failureLines(failures: readonly ForeseenFailure[], style: Style): readonly string[] {
   if (failures.length === 0) return [];
   const rows = failures
     .slice(0, MAX_LISTED)
-    .map((failure) => [String(failure.index), failure.type, failure.message]);
+    .map((failure) => [`[${failure.index}]`, failure.type, failure.message]);
   const more = failures.length - rows.length;
   return [
     ...tableLines(
-      [{ title: 'index', align: 'right' }, { title: 'code' }, { title: 'reason', wraps: true }],
+      [{ title: 'element', align: 'right' }, { title: 'code' }, { title: 'reason', wraps: true }],
       rows,
       style.width,
     ),
-    ...(more > 0 ? [`… and ${more} more`] : []),
+    ...(more > 0 ? [`… and ${grouped(more)} more`] : []),
   ];
 }
 
@@ -45,19 +65,22 @@ export function viewBurnBatchPlan(plan: BurnBatchPlan, outlook: Outlook, style: 
   return [
     failures.length === 0
       ? style.good('The file is good; nothing was sent.')
-      : style.bad(`${failures.length} of ${plan.elements} would fail; nothing was sent.`),
+      : style.bad(
+          `${grouped(failures.length)} of ${countText(plan.elements, 'element')} would fail; nothing was sent.`,
+        ),
     ...fieldLines(
       [
-        ['elements', String(plan.elements)],
-        ['requests', String(plan.requests)],
-        ['total amount', plan.totalAmount],
+        ['elements', grouped(plan.elements)],
+        ['requests', grouped(plan.requests)],
+        ['total amount', tokensText(plan.totalAmount, outlook.symbol)],
         ...Object.entries(plan.types).map(
-          ([type, { elements, amount }]) => [type, `${elements} elements, ${amount}`] as const,
+          ([type, { elements, amount }]) =>
+            [type, `${countText(elements, 'element')}, ${tokensText(amount, outlook.symbol)}`] as const,
         ),
-        ...(foreseen === null ? [] : burnFields(foreseen)),
+        ...(foreseen === null ? [] : burnFields(foreseen, outlook.symbol)),
         ...(outlook.foresight === null ? [notForeseen(outlook.reason)] : []),
       ],
-      style.dim,
+      style,
     ),
     ...failureLines(failures, style),
   ];

@@ -1,24 +1,45 @@
 /** Burns as people read them. */
+import type { BurnsForesight } from '../../contract/foresight.js';
 import type { BurnResult, BurnState } from '../../contract/schemas/burn.js';
 import type { BurnPlan } from '../burn/burn-plan.js';
-import { changeField, notForeseen, type Outlook } from '../foresight.js';
+import { changeField, notForeseen, type Outlook, usedField } from '../foresight.js';
+import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';
-import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
 import { linkFields } from './links.js';
+import { grouped, tokensText } from './unit.js';
+
+/** What a burn took away, and what it left. */
+export interface Burned {
+  /** Whole tokens. */
+  readonly amount: number;
+  readonly symbol: string | null;
+  /** `null` where a network would have to be asked. */
+  readonly left: Pick<BurnsForesight, 'burnWallet' | 'supply'> | null;
+}
 
 /** One burn that was done. */
-export const viewBurn = (burn: BurnResult, style: Style): readonly string[] => [
-  style.good(`Burned: ${safeLine(burn.result)}`),
+export const viewBurn = (
+  burn: BurnResult,
+  { amount, symbol, left }: Burned,
+  style: Style,
+): readonly string[] => [
+  style.good(`Burned ${tokensText(sumAmounts([amount]), symbol)}.`),
   ...fieldLines(
     [
+      ...(left === null
+        ? []
+        : ([
+            ['burn wallet', `${tokensText(left.burnWallet.after, symbol)} left`],
+            ['supply', `${tokensText(left.supply.after, symbol)} left`],
+          ] as const)),
       ['transaction', burn.txHash],
       ...linkFields(style, 'tx', burn.txHash),
       ['proof hash', burn.hash],
       ['proof type', burn.type],
       ['date', burn.dateBurned],
     ],
-    style.dim,
+    style,
   ),
 ];
 
@@ -29,26 +50,25 @@ export function viewBurnPlan(plan: BurnPlan, outlook: Outlook, style: Style): re
     style.good('Nothing was sent.'),
     ...fieldLines(
       [
-        ['amount', String(plan.amount)],
+        ['amount', tokensText(sumAmounts([plan.amount]), outlook.symbol)],
         ['proof hash', plan.hash],
         ['proof type', plan.type],
-        ...(foreseen === null ? [] : burnFields(foreseen)),
+        ...(foreseen === null ? [] : burnFields(foreseen, outlook.symbol)),
         ...(outlook.foresight === null ? [notForeseen(outlook.reason)] : []),
       ],
-      style.dim,
+      style,
     ),
   ];
 }
 
 /** What burns would change. */
-export const burnFields = ({
-  burnWallet,
-  supply,
-  usedToday,
-}: NonNullable<BurnPlan['foreseen']>): readonly Field[] => [
-  changeField('burn wallet', burnWallet),
-  changeField('supply', supply),
-  changeField('burned today', usedToday),
+export const burnFields = (
+  { burnWallet, supply, usedToday }: NonNullable<BurnPlan['foreseen']>,
+  symbol: string | null,
+): readonly Field[] => [
+  changeField('burn wallet', burnWallet, symbol),
+  changeField('supply', supply, symbol),
+  usedField('daily burn', usedToday, symbol),
 ];
 
 /** Burns, one a line; what failed says why below. */
@@ -57,7 +77,7 @@ export function viewBurnList(burns: readonly BurnState[], style: Style): readonl
   const rows = burns.map(({ dateBurned, dateCreated, type, amount, status, txHash }) => [
     dateBurned ?? dateCreated,
     type,
-    amount,
+    grouped(amount),
     status,
     txHash,
   ]);
@@ -67,7 +87,7 @@ export function viewBurnList(burns: readonly BurnState[], style: Style): readonl
       { title: 'type' },
       { title: 'amount', align: 'right' },
       { title: 'status' },
-      { title: 'transaction' },
+      { title: 'transaction', below: true },
     ],
     rows,
     style.width,

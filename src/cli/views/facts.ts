@@ -1,16 +1,24 @@
 /** The facts of a flywheel as people read them: each in plain words, those of the mint and of the vault's account below these. */
 import type { Facts } from '../../approval/pins.js';
+import { base58Encode } from '../../values/base58.js';
 import type { PinnedFlywheel } from '../config/settings.js';
 import type { Field } from '../output/table.js';
 
 const MINT = 'mint.';
 const VAULT_ACCOUNT = 'vaultAccount.';
 const ADDRESS = `${VAULT_ACCOUNT}address`;
+const CLOSE_AUTHORITY = `${MINT}mintCloseAuthority`;
 const MEMBER = 'member ';
 const TIME_LOCK = 'timeLockSeconds';
 
 /** `closeAuthority` → `close authority`. */
 const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+/** Facts are pinned as they are read; one that holds a key as hexadecimal is shown as the address that it is. */
+function factText(name: string, value: string): string {
+  if (name !== CLOSE_AUTHORITY || !/^[0-9a-f]{64}$/.test(value)) return value;
+  return /^0+$/.test(value) ? 'none' : base58Encode(Buffer.from(value, 'hex'));
+}
 
 const isOfToken = (name: string): boolean => name.startsWith(MINT) || name.startsWith(VAULT_ACCOUNT);
 
@@ -54,5 +62,7 @@ export const tokenFields = (mint: string, facts: Facts): readonly Field[] => [
 
 const fieldsBelow = (prefix: string, facts: Facts): readonly Field[] =>
   Object.entries(facts).flatMap(([name, value]): readonly Field[] =>
-    name.startsWith(prefix) && name !== ADDRESS ? [[`  ${words(name.slice(prefix.length))}`, value]] : [],
+    name.startsWith(prefix) && name !== ADDRESS
+      ? [[`  ${words(name.slice(prefix.length))}`, factText(name, value)]]
+      : [],
   );

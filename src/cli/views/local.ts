@@ -1,79 +1,87 @@
 /** The flywheel of this machine, its keys and its funds as people read them. */
 import type { ApiKeyCreated, ApiKeyInfo, FundResult } from '../../contract/admin.js';
-import { formatTokenAmount } from '../../values/token-amount.js';
 import type { LocalInitResult, LocalStatusResult } from '../context.js';
 import type { Style } from '../output/color.js';
-import { type Field, fieldLines, tableLines } from '../output/table.js';
+import { type Field, fieldLines, tableLines, wrapText } from '../output/table.js';
+import { countText, grouped, solOf, tokensText } from './unit.js';
 
-/** Decimals of SOL. */
-const SOL_DECIMALS = 9;
-
-/** Lamports as SOL. */
-export const solText = (lamports: string): string =>
-  `${formatTokenAmount(BigInt(lamports), SOL_DECIMALS)} SOL`;
-
-const cap = (limit: string | null): string => (limit === null ? 'no cap' : `${limit} a day`);
+/** A daily cap, and what of it is used: by what has landed, and by what still may. */
+function capText(limit: string | null, used: string | undefined, symbol: string | null): string {
+  const spent = used === undefined ? [] : [`${tokensText(used, symbol)} used`];
+  return [limit === null ? 'no cap' : tokensText(limit, symbol), ...spent].join(', ');
+}
 
 const registrationFields = (
   value: Omit<LocalStatusResult, 'balances' | 'supply' | 'burned' | 'usedToday'>,
+  used?: LocalStatusResult['usedToday'],
 ): readonly Field[] => [
-  ['mint', `${value.mintAddress} (${value.tokenProgram}, ${value.decimals} decimals)`],
+  ['mint', `${value.mintAddress} (${value.tokenProgram}, ${countText(value.decimals, 'decimal')})`],
   ['multisig', value.multisig],
   ['vault', `${value.vaultAddress} (index ${value.vaultIndex})`],
   ['burn wallet', value.burnWallet],
   ['owner', value.owner.address],
-  ...(value.owner.keypair === null ? [] : [['owner keypair', value.owner.keypair] as const]),
+  ...(value.owner.keypair === null ? [] : [['owner keypair', value.owner.keypair, 'whole'] as const]),
   ['operator', value.operator],
   ['flywheel', value.flywheelId],
   ['token', value.tokenId],
   ['proof types', value.proofTypes.join(', ')],
-  ['daily burn', cap(value.dailyLimits.burn)],
-  ['daily airdrop', cap(value.dailyLimits.airdrop)],
+  ['daily burn', capText(value.dailyLimits.burn, used?.burn, value.symbol ?? null)],
+  ['daily airdrop', capText(value.dailyLimits.airdrop, used?.airdrop, value.symbol ?? null)],
 ];
 
-/** A key that was just made. */
+const keyFields = ({ id, scopes }: ApiKeyCreated): readonly Field[] => [
+  ['id', id],
+  ['scopes', scopes.join(', ')],
+];
+
+/** A key that was just made; it is kept nowhere, only its digest. */
 export const viewCreatedKey = (key: ApiKeyCreated, style: Style): readonly string[] => [
   style.good('Made an API key. It is shown this once:'),
   `  ${key.key}`,
+  ...fieldLines(keyFields(key), style),
+];
+
+/** A key that was just made and stays in the data directory; it need not be seen. */
+export const viewKeptKey = (key: ApiKeyCreated, dataDir: string, style: Style): readonly string[] => [
+  style.good('Made an API key for the commands on this machine.'),
   ...fieldLines(
-    [
-      ['id', key.id],
-      ['scopes', key.scopes.join(', ')],
-    ],
-    style.dim,
+    [...keyFields(key), ['kept in', dataDir, 'whole'], ['', 'readable by this user only']],
+    style,
   ),
+  ...wrapText('For others `flywheel local keys create` makes keys of their own.', style.width),
 ];
 
 /** A flywheel that was just set up. */
-export const viewLocalInit = (value: LocalInitResult, style: Style): readonly string[] => [
+export const viewLocalInit = (value: LocalInitResult, dataDir: string, style: Style): readonly string[] => [
   style.good('The flywheel is set up.'),
-  ...fieldLines(registrationFields(value), style.dim),
-  ...viewCreatedKey(value.apiKey, style),
-  'Commands on this machine use the key by themselves. Next:',
+  ...fieldLines(registrationFields(value), style),
+  '',
+  ...viewKeptKey(value.apiKey, dataDir, style),
+  '',
+  'Next:',
   `  flywheel burn --type ${value.proofTypes[0] ?? 'TYPE'} --proof '{"orderId":"A-1001"}' --amount 1`,
 ];
 
 /** A flywheel with its balances. */
 export const viewLocalStatus = (value: LocalStatusResult, style: Style): readonly string[] => [
-  ...fieldLines(registrationFields(value), style.dim),
   ...fieldLines(
     [
-      ['supply', value.supply],
-      ['burned', value.burned],
-      ['burned today', value.usedToday.burn],
-      ['airdropped today', value.usedToday.airdrop],
+      ...registrationFields(value, value.usedToday),
+      ['supply', tokensText(value.supply, value.symbol ?? null)],
+      ['burned', tokensText(value.burned, value.symbol ?? null)],
     ],
-    style.dim,
+    style,
   ),
+  '',
   ...tableLines(
     [{ title: 'account' }, { title: 'tokens', align: 'right' }, { title: 'SOL', align: 'right' }],
     [
-      ['vault', value.balances.vault.tokens, solText(value.balances.vault.lamports)],
-      ['burn wallet', value.balances.burnWallet.tokens, solText(value.balances.burnWallet.lamports)],
-      ['owner', '', solText(value.balances.owner.lamports)],
+      ['vault', grouped(value.balances.vault.tokens), solOf(value.balances.vault.lamports)],
+      ['burn wallet', grouped(value.balances.burnWallet.tokens), solOf(value.balances.burnWallet.lamports)],
+      ['owner', '', solOf(value.balances.owner.lamports)],
       ...(value.balances.operator === undefined
         ? []
-        : [['operator', '', solText(value.balances.operator.lamports)]]),
+        : [['operator', '', solOf(value.balances.operator.lamports)]]),
     ],
     style.width,
   ),
@@ -84,11 +92,11 @@ export const viewFund = (value: FundResult, style: Style): readonly string[] => 
   style.good(`Funded ${value.address}.`),
   ...fieldLines(
     [
-      ['tokens', value.tokens],
-      ['SOL', solText(value.lamports)],
+      ['tokens', grouped(value.tokens)],
+      ['SOL', solOf(value.lamports)],
       ['transaction', value.txHash],
     ],
-    style.dim,
+    style,
   ),
 ];
 

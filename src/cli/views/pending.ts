@@ -39,9 +39,9 @@ export function viewPending(rows: readonly (PendingRow | ServiceRow)[], style: S
         ...('command' in row
           ? [['last change', row.dateChanged] as const]
           : row.signatures.map((signature) => ['transaction', signature] as const)),
-        ['to resume', row.resume],
+        ['to resume', row.resume, 'whole'],
       ],
-      style.dim,
+      style,
     ),
   ]);
 }

@@ -6,5 +6,5 @@ import { pinnedFields } from './facts.js';
 
 export const viewPins = (pinned: PinnedFlywheel, style: Style): readonly string[] => [
   style.bold('The flywheel as it is on chain'),
-  ...fieldLines(pinnedFields(pinned), style.dim),
+  ...fieldLines(pinnedFields(pinned), style),
 ];

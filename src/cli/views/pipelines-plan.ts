@@ -1,36 +1,38 @@
 /** The sums of a pipelines file as people read them. */
 import type { BatchPlan } from '../batch/dry-run.js';
-import { changeField, notForeseen, type Outlook } from '../foresight.js';
+import { changeField, notForeseen, type Outlook, usedField } from '../foresight.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
+import { grouped, tokensText } from './unit.js';
 
 /** The plan of a dry run. */
 export const viewPipelinesPlan = (plan: BatchPlan, outlook: Outlook, style: Style): readonly string[] => [
   style.good('The file is good; nothing was sent.'),
   ...fieldLines(
     [
-      ['pipelines', String(plan.pipelines)],
+      ['pipelines', grouped(plan.pipelines)],
       ...Object.entries(plan.actions).map(([name, count]): Field => {
         const total = { burn: plan.totalBurn, airdrop: plan.totalAirdrop }[name];
-        return [`${name}s`, total === undefined ? String(count) : `${count}, ${total} tokens`];
+        return [
+          `${name}s`,
+          total === undefined ? grouped(count) : `${grouped(count)}, ${tokensText(total, outlook.symbol)}`,
+        ];
       }),
       ['digest', plan.digest],
-      ...(plan.foreseen === null ? [] : foreseenFields(plan.foreseen)),
+      ...(plan.foreseen === null ? [] : foreseenFields(plan.foreseen, outlook.symbol)),
       ...(outlook.foresight === null ? [notForeseen(outlook.reason)] : []),
     ],
-    style.dim,
+    style,
   ),
 ];
 
-const foreseenFields = ({
-  vault,
-  supply,
-  usedToday,
-  rent,
-}: NonNullable<BatchPlan['foreseen']>): readonly Field[] => [
-  changeField('vault', vault),
-  changeField('supply', supply),
-  changeField('burned today', usedToday.burn),
-  changeField('airdropped today', usedToday.airdrop),
+const foreseenFields = (
+  { vault, supply, usedToday, rent }: NonNullable<BatchPlan['foreseen']>,
+  symbol: string | null,
+): readonly Field[] => [
+  changeField('vault', vault, symbol),
+  changeField('supply', supply, symbol),
+  usedField('daily burn', usedToday.burn, symbol),
+  usedField('daily airdrop', usedToday.airdrop, symbol),
   ['rent until closed', rent],
 ];

@@ -67,10 +67,7 @@ export const viewProfile = (profile: ProfileView, style: Style): readonly string
     ...(profile.pinned === undefined ? [] : pinnedFields(profile.pinned)),
     ...limitFields(profile.limits ?? {}),
   ];
-  return [
-    `${style.bold(profile.name)}${profile.current ? ' (current)' : ''}`,
-    ...fieldLines(fields, style.dim),
-  ];
+  return [`${style.bold(profile.name)}${profile.current ? ' (current)' : ''}`, ...fieldLines(fields, style)];
 };
 
 /** All profiles. */

@@ -4,7 +4,8 @@ import type { Style } from '../output/color.js';
 import { type Field, fieldLines, wrapText } from '../output/table.js';
 import { multisigFields, tokenFields } from './facts.js';
 import { linkFields } from './links.js';
-import { solText, viewCreatedKey } from './local.js';
+import { viewKeptKey } from './local.js';
+import { solText } from './unit.js';
 
 /** The cluster in words. */
 export const clusterText = ({ name, genesisHash }: RegistrationPlan['cluster']): string =>
@@ -58,13 +59,13 @@ export const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): read
       ['multisig', plan.multisig],
       [`vault ${plan.vaultIndex}`, plan.vault],
     ],
-    style.dim,
+    style,
   ),
-  ...part('On chain', fieldLines(stepFields(plan.steps), style.dim), style),
-  ...part('Costs', fieldLines(costFields(plan), style.dim), style),
+  ...part('On chain', fieldLines(stepFields(plan.steps), style), style),
+  ...part('Costs', fieldLines(costFields(plan), style), style),
   ...part(
     'Who may act, and what the token allows',
-    fieldLines([...multisigFields(plan.facts), ...tokenFields(plan.mint, plan.facts)], style.dim),
+    fieldLines([...multisigFields(plan.facts), ...tokenFields(plan.mint, plan.facts)], style),
     style,
   ),
   ...part('Cannot be taken back', bullets(plan.irreversible, style.width), style),
@@ -78,6 +79,7 @@ export const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): read
 /** A project that is registered. */
 export const viewRegistered = (
   { cluster, registration, apiKey, txHash }: RegistrationResult,
+  dataDir: string,
   style: Style,
 ): readonly string[] => [
   style.good(`${registration.symbol} is registered on ${clusterText(cluster)}.`),
@@ -91,9 +93,14 @@ export const viewRegistered = (
       ['operator', registration.operator],
       ...(txHash === null ? [] : [['transaction', txHash] as const, ...linkFields(style, 'tx', txHash)]),
     ],
-    style.dim,
+    style,
   ),
-  ...(apiKey === null ? [] : viewCreatedKey(apiKey, style)),
-  'Commands in this data directory work on that cluster from now on. Next: send tokens and some SOL to the burn wallet, tokens to the vault.',
+  ...(apiKey === null ? [] : ['', ...viewKeptKey(apiKey, dataDir, style)]),
+  '',
+  ...wrapText('Commands in this data directory work on that cluster from now on.', style.width),
+  ...wrapText(
+    'Next: send tokens and some SOL to the burn wallet, and tokens to the vault. This shows what has arrived:',
+    style.width,
+  ),
   '  flywheel vault',
 ];

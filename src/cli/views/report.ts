@@ -3,35 +3,19 @@ import type { Report, ReportRow, ReportSums } from '../../contract/schemas/repor
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
+import { countText, grouped, solText, tokensText } from './unit.js';
 
-const LAMPORTS_DIGITS = 9;
 const BAR = '█';
 const MAX_BAR = 30;
 const LEAST_BAR = 8;
 /** What a line has beside its bar, about. */
 const BESIDE_BAR = 60;
 
-/** `1250000.5` as `1,250,000.5`. */
-export function grouped(text: string): string {
-  const [whole = '', fraction] = text.split('.');
-  const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
-  return fraction === undefined ? groups : `${groups}.${fraction}`;
-}
-
-/** Lamports as SOL, which may be below 0. */
-export function solOf(lamports: string): string {
-  const sign = lamports.startsWith('-') ? '-' : '';
-  const digits = lamports.replace('-', '').padStart(LAMPORTS_DIGITS + 1, '0');
-  const fraction = digits.slice(-LAMPORTS_DIGITS).replace(/0+$/, '');
-  const whole = digits.slice(0, -LAMPORTS_DIGITS);
-  return `${sign}${grouped(fraction === '' ? whole : `${whole}.${fraction}`)}`;
-}
-
 /** `98.7 %`, never rounded up to all. */
 function rate(done: number, failed: number): string {
   if (done + failed === 0) return 'nothing yet';
   const tenths = Math.floor((done * 1_000) / (done + failed));
-  return `${tenths / 10} % of ${grouped(String(done + failed))}`;
+  return `${tenths / 10} % of ${grouped(done + failed)}`;
 }
 
 const PER_THOUSAND = 1_000n;
@@ -57,19 +41,19 @@ function bars(rows: readonly ReportRow[], width: number): readonly string[] {
 
 /** The sums over all, each with its name. */
 export const reportTotals = ({ symbol, supply, total, pendingBurns }: Report): readonly Field[] => [
-  ['burned', `${grouped(total.burned)} ${symbol}`],
-  ['airdropped', `${grouped(total.airdropped)} ${symbol}`],
-  ['supply now', `${grouped(supply)} ${symbol}`],
+  ['burned', tokensText(total.burned, symbol)],
+  ['airdropped', tokensText(total.airdropped, symbol)],
+  ['supply now', tokensText(supply, symbol)],
   ['burns', countOf(total.burns, total.failedBurns)],
   ['pipelines', countOf(total.pipelines, total.failedPipelines)],
   ['succeeded', successOf(total)],
-  ['fees', `${solOf(total.feeLamports)} SOL`],
-  ['rent', `${solOf(total.rentLamports)} SOL`],
-  ...(pendingBurns === 0 ? [] : [['not known yet', `${grouped(String(pendingBurns))} burns`] as const]),
+  ['fees', solText(total.feeLamports)],
+  ['rent', solText(total.rentLamports)],
+  ...(pendingBurns === 0 ? [] : [['not known yet', countText(pendingBurns, 'burn')] as const]),
 ];
 
 const countOf = (done: number, failed: number): string =>
-  failed === 0 ? grouped(String(done)) : `${grouped(String(done))}, and ${grouped(String(failed))} failed`;
+  failed === 0 ? grouped(done) : `${grouped(done)}, and ${grouped(failed)} failed`;
 
 const successOf = ({ burns, pipelines, failedBurns, failedPipelines }: ReportSums): string =>
   rate(burns + pipelines, failedBurns + failedPipelines);
@@ -103,5 +87,5 @@ export function viewReport(report: Report, style: Style): readonly string[] {
     ]),
     style.width,
   );
-  return [...head, ...fieldLines(reportTotals(report), style.dim), '', ...table];
+  return [...head, ...fieldLines(reportTotals(report), style), '', ...table];
 }

@@ -1,4 +1,5 @@
-/** Amounts as people read them: in whole tokens, with what they are counted in. */
+/** Amounts and counts as people read them: digits in groups, what is counted behind. Only for people: nothing of it can be read back. */
+import { plainSymbol } from '../../chain/tokens/metadata.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 
 /** What an amount is counted in. */
@@ -8,9 +9,40 @@ export interface Unit {
   readonly symbol: string | null;
 }
 
-/** Lamports. */
-export const SOL: Unit = { decimals: 9, symbol: 'SOL' };
+const LAMPORTS_DIGITS = 9;
 
-/** An amount with its unit. */
+/** Lamports. */
+export const SOL: Unit = { decimals: LAMPORTS_DIGITS, symbol: 'SOL' };
+
+/** Where there is no symbol, or one that could be taken for a part of the amount. */
+const NEUTRAL = 'tokens';
+const NEUTRAL_ONE = 'token';
+
+/** `1250000.5` as `1,250,000.5`; it may be below 0. */
+export function grouped(decimal: string | number): string {
+  const [whole = '', fraction] = String(decimal).split('.');
+  const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
+  return fraction === undefined ? groups : `${groups}.${fraction}`;
+}
+
+/** Decimal text in whole tokens with its unit: `1,250.5 FLY`. @param symbol - as the token calls itself */
+export const tokensText = (decimal: string | number, symbol: string | null): string =>
+  `${grouped(decimal)} ${plainSymbol(symbol) ?? (String(decimal) === '1' ? NEUTRAL_ONE : NEUTRAL)}`;
+
+/** Base units with their unit. */
 export const amountText = (amount: bigint, { decimals, symbol }: Unit): string =>
-  `${formatTokenAmount(amount, decimals)}${symbol === null ? '' : ` ${symbol}`}`;
+  tokensText(formatTokenAmount(amount, decimals), symbol);
+
+/** Lamports as SOL, which may be below 0: `1,250.5`. */
+export function solOf(lamports: string | bigint): string {
+  const amount = BigInt(lamports);
+  const sign = amount < 0n ? '-' : '';
+  return `${sign}${grouped(formatTokenAmount(amount < 0n ? -amount : amount, LAMPORTS_DIGITS))}`;
+}
+
+/** Lamports with their unit. */
+export const solText = (lamports: string | bigint): string => `${solOf(lamports)} SOL`;
+
+/** `1 element`, `2,000 elements`. @param plural - where it is not made by an `s` */
+export const countText = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${grouped(count)} ${count === 1 ? noun : plural}`;

@@ -5,10 +5,13 @@ import type { LocalVaultResult } from '../context.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
 import { linkFields } from './links.js';
-import { solText } from './local.js';
+import { countText, grouped, solOf, solText, tokensText } from './unit.js';
 
-function capText({ used, cap, left }: CapState): string {
-  return cap === null ? `${used} used, no cap` : `${left} of ${cap} left, ${used} used`;
+function capText({ used, cap, left }: CapState, symbol: string): string {
+  const spent = `${tokensText(used, symbol)} used`;
+  return cap === null
+    ? `${spent}, no cap`
+    : `${grouped(left ?? '0')} of ${tokensText(cap, symbol)} left, ${spent}`;
 }
 
 const addresses = (value: LocalVaultResult, style: Style): readonly Field[] => [
@@ -37,30 +40,30 @@ const addresses = (value: LocalVaultResult, style: Style): readonly Field[] => [
 /** Addresses, balances, what today's caps leave, and for how long the SOL lasts. */
 export const viewVault = (value: LocalVaultResult, style: Style): readonly string[] => [
   style.bold(`${value.name} (${value.symbol})`),
-  ...fieldLines(addresses(value, style), style.dim),
+  ...fieldLines(addresses(value, style), style),
   '',
   ...tableLines(
     [{ title: 'account' }, { title: 'tokens', align: 'right' }, { title: 'SOL', align: 'right' }],
     [
-      ['vault', value.balances.vault.tokens, solText(value.balances.vault.lamports)],
-      ['burn wallet', value.balances.burnWallet.tokens, solText(value.balances.burnWallet.lamports)],
-      ['operator', '', solText(value.balances.operator.lamports)],
-      ['owner', '', solText(value.balances.owner.lamports)],
+      ['vault', grouped(value.balances.vault.tokens), solOf(value.balances.vault.lamports)],
+      ['burn wallet', grouped(value.balances.burnWallet.tokens), solOf(value.balances.burnWallet.lamports)],
+      ['operator', '', solOf(value.balances.operator.lamports)],
+      ['owner', '', solOf(value.balances.owner.lamports)],
     ],
     style.width,
   ),
   '',
   ...fieldLines(
     [
-      [`burns on ${value.today.day}`, capText(value.today.burn)],
-      ['airdrops', capText(value.today.airdrop)],
+      [`burns on ${value.today.day}`, capText(value.today.burn, value.symbol)],
+      ['airdrops', capText(value.today.airdrop, value.symbol)],
       [
-        'burns',
-        `SOL of the burn wallet for ${value.burns.lasts}, at most ${solText(value.burns.feeLamports)} each`,
+        'burn fees',
+        `SOL of the burn wallet for ${countText(Number(value.burns.lasts), 'burn')}, at most ${solText(value.burns.feeLamports)} each`,
       ],
       [
         'pipelines',
-        `${value.pipelines.atOnce} at once, SOL of the operator for ${value.pipelines.lasts} in all`,
+        `${grouped(value.pipelines.atOnce)} at once, SOL of the operator for ${grouped(value.pipelines.lasts)} in all`,
       ],
       [
         '',
@@ -68,6 +71,6 @@ export const viewVault = (value: LocalVaultResult, style: Style): readonly strin
       ],
       ['rent laid out', solText(value.pipelines.openRentLamports)],
     ],
-    style.dim,
+    style,
   ),
 ];

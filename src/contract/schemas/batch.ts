@@ -11,11 +11,13 @@ import {
   txHashSchema,
   uuidSchema,
 } from '../../values/schemas.js';
-import { cursorSchema, pageLimitSchema, timeBoundSchema } from './page.js';
+import { cursorSchema, nextCursorSchema, pageLimitSchema, timeBoundSchema } from './page.js';
 
-export const batchStatusSchema = z
-  .enum(['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED'])
-  .meta({ id: 'BatchStatus' });
+export const batchStatusSchema = z.enum(['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED']).meta({
+  id: 'BatchStatus',
+  description:
+    'AVAILABLE_TO_QUEUE: being set up; FINALIZED: waits for approval and execution; EXECUTED, FAILED: over.',
+});
 export type BatchStatus = z.infer<typeof batchStatusSchema>;
 
 export const bundleExecutionSchema = z
@@ -23,32 +25,45 @@ export const bundleExecutionSchema = z
     bundleId: z
       .string()
       .meta({ description: 'SHA-256 (hex) over the comma-joined base58 signatures of the bundle.' }),
-    txHashes: z.array(txHashSchema),
+    txHashes: z.array(txHashSchema).meta({ description: 'Its transactions, in the order they landed.' }),
   })
   .meta({ id: 'BundleExecution' });
 export type BundleExecution = z.infer<typeof bundleExecutionSchema>;
 
+/** What the set-up of a batch and its execution both say. */
+const executionSums = {
+  total: z.number().int().meta({ description: 'Transactions that there were to send.' }),
+  totalSuccessful: z.number().int().meta({ description: 'Those that landed.' }),
+  totalFailed: z.number().int().meta({ description: 'Those that failed or were not tried.' }),
+  successfulExecutions: z
+    .array(bundleExecutionSchema)
+    .meta({ description: 'The bundles that landed, in order.' }),
+};
+const failedTxMsgSchema = z.string().optional().meta({ description: 'Why it failed, where it did.' });
+
 export const initResultSchema = z
   .object({
-    total: z.number().int(),
-    totalSuccessful: z.number().int(),
-    totalFailed: z.number().int(),
-    successfulExecutions: z.array(bundleExecutionSchema),
-    failedTxMsg: z.string().optional(),
-    batchIndex: z.number().int(),
+    ...executionSums,
+    failedTxMsg: failedTxMsgSchema,
+    batchIndex: z.number().int().meta({ description: 'Number of the batch in its multisig.' }),
   })
   .meta({ id: 'InitResult' });
 export type InitResult = z.infer<typeof initResultSchema>;
 
 export const executeResultSchema = z
   .object({
-    total: z.number().int(),
-    totalSuccessful: z.number().int(),
-    totalFailed: z.number().int(),
-    successfulExecutions: z.array(bundleExecutionSchema),
-    failedOnTransactionIndex: z.number().int().optional(),
-    failedStartTransactionIndex: z.number().int().optional(),
-    failedTxMsg: z.string().optional(),
+    ...executionSums,
+    failedOnTransactionIndex: z
+      .number()
+      .int()
+      .optional()
+      .meta({ description: 'The pipeline that failed, counted from 0.' }),
+    failedStartTransactionIndex: z
+      .number()
+      .int()
+      .optional()
+      .meta({ description: 'First pipeline of the bundle that failed, counted from 0.' }),
+    failedTxMsg: failedTxMsgSchema,
   })
   .meta({ id: 'ExecuteResult' });
 export type ExecuteResult = z.infer<typeof executeResultSchema>;
@@ -56,14 +71,14 @@ export type ExecuteResult = z.infer<typeof executeResultSchema>;
 export const batchSchema = z
   .object({
     id: uuidSchema,
-    flywheelId: z.string(),
-    tokenId: z.string(),
-    mintAddress: z.string(),
+    flywheelId: z.string().meta({ description: 'UUID of the flywheel that it belongs to.' }),
+    tokenId: z.string().meta({ description: 'UUID of the token.' }),
+    mintAddress: z.string().meta({ description: 'Mint of the token, base58.' }),
     status: batchStatusSchema,
-    batchIndex: z.string(),
-    vaultIndex: z.string(),
-    multisig: z.string(),
-    vaultAddress: z.string(),
+    batchIndex: z.string().meta({ description: 'Number of the batch in its multisig, as digits.' }),
+    vaultIndex: z.string().meta({ description: 'Index of the vault, as digits.' }),
+    multisig: z.string().meta({ description: 'Address of the multisig, base58.' }),
+    vaultAddress: z.string().meta({ description: 'Address of the vault that pays, base58.' }),
     initResult: initResultSchema.optional(),
     executeResult: executeResultSchema.optional(),
     dateCreated: dateTimeSchema,
@@ -104,7 +119,10 @@ export const pipelineSchema = z
     payload: z
       .string('expected a JSON object as text')
       .meta({ description: 'The proof as JSON text (an object).' }),
-    actions: z.array(actionSchema, 'expected a list of actions').min(1, 'expected at least one action'),
+    actions: z
+      .array(actionSchema, 'expected a list of actions')
+      .min(1, 'expected at least one action')
+      .meta({ description: 'What it does, in this order, all or nothing.' }),
   })
   .meta({ id: 'Pipeline' });
 export type Pipeline = z.infer<typeof pipelineSchema>;
@@ -113,15 +131,25 @@ export type Pipeline = z.infer<typeof pipelineSchema>;
 export const MAX_PIPELINES = 1_000;
 
 export const initBatchRequestSchema = z
-  .strictObject({ pipelines: z.array(pipelineSchema).min(1, 'expected at least one pipeline') })
+  .strictObject({
+    pipelines: z
+      .array(pipelineSchema)
+      .min(1, 'expected at least one pipeline')
+      .meta({ description: 'Executed in this order, each in a transaction of its own.' }),
+  })
   .meta({ id: 'InitBatchRequest' });
 export type InitBatchRequest = z.infer<typeof initBatchRequestSchema>;
 
+/** What an answer says of a pipeline as it was asked for. */
+const proofTypeField = z.string().meta({ description: 'Proof type.' });
+const payloadField = z.string().meta({ description: 'The proof as it was sent.' });
+const actionsField = z.array(actionSchema).meta({ description: 'What it does, in this order.' });
+
 export const compiledPipelineSchema = z
   .object({
-    type: z.string(),
-    payload: z.string(),
-    actions: z.array(actionSchema),
+    type: proofTypeField,
+    payload: payloadField,
+    actions: actionsField,
     proofHash: hashSchema,
     instructions: z.array(z.string()).meta({
       description:
@@ -137,7 +165,9 @@ export const initBatchResultSchema = z
       description:
         "Wire-format versioned transaction, signed by the operator who pays the fee; the owner's signature is missing.",
     }),
-    batch: batchSchema.extend({ pipelines: z.array(compiledPipelineSchema) }),
+    batch: batchSchema
+      .extend({ pipelines: z.array(compiledPipelineSchema) })
+      .meta({ description: 'The batch, with what each pipeline was compiled to.' }),
   })
   .meta({ id: 'InitBatchResult' });
 export type InitBatchResult = z.infer<typeof initBatchResultSchema>;
@@ -186,7 +216,10 @@ export const listBatchesQuerySchema = z.strictObject({
 export type ListBatchesQuery = z.infer<typeof listBatchesQuerySchema>;
 
 export const batchPageSchema = z
-  .object({ items: z.array(batchSchema), nextCursor: z.string().nullable() })
+  .object({
+    items: z.array(batchSchema).meta({ description: 'Batches, newest first.' }),
+    nextCursor: nextCursorSchema,
+  })
   .meta({
     id: 'BatchPage',
     description: 'A page may hold fewer items than its limit, even none, and have another after it.',
@@ -199,10 +232,10 @@ export const PIPELINE_STATES = ['WAITING', 'EXECUTED', 'FAILED', 'NOT_EXECUTED']
 /** What became of one pipeline of a batch. */
 export const pipelineStateSchema = z
   .object({
-    index: z.number().int(),
-    type: z.string(),
-    payload: z.string(),
-    actions: z.array(actionSchema),
+    index: z.number().int().meta({ description: 'Its place in the batch, counted from 0.' }),
+    type: proofTypeField,
+    payload: payloadField,
+    actions: actionsField,
     proofHash: hashSchema,
     state: z.enum(PIPELINE_STATES).meta({
       description:
@@ -226,7 +259,10 @@ export const batchPipelinesQuerySchema = z.strictObject({
 export type BatchPipelinesQuery = z.infer<typeof batchPipelinesQuerySchema>;
 
 export const pipelinePageSchema = z
-  .object({ items: z.array(pipelineStateSchema), nextCursor: z.string().nullable() })
+  .object({
+    items: z.array(pipelineStateSchema).meta({ description: 'Pipelines, in their order.' }),
+    nextCursor: nextCursorSchema,
+  })
   .meta({ id: 'PipelinePage' });
 export type PipelinePage = z.infer<typeof pipelinePageSchema>;
 
@@ -245,7 +281,7 @@ export type CancelBatchRequest = z.infer<typeof cancelBatchRequestSchema>;
 /** Either the batch, now over, or the vote that its owner has to sign first. */
 export const cancelBatchResultSchema = z
   .object({
-    ownerVoteNeeded: z.boolean(),
+    ownerVoteNeeded: z.boolean().meta({ description: 'Does the owner have to sign `cancelTx` first?' }),
     cancelTx: base64Schema.optional().meta({
       description:
         "With `ownerVoteNeeded`: a transaction, signed by the operator who pays the fee; the owner's signature is missing.",

@@ -9,7 +9,7 @@ import {
   proofTypeSchema,
   txHashSchema,
 } from '../../values/schemas.js';
-import { cursorSchema, pageLimitSchema, timeBoundSchema } from './page.js';
+import { cursorSchema, nextCursorSchema, pageLimitSchema, timeBoundSchema } from './page.js';
 
 /** Any JSON object; kept as it is, key by key, so that its hash is the client's. */
 export const proofSchema = z.custom<JsonObject>(isJsonObject, 'expected a JSON object').meta({
@@ -72,18 +72,21 @@ export type BurnResult = z.infer<typeof burnResultSchema>;
 
 export const burnErrorSchema = z
   .object({
-    message: z.string(),
+    message: z.string().meta({ description: 'Why it failed.' }),
     type: z.string().meta({ description: 'Error code of this failure.', examples: ['ERR_INVALID_PROOF'] }),
     proof: z
       .custom<JsonValue>((value) => value !== undefined, 'expected a JSON object')
       .meta({ description: 'The proof as it was sent.', type: 'object' }),
-    proofType: z.string(),
+    proofType: z.string().meta({ description: 'Its `type`, as it was sent.' }),
   })
   .meta({ id: 'BurnError' });
 export type BurnError = z.infer<typeof burnErrorSchema>;
 
 export const burnBatchResultSchema = z
-  .object({ success: z.array(burnResultSchema), errors: z.array(burnErrorSchema) })
+  .object({
+    success: z.array(burnResultSchema).meta({ description: 'What was burned, in the order of the request.' }),
+    errors: z.array(burnErrorSchema).meta({ description: 'What was not, in the order of the request.' }),
+  })
   .meta({ id: 'BurnBatchResult' });
 export type BurnBatchResult = z.infer<typeof burnBatchResultSchema>;
 
@@ -107,7 +110,7 @@ export const burnStateSchema = z
     txHash: txHashSchema,
     type: proofTypeSchema,
     amount: z.string().meta({ description: 'Tokens, exact, as decimal text.', examples: ['12.5'] }),
-    persistOnchain: z.boolean(),
+    persistOnchain: z.boolean().meta({ description: 'Is the hash of its proof recorded on chain?' }),
     status: z.enum(['PENDING', 'SUCCESS', 'FAILED']).meta({
       description: 'PENDING: it is not known yet what became of it; it may still burn.',
     }),
@@ -123,7 +126,10 @@ export const burnStateSchema = z
 export type BurnState = z.infer<typeof burnStateSchema>;
 
 export const burnPageSchema = z
-  .object({ items: z.array(burnStateSchema), nextCursor: z.string().nullable() })
+  .object({
+    items: z.array(burnStateSchema).meta({ description: 'Burns, newest first.' }),
+    nextCursor: nextCursorSchema,
+  })
   .meta({
     id: 'BurnPage',
     description: 'A page may hold fewer items than its limit, even none, and have another after it.',

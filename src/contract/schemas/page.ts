@@ -19,6 +19,11 @@ export const cursorSchema = z
   .max(200, 'expected a cursor')
   .optional()
   .meta({ description: '`nextCursor` of the page before.' });
+/** Where the next page begins. */
+export const nextCursorSchema = z
+  .string()
+  .nullable()
+  .meta({ description: '`cursor` of the next page; null after the last.' });
 /** A time that bounds a list. */
 export const timeBoundSchema = z
   .string()

@@ -32,7 +32,7 @@ const sums = {
   burned: tokens,
   airdropped: tokens,
   burns: count.meta({ description: 'Burns that landed.' }),
-  failedBurns: count,
+  failedBurns: count.meta({ description: 'Burns that failed.' }),
   pipelines: count.meta({ description: 'Pipelines of batches that were executed.' }),
   failedPipelines: count.meta({ description: 'Pipelines of batches that ended without executing them.' }),
   feeLamports: lamports,
@@ -60,16 +60,18 @@ export type ReportRow = z.infer<typeof reportRowSchema>;
 
 export const reportSchema = z
   .object({
-    symbol: z.string(),
-    mintAddress: z.string(),
-    decimals: count,
+    symbol: z.string().meta({ description: 'Symbol of the token.' }),
+    mintAddress: z.string().meta({ description: 'Mint of the token, base58.' }),
+    decimals: count.meta({ description: 'Decimals of the token.' }),
     supply: tokens.meta({ description: 'What there is of the token now.' }),
-    since: z.string().nullable(),
-    until: z.string().nullable(),
+    since: z.string().nullable().meta({ description: 'As it was asked; null without a bound.' }),
+    until: z.string().nullable().meta({ description: 'As it was asked; null without a bound.' }),
     pendingBurns: count.meta({
       description: 'Burns of which it is not known yet what became of them; in no sum.',
     }),
-    rows: z.array(reportRowSchema),
+    rows: z
+      .array(reportRowSchema)
+      .meta({ description: 'Oldest period first; periods without anything are left out.' }),
     total: reportSumsSchema,
   })
   .meta({ id: 'Report' });

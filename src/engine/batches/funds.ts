@@ -113,7 +113,7 @@ export async function missingFunds(
   const vaultHeld = vault?.lamports ?? 0n;
   if (vaultHeld < vaultNeeds) {
     problems.push(
-      `the vault ${flywheel.vault} holds ${solText(vaultHeld)}, ${solText(vaultNeeds)} are needed to open ${missing} token accounts`,
+      `the vault ${flywheel.vault} holds ${solText(vaultHeld)}, ${solText(vaultNeeds)} are needed to open ${missing} token account${missing === 1 ? '' : 's'}`,
     );
   }
   const costs = needed.rentLamports + feeLamports(chain, pipelines.length);

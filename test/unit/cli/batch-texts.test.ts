@@ -40,8 +40,9 @@ describe('batch show', () => {
 
 describe('a change of a dry run', () => {
   it('is told as before and after, where there is one', () => {
-    expect(changeField('left', { before: '2', after: '1' })).toEqual(['left', '2 → 1']);
-    expect(changeField('left', { before: '2', after: '2' })).toEqual(['left', '2']);
+    const left = (before: string, after: string) => changeField('left', { before, after }, 'FLY');
+    expect(left('2000', '1')).toEqual(['left', '2,000 → 1 FLY']);
+    expect(left('2', '2')).toEqual(['left', '2 FLY']);
   });
 });
 

@@ -5,6 +5,7 @@ import type { Part } from '../../../src/cli/burn-batch/stages.js';
 import type { Session } from '../../../src/cli/command.js';
 import { createProgress } from '../../../src/cli/output/progress.js';
 import type { ElementOutcome } from '../../../src/contract/call.js';
+import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 
 /** A terminal that is 20 columns wide, and what was written to it. */
 function terminal(isTTY = true) {
@@ -39,19 +40,25 @@ describe('burn-batch', () => {
     const indexes = Array.from({ length: 60 }, (_, index) => index);
     const parts = [indexes, indexes].map((own) => ({ part: { indexes: own } as unknown as Part }));
     const progress = new BurnBatchProgress(session, parts);
-    progress.stop();
+    progress.stop(undefined);
     for (let index = 0; index < 120; index += 1) {
       nowMs += 100;
+      if (index % 60 === 0) progress.send(parts[index / 60]?.part as Part);
       progress.count({ index, status: index === 3 ? 'error' : 'success' } as ElementOutcome);
-      if (index === 70) progress.stop();
+      if (index === 70) progress.stop(undefined);
+      if (index === 80)
+        progress.stop(new FlywheelError('ERR_RATE_LIMIT_EXCEEDED', 'Too many.', { unsent: true }));
     }
-    progress.stop();
+    progress.stop(undefined);
     expect(shown).toEqual([
       '50 of 120 elements, 1 failed, about 7 s left',
       '100 of 120 elements, 1 failed, about 2 s left',
       '120 of 120 elements, 1 failed, about 0 s left',
     ]);
-    expect(warned).toEqual(['71 of 120 elements have their outcome; the same command goes on from there.']);
+    expect(warned).toEqual([
+      'Of 120 elements: 70 burned, 1 failed, 49 not known, 0 not attempted; the same command goes on from there.',
+      'Of 120 elements: 80 burned, 1 failed, 0 not known, 39 not attempted; the same command goes on from there.',
+    ]);
   });
 });
 

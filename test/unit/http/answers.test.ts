@@ -37,7 +37,13 @@ describe('createHttpServer', () => {
   };
 
   it('answers unknown paths 404 and other methods 405 with allow', async () => {
-    for (const path of ['/', '/v1', '/v1/tokenomics/burn/', '//v1/tokenomics/burn', '/V1/tokenomics/burn']) {
+    for (const path of [
+      '/nowhere',
+      '/v1',
+      '/v1/tokenomics/burn/',
+      '//v1/tokenomics/burn',
+      '/V1/tokenomics/burn',
+    ]) {
       expect(
         await problem(
           await ask(path, { method: 'POST', body: '{"broken', headers: { 'content-type': 'x' } }),
@@ -368,7 +374,11 @@ describe('service routes', () => {
         expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
         const html = await page.text();
         expect(html).toContain('POST /v1/tokenomics/burn-batch');
-        expect(html).not.toMatch(/<script|src=|https?:\/\/(?!\S*ietf)/);
+        expect(page.headers.get('content-security-policy')).toMatch(
+          /^default-src 'none'; .*script-src 'sha256-/,
+        );
+        const root = await fetch(`${url}/`, { redirect: 'manual' });
+        expect([root.status, root.headers.get('location')]).toEqual([302, '/docs']);
       },
     );
   });

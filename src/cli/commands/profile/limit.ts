@@ -86,7 +86,7 @@ async function run(session: Session, [typed]: [string | undefined], options: Opt
   output.result({ profile: name, limits }, (style) =>
     Object.keys(limits).length === 0
       ? [`The profile ${name} has no limits.`]
-      : fieldLines(limitFields(limits), style.dim),
+      : fieldLines(limitFields(limits), style),
   );
   return undefined;
 }

@@ -549,8 +549,15 @@ describe('burn-batch for people', () => {
     const cli = cliWith('b.json', JSON.stringify([burn(0), burn(1, { proof: { fail: true } })]), READER);
     const { exit, stdout } = await cli.run('burn-batch', 'b.json');
     expect(exit).toBe(3);
-    expect(stdout.split('\n').slice(0, 2)).toEqual(['Burned 1 of 2.', '1 failed:']);
-    expect(stdout).toMatch(/^ +1 +ERR_INVALID_PROOF +not this one$/m);
+    expect(stdout.split('\n').slice(0, 6)).toEqual([
+      'Burned 1 of 2 elements.',
+      'burned           1 element, 1.5 tokens',
+      'failed           1 element, 1.5 tokens',
+      'proofs on chain  0',
+      '',
+      'What failed',
+    ]);
+    expect(stdout).toMatch(/^ +\[1\] +ERR_INVALID_PROOF +not this one$/m);
   });
 });
 

@@ -43,14 +43,47 @@ describe('burn', () => {
     const { stdout } = await cli.run(...WORDS);
     expect(stdout).toBe(
       [
-        'Burned: SUCCESS',
-        `transaction  ${RESULT.txHash}`,
+        'Burned 12.5 tokens.',
+        'transaction',
+        // Longer than the terminal is wide: it begins at the edge.
+        RESULT.txHash,
         `proof hash   ${RESULT.hash}`,
         `proof type   ${RESULT.type}`,
         `date         ${RESULT.dateBurned}`,
         '',
       ].join('\n'),
     );
+  });
+
+  it('says what is left, where that is known without a network', async () => {
+    const change = (after: string) => ({ before: '1250', after });
+    const foresight = {
+      burns: async (requests: readonly unknown[]) => {
+        expect(requests).toEqual([]);
+        return {
+          failures: [],
+          burnWallet: change('1237.5'),
+          supply: change('999987.5'),
+          usedToday: change('12.5'),
+        };
+      },
+      batch: async () => {
+        throw new TypeError('Nobody asked for a batch.');
+      },
+    };
+    const left = async (isOnThisMachine: boolean): Promise<readonly string[]> => {
+      const opened = { foresight, isOnThisMachine, symbol: 'FLY' };
+      const { stdout } = await testCli({ tty: { stdout: true }, env: { NO_COLOR: '1' }, opened }).run(
+        ...WORDS,
+      );
+      return stdout.split('\n').slice(0, 3);
+    };
+    expect(await left(true)).toEqual([
+      'Burned 12.5 FLY.',
+      'burn wallet  1,237.5 FLY left',
+      'supply       999,987.5 FLY left',
+    ]);
+    expect(await left(false)).toEqual(['Burned 12.5 FLY.', 'transaction', RESULT.txHash]);
   });
 
   it('burns once under a key that was given, and a UUID is one key in any case', async () => {
@@ -385,12 +418,12 @@ describe('burn --dry-run', () => {
     expect(stdout).toBe(
       [
         'Nothing was sent.',
-        'amount        12.5',
-        `proof hash    ${hash}`,
-        'proof type    WATCH_AD',
-        'burn wallet   100 → 87.5',
-        'supply        1000 → 987.5',
-        'burned today  0 → 12.5',
+        'amount       12.5 tokens',
+        `proof hash   ${hash}`,
+        'proof type   WATCH_AD',
+        'burn wallet  100 → 87.5 tokens',
+        'supply       1,000 → 987.5 tokens',
+        'daily burn   0 → 12.5 tokens used',
         '',
       ].join('\n'),
     );

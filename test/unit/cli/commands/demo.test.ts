@@ -70,7 +70,7 @@ describe('demo', () => {
     );
     const steps = human.stdout.split('\n').filter((line) => /^(\d\.| {3}\$)/.test(line));
     expect(steps).toEqual([
-      '1. Set up a token, a funded vault, a multisig of owner and operator, and an API key.',
+      '1. Set up a token, a funded vault, a multisig of owner and operator, and an API',
       expect.stringMatching(
         /^ {3}\$ flywheel local init --name 'Demo Token' --symbol DEMO --local --data-dir /,
       ),

@@ -48,10 +48,10 @@ describe('vault', () => {
       VAULT,
       namedAddress('burn tokens'),
       '999.5',
-      '1.5 SOL',
-      '40 of 50 left, 10 used',
-      '0 used, no cap',
-      '300 at once, SOL of the operator for 9000 in all',
+      'operator               1.5',
+      '40 of 50 SHOP left, 10 SHOP used',
+      '0 SHOP used, no cap',
+      '300 at once, SOL of the operator for 9,000 in all',
       '0.003 SOL of rent',
     ])
       expect(stdout).toContain(text);

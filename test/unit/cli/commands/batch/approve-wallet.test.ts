@@ -124,7 +124,7 @@ describe('batch approve --wallet', () => {
     const { signature } = JSON.parse(first.stdout);
     expect([first.exit, JSON.parse(first.stdout)]).toEqual([0, { batchId, approved: true, signature }]);
     // What the page shows stands here as well, and nothing of what the wallet has not added.
-    expect(first.stderr).toMatch(/^ *burn 1$[\s\S]*^ *digest +sha256:[0-9a-f]{64}$/m);
+    expect(first.stderr).toMatch(/^ *burn 1 token$[\s\S]*^ *digest +sha256:[0-9a-f]{64}$/m);
     expect(first.stderr).not.toContain('The wallet added');
     const again = await approve(cli);
     expect([again.exit, again.stdout]).toEqual([0, first.stdout]);

@@ -165,8 +165,8 @@ describe('batch init --dry-run', () => {
   it('tells people what it would change, or that nobody has looked', async () => {
     const { stdout } = await cliWith({ ...READER, opened: { foresight } }).run(...WORDS, '--dry-run');
     expect(stdout).toMatch(/^The file is good; nothing was sent\.\n/);
-    expect(stdout).toMatch(/^vault +10 → 8\.5$/m);
-    expect(stdout).toMatch(/^airdropped today +0$/m);
+    expect(stdout).toMatch(/^vault +10 → 8\.5 tokens$/m);
+    expect(stdout).toMatch(/^daily airdrop +0 tokens used$/m);
     expect((await cliWith(READER).run(...WORDS, '--dry-run')).stdout).toContain(
       'only the service knows them',
     );

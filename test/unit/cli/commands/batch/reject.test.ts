@@ -58,7 +58,7 @@ describe('batch reject', () => {
     const { exit, stdout, stderr, questions } = await cli.run(...WORDS);
     expect([exit, questions]).toEqual([0, [QUESTION]]);
     expect(stderr).toContain('thank you');
-    expect(stderr).toMatch(/total burn +12345679\.5/);
+    expect(stderr).toMatch(/total burn +12,345,679\.5 tokens/);
     expect(stdout).toContain(`Batch ${ID} is over: nothing more of it can be executed.`);
     const [, { signedTx = '' } = {}] = asked(cli);
     const [given, signed] = [rejection, signedTx].map((text) =>

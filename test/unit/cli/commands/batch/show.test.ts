@@ -45,11 +45,11 @@ describe('batch show', () => {
     expect(lines).toEqual(
       expect.arrayContaining([
         `Batch ${ID} FINALIZED`,
-        'pipeline 0 PRODUCT_BUY EXECUTED',
+        'pipeline 1 PRODUCT_BUY EXECUTED',
         'transaction sig-1',
-        'pipeline 1 PRODUCT_BUY FAILED',
+        'pipeline 2 PRODUCT_BUY FAILED',
         'custom error 1',
-        'pipeline 2 PRODUCT_BUY NOT_EXECUTED',
+        'pipeline 3 PRODUCT_BUY NOT_EXECUTED',
       ]),
     );
   });

@@ -48,7 +48,7 @@ describe('local fund', () => {
   it('tells people the balances in tokens and SOL', async () => {
     const { stdout } = await cliWith(READER).cli.run('local', 'fund', '--tokens', '5000');
     expect(stdout).toBe(
-      `Funded ${FUNDED.address}.\ntokens       1005000\nSOL          1.5 SOL\ntransaction  sig-1\n`,
+      `Funded ${FUNDED.address}.\ntokens       1,005,000\nSOL          1.5\ntransaction  sig-1\n`,
     );
   });
 

@@ -97,10 +97,13 @@ describe('local init', () => {
     });
   });
 
-  it('shows people the key once, and a command to begin with', async () => {
-    const { stdout } = await cliWith(READER).cli.run('local', 'init');
+  it('tells people where the key is kept, which it does not show, and a command to begin with', async () => {
+    const { cli } = cliWith(READER);
+    const { stdout } = await cli.run('local', 'init');
     expect(stdout).toMatch(/^The flywheel is set up\.\n/);
-    expect(stdout).toContain('Made an API key. It is shown this once:\n  fk_made_here\n');
+    expect(stdout).toContain('Made an API key for the commands on this machine.\n');
+    expect(stdout).toMatch(new RegExp(`^kept in +${cli.home}.*\\n +readable by this user only$`, 'm'));
+    expect(stdout).not.toContain('fk_made_here');
     expect(stdout).toContain(
       `  flywheel burn --type PRODUCT_BUY --proof '{"orderId":"A-1001"}' --amount 1\n`,
     );

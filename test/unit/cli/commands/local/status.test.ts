@@ -47,12 +47,11 @@ describe('local status', () => {
     expect(lines).toEqual(
       expect.arrayContaining([
         `mint ${STATUS.mintAddress} (token, 6 decimals)`,
-        'daily burn 5000 a day',
-        'daily airdrop no cap',
-        'burned today 10',
-        'vault 100 0.000000001 SOL',
-        'burn wallet 90.5 2.5 SOL',
-        'operator 3 SOL',
+        'daily burn 5,000 tokens, 10 tokens used',
+        'daily airdrop no cap, 0 tokens used',
+        'vault 100 0.000000001',
+        'burn wallet 90.5 2.5',
+        'operator 3',
       ]),
     );
   });

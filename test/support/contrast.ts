@@ -1,0 +1,16 @@
+/** How well a page can be read. */
+
+/** For a page to evaluate: contrast of text and what is behind it (WCAG 2.2, 1.4.3), the least of all that is shown. */
+export const LEAST_CONTRAST = `(() => {
+  const channel = (value) => (value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+  const luminance = (color) => {
+    const [red, green, blue] = color.match(/[\\d.]+/g).map(Number);
+    return 0.2126 * channel(red) + 0.7152 * channel(green) + 0.0722 * channel(blue);
+  };
+  const paper = luminance(getComputedStyle(document.body).backgroundColor);
+  return Math.min(...[...document.querySelectorAll('h1, h2, p, dt, dd, th, td, li, svg text')].map((element) => {
+    const style = getComputedStyle(element);
+    const ink = luminance(element instanceof SVGElement ? style.fill : style.color);
+    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+  }));
+})()`;
