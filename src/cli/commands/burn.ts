@@ -4,6 +4,7 @@ import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/schemas.js';
+import { formatTokenAmount } from '../../values/token-amount.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { readAmountText } from '../input/amount.js';
 import { checkDecimals } from '../input/decimals.js';
@@ -19,6 +20,7 @@ const configure = (command: Command) =>
     .requiredOption('--type <type>', 'proof type, one of the flywheel')
     .requiredOption('--proof <json>', 'the proof, a JSON object: text, @file or - for standard input')
     .requiredOption('--amount <n>', 'whole tokens to burn, such as 12.5')
+    .option('--base-units', 'the amount is in base units of the mint, such as 12500000')
     .option('--persist-onchain', 'record the hash of the proof on chain')
     .option('--once', 'burn the same type, proof and amount once, however often it is asked for')
     .addOption(AGAIN_OPTION)
@@ -27,19 +29,36 @@ const configure = (command: Command) =>
 
 type Options = OptionsOf<typeof configure>;
 
-async function parse(options: Options, { context }: Session): Promise<BurnRequest> {
-  const amount = readAmountText(options.amount);
-  if ('problem' in amount) throw inputError('--amount', amount.problem);
+/** What is asked for, but for the amount, which may depend on the mint. */
+async function parse(options: Options, { context }: Session): Promise<Omit<BurnRequest, 'burnAmount'>> {
   const { type } = options;
   if (type === '' || type.length > MAX_PROOF_TYPE_LENGTH)
     throw inputError('--type', `expected 1 to ${MAX_PROOF_TYPE_LENGTH} characters`);
   const text = await readOptionText(context, '--proof', options.proof);
-  return {
-    type,
-    proof: readProof(text),
-    burnAmount: amount.value,
-    persistOnchain: options.persistOnchain === true,
-  };
+  return { type, proof: readProof(text), persistOnchain: options.persistOnchain === true };
+}
+
+/** @param decimals - of the mint; `null` where nobody says. */
+function amountOf({ amount, baseUnits }: Options, decimals: number | null): number {
+  if (baseUnits === true && decimals === null)
+    throw inputError('--base-units', 'nobody here says how many decimals the mint has; name its RPC node');
+  const text = baseUnits === true ? formatTokenAmount(BigInt(amount), decimals ?? 0) : amount;
+  const read = readAmountText(text);
+  const problem =
+    'problem' in read ? read.problem : decimals === null ? undefined : checkDecimals(read.value, decimals);
+  if ('problem' in read || problem !== undefined)
+    throw inputError('--amount', problem ?? 'expected a number');
+  return read.value;
+}
+
+/** What can be said of an amount without its mint. An exponent is most likely a slip, and a costly one. */
+function checkAmount({ amount, baseUnits }: Options): void {
+  const [pattern, expected] =
+    baseUnits === true
+      ? [/^[0-9]{1,20}$/, 'base units, digits only']
+      : [/^[0-9]+(?:\.[0-9]+)?$/, 'a positive decimal number such as 12.5'];
+  if (!pattern.test(amount))
+    throw inputError('--amount', `expected ${expected}, got ${JSON.stringify(amount.slice(0, 60))}`);
 }
 
 /** Where the key comes from; `--again` is about what was done once. */
@@ -56,13 +75,11 @@ function keyOrigin(options: Options): KeyOrigin {
 
 async function run(session: Session, _args: [], options: Options): Promise<undefined> {
   const origin = keyOrigin(options);
-  const request = await parse(options, session);
+  checkAmount(options);
+  const { type, proof, persistOnchain } = await parse(options, session);
   const { dryRun = false } = options;
-  const decimals = await knownDecimals(session, dryRun);
-  if (decimals !== null) {
-    const problem = checkDecimals(request.burnAmount, decimals);
-    if (problem !== undefined) throw new FlywheelError('ERR_INPUT_INVALID', `--amount: ${problem}.`);
-  }
+  const burnAmount = amountOf(options, await knownDecimals(session, dryRun));
+  const request: BurnRequest = { type, proof, burnAmount, persistOnchain };
   if (dryRun) {
     const { showBurnPlan } = await import('../burn/burn-plan.js');
     return showBurnPlan(session, request);

@@ -306,7 +306,9 @@ describe('burn', () => {
       '0.1000000000000000055511151231257827',
       'cannot be sent as a JSON number without changing it',
     ],
-    ['--amount', '1e400', 'cannot be sent as a JSON number without changing it'],
+    ['--amount', '1e9', 'expected a positive decimal number such as 12.5'],
+    ['--amount', 'Infinity', 'expected a positive decimal number'],
+    ['--amount', '1,000', 'expected a positive decimal number'],
     ['--proof', '[]', 'expected a JSON object'],
     ['--proof', '{"a":1,"a":2}', 'Duplicate key "a" (line 1, column 8).'],
     ['--proof', '{"a":', 'The text ends before the JSON value does'],
@@ -325,6 +327,24 @@ describe('burn', () => {
     expect(JSON.parse(stderr).message).toContain(reason);
     expect(cli.service.calls).toEqual([]);
     expect(await cli.pending()).toEqual([]);
+  });
+
+  it('takes base units of a mint whose decimals are known, digit by digit', async () => {
+    const pins = { mint: 'Mint', facts: { 'mint.decimals': '6' } } as never;
+    const words = ['burn', '--type', 'T', '--proof', '{}', '--base-units', '--amount'];
+    const cli = testCli({ opened: { pins } });
+    expect((await cli.run(...words, '12500001')).exit).toBe(0);
+    expect(cli.service.calls[0]?.input).toMatchObject({ burnAmount: 12.500001 });
+    for (const amount of ['12.5', '1e6', '0', '-1', '18446744073709551616'])
+      expect([amount, (await cli.run(...words, amount)).exit]).toEqual([amount, 2]);
+    // Beyond what a JSON number keeps it is refused, never rounded.
+    const { stderr } = await cli.run(...words, '18446744073709551615');
+    expect(last(stderr).message).toContain('cannot be sent as a JSON number without changing it');
+    const unknown = testCli();
+    expect(last((await unknown.run(...words, '1')).stderr).message).toContain(
+      'how many decimals the mint has',
+    );
+    expect([cli.service.calls.length, unknown.service.calls.length]).toEqual([1, 0]);
   });
 
   it('refuses more decimals than the mint has before anything is sent', async () => {
