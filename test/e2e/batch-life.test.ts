@@ -1,6 +1,8 @@
 /** Batches that fail, wait or are cancelled: what is left of them is done once, or never. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Spawned } from '../support/cli.js';
+import { emptyDirectory, type Spawned } from '../support/cli.js';
 import { pipelinesOf } from '../support/deeds.js';
 import { passBlocks } from '../support/engine.js';
 import type { Fate } from '../support/gate.js';
@@ -91,6 +93,49 @@ describe('a batch that failed', () => {
       burned: '13',
       batches: ['CANCELLED', 'EXECUTED', 'EXECUTED'],
     });
+  });
+
+  it('is written as a file by execute and by init too, as far as it has not landed', async () => {
+    const operator = await anOperator('embedded', template);
+    const place = emptyDirectory();
+    operator.write('ten.json', TEN);
+    const init = await operator.run(
+      'batch',
+      'init',
+      'ten.json',
+      '--json',
+      '--failed-out',
+      join(place, 'waits.json'),
+    );
+    const { id } = JSON.parse(init.stdout).batch;
+    const file = (name: string) => JSON.parse(readFileSync(join(place, name), 'utf8')).pipelines;
+    expect(file('waits.json')).toEqual([]);
+    expect((await run(operator, operator.write('three.json', THREE))).exit).toBe(0);
+    const { digest } = JSON.parse(
+      (await operator.run('batch', 'init', 'ten.json', '--dry-run', '--json')).stdout,
+    );
+    const execute = ['batch', 'execute', id, '--keypair', operator.owner, '--expect', digest, ...NOT_TRIED];
+    const executed = await operator.run(...execute, '--failed-out', join(place, 'left.json'));
+    expect([executed.exit, problemOf(executed).error]).toEqual([10, 'ERR_BATCH_FAILED']);
+    const left = TEN.slice(4).map((one) => ({
+      ...one,
+      payload: JSON.stringify({ index: one.payload.index, name: 'ten' }),
+    }));
+    expect(file('left.json')).toEqual(left);
+    // Asked again, also with a file instead of the journal, and by init.
+    await operator.run(...execute, '--failed-out', join(place, 'again.json'));
+    await operator.run(...execute, '--failed-out', join(place, 'expected.json'), '--expect', 'ten.json');
+    await operator.run('batch', 'init', 'ten.json', '--failed-out', join(place, 'init.json'));
+    expect(['again.json', 'expected.json', 'init.json'].map(file)).toEqual([left, left, left]);
+    const unknown = await operator.run(
+      'batch',
+      'execute',
+      '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11',
+      '--failed-out',
+      join(place, 'u.json'),
+      ...execute.slice(3),
+    );
+    expect([unknown.exit, problemOf(unknown).hint]).toEqual([2, 'Name their file: --expect pipelines.json']);
   });
 
   it('is not taken for the one that came after it', async () => {

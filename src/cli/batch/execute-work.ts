@@ -1,5 +1,5 @@
 /** `batch execute` as an operation: the approval that was sent is kept, so that what came of it can be asked for again. */
-import type { Batch, ExecuteBatchResult, ExecuteResult } from '../../contract/schemas/batch.js';
+import type { Batch, ExecuteBatchResult, ExecuteResult, Pipeline } from '../../contract/schemas/batch.js';
 import type { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid } from '../../values/ids.js';
@@ -14,6 +14,8 @@ import { requireChainCatchesUp } from './catch-up.js';
 import { executeUntilFinal } from './execute-until-final.js';
 import { requireRanAsApproved } from './hold-digest.js';
 import { getBatch, isFinal } from './initiate.js';
+import { landedPipelines } from './landed-pipelines.js';
+import { writeRest } from './rest-file.js';
 import { settleBatch } from './settle-batch.js';
 import type { SigningTerms } from './signing.js';
 
@@ -29,6 +31,14 @@ export interface ExecuteOptions {
   readonly digest: Sha256 | null;
   /** Go on where what will run cannot be looked at. */
   readonly allowUnverified: boolean;
+  /** File for the pipelines that did not land; `null`: not asked for. */
+  readonly failedOut: FailedOut | null;
+}
+
+/** Where to write what did not land, of the pipelines of the batch; `null` where these are not known. */
+export interface FailedOut {
+  readonly path: string;
+  readonly pipelines: readonly Pipeline[] | null;
 }
 
 /** What is noted of an execution. */
@@ -40,16 +50,19 @@ export interface ExecuteNote {
   readonly digest?: Sha256 | null;
   /** Missing in what earlier versions have noted. */
   readonly allowUnverified?: boolean;
+  /** Absolute path. Missing in what earlier versions have noted. */
+  readonly failedOut?: string | null;
 }
 
 const noted = (entry: Entry): ExecuteNote => entry.notes as unknown as ExecuteNote;
 
 /** The note with which an execution begins. */
-export const noteOf = ({ signedTx, terms, digest, allowUnverified }: ExecuteOptions): Notes => ({
+export const noteOf = ({ signedTx, terms, digest, allowUnverified, failedOut }: ExecuteOptions): Notes => ({
   sent: signedTx === null ? [] : [signedTx],
   terms,
   digest,
   allowUnverified,
+  failedOut: failedOut?.path ?? null,
 });
 
 /** How it ended, with the batch as it is then. */
@@ -64,6 +77,8 @@ export class ExecuteWork implements Work<Executed> {
   readonly #session: Session;
   readonly #batchId: string;
   readonly #options: ExecuteOptions;
+  /** Indexes of what has not landed. */
+  #left: readonly number[] = [];
 
   constructor(session: Session, batchId: string, options: ExecuteOptions) {
     this.#session = session;
@@ -73,7 +88,10 @@ export class ExecuteWork implements Work<Executed> {
 
   async perform(entry: Entry): Promise<Performed<Executed>> {
     const stored = entry.answer(ANSWER) as Executed | undefined;
-    if (stored !== undefined) return { result: stored };
+    if (stored !== undefined) {
+      await this.#findLeft(stored.batch);
+      return { result: stored };
+    }
     const batch = await getBatch(this.#session, this.#batchId);
     if (isFinal(batch) && batch.executeResult !== undefined) {
       const since = `batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}`;
@@ -117,12 +135,30 @@ export class ExecuteWork implements Work<Executed> {
     await requireChainCatchesUp(this.#session, opened, batch, result);
     await requireRanAsApproved(this.#session, opened, batch, result, this.#digest(entry));
     await settleBatch(this.#session, batch);
+    await this.#findLeft(batch);
     const executed = { batch, value: { batchId: batch.id, result } };
     const state = batchFailure(batch, result) === undefined ? 'done' : 'failed';
     return { result: executed, verdict: { state, landed: [], answers: { [ANSWER]: executed } } };
   }
 
+  /** What of the batch has not landed, as service and chain both say: of what is not known nothing is written. */
+  async #findLeft(batch: Batch): Promise<void> {
+    const pipelines = this.#options.failedOut?.pipelines ?? null;
+    if (pipelines === null) return;
+    const landed = new Set(await landedPipelines(this.#session, { wasSetUp: true }, batch, pipelines.length));
+    this.#left = pipelines.flatMap((_, index) => (landed.has(index) ? [] : [index]));
+  }
+
+  #writeLeft(): void {
+    const { failedOut } = this.#options;
+    if (failedOut === null) return;
+    const { path, pipelines } = failedOut;
+    if (pipelines !== null) writeRest(path, pipelines, this.#left);
+    else this.#session.output.warn(`${path} was not written: the pipelines of the batch are not known here.`);
+  }
+
   present({ batch, value }: Executed): FlywheelError | undefined {
+    this.#writeLeft();
     const failure = batchFailure(batch, value.result);
     this.#session.output.result(value, (style) => [
       failure === undefined

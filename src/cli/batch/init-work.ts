@@ -11,14 +11,18 @@ import { shellLine } from '../shell-line.js';
 import { viewInitBatch } from '../views/batch.js';
 import { writeApproval } from './approval-file.js';
 import { CurrentStage } from './batch-stages.js';
-import { initiate, isVoid, withFreshApproval } from './initiate.js';
+import { initiate, isFinal, isVoid, withFreshApproval } from './initiate.js';
+import { leftInFile } from './landed-pipelines.js';
 import { beginRest } from './rest.js';
+import { writeRest } from './rest-file.js';
 
 /** How init was asked for. */
 export interface InitOptions {
   readonly rest: boolean;
   /** Absolute path of the approval file; `null`: among those of the flywheel. */
   readonly out: string | null;
+  /** Absolute path of the file for the pipelines that did not land; `null`: not asked for. */
+  readonly failedOut: string | null;
 }
 
 export class InitWork implements Work<InitBatchResult> {
@@ -28,6 +32,8 @@ export class InitWork implements Work<InitBatchResult> {
   readonly #options: InitOptions;
   /** Those of the batch that was set up. */
   #pipelines: readonly SourcePipeline[] = [];
+  /** Indexes in the file of what has not landed, of a batch that is over. */
+  #left: readonly number[] = [];
 
   constructor(session: Session, request: InitBatchRequest, options: InitOptions) {
     this.#session = session;
@@ -51,6 +57,8 @@ export class InitWork implements Work<InitBatchResult> {
     this.#pipelines = toSourcePipelines(new CurrentStage(entry).pipelines(this.#request.pipelines));
     if (batch.status !== 'FINALIZED')
       session.output.tell(`Batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}.`);
+    if (this.#options.failedOut !== null && isFinal(batch))
+      this.#left = await leftInFile(session, new CurrentStage(entry), batch, this.#request);
     const result = await withFreshApproval(session, initiated);
     // What `batch run` has begun to execute is not waiting, even if somebody asks for its approval.
     if (entry.state !== 'open' || new CurrentStage(entry).note.signedTx !== undefined) return { result };
@@ -61,6 +69,8 @@ export class InitWork implements Work<InitBatchResult> {
     const { output, settings } = this.#session;
     const path = writeApproval(settings, result, this.#pipelines, this.#options.out);
     output.tell(`The approval file is ${path}.`);
+    const { failedOut } = this.#options;
+    if (failedOut !== null) writeRest(failedOut, this.#request.pipelines, this.#left);
     const next = ['flywheel', 'batch', 'approve', result.batch.id, ...placeFlags(settings)];
     output.result(result, (style) => [
       ...viewInitBatch(result, style),

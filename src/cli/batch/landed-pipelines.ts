@@ -1,5 +1,5 @@
 /** Which pipelines of a batch have landed, as its service and the user's own chain both say. */
-import type { Batch } from '../../contract/schemas/batch.js';
+import type { Batch, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
@@ -17,7 +17,7 @@ import { requireChainCatchesUp } from './catch-up.js';
  */
 export async function landedPipelines(
   session: Session,
-  { wasSetUp }: CurrentStage,
+  { wasSetUp }: Pick<CurrentStage, 'wasSetUp'>,
   batch: Batch,
   size: number,
 ): Promise<readonly number[]> {
@@ -33,6 +33,18 @@ export async function landedPipelines(
     );
   await requireChainCatchesUp(session, opened, batch, { totalSuccessful, total }, { wasSetUp, size });
   return landed;
+}
+
+/** Indexes in the file of those of a batch that is over which have not landed. @throws as {@link landedPipelines}. */
+export async function leftInFile(
+  session: Session,
+  stage: CurrentStage,
+  batch: Batch,
+  { pipelines }: InitBatchRequest,
+): Promise<readonly number[]> {
+  const own = stage.pipelines(pipelines).map((_, index) => index);
+  const landed = new Set(await landedPipelines(session, stage, batch, own.length));
+  return stage.inFile(own.filter((index) => !landed.has(index)));
 }
 
 /** As the service lists them; `null` where it lists none of any batch. */

@@ -63,15 +63,18 @@ async function workOf(session: Session, entry: Entry, keypair: string | undefine
 type Keypair = (noted: string | null) => KeypairSource;
 
 async function executeWork(session: Session, entry: Entry, source: Keypair): Promise<Work<unknown>> {
-  const [{ ExecuteWork }, { signing }] = await Promise.all([
+  const [{ ExecuteWork }, { signing }, { batchPipelines }] = await Promise.all([
     import('../batch/execute-work.js'),
     import('../batch/signing.js'),
+    import('../batch/batch-pipelines.js'),
   ]);
   const { batchId } = bodyOf<{ batchId: Uuid }>(entry);
-  const { terms, allowUnverified = terms?.allowUnverified ?? false } = entry.notes as unknown as ExecuteNote;
+  const note = entry.notes as unknown as ExecuteNote;
+  const { terms, allowUnverified = terms?.allowUnverified ?? false, failedOut: path = null } = note;
   const signer = () => loadKeypair(session.context, source(terms?.keypair ?? null));
   const sign = terms === null ? null : signing(session, batchId, terms, signer);
-  const options = { signedTx: null, sign, terms, digest: null, allowUnverified };
+  const failedOut = path === null ? null : { path, pipelines: await batchPipelines(session, batchId) };
+  const options = { signedTx: null, sign, terms, digest: null, allowUnverified, failedOut };
   return new ExecuteWork(session, batchId, options) as Work<unknown>;
 }
 
@@ -96,7 +99,7 @@ async function batchWork(session: Session, entry: Entry, source: Keypair): Promi
     | undefined;
   if (run === undefined) {
     const { InitWork } = await import('../batch/init-work.js');
-    return new InitWork(session, request, { rest: false, out: null }) as Work<unknown>;
+    return new InitWork(session, request, { rest: false, out: null, failedOut: null }) as Work<unknown>;
   }
   const { RunWork } = await import('../batch/run-work.js');
   const { keypair: noted, allowUnverified, simulate = true, failedOut } = run;

@@ -28,6 +28,7 @@ const configure = (command: Command) =>
     )
     .addOption(KEYPAIR_OPTION)
     .addOption(EXPECT_OPTION)
+    .option('--failed-out <file>', 'write the pipelines that did not land, as a pipelines file')
     .addOption(ALLOW_UNVERIFIED_OPTION)
     .addOption(NO_SIMULATE_OPTION)
     .addOption(IDEMPOTENCY_KEY_OPTION);
@@ -36,7 +37,10 @@ type Options = OptionsOf<typeof configure>;
 
 async function run(session: Session, [id]: [string], typed: Options): Promise<undefined> {
   const batchId = parseBatchId(id);
-  const options = await executeOptions(session, typed, batchId);
+  const options = {
+    ...(await executeOptions(session, typed, batchId)),
+    ...(await failedOut(session, typed, batchId)),
+  };
   const [{ ExecuteWork }, { runOperation }] = await Promise.all([
     import('../../batch/execute-work.js'),
     import('../../operation/run-operation.js'),
@@ -55,7 +59,20 @@ async function run(session: Session, [id]: [string], typed: Options): Promise<un
   return undefined;
 }
 
-async function executeOptions(session: Session, options: Options, batchId: Uuid): Promise<ExecuteOptions> {
+async function failedOut(
+  session: Session,
+  { failedOut: file, expect }: Options,
+  batchId: Uuid,
+): Promise<Pick<ExecuteOptions, 'failedOut'>> {
+  if (file === undefined) return { failedOut: null };
+  const { failedOutOf } = await import('../../batch/batch-pipelines.js');
+  return { failedOut: await failedOutOf(session, batchId, file, expect) };
+}
+
+/** How it executes, whatever is written of it then. */
+type Terms = Omit<ExecuteOptions, 'failedOut'>;
+
+async function executeOptions(session: Session, options: Options, batchId: Uuid): Promise<Terms> {
   const { signedTx } = options;
   const { approval } = options;
   const allowUnverified = options.allowUnverified === true;
@@ -113,7 +130,7 @@ async function ownSigning(
   options: Options,
   batchId: Uuid,
   approval: string,
-): Promise<ExecuteOptions> {
+): Promise<Terms> {
   const { context, settings } = session;
   const [
     { absoluteSource, keypairLocation, loadKeypair, requireKeypair },

@@ -16,6 +16,10 @@ const configure = (command: Command) =>
       '--out <file>',
       'write the response here: the approval file (default: among the approvals of the flywheel)',
     )
+    .option(
+      '--failed-out <file>',
+      'of a batch that is over: write the pipelines that did not land, as a file',
+    )
     .addOption(TABLE_FORMAT_OPTION)
     .addOption(COLUMN_OPTION)
     .addOption(REST_OPTION)
@@ -28,19 +32,20 @@ type Options = OptionsOf<typeof configure>;
 
 async function run(session: Session, [file]: [string], options: Options): Promise<undefined> {
   const how = howOften(options);
-  const { out } = options;
-  const outFile = out === undefined ? null : resolve(session.context.cwd, out);
+  const { cwd } = session.context;
+  const outFile = options.out === undefined ? null : resolve(cwd, options.out);
+  const failedOut = options.failedOut === undefined ? null : resolve(cwd, options.failedOut);
   const input = await openInput(session.context, file, options);
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
   const { dryRun = false } = options;
   const request = await checkedPipelines(session, input, dryRun);
-  if (outFile !== null) checkWritable(outFile, 'ERR_INPUT_INVALID');
+  for (const path of [outFile, failedOut]) if (path !== null) checkWritable(path, 'ERR_INPUT_INVALID');
   if (dryRun) {
     const { showPipelinesPlan } = await import('../../batch/dry-run.js');
     return showPipelinesPlan(session, request);
   }
   const { InitWork } = await import('../../batch/init-work.js');
-  const work = new InitWork(session, request, { rest: how.rest, out: outFile });
+  const work = new InitWork(session, request, { rest: how.rest, out: outFile, failedOut });
   if (!(await runBatchOperation(session, request, how, work))) nothingNew(session);
   return undefined;
 }
