@@ -41,8 +41,13 @@ const ASK: Readonly<Record<Shell, (line: string) => readonly string[]>> = {
 beforeAll(async () => {
   mkdirSync(bin);
   // The shells look whether there is such a program.
-  writeFileSync(join(bin, 'flywheel'), '#!/bin/sh\n');
+  const program = [process.execPath, join(process.cwd(), 'bin', 'flywheel.js')];
+  writeFileSync(join(bin, 'flywheel'), `#!/bin/sh\nexec '${program.join("' '")}' "$@"\n`);
   chmodSync(join(bin, 'flywheel'), 0o755);
+  const at = ['--api-url', 'http://127.0.0.1:9'];
+  expect((await flywheel({ home }, 'profile', 'add', 'staging', ...at)).exit).toBe(0);
+  writeFileSync(join(home, 'pipelines.json'), '{}');
+  mkdirSync(join(home, 'place'));
   for (const shell of ['bash', 'zsh', 'fish']) {
     const { exit, stdout } = await flywheel({ home }, 'completion', shell);
     expect(exit).toBe(0);
@@ -60,6 +65,14 @@ function complete(shell: Shell, line: string): readonly string[] {
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return stdout.split(/\r?\n/).map((candidate) => candidate.split('\t')[0]?.trim() ?? '');
 }
+
+/** All that bash shows when a list is looked at. */
+const listed = (line: string): string =>
+  spawnSync('/usr/bin/bash', ASK.bash(line), {
+    cwd: home,
+    env: { HOME: home, PATH: `${bin}:/usr/bin:/bin`, LANG: 'C.UTF-8', COMP_TYPE: '63' },
+    encoding: 'utf8',
+  }).stdout;
 
 describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
   it('completes the first word', () => {
@@ -82,8 +95,53 @@ describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
     }
   });
 
+  it('completes the value of an option, written in either way', () => {
+    for (const line of ['flywheel --output js', 'flywheel batch list --output js']) {
+      const found = complete(shell, line);
+      expect(found).toContain('json');
+      expect(found).not.toContain('csv');
+    }
+    expect(complete(shell, 'flywheel batch list --action ')).toEqual(
+      expect.arrayContaining(['BURN', 'AIRDROP', 'MEMO']),
+    );
+    expect(complete(shell, 'flywheel batch list --status F')).toEqual(
+      expect.arrayContaining(['FINALIZED', 'FAILED']),
+    );
+    expect(complete(shell, 'flywheel local keys create --scope b')).toContain('burn');
+    expect(complete(shell, 'flywheel --rpc-url d')).toContain('devnet');
+  });
+
+  it('completes names that are looked up, and files where they are wanted', () => {
+    for (const line of ['flywheel --profile s', 'flywheel -p s', 'flywheel profile use s'])
+      expect(complete(shell, line)).toContain('staging');
+    expect(complete(shell, 'flywheel batch run pi').join(' ')).toContain('pipelines.json');
+    const places = complete(shell, 'flywheel --data-dir p').join(' ');
+    expect(places).toContain('place');
+    expect(places).not.toContain('pipelines.json');
+  });
+
+  it('takes the value of an option for no word that leads on', () => {
+    expect(complete(shell, 'flywheel burn --type list --persist')).toContain('--persist-onchain');
+  });
+
   it('offers every word where none was begun', () => {
     const found = complete(shell, 'flywheel wallet ');
     expect(found).toEqual(expect.arrayContaining(['encrypt', 'decrypt']));
   });
+});
+
+it('shows in bash what each word means where a list is looked at', () => {
+  expect(listed('flywheel batch ')).toMatch(
+    /^approve +\(Check a batch's approval, then sign it as the owner\.\)$/m,
+  );
+  expect(listed('flywheel batch ap')).toBe('approve\n');
+});
+
+it('shows in fish what each word means', () => {
+  const { stdout } = spawnSync('/usr/bin/fish', ASK.fish('flywheel batch ap'), {
+    cwd: home,
+    env: { HOME: home, PATH: `${bin}:/usr/bin:/bin` },
+    encoding: 'utf8',
+  });
+  expect(stdout).toContain("approve\tCheck a batch's approval, then sign it as the owner.");
 });

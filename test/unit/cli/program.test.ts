@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { type CatalogueEntry, defineCommand } from '../../../src/cli/command.js';
 import { executeRequest } from '../../../src/cli/execute-request.js';
-import { completionNodes, completionScript, SHELLS } from '../../../src/cli/help/completion.js';
+import { completionScript, SHELLS } from '../../../src/cli/help/completion.js';
+import { completionNodes } from '../../../src/cli/help/completion-table.js';
 import { allCommands, helpPage, helpPages } from '../../../src/cli/help/pages.js';
 import { runProgram } from '../../../src/cli/program.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
@@ -123,9 +124,11 @@ describe('a word that is a command and leads to others', () => {
   it('is completed with the words below it and its own options', async () => {
     const nodes = completionNodes(await allCommands(VERSION, CATALOGUE));
     expect(nodes.map(({ path }) => path)).toEqual(['', 'mint', 'mint list', 'mint undo']);
-    expect(nodes[1]?.words).toEqual(['list', 'undo']);
-    expect(nodes[1]?.flags).toEqual(expect.arrayContaining(['--amount', '--dry-run', '--json', '--help']));
-    expect(nodes[2]?.flags).not.toContain('--amount');
+    const flags = nodes.map((node) => node.flags.map(({ candidate: [flag] }) => flag));
+    expect(nodes[1]?.words.map(([word]) => word)).toEqual(['list', 'undo']);
+    expect(flags[0]).toEqual(expect.arrayContaining(['--json', '--help']));
+    expect(flags[1]).toEqual(expect.arrayContaining(['--amount', '--dry-run']));
+    expect(flags[2]).not.toContain('--amount');
     for (const shell of SHELLS) expect(completionScript(shell, nodes)).toContain("'mint list'");
   });
 });
