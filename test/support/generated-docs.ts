@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type HelpPage, helpPages } from '../../src/cli/help/pages.js';
 import { ERRORS } from '../../src/errors/codes.js';
-import { EXIT_CODE_MEANINGS } from '../../src/errors/exit-codes.js';
+import { EXIT_CODES } from '../../src/errors/exit-codes.js';
 
 /** A document and its text as it should be. */
 export interface Generated {
@@ -23,8 +23,8 @@ const table = (head: readonly string[], rows: readonly string[]): string =>
 
 const exitCodes = (): string =>
   table(
-    ['exit', 'meaning'],
-    EXIT_CODE_MEANINGS.map(([code, meaning]) => row(code, meaning)),
+    ['exit', 'meaning', 'what a script should do'],
+    EXIT_CODES.map(({ code, meaning, script }) => row(code, meaning, script)),
   );
 
 const errors = (): string =>

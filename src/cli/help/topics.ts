@@ -1,6 +1,6 @@
 /** The topics of `flywheel help`: what is not about one command. */
 import { ERRORS, type ErrorCode } from '../../errors/codes.js';
-import { EXIT_CODE_MEANINGS } from '../../errors/exit-codes.js';
+import { EXIT_CODES } from '../../errors/exit-codes.js';
 import { fieldLines } from '../output/table.js';
 
 /** Variables that are read, with what they do. */
@@ -59,7 +59,13 @@ function environment(): readonly string[] {
 function exitCodes(): readonly string[] {
   const codes = Object.entries(ERRORS) as [ErrorCode, (typeof ERRORS)[ErrorCode]][];
   return [
-    ...fieldLines(EXIT_CODE_MEANINGS.map(([code, meaning]) => [String(code), meaning] as const)),
+    'Each exit number with what it means, and below it what a script should do then:',
+    ...fieldLines(
+      EXIT_CODES.flatMap(({ code, meaning, script }) => [
+        [String(code), meaning] as const,
+        ['', `then: ${script}`] as const,
+      ]),
+    ),
     '',
     'Error codes, with the exit number of each:',
     ...fieldLines(codes.map(([code, rule]) => [code, `${String(rule.exit).padEnd(4)}${rule.when}`] as const)),

@@ -1,7 +1,7 @@
 /** The table of errors against the statuses and exit numbers that are promised. */
 import { describe, expect, it } from 'vitest';
 import { ERRORS, type ErrorCode, isErrorCode } from '../../../src/errors/codes.js';
-import { EXIT, EXIT_CODE_MEANINGS } from '../../../src/errors/exit-codes.js';
+import { EXIT, EXIT_CODES } from '../../../src/errors/exit-codes.js';
 import {
   errorFromBody,
   FlywheelError,
@@ -75,7 +75,7 @@ describe('ERRORS', () => {
   it.each(codes)('%s ends with an exit number that belongs to it', (code) => {
     const { status, exit, when } = ERRORS[code];
     if (status !== null) expect(exitsOf(status)).toContain(exit);
-    expect(EXIT_CODE_MEANINGS.map(([number]) => number)).toContain(exit);
+    expect(EXIT_CODES.map(({ code: number }) => number)).toContain(exit);
     expect(exit).not.toBe(EXIT.done);
     expect(code).toMatch(/^ERR_[A-Z_]+$/);
     expect(when).toMatch(/^[^A-Z].*[^.]$|^the key's/);
@@ -100,7 +100,7 @@ describe('ERRORS', () => {
   });
 
   it('explains every exit number once', () => {
-    const numbers = EXIT_CODE_MEANINGS.map(([number]) => number);
+    const numbers = EXIT_CODES.map(({ code: number }) => number);
     expect(numbers).toEqual([...Object.values(EXIT)]);
     expect(new Set(numbers).size).toBe(numbers.length);
   });

@@ -94,12 +94,22 @@ export function loadNative(host: Platform = { os: platform(), cpu: arch() }): Na
       cause ??= error;
     }
   }
-  throw new FlywheelError(
-    'ERR_INTERNAL',
-    `The embedded chain needs the package ${names.join(' or ')}, which is not installed or does not run on this machine.`,
-    {
-      cause,
-      hint: 'Install again without --omit=optional, on Linux or macOS (arm64 or x64), or use the API with --api-url.',
-    },
-  );
+  throw new FlywheelError('ERR_INTERNAL', problem(host, names), {
+    cause,
+    hint: `${REMEDIES[hasBuild(host) ? 'install' : 'elsewhere']}, or use the API of a server with --api-url.`,
+  });
 }
+
+/** LiteSVM is built for these; the rest of the program also runs elsewhere, against a remote API. */
+const hasBuild = ({ os, cpu }: Platform): boolean =>
+  ['linux', 'darwin'].includes(os) && ['x64', 'arm64'].includes(cpu);
+
+const REMEDIES = {
+  install: 'Install again without --omit=optional and on this machine',
+  elsewhere: 'Use Linux or macOS on x64 or arm64 (on Windows: WSL)',
+} as const;
+
+const problem = (host: Platform, names: readonly string[]): string =>
+  hasBuild(host)
+    ? `The embedded chain needs the package ${names.join(' or ')}, which is not installed or does not run on this machine.`
+    : `The embedded chain does not run here: there is no build of LiteSVM for ${host.os} on ${host.cpu}.`;

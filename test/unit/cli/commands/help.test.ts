@@ -1,6 +1,7 @@
 /** `flywheel help`: topics, and the help of commands as `--help` prints it. */
 import { describe, expect, it } from 'vitest';
 import { ERRORS } from '../../../../src/errors/codes.js';
+import { EXIT_CODES } from '../../../../src/errors/exit-codes.js';
 import { testCli } from '../../../support/cli.js';
 import { complaint, READER, refusal } from '../../../support/commands.js';
 
@@ -19,6 +20,12 @@ describe('help', () => {
     const { stdout } = await testCli().run('help', 'exit-codes');
     for (const [code, { exit }] of Object.entries(ERRORS))
       expect(stdout).toMatch(new RegExp(`^${code} +${exit} `, 'm'));
+  });
+
+  it('says what a script should do at each exit number', async () => {
+    const { stdout } = await testCli().run('help', 'exit-codes');
+    for (const { code, meaning, script } of EXIT_CODES)
+      expect(stdout).toContain(`\n${String(code).padEnd(5)}${meaning}\n     then: ${script}\n`);
   });
 
   it.each([
