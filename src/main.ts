@@ -175,6 +175,7 @@ function createContext(): CliContext {
   const signal = once(abortOnSignals);
   const stdout = once(() => outputStream(process.stdout));
   const stderr = once(() => outputStream(process.stderr));
+  const questions: (() => void)[] = [];
   const openers = () => loaded().loadOpeners();
   const context: CliContext = {
     io: {
@@ -185,8 +186,15 @@ function createContext(): CliContext {
       get stderr() {
         return stderr();
       },
-      prompt: (question) => prompt(question, signal()),
-      promptHidden: (question, maxBytes) => askHidden(question, maxBytes, signal()),
+      beforeQuestion: (hear) => void questions.push(hear),
+      prompt: (question) => {
+        for (const hear of questions) hear();
+        return prompt(question, signal());
+      },
+      promptHidden: (question, maxBytes) => {
+        for (const hear of questions) hear();
+        return askHidden(question, maxBytes, signal());
+      },
     },
     env: process.env,
     clock: { nowMs: () => Date.now() },

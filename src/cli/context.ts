@@ -58,6 +58,8 @@ export interface Io {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
+  /** Hears of every question before it is asked. */
+  beforeQuestion(hear: () => void): void;
   /** Asks on standard error, reads a line from standard input; `null` at its end. */
   prompt(question: string): Promise<string | null>;
   /**

@@ -6,6 +6,7 @@ import { resolveSettings } from './config/resolve.js';
 import type { Settings } from './config/settings.js';
 import type { CliContext, LocalAdmin, OpenedService } from './context.js';
 import { colorLevel, createStyle } from './output/color.js';
+import { drawingOf } from './output/drawing.js';
 import { createOutput } from './output/output.js';
 import type { Request } from './program.js';
 import { shownWords } from './shown-words.js';
@@ -19,7 +20,12 @@ interface ClosableSession extends Session {
 async function createSession(
   context: CliContext,
   settings: Settings,
-  words: { readonly commandLine: readonly string[]; readonly cli: CommandLine; readonly noColor: boolean },
+  words: {
+    readonly commandLine: readonly string[];
+    readonly cli: CommandLine;
+    readonly noColor: boolean;
+    readonly accessible: boolean;
+  },
 ): Promise<ClosableSession> {
   const { io, env } = context;
   const output = createOutput(io, {
@@ -27,8 +33,12 @@ async function createSession(
     quiet: settings.quiet,
     verbose: settings.verbose,
     style: await createStyle(colorLevel(env, io.stdout.isTTY, words.noColor), io.stdout.columns),
+    drawing: drawingOf(env, words.accessible),
+    nowMs: () => context.clock.nowMs(),
     noticeStyle: await createStyle(colorLevel(env, io.stderr.isTTY, words.noColor), io.stderr.columns),
   });
+  // Whoever asks: what moves on the terminal is taken away first.
+  io.beforeQuestion(output.progress.clear);
   let service: Promise<OpenedService> | undefined;
   let local: Promise<LocalAdmin> | undefined;
   return {
@@ -85,7 +95,9 @@ export async function executeRequest(
     commandLine: shownWords(words),
     cli: commandLine(context, run),
     noColor: globals.color === false,
+    accessible: globals.accessible === true,
   });
+  session.output.progress.wait('working …');
   try {
     return (await runCommand(session)) ?? EXIT.done;
   } finally {

@@ -4,9 +4,11 @@ import { FlywheelError, isFlywheelError, type ProblemList, wrapUnknown } from '.
 import { isoTime } from '../values/time.js';
 import { outputMode } from './config/output-mode.js';
 import type { OutputMode } from './config/settings.js';
-import type { CliContext, Io } from './context.js';
+import type { CliContext, Io, OutputStream } from './context.js';
 import { colorLevel, createStyle, type Style } from './output/color.js';
+import { asciiText, type Drawing, drawingOf } from './output/drawing.js';
 import { safeJson, safeLine } from './output/safe-text.js';
+import { sentenceLines } from './output/sentence.js';
 
 /** Whatever was thrown as an error of ours. After a signal, an unexplained failure is the interruption itself. */
 export function asFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelError {
@@ -56,17 +58,34 @@ function sentenceOf({ message, options: { problems } }: FlywheelError): string {
   return `${file}: ${count.toLocaleString('en')} problem${count === 1 ? '' : 's'}; nothing was sent.`;
 }
 
+/** How errors are told. */
+interface Manner {
+  readonly style: Style;
+  readonly drawing: Drawing;
+  /** By the clock of this machine. */
+  readonly nowMs: number;
+}
+
 /** The error as lines for people. */
-function errorLines(error: FlywheelError, style: Style, nowMs: number): readonly string[] {
+function errorLines(
+  error: FlywheelError,
+  { style, nowMs, drawing }: Manner,
+  stream: OutputStream,
+): readonly string[] {
+  const words = (head: string, paint: (text: string) => string, text: string): readonly string[] =>
+    sentenceLines(`${head} ${text}`, stream).map((line, at) =>
+      at === 0 && line.startsWith(head) ? `${paint(head)}${line.slice(head.length)}` : line,
+    );
   const { requestId, idempotencyKey, retryAfterSeconds, problems } = error.options;
-  return [
-    `${style.bad('error:')} ${safeLine(sentenceOf(error))} ${style.dim(`(${safeLine(error.wireCode)})`)}`,
+  const lines = [
+    ...words('error:', style.bad, `${sentenceOf(error)} (${error.wireCode})`),
     ...(problems === undefined ? [] : problemLines(problems)),
-    ...(error.hint === undefined ? [] : [`${style.bold('hint:')} ${safeLine(error.hint)}`]),
+    ...(error.hint === undefined ? [] : words('hint:', style.bold, error.hint)),
     ...(retryAfterSeconds === undefined ? [] : [retryLine(retryAfterSeconds, nowMs)]),
     ...(requestId === undefined ? [] : [`request id: ${safeLine(requestId)}`]),
     ...(idempotencyKey === undefined ? [] : [`idempotency key: ${safeLine(idempotencyKey)}`]),
   ];
+  return drawing.ascii ? lines.map(asciiText) : lines;
 }
 
 const MS_PER_SECOND = 1_000;
@@ -96,16 +115,9 @@ function stackLines({ stack, message }: Error): readonly string[] {
 function reportError(
   io: Io,
   error: FlywheelError,
-  how: {
-    readonly mode: OutputMode;
-    readonly style: Style;
-    readonly debug: boolean;
-    /** By the clock of this machine. */
-    readonly nowMs: number;
-  },
+  how: Manner & { readonly mode: OutputMode; readonly debug: boolean },
 ): void {
-  const lines =
-    how.mode === 'human' ? errorLines(error, how.style, how.nowMs) : [safeJson(errorRecord(error))];
+  const lines = how.mode === 'human' ? errorLines(error, how, io.stderr) : [safeJson(errorRecord(error))];
   const debug = how.debug ? debugLines(error) : [];
   io.stderr.write([...lines, ...debug].map((line) => `${line}\n`).join(''));
 }
@@ -120,7 +132,9 @@ export async function reportFailure(
   const level = colorLevel(env, io.stderr.isTTY, words.includes('--no-color'));
   const style = await createStyle(level, io.stderr.columns);
   const debug = !['', '0'].includes(env['FLYWHEEL_DEBUG'] ?? '');
-  reportError(io, error, { mode: modeOf(words, io.stdout.isTTY), style, debug, nowMs: clock.nowMs() });
+  const drawing = drawingOf(env, words.includes('--accessible'));
+  const mode = modeOf(words, io.stdout.isTTY);
+  reportError(io, error, { mode, style, drawing, debug, nowMs: clock.nowMs() });
   return error.exitCode;
 }
 

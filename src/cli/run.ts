@@ -1,6 +1,7 @@
 /** One run of the command line: words in, exit number out. What help and version do not need is loaded when it is needed. */
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import type { CliContext } from './context.js';
+import { asciiText, drawingOf } from './output/drawing.js';
 import { runProgram } from './program.js';
 
 /** Widest help, in columns; narrower terminals get less. */
@@ -9,13 +10,14 @@ const MAX_HELP_WIDTH = 100;
 /** Runs a command line to its end. Never throws, never exits. */
 export async function runCli(context: CliContext, words: readonly string[]): Promise<ExitCode> {
   const { stdout } = context.io;
+  const { ascii } = drawingOf(context.env, words.includes('--accessible'));
   let exit: ExitCode = EXIT.done;
   try {
     await runProgram(
       {
         version: context.version,
         width: Math.min(stdout.columns, MAX_HELP_WIDTH),
-        write: (text) => stdout.write(text),
+        write: (text) => stdout.write(ascii ? asciiText(text) : text),
         execute: async (request) => {
           const { executeRequest } = await import('./execute-request.js');
           exit = await executeRequest(context, request, words, runCli);

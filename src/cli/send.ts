@@ -1,5 +1,5 @@
 /** What goes along with a call of the service, and what its reply tells beside its value. */
-import type { BatchCost, Call, ElementOutcome, Reply, Waiting } from '../contract/call.js';
+import type { BatchCost, Call, ElementOutcome, Reply, Steps, Waiting } from '../contract/call.js';
 import type { Session } from './command.js';
 import type { OpenedService } from './context.js';
 import { solText } from './views/unit.js';
@@ -11,13 +11,25 @@ export function callWith(
   idempotencyKey?: string,
   onElement?: (outcome: ElementOutcome) => void,
 ): Call {
+  session.output.progress.wait(opened.kind === 'embedded' ? 'working …' : 'waiting for the service …');
+  let steps: Steps = { done: 0, total: 0 };
   return {
     credential: opened.credential,
     signal: session.context.signal,
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     // Of many elements another line says how far they have come.
     ...(onElement === undefined
-      ? { onWaiting: (waiting) => session.output.progress.show(waitingText(waiting)) }
+      ? {
+          onSteps: (now) => {
+            // A step of one transaction is over with it.
+            if (now.total > 1 && steps.total !== now.total)
+              session.output.progress.measure(() => ({ noun: 'transaction', failed: 0, ...steps }));
+            steps = now;
+          },
+          onWaiting: (waiting) => {
+            if (steps.total <= 1) session.output.progress.show(waitingText(waiting));
+          },
+        }
       : { onElement }),
   };
 }
@@ -39,13 +51,12 @@ function costSentence({ feeLamports, rentPaidLamports, rentReclaimedLamports }: 
   return `Cost so far: fees ${solText(feeLamports)}, rent ${solText(rentPaidLamports)} of which ${solText(rentReclaimedLamports)} came back.`;
 }
 
-/** Says on stderr what the reply tells beside its value; nothing is waited for any more. */
+/** Says on stderr what the reply tells beside its value. */
 export function noteReply(
   { output }: Session,
   { meta }: Reply<unknown>,
   { isLast = true }: { readonly isLast?: boolean } = {},
 ): void {
-  output.progress.clear();
   // Of several steps the last one tells what all have cost.
   if (isLast && meta.cost !== undefined) output.notice(costSentence(meta.cost));
   if (meta.requestId !== undefined) output.detail(`request id: ${meta.requestId}`);

@@ -8,7 +8,7 @@ import { LOCAL_CHAIN, walletChain } from '../chain/wallet-chain.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
 import { plainStyle } from '../cli/output/color.js';
-import { warningLine } from '../cli/output/output.js';
+import { warningLines } from '../cli/output/output.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';
 import type { Store } from '../store/store.js';
 import { type OpenEngineOptions, type OpenedEngine, openEngine } from './engine.js';
@@ -98,7 +98,8 @@ async function tellOfForks(
     const undone = await engine.watch();
     if (undone === 0) return;
     const text = `The chain has taken back ${undone} that had landed; they are pending again. \`flywheel pending resume\` brings them to their end.`;
-    io.stderr.write(`${warningLine(text, output, plainStyle(io.stderr.columns))}\n`);
+    const lines = warningLines(text, output, plainStyle(io.stderr.columns), io.stderr);
+    io.stderr.write(`${lines.join('\n')}\n`);
   } catch (error) {
     await close();
     throw error;

@@ -10,7 +10,7 @@ import { walletChain } from '../chain/wallet-chain.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
 import { plainStyle } from '../cli/output/color.js';
-import { warningLine } from '../cli/output/output.js';
+import { warningLines } from '../cli/output/output.js';
 import { createRawApi } from '../client/raw-api.js';
 import { createRemoteService } from '../client/remote-service.js';
 import type { RemoteServiceDeps } from '../client/request-writer.js';
@@ -94,7 +94,10 @@ export function clientDeps(
     requestTimeoutMs: requestTimeoutMs(settings),
     totalTimeoutMs: settings.waitSeconds.value * 1_000,
     userAgent: `flywheel/${ambient.version}`,
-    onWarning: (text) => say(warningLine(text, settings.output, plainStyle(ambient.io.stderr.columns))),
+    onWarning: (text) => {
+      const { stderr } = ambient.io;
+      for (const line of warningLines(text, settings.output, plainStyle(stderr.columns), stderr)) say(line);
+    },
     ...(settings.verbose ? { onHttpLog: say } : {}),
     ...httpEnvironment(ambient),
     ...ways,

@@ -28,6 +28,12 @@ export interface WaitingForChain {
   readonly isRun?: boolean;
 }
 
+/** How far a batch is on chain: transactions that have come to their end, and all of the step that it is at. */
+export interface Steps {
+  readonly done: number;
+  readonly total: number;
+}
+
 export interface Call {
   /** The API key, or `null` when none was given. */
   readonly credential: Secret | null;
@@ -40,6 +46,8 @@ export interface Call {
   readonly signal?: AbortSignal;
   /** Hears of each burn-batch element as soon as its outcome is stored. */
   readonly onElement?: (outcome: ElementOutcome) => void;
+  /** Hears how many transactions of a batch have come to their end, as they do. */
+  readonly onSteps?: (steps: Steps) => void;
   /** Hears what is waited for, each time it is looked for. */
   readonly onWaiting?: (waiting: Waiting) => void;
 }

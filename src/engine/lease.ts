@@ -2,7 +2,7 @@
  * Working on a request or a batch under a lease: it is prolonged by a timer for as long as the work goes on, and an engine that
  * has lost it, because its process stood still for longer than the lease, sends and signs nothing more.
  */
-import type { Call, WaitingForChain } from '../contract/call.js';
+import type { Call, Steps, WaitingForChain } from '../contract/call.js';
 import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { StoreTransaction } from '../store/store.js';
 import { type EngineDeps, type Instances, LEASE_MS } from './deps.js';
@@ -25,7 +25,7 @@ export interface Holding {
 }
 
 /** What of a call matters for as long as its work goes on. */
-export type Caller = Pick<Call, 'signal' | 'onWaiting'>;
+export type Caller = Pick<Call, 'signal' | 'onWaiting' | 'onSteps'>;
 
 /** The hold of one engine on what it works on, and who waits for that. */
 export interface Lease {
@@ -40,6 +40,8 @@ export interface Lease {
   readonly signal: AbortSignal | undefined;
   /** Says what is waited for. */
   readonly tell: (waiting: WaitingForChain) => void;
+  /** Says how far it is, to who asked to hear of it. */
+  readonly tellSteps?: (steps: Steps) => void;
 }
 
 /** What each engine of this process works on now. */
@@ -121,6 +123,8 @@ class HeldLease implements Lease {
     this.waiting = waiting;
     this.#caller.onWaiting?.(waiting);
   };
+
+  readonly tellSteps = (steps: Steps): void => this.#caller.onSteps?.(steps);
 
   readonly check = async (): Promise<void> => {
     if (this.#isLost) throw this.#holding.lost();

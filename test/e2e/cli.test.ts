@@ -30,7 +30,7 @@ describe('flywheel', () => {
     const human = await onTerminal(home, command('local init'));
     expect(human.status).toBe(0);
     expect(human.text).toContain('\u001b[32mThe flywheel is set up.\u001b[39m');
-    const plain = await onTerminal(home, command('local status'), { NO_COLOR: '1' });
+    const plain = await onTerminal(home, command('local status --quiet'), { NO_COLOR: '1' });
     expect(plain.text).toContain('\nburn wallet  1,000,000   10\n');
     expect(plain.text).not.toContain('\u001b');
     expect(JSON.parse((await onTerminal(home, command('local status --json'))).text)).toMatchObject({

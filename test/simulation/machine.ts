@@ -147,6 +147,7 @@ export class Machine implements Workplace {
         },
         stdout,
         stderr,
+        beforeQuestion: () => undefined,
         prompt: async () => {
           await process.reach('question');
           await process.suffer([]);

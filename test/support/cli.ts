@@ -58,6 +58,10 @@ export interface TestCli {
   run(...words: string[]): Promise<{ exit: number; stdout: string; stderr: string; questions: string[] }>;
 }
 
+/** Sentences that a terminal shows on several lines, on one each. */
+export const unwrapped = (text: string): string =>
+  text.replace(/\n(?!(?:error|hint|warning|idempotency key|request id):|$)/g, ' ');
+
 /** An empty directory that goes away with the machine's temporary files. */
 export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-test-'));
 
@@ -104,6 +108,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
       },
       stdout: stream('stdout'),
       stderr: stream('stderr'),
+      beforeQuestion: () => undefined,
       prompt: async (question) => {
         questions.push(question);
         return answers.shift() ?? null;

@@ -3,16 +3,13 @@ import type { ElementOutcome } from '../../contract/call.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { saysNothingWasDone } from '../operation/verdicts.js';
+import type { Measured } from '../output/measure.js';
 import { countText, grouped } from '../views/unit.js';
 import type { Part } from './stages.js';
-
-/** Elements between two lines. */
-const STEP = 50;
 
 export class BurnBatchProgress {
   readonly #session: Session;
   readonly #total: number;
-  readonly #startedMs: number;
   #done = 0;
   #failed = 0;
   /** How many elements will have their outcome when the request that was sent has its answer. */
@@ -21,12 +18,19 @@ export class BurnBatchProgress {
   constructor(session: Session, parts: readonly { readonly part: Part }[]) {
     this.#session = session;
     this.#total = parts.reduce((total, { part }) => total + part.indexes.length, 0);
-    this.#startedMs = session.context.clock.nowMs();
   }
+
+  readonly #look = (): Measured => ({
+    noun: 'element',
+    done: this.#done,
+    failed: this.#failed,
+    total: this.#total,
+  });
 
   /** A request goes out. */
   send({ indexes }: Part): void {
     this.#sentUpTo = this.#done + indexes.length;
+    this.#session.output.progress.measure(this.#look);
   }
 
   /** Says how far it came when it cannot go on. @param reason - of that; some say that the request did nothing. */
@@ -49,11 +53,5 @@ export class BurnBatchProgress {
   count(outcome: ElementOutcome): void {
     this.#done += 1;
     if (outcome.status === 'error') this.#failed += 1;
-    if (this.#done % STEP !== 0 && this.#done !== this.#total) return;
-    const elapsedMs = this.#session.context.clock.nowMs() - this.#startedMs;
-    const leftSeconds = Math.ceil(((elapsedMs / this.#done) * (this.#total - this.#done)) / 1_000);
-    this.#session.output.progress.show(
-      `${this.#done} of ${this.#total} elements, ${this.#failed} failed, about ${leftSeconds} s left`,
-    );
   }
 }

@@ -23,6 +23,7 @@ export interface GlobalFlags {
   readonly input?: boolean;
   readonly yes?: boolean;
   readonly color?: boolean;
+  readonly accessible?: boolean;
   readonly local?: boolean;
   readonly profile?: string;
   readonly apiUrl?: string;

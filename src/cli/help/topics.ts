@@ -38,6 +38,7 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['FLYWHEEL_TIP_FLOOR', 'where the tips of others are told of'],
   ['FLYWHEEL_METRICS_TOKEN', 'bearer token that opens /metrics of `serve` to others than this machine'],
   ['FLYWHEEL_DEBUG', '1 prints stack traces with errors'],
+  ['FLYWHEEL_ACCESSIBLE', '1 is --accessible: sentences in ASCII only, no spinner, no bars'],
   ['NO_COLOR', 'no colour, whatever else is set'],
   ['FORCE_COLOR, CLICOLOR_FORCE', 'colour although it is not a terminal'],
   [

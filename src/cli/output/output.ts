@@ -1,11 +1,13 @@
 /** Where a command's words go: data to stdout, everything else to stderr. The mode is decided before a command runs, once. */
 
 import type { OutputMode } from '../config/settings.js';
-import type { Io } from '../context.js';
+import type { Io, OutputStream } from '../context.js';
 import type { Style } from './color.js';
 import type { Cell } from './csv.js';
+import { asciiText, type Drawing } from './drawing.js';
 import { createProgress, type Progress } from './progress.js';
-import { printableLine, safeJson, safeLine } from './safe-text.js';
+import { printableLine, safeJson } from './safe-text.js';
+import { sentenceLines } from './sentence.js';
 
 /** What a command prints through. */
 export interface Output {
@@ -47,26 +49,41 @@ export interface OutputOptions {
   readonly verbose: boolean;
   readonly style: Style;
   readonly noticeStyle: Style;
+  readonly drawing: Drawing;
+  nowMs(): number;
 }
 
 /** A warning as it stands on stderr. */
-export const warningLine = (text: string, mode: OutputMode, style: Style): string =>
-  mode === 'human' ? `${style.warn('warning:')} ${safeLine(text)}` : safeJson({ warning: text });
-
-const linesOf = (lines: readonly string[]): string =>
-  lines.map((line) => `${printableLine(line)}\n`).join('');
+export const warningLines = (
+  text: string,
+  mode: OutputMode,
+  style: Style,
+  stream: Pick<OutputStream, 'isTTY' | 'columns'>,
+): readonly string[] =>
+  mode === 'human'
+    ? sentenceLines(`warning: ${text}`, stream).map((line, at) =>
+        at === 0 ? line.replace(/^warning:/, style.warn('warning:')) : line,
+      )
+    : [safeJson({ warning: text })];
 
 /** The output of one command run. */
 export function createOutput(io: Io, options: OutputOptions): Output {
-  const { mode, quiet, verbose, style, noticeStyle } = options;
+  const { mode, quiet, verbose, style, noticeStyle, drawing } = options;
   let explorer: string | null = null;
-  const progress = createProgress(io.stderr, mode === 'human' && !quiet);
+  const progress = createProgress(io.stderr, {
+    wanted: mode === 'human' && !quiet,
+    ...drawing,
+    nowMs: options.nowMs,
+  });
+  const linesOf = (lines: readonly string[]): string =>
+    lines.map((line) => `${drawn(printableLine(line))}\n`).join('');
+  const drawn = (text: string): string => (drawing.ascii && mode === 'human' ? asciiText(text) : text);
   /** Lines: who composed them has made safe what came from outside, and styled the rest. */
   const show = (text: string): void => {
     progress.clear();
     io.stderr.write(linesOf(text.split('\n')));
   };
-  const say = (text: string): void => show(safeLine(text));
+  const say = (text: string): void => show(sentenceLines(text, io.stderr).join('\n'));
   const jsonLine = (value: unknown): void => io.stdout.write(`${safeJson(value)}\n`);
   const result: Output['result'] = (value, view) => {
     progress.clear();
@@ -83,7 +100,10 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     linkTo: (cluster) => {
       explorer = io.stdout.isTTY ? cluster : null;
     },
-    text: (text) => io.stdout.write(text),
+    text: (text) => {
+      progress.clear();
+      io.stdout.write(mode === 'human' ? drawn(text) : text);
+    },
     result,
     list: async (items, { columns, cells }, view) => {
       if (mode !== 'csv') return result(items, view);
@@ -99,7 +119,7 @@ export function createOutput(io: Io, options: OutputOptions): Output {
       if (mode === 'human') say(text);
       else show(safeJson({ notice: text }));
     },
-    warn: (text) => show(warningLine(text, mode, noticeStyle)),
+    warn: (text) => show(warningLines(text, mode, noticeStyle, io.stderr).join('\n')),
     detail: (text) => {
       if (verbose) say(text);
     },

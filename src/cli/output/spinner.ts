@@ -5,14 +5,15 @@ import ora from 'ora';
 import type { OutputStream } from '../context.js';
 
 export interface Spinner {
-  /** Spins beside this text, cut to one line. */
-  show(text: string): void;
+  /** Spins beside a text, looked at each time that it is drawn and cut to one line. @param look - the text for so many columns */
+  start(look: (columns: number) => string): void;
   /** Stops, and takes the line away. */
   clear(): void;
 }
 
 /** Columns of the spinner itself, and the last one, which would break the line. */
 const OWN_COLUMNS = 3;
+const ASCII = { interval: 120, frames: ['-', '\\', '|', '/'] };
 
 /** What ora asks of a terminal. */
 class Terminal extends Writable {
@@ -39,10 +40,11 @@ class Terminal extends Writable {
 }
 
 /** A spinner on a stream that is a terminal. */
-export function createSpinner(stream: OutputStream): Spinner {
+export function createSpinner(stream: OutputStream, ascii: boolean): Spinner {
   const spinner = ora({
     stream: new Terminal(stream),
     isEnabled: true,
+    ...(ascii ? { spinner: ASCII } : {}),
     color: false,
     // It would read, and throw away, what is typed while it spins, an interruption with it.
     discardStdin: false,
@@ -52,11 +54,15 @@ export function createSpinner(stream: OutputStream): Spinner {
   // Its own timer would keep a process alive that has nothing left to do.
   let timer: NodeJS.Timeout | undefined;
   return {
-    show: (text) => {
-      spinner.text = text.slice(0, Math.max(0, stream.columns - OWN_COLUMNS));
+    start: (look) => {
       if (timer !== undefined) return;
-      spinner.render();
-      timer = setInterval(() => spinner.render(), spinner.interval).unref();
+      const draw = (): void => {
+        const columns = Math.max(0, stream.columns - OWN_COLUMNS);
+        spinner.text = look(columns).slice(0, columns);
+        spinner.render();
+      };
+      draw();
+      timer = setInterval(draw, spinner.interval).unref();
     },
     clear: () => {
       clearInterval(timer);

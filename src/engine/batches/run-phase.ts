@@ -108,6 +108,7 @@ class Phase {
       if (signal?.aborted === true) await this.#deps.store.transaction((tx) => this.#settle(tx));
       signal?.throwIfAborted();
       await this.#runWindow();
+      this.#input.lease.tellSteps?.({ done: this.#next, total: this.#end });
     }
   }
 

@@ -13,7 +13,7 @@ import {
   type World,
 } from '../../attacks/world.js';
 import { batchIndex } from '../../support/batch-on-chain.js';
-import { testCli } from '../../support/cli.js';
+import { testCli, unwrapped } from '../../support/cli.js';
 import { exampleReply } from '../../support/fake-service.js';
 import { namedAddress } from '../../support/oracle.js';
 import { nodeOf, pastOf } from '../../support/past-batch.js';
@@ -120,7 +120,11 @@ describe('what inspect prints', () => {
       ...nodeOf(past),
       trusted: async () => world.flywheel,
     });
-    expect([exit, stdout, stderr]).toEqual([5, '', expect.stringContaining('does not know all of its past')]);
+    expect([exit, stdout, unwrapped(stderr)]).toEqual([
+      5,
+      '',
+      expect.stringContaining('does not know all of its past'),
+    ]);
   });
 });
 

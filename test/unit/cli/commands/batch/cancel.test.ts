@@ -15,7 +15,7 @@ import {
   owner,
   ownerKeypair,
 } from '../../../../support/batch-on-chain.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
+import { type TestCliOptions, testCli, unwrapped } from '../../../../support/cli.js';
 import { aBatch, complaint, person, READER, refusal, refuse, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
 import { namedAddress } from '../../../../support/oracle.js';
@@ -93,7 +93,7 @@ describe('batch cancel', () => {
     const cli = cliWith(voteOf('cancel'), person('n'));
     const { exit, stdout, stderr } = await cli.run(...WORDS, '--allow-unverified');
     expect([exit, stdout]).toEqual([130, '']);
-    expect(stderr).toContain(`Declined; nothing was signed, and batch ${ID} is as it was.`);
+    expect(unwrapped(stderr)).toContain(`Declined; nothing was signed, and batch ${ID} is as it was.`);
     expect(asked(cli)).toEqual([{ batchId: ID }]);
   });
 

@@ -8,7 +8,7 @@ import { decodeTransaction } from '../../../../../src/chain/transaction/wire.js'
 import type { CancelBatchRequest } from '../../../../../src/contract/schemas/batch.js';
 import { chainIn, honestWorld, pinsOf, type World } from '../../../../attacks/world.js';
 import { batchIndex, multisig, operator, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
+import { type TestCliOptions, testCli, unwrapped } from '../../../../support/cli.js';
 import { aBatch, complaint, person, refusal, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
 import { namedAddress } from '../../../../support/oracle.js';
@@ -71,7 +71,7 @@ describe('batch reject', () => {
     const cli = cliWith(voteOf('reject'), person('n'));
     const { exit, stdout, stderr } = await cli.run(...WORDS);
     expect([exit, stdout, asked(cli)]).toEqual([130, '', []]);
-    expect(stderr).toContain(`Declined; nothing was signed, and batch ${ID} is as it was.`);
+    expect(unwrapped(stderr)).toContain(`Declined; nothing was signed, and batch ${ID} is as it was.`);
   });
 
   it('prints the batch as JSON in a script, and needs --yes there', async () => {

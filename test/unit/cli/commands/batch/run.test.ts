@@ -6,7 +6,7 @@ import { generateKeypair } from '../../../../../src/chain/transaction/signer.js'
 import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
 import { FILE, honestWorld, openedIn, pinsOf } from '../../../../attacks/world.js';
 import { batchIndex, multisig, ownerKeypair } from '../../../../support/batch-on-chain.js';
-import { type TestCli, type TestCliOptions, testCli } from '../../../../support/cli.js';
+import { type TestCli, type TestCliOptions, testCli, unwrapped } from '../../../../support/cli.js';
 import { aBatch, complaint, person, refusal, refuse, reply } from '../../../../support/commands.js';
 import { exampleReply, type FakeService, fakeService } from '../../../../support/fake-service.js';
 
@@ -77,7 +77,8 @@ describe('batch run', () => {
 
   it('leaves after a no a batch that waits, and says how to go on and how to end it', async () => {
     const cli = cliWith(person('n'));
-    const { exit, stdout, stderr } = await cli.run(...WORDS);
+    const { exit, stdout, stderr: shown } = await cli.run(...WORDS);
+    const stderr = unwrapped(shown);
     expect([exit, stdout, acted(cli)]).toEqual([130, '', ['initBatch']]);
     expect(stderr).toContain(`Batch ${ID} stays set up and waits for an approval.`);
     expect(stderr).toContain('To go on: `flywheel pending resume ');
