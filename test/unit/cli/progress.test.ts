@@ -79,7 +79,7 @@ describe('what is measured', () => {
 
   it('has a bar where there is room for one', () => {
     expect(barText(at(2_500), 'text', 120)).toBe(`${'█'.repeat(7)}${'░'.repeat(23)} text`);
-    expect(barText(at(2_500), 'text', 15)).toBe('██░░░░░░░░ text');
+    expect(barText(at(2_500), 'text', 15)).toBe('██░░░░░░ text');
     expect(barText(at(2_500), 'text', 12)).toBe('text');
   });
 });
