@@ -1,7 +1,8 @@
 /** Builds dist: the command line, the library entries, their types, and what has to be said of all that is bundled. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { build } from 'esbuild';
 import { APART, NATIVE, requiringApart, requiringApartFromModules, standIns } from './build/apart.mjs';
 import { bundledPackages, notices } from './build/notices.mjs';
@@ -82,5 +83,11 @@ const help = spawnSync(process.execPath, ['bin/flywheel.js', 'help'], {
 });
 if (help.status !== 0) throw new Error(help.stderr);
 writeFileSync('dist/help.txt', help.stdout);
+
+const { loadManPages } = createRequire(import.meta.url)('./dist/app.cjs');
+const { manPages } = await loadManPages();
+mkdirSync('dist/man');
+for (const { file, text } of await manPages(JSON.parse(readFileSync('package.json', 'utf8')).version))
+  writeFileSync(`dist/man/${file}`, text);
 
 if (!process.argv.includes('--no-types')) writeTypes();
