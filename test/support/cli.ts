@@ -135,7 +135,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         service: service.service,
         credential: new Secret('fk_test'),
         chain: null,
-        isOnThisMachine: false,
+        isOnThisMachine: true,
         explorer: null,
         sender: null,
         rawApi: unplanned,

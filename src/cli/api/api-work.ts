@@ -2,7 +2,7 @@
 import type { RawAnswer, RawRequest } from '../../contract/raw-api.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import { confirmRemote } from '../operation/confirm-remote.js';
+import { confirmSpending } from '../operation/confirm-spending.js';
 import type { Work } from '../operation/run-operation.js';
 import { printableLine } from '../output/safe-text.js';
 
@@ -64,7 +64,7 @@ export const apiWork = (session: Session, request: RawRequest, showing: Showing)
     const stored = entry.answer(ANSWER) as RawAnswer | undefined;
     if (stored !== undefined) return { result: stored };
     const opened = await session.service();
-    if (entry.isNew) await confirmRemote(session, opened, `Send POST ${request.path}`);
+    if (entry.isNew) await confirmSpending(session, opened, `Send POST ${request.path}`);
     session.output.tell(`Idempotency key: ${entry.key}`);
     const result = await sendRequest(session, request, showing, entry.key);
     return { result, verdict: { state: 'done', landed: [], answers: { [ANSWER]: result } } };

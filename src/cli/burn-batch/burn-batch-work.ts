@@ -12,7 +12,7 @@ import { requireNotOnChain } from '../burn/chain-contradicts.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry, Verdict } from '../journal/journal.js';
-import { confirmRemote } from '../operation/confirm-remote.js';
+import { confirmSpending } from '../operation/confirm-spending.js';
 import { burnDigests, equalElements } from '../operation/elements.js';
 import { stillToDo } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
@@ -194,7 +194,7 @@ export class BurnBatchWork implements Work<Summary> {
     const burns = pick(this.#body.burns, indexes);
     const total = sumAmounts(burns.map(({ burnAmount }) => burnAmount));
     const what = `Burn ${tokensText(total, opened.symbol)} in ${countText(burns.length, 'burn')}`;
-    await confirmRemote(this.#session, opened, what);
+    await confirmSpending(this.#session, opened, what);
   }
 
   async #requireAllPossible(indexes: readonly number[]): Promise<void> {

@@ -6,7 +6,7 @@ import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
-import { confirmRemote } from '../operation/confirm-remote.js';
+import { confirmSpending } from '../operation/confirm-spending.js';
 import { burnDigests } from '../operation/elements.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { callWith, noteReply } from '../send.js';
@@ -57,7 +57,7 @@ async function leftNow(session: Session): Promise<BurnsForesight | null> {
 async function send(session: Session, entry: Entry, request: BurnRequest): Promise<BurnResult> {
   const opened = await session.service();
   const amount = tokensText(sumAmounts([request.burnAmount]), opened.symbol);
-  if (entry.isNew) await confirmRemote(session, opened, `Burn ${amount} for ${request.type}`);
+  if (entry.isNew) await confirmSpending(session, opened, `Burn ${amount} for ${request.type}`);
   const call = callWith(session, opened, entry.key);
   const reply = await opened.service.burn(request, call).catch(async (error: unknown) => {
     if (isFlywheelError(error, 'ERR_BURN_TOKENOMICS_FAILED'))

@@ -329,6 +329,24 @@ describe('burn', () => {
     expect(await cli.pending()).toEqual([]);
   });
 
+  it.each([
+    [{ explorer: 'mainnet' }, 'on mainnet'],
+    [{ explorer: null }, 'on a cluster of your own'],
+    [{ kind: 'remote' }, 'through '],
+  ] as const)('asks a person before it burns what has worth, %o', async (place, where) => {
+    const pins = { mint: 'Mint', facts: {} } as never;
+    const opened = { pins, isOnThisMachine: false, ...place };
+    const tty = { stdin: true, stdout: true, stderr: true };
+    const declined = testCli({ opened, tty, answers: ['n'] });
+    const { exit, questions } = await declined.run(...WORDS);
+    expect([exit, declined.service.calls]).toEqual([130, []]);
+    expect(questions.join()).toContain(`for WATCH_AD of Mint ${where}`);
+    const accepted = testCli({ opened, tty, answers: ['y'] });
+    expect([(await accepted.run(...WORDS)).exit, accepted.service.calls.length]).toEqual([0, 1]);
+    const sandbox = testCli({ opened: { pins }, tty });
+    expect((await sandbox.run(...WORDS)).questions).toEqual([]);
+  });
+
   it('takes base units of a mint whose decimals are known, digit by digit', async () => {
     const pins = { mint: 'Mint', facts: { 'mint.decimals': '6' } } as never;
     const words = ['burn', '--type', 'T', '--proof', '{}', '--base-units', '--amount'];

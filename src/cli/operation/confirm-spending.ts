@@ -1,0 +1,25 @@
+/** Asks before something of worth is burned: by a service elsewhere, or on a cluster. The ledger of this machine is a sandbox. */
+import type { Session } from '../command.js';
+import { canAsk, requireConsent } from '../consent.js';
+import type { OpenedService } from '../context.js';
+
+type Place = Pick<OpenedService, 'kind' | 'pins' | 'isOnThisMachine' | 'explorer'>;
+
+/**
+ * Asks where a person can be asked; scripts have decided already.
+ * @param deed - such as `Burn 12.5 tokens`.
+ * @throws `ERR_DECLINED`
+ */
+export async function confirmSpending(
+  session: Session,
+  { kind, pins, isOnThisMachine, explorer }: Place,
+  deed: string,
+): Promise<void> {
+  if ((kind === 'embedded' && isOnThisMachine) || !canAsk(session)) return;
+  const mint = pins === null ? '' : ` of ${pins.mint}`;
+  const place =
+    kind === 'remote'
+      ? `through ${session.settings.apiUrl.value ?? ''}`
+      : `on ${explorer ?? 'a cluster of your own'}`;
+  await requireConsent(session, `${deed}${mint} ${place}?`);
+}
