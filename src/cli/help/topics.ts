@@ -105,11 +105,36 @@ const FILES: readonly string[] = [
   'approvals.db (what was approved, for the limit of a day) and approvals/.',
 ];
 
+const OUTPUT: readonly string[] = [
+  'Standard output has the result and nothing else; notices, progress and errors are on standard error.',
+  '',
+  ...fieldLines([
+    ['--output human', 'words, blocks and tables for people; the default on a terminal'],
+    ['--output json', 'one JSON value; the default in a pipe or a file; --json is the same'],
+    ['--output ndjson', 'one JSON value a line: of lists each item, of burn-batch each element as it lands'],
+    [
+      '--output csv',
+      'lists and reports for a spreadsheet; a text that would be a formula there is made harmless',
+    ],
+    ['--quiet', 'no notices and no progress'],
+  ]),
+  '',
+  'An error is one line of JSON where the output is JSON, with a code that never changes its meaning:',
+  '  { "error": "ERR_BATCH_NOT_FOUND", "message", "status"?, "hint"?, "retryAfterSeconds"?, "requestId"?, "idempotencyKey"? }',
+  'Fields are added in later versions; none is taken away, and none changes its meaning. In JSON, CSV and NDJSON amounts have no',
+  'separators, and what is text there is exact.',
+  '',
+  'Parts of it are taken with jq:',
+  "  $ flywheel batch list --json | jq -r '.[].id'",
+  '  $ flywheel burn-batch burns.csv --output ndjson | jq -c \'select(.status == "error")\'',
+];
+
 /** A topic's text by its name. */
 export const TOPICS: Readonly<Record<string, () => readonly string[]>> = {
   environment,
   'exit-codes': exitCodes,
   files: () => FILES,
+  output: () => OUTPUT,
 };
 
 /** The text of a topic, or `undefined`. */
