@@ -35,7 +35,7 @@ describe('runCli', () => {
     [['whoami', '--local', '--api-url', 'https://a.example'], 'exclude each other', undefined],
     [['local', 'keys', 'create', '--scope', 'brun'], 'Allowed choices are burn, airdrop.', '--help'],
     [['pending', 'forget'], '`flywheel pending forget` needs an id.', undefined],
-    [['help', 'nothing'], 'There is no help for', 'Topics: environment, exit-codes, files.'],
+    [['help', 'nothing'], 'There is no help for', 'Topics: environment, exit-codes, files, output.'],
   ])('refuses %j with exit 2 and one JSON line', async (words, message, hint) => {
     const { exit, stdout, stderr } = await testCli().run(...words);
     expect(exit).toBe(2);
