@@ -136,6 +136,6 @@ describe('the README', () => {
       'As a library',
     ];
     const left = blocks.filter(({ section, text }) => !run.includes(section) && !PLACEHOLDER.test(text));
-    expect(left.map(({ section }) => section)).toEqual(['flywheel', 'Development']);
+    expect(left.map(({ section }) => section)).toEqual(['flywheel', 'Install', 'Development']);
   });
 });

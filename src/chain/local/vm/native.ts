@@ -94,22 +94,15 @@ export function loadNative(host: Platform = { os: platform(), cpu: arch() }): Na
       cause ??= error;
     }
   }
-  throw new FlywheelError('ERR_INTERNAL', problem(host, names), {
-    cause,
-    hint: `${REMEDIES[hasBuild(host) ? 'install' : 'elsewhere']}, or use the API of a server with --api-url.`,
-  });
+  throw new FlywheelError('ERR_INTERNAL', problem(host, names), { cause });
 }
 
 /** LiteSVM is built for these; the rest of the program also runs elsewhere, against a remote API. */
 const hasBuild = ({ os, cpu }: Platform): boolean =>
   ['linux', 'darwin'].includes(os) && ['x64', 'arm64'].includes(cpu);
 
-const REMEDIES = {
-  install: 'Install again without --omit=optional and on this machine',
-  elsewhere: 'Use Linux or macOS on x64 or arm64 (on Windows: WSL)',
-} as const;
-
+/** With the remedy in it: what a command that has begun hints at is how it is resumed. */
 const problem = (host: Platform, names: readonly string[]): string =>
   hasBuild(host)
-    ? `The embedded chain needs the package ${names.join(' or ')}, which is not installed or does not run on this machine.`
-    : `The embedded chain does not run here: there is no build of LiteSVM for ${host.os} on ${host.cpu}.`;
+    ? `The embedded chain needs the package ${names.join(' or ')}, which is not installed or does not run on this machine: install again without --omit=optional, or use a server with --api-url.`
+    : `The embedded chain does not run here, since there is no build of LiteSVM for ${host.os} on ${host.cpu}: use Linux or macOS on x64 or arm64 (on Windows: WSL), or a server with --api-url.`;

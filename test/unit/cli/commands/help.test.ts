@@ -44,7 +44,9 @@ describe('help', () => {
       'There is no help for "batch nothing".',
     ]);
     const { stderr } = await testCli().run('help', 'batch', 'nothing');
-    expect(complaint(stderr).hint).toMatch(/^Commands: init, .*\. Topics: environment, exit-codes, files, output\.$/);
+    expect(complaint(stderr).hint).toMatch(
+      /^Commands: init, .*\. Topics: environment, exit-codes, files, output\.$/,
+    );
     expect((await refusal(testCli(), 'help', 'files', 'more'))[0]).toBe(2);
   });
 });
