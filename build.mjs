@@ -77,7 +77,7 @@ writeFileSync(
   )}\n`,
 );
 
-const help = spawnSync(process.execPath, ['bin/flywheel.js', 'help'], {
+const help = spawnSync(process.execPath, ['bin/flywheel.js', '--help'], {
   encoding: 'utf8',
   env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' },
 });

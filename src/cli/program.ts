@@ -8,6 +8,7 @@ import { CATALOGUE } from './catalogue.js';
 import type { CatalogueEntry, CommandSpec, Run } from './command.js';
 import { addGlobalOptions, type GlobalFlags } from './config/global-options.js';
 import { helpSections } from './help/sections.js';
+import { shortPage } from './help/short-page.js';
 
 /** Words at the top of `flywheel --help`. */
 const DESCRIPTION =
@@ -27,6 +28,8 @@ export interface ProgramOptions {
   readonly version: string;
   /** Columns for help. */
   readonly width: number;
+  /** Does help show everything? Else it fits a screen. */
+  readonly all?: boolean;
   /** The words there are; those of `flywheel` unless given. */
   readonly catalogue?: readonly CatalogueEntry[];
   write(text: string): void;
@@ -45,21 +48,29 @@ export interface CommandTree {
 
 /** The tree of words; nothing beyond names and summaries is loaded until a command is typed. */
 export function buildTree(options: ProgramOptions): CommandTree {
+  /** Of the commands that are loaded. */
+  const examples = new Map<CommandUnknownOpts, readonly string[]>();
   const root: Command = new Command('flywheel')
     .description(DESCRIPTION)
     .version(options.version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'show help')
+    .helpOption('-h, --help', 'show help; with --all everything there is')
     .helpCommand(false)
     .configureHelp({
       showGlobalOptions: true,
       helpWidth: options.width,
+      ...(options.all === true
+        ? {}
+        : {
+            formatHelp: (command, helper) =>
+              shortPage(command, helper, examples.get(command) ?? [], options.width),
+          }),
       subcommandTerm: (command) => command.name(),
       // Those of the top only: a command between has options of its own, which are not for what follows it.
       visibleGlobalOptions: (command) => (command.parent === null ? [] : [...root.options]),
     })
     .configureOutput({ writeOut: options.write, writeErr: () => undefined, outputError: () => undefined })
     .exitOverride()
-    .addHelpText('after', ROOT_NOTES);
+    .addHelpText('after', options.all === true ? ROOT_NOTES : '');
   const globals = addGlobalOptions(root);
   const execute = (run: Run): Promise<void> => options.execute({ run, globals: globals.opts() });
   /** The entries of commands of which no more than name and summary is in the tree. */
@@ -87,7 +98,9 @@ export function buildTree(options: ProgramOptions): CommandTree {
     const isOnTheWay = entries.some(({ name }) => name === next);
     // Commander would take the options of a command, and ask for them, on the way to one below it.
     if (loadSpec !== undefined && !isOnTheWay) {
-      addSpec(command, (await loadSpec()).command, execute);
+      const spec = (await loadSpec()).command;
+      addSpec(command, spec, execute, options.all === true);
+      examples.set(command, spec.help.examples);
       command.hook('preSubcommand', (_command, below) => refuseDetour(below));
     }
     addEntries(command, entries);
@@ -98,7 +111,12 @@ export function buildTree(options: ProgramOptions): CommandTree {
 }
 
 /** Gives a command its words and its help texts. */
-function addSpec(command: Command, spec: CommandSpec, execute: (run: Run) => Promise<void>): void {
+function addSpec(
+  command: Command,
+  spec: CommandSpec,
+  execute: (run: Run) => Promise<void>,
+  all: boolean,
+): void {
   const { details, csv } = spec.help;
   spec.mount(command, (run) =>
     execute((session) => {
@@ -107,7 +125,7 @@ function addSpec(command: Command, spec: CommandSpec, execute: (run: Run) => Pro
     }),
   );
   if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);
-  command.addHelpText('after', `\n${helpSections(spec.help)}`);
+  if (all) command.addHelpText('after', `\n${helpSections(spec.help)}`);
 }
 
 function refuseDetour(command: CommandUnknownOpts): never {
@@ -133,7 +151,7 @@ export async function loadAll(
  * @throws `ERR_USAGE` for words that make no command, and whatever the command throws.
  */
 export async function runProgram(options: ProgramOptions, words: readonly string[]): Promise<void> {
-  const tree = buildTree(options);
+  const tree = buildTree({ all: words.includes('--all'), ...options });
   try {
     await tree.root.parseAsync([...words], { from: 'user' });
   } catch (thrown) {

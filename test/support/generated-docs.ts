@@ -39,16 +39,16 @@ const errors = (): string =>
 const ownText = ({ text }: HelpPage): string =>
   text.replace(/\nGlobal Options:\n(?: {2}.*\n)+/, '').trimEnd();
 
-/** `flywheel batch init --help` is headed by the words that one types to run it. */
+/** `flywheel batch init --help --all` is headed by the words that one types to run it. */
 const section = (page: HelpPage): string =>
-  `## ${page.command.replace(/ --help$/, '')}\n\n${FENCE}text\n${ownText(page)}\n${FENCE}`;
+  `## ${page.command.replace(/ --help --all$/, '')}\n\n${FENCE}text\n${ownText(page)}\n${FENCE}`;
 
 async function commandsPage(): Promise<string> {
   const { version } = JSON.parse(readFileSync(resolve('package.json'), 'utf8')) as { version: string };
   const pages = await helpPages(version, WIDTH);
   const head = [
     '# Commands',
-    'Written by `npm run docs` from the program itself: what `--help` prints, page by page. The global options stand on the',
+    'Written by `npm run docs` from the program itself: what `--help --all` prints, page by page. The global options stand on the',
     'first page and work with every command. Exit codes and error codes are in [errors.md](errors.md).',
   ];
   // The exit codes have a page of their own.

@@ -1,4 +1,4 @@
-/** The help of commands as text, exactly as `--help` prints it. */
+/** The whole help of commands as text, as `--help --all` and `flywheel help` print it. */
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { CatalogueEntry } from '../command.js';
@@ -17,6 +17,7 @@ function readableTree(version: string, width: number, catalogue?: readonly Catal
   const tree = buildTree({
     version,
     width,
+    all: true,
     ...(catalogue === undefined ? {} : { catalogue }),
     write: (part) => {
       text += part;
@@ -67,7 +68,10 @@ export async function helpPages(
   const { tree, textOf } = readableTree(version, width, catalogue);
   const commands = await loadAll(tree);
   return [
-    ...commands.map((command) => ({ command: `${commandPath(command)} --help`, text: textOf(command) })),
+    ...commands.map((command) => ({
+      command: `${commandPath(command)} --help --all`,
+      text: textOf(command),
+    })),
     ...Object.keys(TOPICS).map((topic) => ({
       command: `flywheel help ${topic}`,
       text: topicText(topic) ?? '',

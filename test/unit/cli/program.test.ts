@@ -103,8 +103,8 @@ describe('a word that is a command and leads to others', () => {
   it('has a help page with its options, its sections, and the words below it', async () => {
     const page = await helpPage(['mint'], VERSION, 80, CATALOGUE);
     expect(page).toMatch(/More about minting\.[\s\S]*--amount <n>[\s\S]*list +List what was[\s\S]*Output:/);
-    expect(await run('mint', '--help')).toBe(page);
-    expect(await run('mint', 'list', '--help')).toBe(
+    expect(await run('mint', '--help', '--all')).toBe(page);
+    expect(await run('mint', 'list', '--help', '--all')).toBe(
       await helpPage(['mint', 'list'], VERSION, 80, CATALOGUE),
     );
   });
@@ -112,11 +112,11 @@ describe('a word that is a command and leads to others', () => {
   it('is a page of the documents, and so is each word below it', async () => {
     const pages = await helpPages(VERSION, 80, CATALOGUE);
     expect(pages.map(({ command }) => command).filter((command) => command.includes('mint'))).toEqual([
-      'flywheel mint --help',
-      'flywheel mint list --help',
-      'flywheel mint undo --help',
+      'flywheel mint --help --all',
+      'flywheel mint list --help --all',
+      'flywheel mint undo --help --all',
     ]);
-    expect(pages.find(({ command }) => command.includes('mint --help'))?.text).toBe(
+    expect(pages.find(({ command }) => command.includes('mint --help --all'))?.text).toBe(
       await helpPage(['mint'], VERSION, 80, CATALOGUE),
     );
   });

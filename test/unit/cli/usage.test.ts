@@ -1,7 +1,8 @@
 /** Words that make no command, help, and the mode in which errors are told. */
 import { describe, expect, it } from 'vitest';
-import { helpPages } from '../../../src/cli/help/pages.js';
+import { allCommands, helpPages } from '../../../src/cli/help/pages.js';
 import { rateOptions } from '../../../src/cli/options/rates.js';
+import { commandPath, runProgram } from '../../../src/cli/program.js';
 import { testCli } from '../../support/cli.js';
 
 describe('runCli', () => {
@@ -77,10 +78,46 @@ describe('--rate', () => {
   });
 });
 
+describe('--help', () => {
+  /** The help of a command as a terminal of this width shows it. */
+  const shown = async (path: readonly string[], columns: number): Promise<readonly string[]> => {
+    let text = '';
+    const program = { version: '0.0.0', width: columns, execute: async () => undefined };
+    const write = (part: string): void => {
+      text += part;
+    };
+    await runProgram({ ...program, write }, [...path, '--help']);
+    return text.split('\n');
+  };
+
+  it('fits a screen of 24 lines of 80 columns for every command, prompt and all, and leads to the rest', async () => {
+    const paths = (await allCommands('0.0.0')).map((command) => commandPath(command).split(' ').slice(1));
+    expect(paths.length).toBeGreaterThan(50);
+    for (const path of paths) {
+      const lines = await shown(path, 80);
+      expect(lines.length, path.join(' ')).toBeLessThanOrEqual(24);
+      for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80);
+      expect(lines.at(-2), path.join(' ')).toContain(
+        `flywheel help${path.map((word) => ` ${word}`).join('')}`,
+      );
+    }
+  });
+
+  it('names every command, and every option that has to be given, even where not all of them fit', async () => {
+    for (const command of await allCommands('0.0.0')) {
+      const path = commandPath(command).split(' ').slice(1);
+      const text = (await shown(path, 60)).join('\n');
+      for (const option of command.options.filter(({ mandatory }) => mandatory))
+        expect(text, path.join(' ')).toContain(option.long ?? '');
+      for (const below of command.commands) expect(text, path.join(' ')).toContain(below.name());
+    }
+  });
+});
+
 describe('helpPages', () => {
   it('has output, exit numbers and examples that begin with the command on every page of a command', async () => {
     const pages = await helpPages('0.0.0', 80);
-    expect(pages.map(({ command }) => command)).toContain('flywheel local keys create --help');
+    expect(pages.map(({ command }) => command)).toContain('flywheel local keys create --help --all');
     expect(pages.map(({ command }) => command)).toContain('flywheel help files');
     for (const { command, text } of pages.filter((page) => page.text.includes('Examples:'))) {
       expect(text, command).toMatch(/\nOutput:\n {2}\S/);

@@ -11,7 +11,7 @@ describe('help', () => {
     async (words) => {
       const shown = await testCli(READER).run('help', ...words);
       expect([shown.exit, shown.stderr]).toEqual([0, '']);
-      expect(shown.stdout).toBe((await testCli(READER).run(...words, '--help')).stdout);
+      expect(shown.stdout).toBe((await testCli(READER).run(...words, '--help', '--all')).stdout);
       expect(shown.stdout).toContain(`Usage: ${['flywheel', ...words].join(' ')}`);
     },
   );
