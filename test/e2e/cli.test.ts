@@ -21,7 +21,7 @@ describe('flywheel', () => {
     });
     const help = await flywheel({ home }, '--help');
     expect(help).toMatchObject({ exit: 0, stderr: '' });
-    expect(help.stdout).toBe((await flywheel({ home }, 'help')).stdout);
+    expect(help.stdout).toBe((await flywheel({ home }, '--no-color', '--help')).stdout);
     expect(readdirSync(home)).toEqual([]);
   });
 
