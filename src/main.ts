@@ -207,6 +207,7 @@ function createContext(): CliContext {
     get signal() {
       return signal();
     },
+    edit: async (command, file) => (await import('./run-editor.js')).runEditor(command, file),
     openService: async (settings) => (await openers()).openService(context, settings),
     openLocal: async (settings) => (await openers()).openLocal(context, settings),
     startServer: async (settings, options) => (await openers()).startServer(context, settings, options),

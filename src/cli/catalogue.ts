@@ -137,6 +137,10 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     command('add', 'Add or change a profile.', () => import('./commands/profile/add.js')),
     command('list', 'List the profiles.', () => import('./commands/profile/list.js')),
     command('show', 'Show a profile.', () => import('./commands/profile/show.js')),
+    command('get', 'Print one setting of a profile.', () => import('./commands/profile/get.js')),
+    command('set', 'Change settings of a profile.', () => import('./commands/profile/set.js')),
+    command('edit', 'Change the profiles in your editor.', () => import('./commands/profile/edit.js')),
+    command('path', 'Print where the profiles are kept.', () => import('./commands/profile/path.js')),
     command('pin', 'Pin the flywheel as it is on chain.', () => import('./commands/profile/pin.js')),
     command(
       'limit',

@@ -262,6 +262,8 @@ export interface CliContext {
   readonly signal: AbortSignal;
   /** Waits. @throws when the signal is aborted. */
   sleep(ms: number): Promise<void>;
+  /** Lets the user's editor change a file, and waits for its end. @returns its exit number, `null` where it was not started. */
+  edit(command: string, file: string): Promise<number | null>;
   openService(settings: Settings): Promise<OpenedService>;
   openLocal(settings: Settings): Promise<LocalAdmin>;
   startServer(settings: Settings, options: ServeOptions): Promise<RunningServer>;

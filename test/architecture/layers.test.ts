@@ -78,7 +78,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 /** Modules of node that touch the world: only where that is the purpose. */
 const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
   'node:fs': ['files', 'chain/local', 'store/sqlite', 'cli', 'client', 'http', 'compose', TOP],
-  'node:child_process': ['signing'],
+  'node:child_process': ['signing', TOP],
   'node:net': ['client', 'http', 'rpc-node', 'compose'],
 };
 

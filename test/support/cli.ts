@@ -10,6 +10,7 @@ import { openSqliteJournal } from '../../src/cli/journal/sqlite-journal.js';
 import { runCli } from '../../src/cli/run.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { isRunning, processIdentity } from '../../src/files/process-identity.js';
+import { runEditor } from '../../src/run-editor.js';
 import type { Uuid } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type FakeService, fakeService } from './fake-service.js';
@@ -128,6 +129,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     platform: 'linux',
     processes,
     signal: options.signal ?? new AbortController().signal,
+    edit: runEditor,
     openService: async () => {
       const opened = await journal();
       return {

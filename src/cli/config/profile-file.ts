@@ -142,8 +142,11 @@ function readProfile(value: unknown, name: string, file: string): Profile {
  * The profiles of a configuration directory; none when the file is missing.
  * @throws `ERR_CONFIG_INVALID` naming the file and what is wrong with it.
  */
-export function readProfiles(configDir: string): ProfileFile {
-  const file = join(configDir, PROFILES_FILE);
+export const readProfiles = (configDir: string): ProfileFile =>
+  readProfileFile(join(configDir, PROFILES_FILE));
+
+/** The profiles in a file of another name. @throws as {@link readProfiles} */
+export function readProfileFile(file: string): ProfileFile {
   const value = readObject(file);
   if (value === undefined) return { current: null, profiles: {} };
   const profiles = value['profiles'] ?? {};

@@ -7,8 +7,9 @@
 import { join } from 'node:path';
 import Conf from 'conf';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { readIfThere } from '../../files/read-file.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
-import { makePrivateDirectory } from '../../files/write-file.js';
+import { makePrivateDirectory, writeFileAtomic } from '../../files/write-file.js';
 import type { Secret } from '../../values/secret.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import { checkKeys, type Profile, type ProfileFile, readProfiles } from './profile-file.js';
@@ -68,6 +69,36 @@ function write(configDir: string, { current, profiles }: ProfileFile): void {
   const store = open<{ current: string | null; profiles: Record<string, Profile> }>(configDir, PROFILES_FILE);
   // Not the whole of it: what another version has put into the file stays.
   store.set({ current, profiles: { ...profiles } });
+}
+
+/** Takes fields of a profile that is there for what they become; one that is `null` is taken away. @throws `ERR_CONFIG_INVALID` */
+export function changeProfile(
+  configDir: string,
+  name: string,
+  change: (before: Profile) => Profile,
+): Promise<Profile> {
+  return alone(configDir, () => {
+    const { current, profiles } = requireProfile(configDir, name);
+    const profile = change(profiles[name] ?? {});
+    write(configDir, { current, profiles: { ...profiles, [name]: profile } });
+    return profile;
+  });
+}
+
+/**
+ * Puts a whole file in place of the profiles, unless they are others by now than those it was made from.
+ * @throws `ERR_CONFIG_INVALID`
+ */
+export function replaceProfiles(configDir: string, before: string | undefined, text: string): Promise<void> {
+  const file = join(configDir, PROFILES_FILE);
+  return alone(configDir, () => {
+    if (readIfThere(file) !== before)
+      throw new FlywheelError(
+        'ERR_CONFIG_INVALID',
+        `${file} was changed by another command in the meantime.`,
+      );
+    writeFileAtomic(file, text, 'ERR_CONFIG_INVALID', { mode: MODE });
+  });
 }
 
 /** Makes a profile the current one. @throws `ERR_CONFIG_INVALID` when there is none of that name. */

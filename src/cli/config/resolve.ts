@@ -9,7 +9,7 @@ import { fromEnvironment } from '../wallet/keypair-source.js';
 import { outputMode } from './output-mode.js';
 import { configDir, defaultDataDir } from './paths.js';
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
-import { resolveRpc } from './resolve-rpc.js';
+import { requireQuorum, resolveRpc } from './resolve-rpc.js';
 import { resolveSending } from './resolve-sending.js';
 import { resolveSigners } from './resolve-signers.js';
 import type { LimitSetting, Setting, Settings } from './settings.js';
@@ -99,11 +99,9 @@ export function checkApiUrl(text: string, where: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-function chooseProfile(
-  ambient: Ambient,
-  flags: GlobalFlags,
-  dir: string,
-): Setting<string | null> & { profile: Profile } {
+type ChosenProfile = Setting<string | null> & { readonly profile: Profile };
+
+function chooseProfile(ambient: Ambient, flags: GlobalFlags, dir: string): ChosenProfile {
   const file = readProfiles(dir);
   const chosen = pick(
     flags.profile,
@@ -140,7 +138,7 @@ function resolveApiUrl(ambient: Ambient, flags: GlobalFlags, profile: Profile): 
 /** A profile's key goes to the profile's own API and nowhere else, wherever that API was named. */
 function resolveApiKey(
   ambient: Ambient,
-  { value: name, profile }: Setting<string | null> & { readonly profile: Profile },
+  { value: name, profile }: ChosenProfile,
   apiUrl: string | null,
   dir: string,
 ): Setting<Secret | null> {
@@ -182,9 +180,29 @@ function resolveKeypair(environment: string | undefined, { keypair }: Profile): 
  * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE` naming the value and where it came from.
  */
 export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings {
-  const { env, io, cwd } = ambient;
   const config = configDir(ambient);
-  const found = chooseProfile(ambient, flags, config.value);
+  return settingsWith(ambient, flags, config, chooseProfile(ambient, flags, config.value));
+}
+
+/**
+ * Holds a profile that is not stored yet to what every command would hold it to.
+ * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE` naming the value.
+ */
+export function checkProfile(ambient: Ambient, profile: Profile): void {
+  const alone = { ...ambient, env: {} };
+  const { rpcUrl, rpcQuorum } = settingsWith(alone, {}, configDir(ambient), {
+    ...{ value: null, source: 'default', profile },
+  });
+  requireQuorum(rpcUrl.value, rpcQuorum);
+}
+
+function settingsWith(
+  ambient: Ambient,
+  flags: GlobalFlags,
+  config: Setting<string>,
+  found: ChosenProfile,
+): Settings {
+  const { env, io, cwd } = ambient;
   const { profile, ...chosen } = found;
   const apiUrl = resolveApiUrl(ambient, flags, profile);
   const dataDir = pick(
