@@ -57,7 +57,8 @@ for (const [name, file] of Object.entries(APART)) {
   });
 }
 await add({ ...script, entryPoints: { 'squads-sdk': 'src/chain/rpc/squads-sdk.ts' } });
-await add({ ...script, entryPoints: { app: 'src/app.ts' } });
+// Positions in the sources for FLYWHEEL_DEBUG; the sources themselves are not part of the package.
+await add({ ...script, entryPoints: { app: 'src/app.ts' }, sourcemap: 'linked', sourcesContent: false });
 // What was compiled of the program is kept for the user who runs it, and belongs to exactly this text.
 const hash = createHash('sha256').update(readFileSync('dist/app.cjs')).digest('hex').slice(0, 16);
 await add({

@@ -16,9 +16,14 @@ export interface LoadedApp {
   readonly keepCode: () => void;
 }
 
-/** @param words - of the command, which decide what of the program will run. */
-export function loadApp(place: CodeCachePlace, words: readonly string[]): LoadedApp {
+/**
+ * @param words - of the command, which decide what of the program will run.
+ * @param debug - stack traces are to name the sources; nothing is kept then.
+ */
+export function loadApp(place: CodeCachePlace, words: readonly string[], debug: boolean): LoadedApp {
   const filename = fileURLToPath(new URL('app.cjs', import.meta.url));
+  // Only of what node loads itself does it know the positions in the sources.
+  if (debug) return { app: createRequire(filename)(filename) as App, keepCode: () => undefined };
   const cache = openCodeCache(place, filename, words);
   const kept = cache?.read();
   const wrapped = `(function (require, module, exports, __filename) {${readFileSync(filename, 'utf8')}\n})`;

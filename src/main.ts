@@ -70,7 +70,9 @@ function once<Value extends object>(make: () => Value): () => Value {
 /** The program proper; loaded when it is first asked for, and what was compiled of it is kept when the process ends. */
 const loaded = once(() => {
   const place = { env: process.env, home: homedir(), platform: process.platform };
-  const { app, keepCode } = loadApp(place, process.argv.slice(2));
+  const debug = !['', '0'].includes(process.env['FLYWHEEL_DEBUG'] ?? '');
+  if (debug) process.setSourceMapsEnabled(true);
+  const { app, keepCode } = loadApp(place, process.argv.slice(2), debug);
   process.once('exit', keepCode);
   return app;
 });

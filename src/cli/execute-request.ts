@@ -13,6 +13,8 @@ import { shownWords } from './shown-words.js';
 
 /** A session that closes what it opened. */
 interface ClosableSession extends Session {
+  /** What was thrown, with what only the opened service knows of it. */
+  explained(thrown: unknown): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -58,6 +60,12 @@ async function createSession(
       local ??= context.openLocal(settings);
       return local;
     },
+    explained: async (thrown) => {
+      const opened = await service?.catch(() => undefined);
+      if (opened === undefined) return thrown;
+      const { withFundsHint } = await import('./funds-hint.js');
+      return withFundsHint(thrown, opened);
+    },
     close: async () => {
       // One that failed to open has nothing to close; its error went to the command already.
       for (const opened of [service, local]) await (await opened?.catch(() => undefined))?.close();
@@ -100,6 +108,8 @@ export async function executeRequest(
   session.output.progress.wait('working …');
   try {
     return (await runCommand(session)) ?? EXIT.done;
+  } catch (thrown) {
+    throw await session.explained(thrown);
   } finally {
     session.output.progress.clear();
     await session.close();

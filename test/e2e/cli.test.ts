@@ -25,6 +25,13 @@ describe('flywheel', () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
+  it('names places in the sources with FLYWHEEL_DEBUG, and only then', async () => {
+    const home = emptyDirectory();
+    const { stderr } = await flywheel({ home, env: { FLYWHEEL_DEBUG: '1' } }, 'local', 'status');
+    expect(stderr).toMatch(/\n {4}at \S+ \(.*src\/compose\/local-config\.ts:\d+:\d+\)\n/);
+    expect((await flywheel({ home }, 'local', 'status')).stderr).not.toContain('.ts:');
+  });
+
   it('prints for people on a terminal, with colour, and JSON with --json', async () => {
     const home = emptyDirectory();
     const human = await onTerminal(home, command('local init'));

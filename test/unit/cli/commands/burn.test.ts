@@ -55,6 +55,22 @@ describe('burn', () => {
     );
   });
 
+  it.each([
+    [true, /^Give it more: `flywheel local fund --to burn-wallet --tokens N`\.$/],
+    [false, /^Send what is missing to the address that is named; `flywheel vault` shows/],
+  ])('says where tokens come from that are missing (on this machine: %s)', async (isOnThisMachine, hint) => {
+    const cli = testCli({ opened: { isOnThisMachine } });
+    cli.service.answer('burn', () => {
+      throw new FlywheelError(
+        'ERR_BURN_TOKENOMICS_FAILED',
+        'The burn wallet 4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T has 1 FLY left, 12.5 FLY are needed; send it FLY.',
+        { status: 400 },
+      );
+    });
+    const { exit, stderr } = await cli.run(...WORDS);
+    expect([exit, JSON.parse(stderr).hint]).toEqual([5, expect.stringMatching(hint)]);
+  });
+
   it('says what is left, where that is known without a network', async () => {
     const change = (after: string) => ({ before: '1250', after });
     const foresight = {
