@@ -153,6 +153,8 @@ describe('where a native package is missing', () => {
 
   it('says what to do without the virtual machine, and works with a server all the same', async () => {
     await whileServing(root, async (api) => {
+      // The server has its own, loaded with its first burn.
+      expect((await flywheel(root, BURN, api)).status).toBe(0);
       await without(/^litesvm-/, async () => {
         const refused = await flywheel(root, BURN);
         expect(refused.status).toBe(1);

@@ -1,0 +1,88 @@
+/**
+ * Makes a release out of a clean tree: checks, packs, says what is in it, and publishes. `npm run release -- --dry-run` does all but the
+ * last; see docs/releasing.md.
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { releaseSbom } from './sbom.mjs';
+
+const FOLDER = 'release';
+const words = process.argv.slice(2);
+const isDry = words.includes('--dry-run');
+const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
+const tag = `v${manifest.version}`;
+
+const say = (text) => void process.stderr.write(`${text}\n`);
+
+function run(file, args, stdio = 'pipe') {
+  const { status, stdout, stderr } = spawnSync(file, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', stdio, stdio],
+  });
+  if (status !== 0) throw new Error(`${file} ${args.join(' ')} ended with ${status}. ${stderr ?? ''}`);
+  return stdout?.trim() ?? '';
+}
+
+/** What speaks against a release of this tree. */
+function problems() {
+  const found = [];
+  if (run('git', ['tag', '--points-at', 'HEAD', tag]) !== tag) found.push(`HEAD has not the tag ${tag}.`);
+  if (!readFileSync('CHANGELOG.md', 'utf8').includes(`\n## ${manifest.version}`))
+    found.push(`CHANGELOG.md has no section ${manifest.version}.`);
+  if (process.env.GITHUB_ACTIONS !== 'true' && process.env.GITLAB_CI !== 'true')
+    found.push('A provenance can only be signed in CI (GitHub Actions or GitLab).');
+  return found;
+}
+
+/** What was built has to be what is committed, dry or not. */
+function demandCleanTree() {
+  const changes = run('git', ['status', '--porcelain']);
+  if (changes !== '') throw new Error(`The tree is not clean:\n${changes}`);
+}
+
+function pack() {
+  const [{ filename }] = JSON.parse(
+    run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', FOLDER]),
+  );
+  return filename;
+}
+
+function writeSbom() {
+  const all = JSON.parse(run('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']));
+  const bundled = JSON.parse(readFileSync('dist/bundled.json', 'utf8'));
+  const name = `flywheel-${manifest.version}.cdx.json`;
+  writeFileSync(join(FOLDER, name), `${JSON.stringify(releaseSbom(all, manifest, bundled), null, 2)}\n`);
+  return name;
+}
+
+const checksum = (name) =>
+  `${createHash('sha256')
+    .update(readFileSync(join(FOLDER, name)))
+    .digest('hex')}  ${name}\n`;
+
+function release() {
+  demandCleanTree();
+  const against = problems();
+  for (const problem of against) say(isDry ? `not ready: ${problem}` : problem);
+  if (against.length > 0 && !isDry) throw new Error('Nothing was published.');
+  if (words.includes('--no-checks') && isDry) run('npm', ['run', 'build'], 'inherit');
+  else run('npm', ['run', 'ci'], 'inherit');
+  demandCleanTree();
+  rmSync(FOLDER, { recursive: true, force: true });
+  mkdirSync(FOLDER);
+  const files = [pack(), writeSbom()];
+  writeFileSync(join(FOLDER, 'SHA256SUMS'), files.map(checksum).join(''));
+  const publish = ['publish', join(FOLDER, files[0]), '--provenance', '--access', 'public'];
+  if (isDry) say(`would run: npm ${publish.join(' ')}`);
+  else run('npm', publish, 'inherit');
+  say(`${FOLDER}: ${[...files, 'SHA256SUMS'].join(', ')}`);
+}
+
+try {
+  release();
+} catch (error) {
+  say(`error: ${error.message}`);
+  process.exitCode = 1;
+}
