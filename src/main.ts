@@ -204,6 +204,7 @@ function createContext(): CliContext {
     home: homedir(),
     version: packageJson.version,
     platform: process.platform,
+    nodeVersion: process.version,
     processes: { self: () => processIdentity(process.pid), isRunning },
     sleep: (ms) => setTimeout(ms, undefined, { signal: signal() }),
     get signal() {

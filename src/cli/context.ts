@@ -256,6 +256,8 @@ export interface CliContext {
   readonly home: string;
   readonly version: string;
   readonly platform: string;
+  /** Of node, such as `v22.1.0`. */
+  readonly nodeVersion: string;
   /** This process and the others. */
   readonly processes: Processes;
   /** Aborted by SIGINT and SIGTERM. */

@@ -182,6 +182,7 @@ export class Machine implements Workplace {
       },
       checkRpc: async () => [],
       effectiveSettings: async (settings) => settings,
+      nodeVersion: 'v22.0.0',
       edit: async () => null,
       openRegistrar: async () => {
         throw new FlywheelError('ERR_INTERNAL', `Nobody types ${words.join(' ')}.`);

@@ -127,6 +127,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     home,
     version: '0.0.0-test',
     platform: 'linux',
+    nodeVersion: 'v22.0.0',
     processes,
     signal: options.signal ?? new AbortController().signal,
     edit: runEditor,

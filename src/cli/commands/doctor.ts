@@ -7,11 +7,11 @@ export const command = defineCommand({
   configure: (command) =>
     command.option(
       '--repair',
-      'let store.db go on from a newer ledger.db, where no answer or key is lost by it',
+      'take what is yours from others, and let store.db go on from a newer ledger.db where nothing is lost by it',
     ),
   run: async (session, _args, options) => {
     const { repairFiles, runChecks } = await import('../doctor/checks.js');
-    const repaired = options.repair === true ? [await repairFiles(session)] : [];
+    const repaired = options.repair === true ? await repairFiles(session) : [];
     const findings = [...repaired, ...(await runChecks(session))];
     const checks = findings.map(({ exit: _exit, ...finding }) => finding);
     session.output.result({ ok: checks.every(({ ok }) => ok), checks }, (style) =>
@@ -24,6 +24,7 @@ export const command = defineCommand({
   },
   details: [
     'In remote use each RPC node is looked at by itself: reachable, Solana, which cluster, how far behind, the Squads program.',
+    'Files that others can use, that belong to others or that are links are named one by one; --repair mends modes of what is yours, and follows no link.',
     'Exits with the number of the first thing that is not in order, else 0. Without --repair nothing is changed.',
   ],
   output: [

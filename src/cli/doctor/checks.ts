@@ -7,6 +7,8 @@ import type { OpenedService } from '../context.js';
 import { callWith } from '../send.js';
 import { shellLine } from '../shell-line.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
+import { checkFiles, repairModes } from './check-files.js';
+import { checkMachine } from './check-machine.js';
 import { checkRpc } from './check-rpc.js';
 import { check, type Finding } from './finding.js';
 
@@ -83,6 +85,10 @@ export async function runChecks(session: Session): Promise<readonly Finding[]> {
     findings.push(
       await check('data directory', () => checkDirectory(settings.dataDir.value, context.platform)),
     );
+  findings.push(...checkFiles('config files', settings.configDir.value, context.platform));
+  if (settings.apiUrl.value === null)
+    findings.push(...checkFiles('data files', settings.dataDir.value, context.platform));
+  findings.push(...(await checkMachine(session)));
   if (settings.keypair.value !== null) findings.push(await checkKeypair(session, settings.keypair.value));
   const rpc = await checkRpc(session);
   return [
@@ -112,6 +118,7 @@ async function checkOpened(session: Session, withChain: boolean): Promise<readon
       await check('api key', () => checkKey(opened, session)),
       ...(await checkService(session, opened)),
     ];
+    findings.push(await check('native parts', () => nativeParts(opened)));
     const { chain } = opened;
     if (chain === null) return findings;
     const height = async (): Promise<string> => `readable, block height ${await chain.blockHeight()}`;
@@ -120,6 +127,12 @@ async function checkOpened(session: Session, withChain: boolean): Promise<readon
     // The session closes its own.
     if (!withChain) await opened.close();
   }
+}
+
+/** Loads what tries a batch out before it is signed; that of the database has been loaded by then. */
+async function nativeParts(opened: OpenedService): Promise<string> {
+  await opened.simulator();
+  return 'database and virtual machine load';
 }
 
 const checkKeypair = (session: Session, location: KeypairSource): Promise<Finding> =>
@@ -131,9 +144,12 @@ const checkKeypair = (session: Session, location: KeypairSource): Promise<Findin
     return isEncrypted ? `${address} (encrypted)` : (await key.load()).address;
   });
 
-/** @throws `ERR_USAGE` where the service is not on this machine. */
-export async function repairFiles(session: Session): Promise<Finding> {
-  if (session.settings.apiUrl.value !== null)
-    throw new FlywheelError('ERR_USAGE', '--repair is for the embedded engine.');
-  return check('repair', async () => (await session.local()).repair());
+/** Mends modes, and then, of the embedded engine on its own ledger, store and ledger. */
+export async function repairFiles(session: Session): Promise<readonly Finding[]> {
+  const { context, settings } = session;
+  const isHere = settings.apiUrl.value === null;
+  const directories = [settings.configDir.value, ...(isHere ? [settings.dataDir.value] : [])];
+  const mended = repairModes(directories, context.platform);
+  if (!isHere) return mended;
+  return [...mended, await check('repair', async () => (await session.local()).repair())];
 }

@@ -1,15 +1,17 @@
 /** `flywheel doctor`: what is looked at, and the first thing that is not in order as the exit number. */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { nodeAddress } from '../../../../src/chain/node-address.js';
 import type { NodeReport } from '../../../../src/chain/node-report.js';
 import { generateKeypair } from '../../../../src/chain/transaction/signer.js';
 import type { Settings } from '../../../../src/cli/config/settings.js';
+import { lockText as lookLock } from '../../../../src/cli/doctor/check-machine.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { openSqliteFile } from '../../../../src/files/sqlite-file.js';
 import { addressFromBytes } from '../../../../src/values/address.js';
 import { NOW_MS, type TestCli, type TestCliOptions, testCli } from '../../../support/cli.js';
-import { complaint, localWith, READER, refuse, reply } from '../../../support/commands.js';
+import { localWith, READER, refuse, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 
 interface Checked {
@@ -50,8 +52,13 @@ describe('doctor', () => {
       ['target', 'the embedded engine'],
       ['config directory', `${join(cli.home, '.config/flywheel')} (not made yet)`],
       ['data directory', `${join(cli.home, '.local/share/flywheel')} (not made yet)`],
+      ['node', 'v22.0.0 on linux'],
+      ['free space', expect.stringMatching(/^\d+ MiB free for /)],
+      ['lock', 'nobody works in the data directory'],
+      ['locale', expect.stringContaining('none: not UTF-8')],
       ['api key', 'the one that `local init` made'],
       ['service', 'answers; no batch is waiting'],
+      ['native parts', 'database and virtual machine load'],
     ]);
     expect(service.calls.map(({ operation }) => operation)).toEqual(['currentBatch']);
   });
@@ -152,8 +159,63 @@ describe('doctor', () => {
   });
 
   it('repairs nothing of a service that is elsewhere, and takes no argument', async () => {
-    const { exit, stderr } = await testCli().run('doctor', '--repair', ...API);
-    expect([exit, complaint(stderr).message]).toEqual([2, '--repair is for the embedded engine.']);
+    const { checks } = await look(testCli(), '--repair', ...API);
+    expect(checks.filter(({ name }) => name === 'repair')).toEqual([]);
     expect((await testCli().run('doctor', 'rpc')).exit).toBe(2);
+  });
+
+  it("finds what others can use, and mends what is the user's, without following a link", async () => {
+    const cli = testCli({ openers: localWith({ repair: async () => 'Nothing is to be repaired.' }) });
+    const data = join(cli.home, '.local/share/flywheel');
+    const outside = join(cli.home, 'outside');
+    mkdirSync(join(data, 'keys'), { recursive: true, mode: 0o700 });
+    chmodSync(join(data, 'keys'), 0o755);
+    writeFileSync(join(data, 'api-key'), 'x', { mode: 0o640 });
+    writeFileSync(join(data, 'store.db'), 'x', { mode: 0o600 });
+    writeFileSync(outside, 'x', { mode: 0o644 });
+    symlinkSync(outside, join(data, 'link'));
+    const files = ({ checks }: Checked) => checks.filter(({ name }) => name === 'data files');
+    expect(files(await look(cli)).map(({ ok, detail, hint }) => [ok, detail, hint?.split(',')[0]])).toEqual([
+      [
+        false,
+        `${join(data, 'api-key')} can be used by others (mode 640).`,
+        `Run: chmod 600 ${join(data, 'api-key')}`,
+      ],
+      [
+        false,
+        `${join(data, 'keys')} can be used by others (mode 755).`,
+        `Run: chmod 700 ${join(data, 'keys')}`,
+      ],
+      [false, expect.stringContaining(`${join(data, 'link')} is a symbolic link`), expect.any(String)],
+    ]);
+    const repaired = (await look(cli, '--repair')).checks.filter(({ name }) => name === 'repair');
+    expect(repaired.map(({ ok, detail }) => [ok, detail])).toEqual([
+      [true, `${join(data, 'api-key')}: mode 600 now`],
+      [true, `${join(data, 'keys')}: mode 700 now`],
+      [true, 'Nothing is to be repaired.'],
+    ]);
+    const mode = (path: string): number => statSync(path).mode & 0o777;
+    expect([mode(join(data, 'api-key')), mode(join(data, 'keys')), mode(outside)]).toEqual([
+      0o600, 0o700, 0o644,
+    ]);
+    expect((await look(cli, '--repair')).checks.filter(({ name }) => name === 'repair')).toHaveLength(1);
+    rmSync(join(data, 'link'));
+    expect(files(await look(cli)).map(({ ok }) => ok)).toEqual([true]);
+  });
+
+  it('tells who works in the data directory, and of certificates that cannot be read', async () => {
+    const cli = testCli({ env: { NODE_EXTRA_CA_CERTS: '/nowhere/ca.pem', LANG: 'de_DE.UTF-8' } });
+    const found = await look(cli);
+    expect(named(found, 'extra certificates')).toMatchObject({ ok: false, error: 'ERR_CONFIG_INVALID' });
+    expect(named(found, 'locale')?.detail).toBe('de_DE.UTF-8');
+    const data = join(cli.home, '.local/share/flywheel');
+    mkdirSync(data, { recursive: true, mode: 0o700 });
+    const lock = await openSqliteFile({ path: join(data, 'lock'), noun: 'lock', create: true });
+    try {
+      const held = lock.write(() => lookLock(data));
+      expect(held).toBe(`held by process ${process.pid}`);
+    } finally {
+      lock.close();
+    }
   });
 });

@@ -1,0 +1,145 @@
+/** What `flywheel doctor` says of the files of the user: whose they are and who else can use them; and how that is mended. */
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { EXIT } from '../../errors/exit-codes.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { fileProblem } from '../../files/read-file.js';
+import { shellLine } from '../shell-line.js';
+import { type Finding, failed } from './finding.js';
+
+const OTHERS = 0o077;
+const PERMISSIONS = 0o777;
+/** Entries that are looked at in one directory with all below it; a directory that holds more is none of ours. */
+const MAX_ENTRIES = 5_000;
+/** Findings of one kind that are named. */
+const MAX_NAMED = 10;
+
+/** A file or directory that is not as it should be. */
+interface Oddity {
+  readonly path: string;
+  readonly what: string;
+  readonly hint: string;
+  /** Bits that it should have, where it is the user's and only those are wrong. */
+  readonly mode: number | null;
+}
+
+const rightMode = (stats: Stats): number => (stats.isDirectory() ? 0o700 : 0o600);
+
+function oddityOf(path: string, stats: Stats, uid: number): Oddity | undefined {
+  if (stats.isSymbolicLink())
+    return {
+      ...{ path, what: 'is a symbolic link, which may lead to a file of others', mode: null },
+      hint: `Put the file itself in its place, or remove the link: ${shellLine(['ls', '-l', path])}`,
+    };
+  if (stats.uid !== uid)
+    return {
+      ...{ path, what: `belongs to another user (uid ${stats.uid})`, mode: null },
+      hint: `Have its owner or root give it to you: ${shellLine(['sudo', 'chown', String(uid), path])}`,
+    };
+  if ((stats.mode & OTHERS) === 0) return undefined;
+  const mode = rightMode(stats);
+  return {
+    ...{ path, what: `can be used by others (mode ${(stats.mode & PERMISSIONS).toString(8)})`, mode },
+    hint: `Run: ${shellLine(['chmod', mode.toString(8), path])}, or flywheel doctor --repair`,
+  };
+}
+
+/** Everything in a directory and below it, itself first; links are not followed, unless the directory itself was put elsewhere by one. */
+function* entriesOf(directory: string): Generator<readonly [string, Stats]> {
+  const waiting = [directory];
+  for (let seen = 0; seen < MAX_ENTRIES; seen += 1) {
+    const path = waiting.shift();
+    if (path === undefined) return;
+    const look = path === directory ? statSync : lstatSync;
+    const stats = look(path, { throwIfNoEntry: false });
+    if (stats === undefined) continue;
+    yield [path, stats];
+    if (stats.isDirectory()) waiting.push(...readdirSync(path).map((name) => join(path, name)));
+  }
+}
+
+const odditiesOf = (entries: Iterable<readonly [string, Stats]>): readonly Oddity[] => {
+  const { uid } = userInfo();
+  return [...entries].flatMap(([path, stats]) => oddityOf(path, stats, uid) ?? []);
+};
+
+/** One finding for each thing that is not as it should be, and one where all is; none where there is no such directory. */
+export function checkFiles(name: string, directory: string, platform: string): readonly Finding[] {
+  // Who may use a file is said in another way there.
+  if (platform === 'win32') return [];
+  try {
+    const entries = [...entriesOf(directory)];
+    if (entries.length === 0) return [];
+    // Of the directory itself another finding tells who can use it.
+    const odd = odditiesOf(entries).filter(({ path, mode }) => path !== directory || mode === null);
+    if (odd.length === 0)
+      return [
+        { name, ok: true, detail: `${entries.length} in ${directory}, all yours alone`, exit: EXIT.done },
+      ];
+    const shown = odd
+      .slice(0, MAX_NAMED)
+      .map(({ path, what, hint }) =>
+        failed(name, new FlywheelError('ERR_CONFIG_INVALID', `${path} ${what}.`, { hint })),
+      );
+    const more = odd.length - shown.length;
+    const rest = `${more} more in ${directory} ${more === 1 ? 'is' : 'are'} not yours alone.`;
+    const hint = 'Run: flywheel doctor --repair';
+    return more === 0
+      ? shown
+      : [...shown, failed(name, new FlywheelError('ERR_CONFIG_INVALID', rest, { hint }))];
+  } catch (cause) {
+    return [
+      failed(
+        name,
+        new FlywheelError('ERR_CONFIG_INVALID', `${directory}: ${fileProblem(cause)}.`, { cause }),
+      ),
+    ];
+  }
+}
+
+/** Sets the bits of what is still what was looked at: a file or directory of the user's own, and no link. */
+function mend({ path }: Oddity, uid: number): boolean {
+  const handle = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(handle);
+    if (stats.uid !== uid || !(stats.isFile() || stats.isDirectory())) return false;
+    fchmodSync(handle, rightMode(stats));
+    return true;
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Mends the modes of what is the user's own, and says each; what is not is left as it is. */
+export function repairModes(directories: readonly string[], platform: string): readonly Finding[] {
+  if (platform === 'win32') return [];
+  const { uid } = userInfo();
+  return directories.flatMap((directory) =>
+    odditiesOf(entriesOf(directory)).flatMap((odd): readonly Finding[] => {
+      if (odd.mode === null) return [];
+      const name = 'repair';
+      try {
+        if (!mend(odd, uid)) return [];
+        return [{ name, ok: true, detail: `${odd.path}: mode ${odd.mode.toString(8)} now`, exit: EXIT.done }];
+      } catch (cause) {
+        return [
+          failed(
+            name,
+            new FlywheelError('ERR_CONFIG_INVALID', `${odd.path}: ${fileProblem(cause)}.`, { cause }),
+          ),
+        ];
+      }
+    }),
+  );
+}

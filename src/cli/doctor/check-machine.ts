@@ -1,0 +1,85 @@
+/** What `flywheel doctor` says of the machine: room on the disk, who works in the data directory, certificates, the language of the terminal. */
+import { readFileSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { EXIT } from '../../errors/exit-codes.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { fileProblem } from '../../files/read-file.js';
+import type { Session } from '../command.js';
+import { check, type Finding } from './finding.js';
+
+const MIB = 1_024 * 1_024;
+/** Less than this is filled by a batch and its journal. */
+const LEAST_FREE = 64 * MIB;
+
+/** The directory itself, or what is above it where it is not made yet. */
+function existing(path: string): string {
+  const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
+  return isThere || dirname(path) === path ? path : existing(dirname(path));
+}
+
+function freeSpace(directory: string): string {
+  const { bavail, bsize } = statfsSync(existing(directory));
+  const free = bavail * bsize;
+  const text = `${Math.floor(free / MIB)} MiB free for ${directory}`;
+  if (free >= LEAST_FREE) return text;
+  throw new FlywheelError('ERR_CONFIG_INVALID', `Only ${text}.`, {
+    hint: 'Make room: what cannot be written down is not done.',
+  });
+}
+
+/** Processes that hold the lock of the data directory, as Linux tells; a lock ends with its process, so that none is ever left behind. */
+function lockHolders(lock: string): readonly string[] | null {
+  const stats = statSync(lock, { throwIfNoEntry: false });
+  if (stats === undefined) return [];
+  try {
+    const held = readFileSync('/proc/locks', 'utf8').split('\n');
+    const ours = held.filter((line) => line.split(/\s+/)[5]?.endsWith(`:${stats.ino}`));
+    return [...new Set(ours.flatMap((line) => line.split(/\s+/)[4] ?? []))];
+  } catch {
+    return null;
+  }
+}
+
+/** Who holds the lock of a data directory, in words. */
+export function lockText(dataDir: string): string {
+  const holders = lockHolders(join(dataDir, 'lock'));
+  if (holders === null) return 'who works in the data directory is not told on this system';
+  return holders.length === 0
+    ? 'nobody works in the data directory'
+    : `held by process ${holders.join(', ')}`;
+}
+
+function certificates(file: string): string {
+  try {
+    readFileSync(file);
+    return file;
+  } catch (cause) {
+    throw new FlywheelError('ERR_CONFIG_INVALID', `NODE_EXTRA_CA_CERTS: ${file}: ${fileProblem(cause)}.`, {
+      cause,
+      hint: 'Name a file of certificates in PEM that you can read, or unset NODE_EXTRA_CA_CERTS.',
+    });
+  }
+}
+
+function locale(env: Session['context']['env']): Finding {
+  const named = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || 'none';
+  const isUnicode = /utf-?8/i.test(named);
+  const detail = isUnicode ? named : `${named}: not UTF-8; a terminal may show signs for what is not ASCII`;
+  return { name: 'locale', ok: true, detail, exit: EXIT.done };
+}
+
+/** What holds for every command on this machine. */
+export async function checkMachine({ context, settings }: Session): Promise<readonly Finding[]> {
+  const isHere = settings.apiUrl.value === null;
+  const directory = isHere ? settings.dataDir.value : settings.configDir.value;
+  const extraCa = context.env['NODE_EXTRA_CA_CERTS'];
+  return [
+    { name: 'node', ok: true, detail: `${context.nodeVersion} on ${context.platform}`, exit: EXIT.done },
+    await check('free space', () => freeSpace(directory)),
+    ...(isHere ? [await check('lock', () => lockText(settings.dataDir.value))] : []),
+    ...(extraCa === undefined || extraCa === ''
+      ? []
+      : [await check('extra certificates', () => certificates(extraCa))]),
+    locale(context.env),
+  ];
+}
