@@ -1,7 +1,14 @@
 /** What every store does, whatever database it is over. */
-import { afterEach, beforeEach, describe } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
 import type { Store } from '../../src/store/store.js';
-import { type OpenStore, openTemporarySqliteStore, register, type StoreUnderTest } from '../support/store.js';
+import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import {
+  type OpenStore,
+  openPostgresStoreIn,
+  openTemporarySqliteStore,
+  register,
+  type StoreUnderTest,
+} from '../support/store.js';
 import { batches, bundles } from './store/batches.js';
 import { burns } from './store/burns.js';
 import { constraints } from './store/constraints.js';
@@ -36,3 +43,14 @@ function storeContract(database: string, openStore: OpenStore): void {
 }
 
 storeContract('SQLite', openTemporarySqliteStore);
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+storeContract(
+  'PostgreSQL',
+  openPostgresStoreIn(() => server.url),
+);

@@ -6,13 +6,13 @@ export const LANDINGS_VERSION = 3;
 export const landingsSchema: Migration = {
   version: LANDINGS_VERSION,
   name: 'landings',
-  statements: ({ integer }) => [
+  statements: ({ integer, text }) => [
     `create table landings (
       burn_sequence ${integer} unique references burns (sequence),
-      bundle_id text unique references bundles (id),
+      bundle_id ${text} unique references bundles (id),
       slot ${integer} not null check (slot >= 0),
-      date_landed text not null,
-      fee_lamports text not null,
+      date_landed ${text} not null,
+      fee_lamports ${text} not null,
       check ((burn_sequence is null) <> (bundle_id is null)))`,
   ],
 };

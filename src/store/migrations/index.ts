@@ -47,7 +47,7 @@ export async function migrate(db: Kysely<Tables>, dialect: SchemaDialect, place:
   await db.transaction().execute(async (trx) => {
     await sql
       .raw(
-        `create table if not exists store_migrations (version ${dialect.integer} primary key, name text not null)`,
+        `create table if not exists store_migrations (version ${dialect.integer} primary key, name ${dialect.text} not null)`,
       )
       .execute(trx);
     const version = await readStoreVersion(trx);

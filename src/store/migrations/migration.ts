@@ -5,6 +5,8 @@ export interface SchemaDialect {
   /** For numbers up to 2^53. */
   readonly integer: string;
   readonly bytes: string;
+  /** For text that compares by its bytes. */
+  readonly text: string;
   /** Statements that run after those of the migration with this version. */
   readonly triggers: (version: number) => readonly string[];
 }

@@ -17,8 +17,8 @@ import {
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isBusy, isReadOnly } from '../../files/sqlite-errors.js';
 import type { Tables } from '../tables.js';
+import { createTurns, type Turns } from '../turns.js';
 import { lockedTooLong, storeClosed, toStoreError } from './errors.js';
-import { createTurns, type Turns } from './turns.js';
 
 /** What is needed of a prepared statement. */
 export interface SqliteStatement {

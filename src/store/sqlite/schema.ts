@@ -65,5 +65,6 @@ const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
 export const SQLITE_SCHEMA: SchemaDialect = {
   integer: 'integer',
   bytes: 'blob',
+  text: 'text',
   triggers: (version) => TRIGGERS[version] ?? [],
 };

@@ -1,6 +1,6 @@
 /** The queue for one connection. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createTurns } from '../../../../src/store/sqlite/turns.js';
+import { createTurns } from '../../../src/store/turns.js';
 
 describe('createTurns', () => {
   beforeEach(() => {

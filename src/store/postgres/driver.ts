@@ -1,0 +1,212 @@
+/**
+ * kysely's driver over PostgreSQL: who writes takes the one write lock first, who reads sees one state, and of a commit whose
+ * answer was lost the server is asked what became of it.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+  type TransactionSettings,
+} from 'kysely';
+import type { Pool, PoolClient } from 'pg';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Tables } from '../tables.js';
+import { createTurns, type Turns } from '../turns.js';
+import {
+  commitUnknown,
+  isBroken,
+  isLockTimeout,
+  isReadOnly,
+  lockedTooLong,
+  storeClosed,
+  toStoreError,
+} from './errors.js';
+
+export interface PostgresDriverOptions {
+  readonly pool: Pool;
+  /** Named in errors; without secrets. */
+  readonly place: string;
+  /** For how long to wait for the write lock, here or in another process. */
+  readonly busyTimeoutMs: number;
+  /** Is it for snapshots only? */
+  readonly readOnly?: boolean;
+}
+
+/** The write lock of a store: one of all that are kept in the same database, each in a schema of its own. */
+const LOCK = "pg_advisory_xact_lock(hashtextextended('flywheel store ' || current_schema(), 0))";
+
+const COMMANDS_THAT_CHANGE: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE']);
+
+/** Pause between two questions what became of a commit. */
+const POLL_MS = 50;
+
+/** One connection as long as one transaction has it. */
+class PostgresConnection implements DatabaseConnection {
+  /** The transaction's number, by which the server knows what became of it. */
+  transactionId: string | undefined;
+  isBroken = false;
+  readonly client: PoolClient;
+  readonly #options: PostgresDriverOptions;
+  readonly #onError = (): void => {
+    this.isBroken = true;
+  };
+
+  constructor(client: PoolClient, options: PostgresDriverOptions) {
+    this.client = client;
+    this.#options = options;
+    // A connection that ends while nothing is asked on it says so by an event, which would end the process.
+    client.on('error', this.#onError);
+  }
+
+  release(): void {
+    this.client.off('error', this.#onError);
+    this.client.release(this.isBroken);
+  }
+
+  async executeQuery<Result>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Result>> {
+    try {
+      const { command, rowCount, rows } = await this.client.query(sql, [...parameters]);
+      return COMMANDS_THAT_CHANGE.has(command)
+        ? { numAffectedRows: BigInt(rowCount ?? 0), rows: rows as Result[] }
+        : { rows: rows as Result[] };
+    } catch (error) {
+      this.isBroken ||= isBroken(error);
+      if (this.#options.readOnly === true && isReadOnly(error))
+        throw new FlywheelError('ERR_INTERNAL', 'A read of the store tried to write.', { cause: error });
+      throw toStoreError(error, this.#options.place);
+    }
+  }
+
+  streamQuery(): AsyncIterableIterator<never> {
+    throw new FlywheelError('ERR_INTERNAL', 'The store does not stream.');
+  }
+}
+
+export class PostgresDriver implements Driver {
+  readonly #options: PostgresDriverOptions;
+  /** Who writes waits here, in the order of asking; readers are as many as the pool has connections. */
+  readonly #turns: Turns | null;
+  #closed = false;
+
+  constructor(options: PostgresDriverOptions) {
+    this.#options = options;
+    const { place, busyTimeoutMs, readOnly = false } = options;
+    this.#turns = readOnly
+      ? null
+      : createTurns(busyTimeoutMs, () =>
+          lockedTooLong(place, busyTimeoutMs, 'another transaction of this process'),
+        );
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<PostgresConnection> {
+    await this.#turns?.take();
+    try {
+      if (this.#closed) throw storeClosed(this.#options.place);
+      return new PostgresConnection(await this.#options.pool.connect(), this.#options);
+    } catch (error) {
+      this.#turns?.give();
+      throw toStoreError(error, this.#options.place);
+    }
+  }
+
+  async releaseConnection(connection: PostgresConnection): Promise<void> {
+    connection.release();
+    this.#turns?.give();
+  }
+
+  /** One round trip. Each statement of a writer sees all that was committed before it, and with the lock nobody else commits. */
+  async beginTransaction(connection: PostgresConnection, settings: TransactionSettings): Promise<void> {
+    const { place, busyTimeoutMs } = this.#options;
+    try {
+      if (settings.accessMode === 'read only') {
+        await connection.client.query('begin isolation level repeatable read read only');
+        return;
+      }
+      const results: unknown = await connection.client.query(
+        `begin isolation level read committed; set local lock_timeout = ${busyTimeoutMs}; select ${LOCK};
+         select pg_current_xact_id()::text as id`,
+      );
+      connection.transactionId = (results as { rows: { id?: string }[] }[]).at(-1)?.rows[0]?.id;
+    } catch (error) {
+      connection.isBroken ||= isBroken(error);
+      await this.rollbackTransaction(connection);
+      if (isLockTimeout(error)) throw lockedTooLong(place, busyTimeoutMs, 'another process', error);
+      throw toStoreError(error, place);
+    }
+  }
+
+  async commitTransaction(connection: PostgresConnection): Promise<void> {
+    try {
+      const { command } = await connection.client.query('commit');
+      // What failed before within the transaction has undone it, whether or not somebody has caught that failure.
+      if (command === 'ROLLBACK')
+        throw new FlywheelError(
+          'ERR_STORE_UNAVAILABLE',
+          'The store rolled the transaction back after an earlier failure.',
+        );
+    } catch (error) {
+      if (!isBroken(error)) throw toStoreError(error, this.#options.place);
+      connection.isBroken = true;
+      if (connection.transactionId !== undefined) await this.#learnOutcome(connection.transactionId, error);
+    }
+  }
+
+  async rollbackTransaction(connection: PostgresConnection): Promise<void> {
+    if (connection.isBroken) return;
+    try {
+      await connection.client.query('rollback');
+    } catch (error) {
+      // Without its connection the server rolls it back by itself.
+      connection.isBroken = true;
+      if (!isBroken(error)) throw toStoreError(error, this.#options.place);
+    }
+  }
+
+  /** Closes when it is its turn; those who come later are refused. */
+  async destroy(): Promise<void> {
+    await this.#turns?.take();
+    this.#closed = true;
+    this.#turns?.give();
+    await this.#options.pool.end();
+  }
+
+  /**
+   * Asks, on connections of their own, whether a transaction was committed.
+   * @throws `ERR_STORE_UNAVAILABLE` when it was not, or when nobody can be asked.
+   */
+  async #learnOutcome(transactionId: string, cause: unknown): Promise<void> {
+    const { pool, place, busyTimeoutMs } = this.#options;
+    const startMs = performance.now();
+    while (performance.now() - startMs < busyTimeoutMs) {
+      try {
+        const { rows } = await pool.query('select pg_xact_status($1::xid8) as status', [transactionId]);
+        const [row] = rows as readonly { readonly status: string | null }[];
+        if (row?.status === 'committed') return;
+        if (row?.status === 'aborted') throw toStoreError(cause, place);
+      } catch (error) {
+        if (error instanceof FlywheelError) throw error;
+      }
+      await delay(POLL_MS);
+    }
+    throw commitUnknown(place, cause);
+  }
+}
+
+/** kysely that speaks PostgreSQL's SQL through a driver. */
+export const kyselyOver = (driver: PostgresDriver): Kysely<Tables> =>
+  new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => driver,
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });

