@@ -1,14 +1,8 @@
 /** What every store does, whatever database it is over. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
 import type { Store } from '../../src/store/store.js';
-import { type PostgresServer, startPostgres } from '../support/postgres.js';
-import {
-  type OpenStore,
-  openPostgresStoreIn,
-  openTemporarySqliteStore,
-  register,
-  type StoreUnderTest,
-} from '../support/store.js';
+import { openPostgresStoreIn, type PostgresServer, startPostgres } from '../support/postgres.js';
+import { type OpenStore, openTemporarySqliteStore, register, type StoreUnderTest } from '../support/store.js';
 import { batches, bundles } from './store/batches.js';
 import { burns } from './store/burns.js';
 import { constraints } from './store/constraints.js';

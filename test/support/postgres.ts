@@ -6,6 +6,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
+import { openPostgresStore } from '../../src/store/postgres/open.js';
+import type { Store } from '../../src/store/store.js';
+import type { OpenStore } from './store.js';
 
 /** PostgreSQL refuses to run as root; then it runs as nobody, from a copy that nobody can read. */
 const NOBODY = 65_534;
@@ -112,3 +115,34 @@ export async function startPostgres(...settings: readonly string[]): Promise<Pos
     },
   };
 }
+
+let schemas = 0;
+
+/** Stores in one database, each in a schema of its own. */
+export const openPostgresStoreIn =
+  (url: () => string): OpenStore =>
+  async () => {
+    schemas += 1;
+    const schema = `store_${schemas}`;
+    const admin = new pg.Client({ connectionString: url() });
+    await admin.connect();
+    await admin.query(`create schema ${schema}`);
+    await admin.query(`set search_path = ${schema}`);
+    const opened: Store[] = [];
+    const open = async (options: { readonly busyTimeoutMs?: number } = {}) => {
+      const address = `${url()}?options=${encodeURIComponent(`-c search_path=${schema}`)}`;
+      const store = await openPostgresStore({ url: address, ...options });
+      opened.push(store);
+      return store;
+    };
+    return {
+      store: await open(),
+      openAgain: open,
+      raw: async (statement) => (await admin.query(statement)).rows as Record<string, unknown>[],
+      async dispose() {
+        for (const store of opened) await store.close();
+        await admin.query(`drop schema ${schema} cascade`);
+        await admin.end();
+      },
+    };
+  };

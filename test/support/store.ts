@@ -3,8 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
-import pg from 'pg';
-import { openPostgresStore } from '../../src/store/postgres/open.js';
 import type {
   ApiKeyRecord,
   BatchRecord,
@@ -85,37 +83,6 @@ export const openTemporarySqliteStore: OpenStore = async () => {
     },
   };
 };
-
-let schemas = 0;
-
-/** Stores in one database, each in a schema of its own. */
-export const openPostgresStoreIn =
-  (url: () => string): OpenStore =>
-  async () => {
-    schemas += 1;
-    const schema = `store_${schemas}`;
-    const admin = new pg.Client({ connectionString: url() });
-    await admin.connect();
-    await admin.query(`create schema ${schema}`);
-    await admin.query(`set search_path = ${schema}`);
-    const opened: Store[] = [];
-    const open = async (options: { readonly busyTimeoutMs?: number } = {}) => {
-      const address = `${url()}?options=${encodeURIComponent(`-c search_path=${schema}`)}`;
-      const store = await openPostgresStore({ url: address, ...options });
-      opened.push(store);
-      return store;
-    };
-    return {
-      store: await open(),
-      openAgain: open,
-      raw: async (statement) => (await admin.query(statement)).rows as Record<string, unknown>[],
-      async dispose() {
-        for (const store of opened) await store.close();
-        await admin.query(`drop schema ${schema} cascade`);
-        await admin.end();
-      },
-    };
-  };
 
 export const DAY = '2026-01-31' as UtcDay;
 export const CREATED = '2026-01-31T12:00:00.000Z';
