@@ -5,8 +5,8 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { emptyDirectory } from './cli.js';
 
-/** A version of each major one that is supported, and of the one after them. */
-export const NODE_VERSIONS = ['20.20.2', '22.23.3', '24.21.0', '26.10.0'] as const;
+/** The oldest that is supported, a late version of the two after it, and of the next. */
+export const NODE_VERSIONS = ['20.18.0', '22.23.3', '24.21.0', '26.10.0'] as const;
 
 const CACHE = resolve('node_modules/.cache/node-versions');
 
