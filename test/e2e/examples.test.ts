@@ -308,3 +308,22 @@ describe('the compose file', () => {
     expect((await healthy()).status).toBe(1);
   });
 });
+
+describe('the scenario', () => {
+  it('plays, and played again does nothing twice', async () => {
+    const place = emptyDirectory();
+    const play = () =>
+      shell([join(ROOT, 'examples/scenario/play.sh'), join(place, 'ledger')], place, {
+        // Whatever else is set up here: the story is played on this machine.
+        FLYWHEEL_API_URL: gate.url,
+        FLYWHEEL_API_KEY: home.key,
+      });
+    const before = await burned();
+    for (const said of [await play(), await play()]) {
+      expect(said.status).toBe(0);
+      const { total } = JSON.parse(said.said.split('\n').find((line) => line.startsWith('{"symbol"')) ?? '');
+      expect(total).toMatchObject({ burned: '1013.000001', airdropped: '2.5', burns: 3, pipelines: 1 });
+    }
+    expect(await burned()).toBe(before);
+  });
+});
