@@ -5,6 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 directory=${1:-$(mktemp -d)}
+unset FLYWHEEL_API_KEY  # it would win over the key of the directory
 fly() { flywheel --local --data-dir "$directory" "$@"; }
 
 [ -e "$directory/store.db" ] || fly local init --name Story --symbol STORY --proof-type SALE --proof-type SURVEY >/dev/null
