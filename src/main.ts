@@ -37,7 +37,11 @@ function outputStream(stream: NodeJS.WriteStream): OutputStream {
     drained: async () => {
       if (closed || !stream.writableNeedDrain) return;
       await new Promise<void>((resolve) => {
-        stream.once('drain', resolve).once('error', () => resolve());
+        const done = (): void => {
+          stream.off('drain', done).off('error', done);
+          resolve();
+        };
+        stream.once('drain', done).once('error', done);
       });
     },
     flush: async () => {

@@ -4,50 +4,43 @@
  */
 import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../../contract/call.js';
-import type { BurnError, BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { writeFileAtomic } from '../../files/write-file.js';
-import { fingerprint } from '../../values/digest.js';
 import { requireNotOnChain } from '../burn/chain-contradicts.js';
 import type { Session } from '../command.js';
-import { sumAmounts } from '../input/amount.js';
+import { AmountSum } from '../input/amount.js';
 import type { Entry, Verdict } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
-import { burnDigests, equalElements } from '../operation/elements.js';
 import { stillToDo } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone, untried } from '../operation/verdicts.js';
 import { callWith, noteReply } from '../send.js';
-import { viewBurnBatch } from '../views/burn-batch.js';
+import { MAX_LISTED, viewBurnBatch } from '../views/burn-batch.js';
 import { countText, grouped, tokensText } from '../views/unit.js';
+import type { BurnBatchBody } from './body.js';
+import { writeFailed } from './failed-file.js';
+import { failedOf, printResults } from './print-results.js';
 import { BurnBatchProgress } from './progress.js';
 import {
+  answersOf,
+  latestOf,
   nameOf,
   type Part,
   partsOf,
-  pick,
-  type StageNote,
   stageOf,
   stagesOf,
   storedOutcomes,
 } from './stages.js';
 import { BurnTotals, type Totals } from './totals.js';
 
-/** What carrying on needs. */
-export interface BurnBatchBody {
-  readonly burns: readonly BurnRequest[];
-  /** Absolute path; `null`: not asked for. */
-  readonly failedOut: string | null;
-}
-
 type Failure = ElementOutcome & { readonly status: 'error' };
 
 /** What is printed at the end: of the stage that was asked for, or of all of them together. */
 interface Summary {
-  readonly elements: number;
-  readonly success: readonly BurnResult[];
-  readonly failures: readonly Failure[];
   readonly totals: Totals;
+  /** The first that failed. */
+  readonly listed: readonly Failure[];
+  /** All outcomes in the order of the file, request by request; they are read from the journal. */
+  readonly results: () => Iterable<readonly ElementOutcome[]>;
 }
 
 /** How a burn-batch is carried out. */
@@ -64,11 +57,8 @@ export class BurnBatchWork implements Work<Summary> {
   readonly #body: BurnBatchBody;
   readonly rest: boolean;
   readonly #strict: boolean;
-  /** The latest outcome of each element. */
-  readonly #outcomes = new Map<number, ElementOutcome>();
-  readonly #success: BurnResult[] = [];
-  readonly #failures: Failure[] = [];
-  readonly #totals = new BurnTotals();
+  /** Elements whose latest outcome is a failure. */
+  readonly #failed = new Set<number>();
   /** What the token is called. */
   #symbol: string | null = null;
 
@@ -80,7 +70,7 @@ export class BurnBatchWork implements Work<Summary> {
   }
 
   async perform(entry: Entry): Promise<Performed<Summary>> {
-    if (this.rest && !(await this.#beginRest(entry))) return { result: this.#result() };
+    if (this.rest && !(await this.#beginRest(entry))) return { result: NOTHING };
     this.#symbol = (await this.#session.service()).symbol;
     if (entry.isNew) await this.#confirm(entry);
     const stages = stagesOf(entry.notes);
@@ -92,7 +82,8 @@ export class BurnBatchWork implements Work<Summary> {
     for (const { at, part } of parts) {
       const isPrinted = streams && at === printed;
       const hear = (outcome: ElementOutcome): void => {
-        this.#outcomes.set(outcome.index, outcome);
+        if (outcome.status === 'error') this.#failed.add(outcome.index);
+        else this.#failed.delete(outcome.index);
         progress.count(outcome);
         if (isPrinted) this.#print(outcome);
       };
@@ -102,43 +93,48 @@ export class BurnBatchWork implements Work<Summary> {
       });
       await this.#session.context.io.stdout.drained();
     }
-    if (!streams) for (const outcome of this.#inOrder()) this.#print(outcome);
-    const result = this.#result();
+    const result = await this.#sum(
+      streams ? () => answersOf(entry, printed) : () => latestOf(entry),
+      !streams,
+    );
     return entry.state === 'open' ? { result, verdict: this.#verdict() } : { result };
   }
 
-  #result(): Summary {
-    const totals = this.#totals.sums;
-    const elements = totals.burned.elements + totals.failed.elements;
-    return { elements, success: this.#success, failures: this.#failures, totals };
-  }
-
-  present({ elements, success, failures, totals }: Summary = this.#result()): FlywheelError | undefined {
-    const { output } = this.#session;
-    const { burns, failedOut } = this.#body;
-    const sorted = [...failures].sort((left, right) => left.index - right.index);
-    if (failedOut !== null)
-      writeFailed(
-        failedOut,
-        pick(
-          burns,
-          sorted.map(({ index }) => index),
-        ),
-      );
-    if (output.mode !== 'ndjson') {
-      const result: { success: readonly BurnResult[]; errors: readonly BurnError[] } = {
-        success,
-        errors: sorted.map(withoutIndex),
-      };
-      output.result(result, (style) =>
-        viewBurnBatch({ totals, failures: sorted, symbol: this.#symbol }, style),
-      );
+  /** Adds up what is printed. @param prints - also print it, where that is one line an element. */
+  async #sum(results: Summary['results'], prints: boolean): Promise<Summary> {
+    const totals = new BurnTotals();
+    const listed: Failure[] = [];
+    for (const outcomes of results()) {
+      const burns = this.#body.list.pick(outcomes.map(({ index }) => index));
+      for (const [at, outcome] of outcomes.entries()) {
+        const burn = burns[at];
+        if (burn !== undefined) totals.count(outcome, burn);
+        if (outcome.status === 'error' && listed.length < MAX_LISTED) listed.push(outcome);
+        if (prints) this.#print(outcome);
+      }
+      await this.#session.context.io.stdout.drained();
     }
-    return sorted.length === 0 ? undefined : partial(sorted.length, elements, failedOut);
+    return { totals: totals.sums, listed, results };
   }
 
-  summary({ elements, failures }: Summary): string {
-    return `Burned ${grouped(elements - failures.length)} of ${countText(elements, 'element')}.`;
+  async present(summary: Summary = NOTHING): Promise<FlywheelError | undefined> {
+    const { output } = this.#session;
+    const { list, failedOut } = this.#body;
+    const { totals, listed } = summary;
+    if (failedOut !== null) writeFailed(failedOut, list.pick(failedOf(summary)));
+    if (output.mode === 'json') await printResults(this.#session, summary);
+    else if (output.mode !== 'ndjson')
+      output.result(null, (style) =>
+        viewBurnBatch({ totals, failures: listed, symbol: this.#symbol }, style),
+      );
+    const { burned, failed } = totals;
+    return failed.elements === 0
+      ? undefined
+      : partial(failed.elements, burned.elements + failed.elements, failedOut);
+  }
+
+  summary({ totals: { burned, failed } }: Summary): string {
+    return `Burned ${grouped(burned.elements)} of ${countText(burned.elements + failed.elements, 'element')}.`;
   }
 
   /**
@@ -156,18 +152,20 @@ export class BurnBatchWork implements Work<Summary> {
       );
     }
     if (entry.state !== 'partial') return true;
+    const { list } = this.#body;
     const stages = stagesOf(entry.notes);
     const failed = new Set<number>();
-    for (const [at, stage] of stages.entries()) {
-      for (const { index, status } of allStored(entry, at, stage))
-        status === 'error' ? failed.add(index) : failed.delete(index);
-    }
-    const digests = burnDigests(this.#body.burns);
-    const elements = stillToDo(this.#session, entry, pick(digests, [...failed]), 'burn');
+    for (const at of stages.keys())
+      for (const outcomes of answersOf(entry, at))
+        for (const { index, status } of outcomes)
+          status === 'error' ? failed.add(index) : failed.delete(index);
+    const inOrder = [...failed].sort((left, right) => left - right);
+    const digests = list.digests(inOrder);
+    const elements = stillToDo(this.#session, entry, digests, 'burn');
     if (elements.size === 0) return false;
-    const indexes = digests.flatMap((digest, index) => (elements.has(digest) ? [index] : []));
+    const indexes = inOrder.filter((_, at) => digests.slice(at, at + 1).some((one) => elements.has(one)));
     await this.#requireAllPossible(indexes);
-    const stage = stageOf(this.#body.burns, indexes);
+    const stage = stageOf(list, indexes);
     const next = { stages: [...stages, stage], ...untried(nameOf(stages.length, 0)) };
     if (!entry.reopen([...elements], next)) {
       throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
@@ -179,28 +177,32 @@ export class BurnBatchWork implements Work<Summary> {
 
   /** Points out what a person should know before anything is sent, and asks where that is due. */
   async #confirm(entry: Entry): Promise<void> {
-    const equal = equalElements(this.#body.burns.map((burn) => fingerprint({ ...burn })));
+    const { list } = this.#body;
+    const { equal } = list;
     if (equal !== undefined) {
       const [first, second] = equal.first;
       this.#session.output.warn(
-        `${equal.count} of ${countText(this.#body.burns.length, 'element')} equal one before them, [${second}] the one at [${first}]; each is burned.`,
+        `${equal.count} of ${countText(list.length, 'element')} equal one before them, [${second}] the one at [${first}]; each is burned.`,
       );
     }
     const [stage] = stagesOf(entry.notes);
-    const indexes = stage?.indexes ?? this.#body.burns.map((_, index) => index);
+    const indexes = stage?.indexes ?? null;
     await this.#requireAllPossible(indexes);
     const opened = await this.#session.service();
     if (opened.kind === 'embedded') return;
-    const burns = pick(this.#body.burns, indexes);
-    const total = sumAmounts(burns.map(({ burnAmount }) => burnAmount));
-    const what = `Burn ${tokensText(total, opened.symbol)} in ${countText(burns.length, 'burn')}`;
-    await confirmSpending(this.#session, opened, what);
+    const total = new AmountSum();
+    for (const { burnAmount } of list.each(indexes)) total.add(burnAmount);
+    const count = countText(indexes?.length ?? list.length, 'burn');
+    await confirmSpending(this.#session, opened, `Burn ${tokensText(total.text, opened.symbol)} in ${count}`);
   }
 
-  async #requireAllPossible(indexes: readonly number[]): Promise<void> {
+  /** This looks at all of them together. @param indexes - `null`: all. */
+  async #requireAllPossible(indexes: readonly number[] | null): Promise<void> {
     if (!this.#strict) return;
+    const { list } = this.#body;
     const { requireAllPossible } = await import('./plan.js');
-    await requireAllPossible(this.#session, pick(this.#body.burns, indexes), indexes);
+    const all = indexes ?? Array.from({ length: list.length }, (_, index) => index);
+    await requireAllPossible(this.#session, [...list.each(indexes)], all);
   }
 
   /** The outcomes of one request: those that are stored, else those that it is answered with. */
@@ -215,11 +217,12 @@ export class BurnBatchWork implements Work<Summary> {
     if (context.signal.aborted)
       throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted between two requests.');
     const opened = await this.#session.service();
-    const burns = pick(this.#body.burns, part.indexes);
+    const indexes = part.indexes();
+    const burns = this.#body.list.pick(indexes);
     const outcomes: ElementOutcome[] = [];
     const hear = (outcome: ElementOutcome): void => {
       if (outcomes[outcome.index] !== undefined) return;
-      const own = { ...outcome, index: part.indexes[outcome.index] ?? outcome.index };
+      const own = { ...outcome, index: indexes[outcome.index] ?? outcome.index };
       outcomes[outcome.index] = own;
       on.hear(own);
     };
@@ -237,31 +240,23 @@ export class BurnBatchWork implements Work<Summary> {
         'The service did not answer for every element of the request.',
       );
     }
-    const failed = outcomes.flatMap(({ status }, at) => (status === 'error' ? [at] : []));
-    await requireNotOnChain(opened, entry, pick(burns, failed));
+    const failed = burns.filter((_, at) => outcomes[at]?.status === 'error');
+    await requireNotOnChain(opened, entry, failed);
     entry.keep(part.name, outcomes);
   }
 
   #print(outcome: ElementOutcome): void {
     const { output } = this.#session;
-    const burn = this.#body.burns[outcome.index];
-    if (burn !== undefined) this.#totals.count(outcome, burn);
     if (output.mode === 'ndjson') output.jsonLine(outcome);
-    if (outcome.status === 'error') this.#failures.push(outcome);
-    else if (output.mode === 'json') this.#success.push(withoutIndex(outcome));
-  }
-
-  #inOrder(): readonly ElementOutcome[] {
-    return [...this.#outcomes.values()].sort((left, right) => left.index - right.index);
   }
 
   #verdict(): Verdict {
-    const outcomes = [...this.#outcomes.values()];
-    const digests = burnDigests(this.#body.burns);
-    const landed = outcomes.filter(({ status }) => status === 'success').map(({ index }) => index);
-    return { state: landed.length === outcomes.length ? 'done' : 'partial', landed: pick(digests, landed) };
+    const allBut = this.#body.list.digests([...this.#failed]);
+    return { state: this.#failed.size === 0 ? 'done' : 'partial', landed: { allBut } };
   }
 }
+
+const NOTHING: Summary = { totals: new BurnTotals().sums, listed: [], results: () => [] };
 
 /** Sends a request, and notes a refusal that says that it was never carried out: asked again, that is still known. */
 async function trying<Value>(entry: Entry, request: string, send: () => Promise<Value>): Promise<Value> {
@@ -279,28 +274,6 @@ async function trying<Value>(entry: Entry, request: string, send: () => Promise<
     }
     throw thrown;
   }
-}
-
-const allStored = (entry: Entry, at: number, stage: StageNote): readonly ElementOutcome[] =>
-  partsOf(entry, at, stage).flatMap((part) => storedOutcomes(entry, part) ?? []);
-
-function withoutIndex<Outcome extends ElementOutcome>(outcome: Outcome): Omit<Outcome, 'index' | 'status'> {
-  const { index: _index, status: _status, ...rest } = outcome;
-  return rest;
-}
-
-/** Failed elements in the form of the file's name: a JSON array, or one object a line. */
-function writeFailed(file: string, burns: readonly BurnRequest[]): void {
-  const lines = burns.map((burn) => JSON.stringify(burn));
-  const isLines = /\.(ndjson|jsonl)$/i.test(file);
-  writeFileAtomic(
-    file,
-    isLines ? lines.map((line) => `${line}\n`).join('') : `[${lines.join(',\n')}]\n`,
-    'ERR_INPUT_INVALID',
-    {
-      mode: 0o600,
-    },
-  );
 }
 
 function partial(failed: number, total: number, failedOut: string | null): FlywheelError {

@@ -17,7 +17,7 @@ export class BurnBatchProgress {
 
   constructor(session: Session, parts: readonly { readonly part: Part }[]) {
     this.#session = session;
-    this.#total = parts.reduce((total, { part }) => total + part.indexes.length, 0);
+    this.#total = parts.reduce((total, { part }) => total + part.size, 0);
   }
 
   readonly #look = (): Measured => ({
@@ -28,8 +28,8 @@ export class BurnBatchProgress {
   });
 
   /** A request goes out. */
-  send({ indexes }: Part): void {
-    this.#sentUpTo = this.#done + indexes.length;
+  send({ size }: Part): void {
+    this.#sentUpTo = this.#done + size;
     this.#session.output.progress.measure(this.#look);
   }
 

@@ -1,38 +1,53 @@
 /** Runs a burn-batch: the operation that a file is, or those elements of it that are new. */
+import type { BurnRequest } from '../../contract/schemas/burn.js';
+import { checkWritable } from '../../files/write-file.js';
 import type { Session } from '../command.js';
 import type { OperationRequest } from '../journal/journal.js';
-import { burnDigests, contentDigest } from '../operation/elements.js';
 import { runOperation } from '../operation/run-operation.js';
 import type { HowOften } from '../options/once.js';
-import { type BurnBatchBody, BurnBatchWork } from './burn-batch-work.js';
-import { pick, stageOf } from './stages.js';
+import type { KeptBody } from './body.js';
+import { BurnBatchWork } from './burn-batch-work.js';
+import { spoolBurns } from './burn-list.js';
+import { stageOf } from './stages.js';
 
-/** @throws `ERR_PARTIAL` when an element failed, and whatever left the operation in the middle. */
+/** How a burn-batch is run. */
+export interface RunTerms extends HowOften {
+  readonly strict: boolean;
+  /** Absolute path; `null`: not asked for. */
+  readonly failedOut: string | null;
+}
+
+/**
+ * @param burns - as they are read and checked; put away first, so that nothing is sent before all of them are, and nothing but these.
+ * @throws `ERR_PARTIAL` when an element failed, and whatever reading throws, or left the operation in the middle.
+ */
 export async function runBurnBatch(
   session: Session,
-  body: BurnBatchBody,
-  { origin, again, rest, onlyNew, strict }: HowOften & { readonly strict: boolean },
+  burns: AsyncIterable<BurnRequest>,
+  { origin, again, rest, onlyNew, strict, failedOut }: RunTerms,
 ): Promise<void> {
-  const { burns } = body;
-  const digests = burnDigests(burns);
-  const content = contentDigest(digests);
+  const spool = (await (await session.service()).journal()).spool();
+  const list = await spoolBurns(spool, burns);
+  if (failedOut !== null) checkWritable(failedOut, 'ERR_INPUT_INVALID');
+  const body: KeptBody = { failedOut, counts: list.counts, equal: list.equal ?? null };
   /** @param indexes - of the elements that are sent; `null`: all of them. */
   const request = (indexes: readonly number[] | null): OperationRequest => ({
     kind: 'burn-batch',
-    content,
+    content: spool.content,
     origin,
     body: () => JSON.stringify(body),
-    notes: () => ({ stages: [stageOf(burns, indexes)] }),
+    parts: spool,
+    notes: () => ({ stages: [stageOf(list, indexes)] }),
     command: session.commandLine,
-    elements: indexes === null ? digests : pick(digests, indexes),
+    elements: indexes === null ? spool : list.digests(indexes),
     again,
   });
   const without = (left: ReadonlySet<string>): OperationRequest | null => {
-    const indexes = digests.flatMap((digest, index) => (left.has(digest) ? [] : [index]));
+    const indexes = list.without(left as Parameters<typeof list.without>[0]);
     return indexes.length === 0 ? null : request(indexes);
   };
-  const work = new BurnBatchWork(session, body, { rest, strict });
+  const work = new BurnBatchWork(session, { list, failedOut }, { rest, strict });
   const narrowing = { noun: 'burn', onlyNew, without };
   if (await runOperation(session, request(null), work, narrowing)) return;
-  work.present();
+  await work.present();
 }

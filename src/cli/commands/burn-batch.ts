@@ -31,16 +31,17 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const failedFile = failedOut === undefined ? null : resolve(session.context.cwd, failedOut);
   const input = await openInput(session.context, file, options);
   const { dryRun = false } = options;
-  const { readBurnsFile } = await import('../input/burns-file.js');
-  const { burns } = await readBurnsFile(input, await knownDecimals(session, dryRun));
-  if (failedFile !== null) checkWritable(failedFile, 'ERR_INPUT_INVALID');
+  const { checkedBurns, readBurnsFile } = await import('../input/burns-file.js');
+  const decimals = await knownDecimals(session, dryRun);
   if (dryRun) {
+    const { burns } = await readBurnsFile(input, decimals);
+    if (failedFile !== null) checkWritable(failedFile, 'ERR_INPUT_INVALID');
     const { showBurnBatchPlan } = await import('../burn-batch/plan.js');
     return showBurnBatchPlan(session, burns);
   }
   const { runBurnBatch } = await import('../burn-batch/run-burn-batch.js');
   const strict = options.strict === true;
-  await runBurnBatch(session, { burns, failedOut: failedFile }, { ...how, strict });
+  await runBurnBatch(session, checkedBurns(input, decimals), { ...how, strict, failedOut: failedFile });
   return undefined;
 }
 

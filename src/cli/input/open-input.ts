@@ -118,12 +118,12 @@ async function* bytesOf({ io, cwd }: ReadContext, file: string): AsyncGenerator<
   }
 }
 
-/** One buffer for all pieces would change what was handed out before. */
+/** All pieces share one buffer: each is decoded before the next is read. */
 function* bytesOfFile(path: string): Generator<Uint8Array> {
   const handle = openSync(path, 'r');
   try {
+    const piece = Buffer.allocUnsafe(PIECE_BYTES);
     for (;;) {
-      const piece = Buffer.allocUnsafe(PIECE_BYTES);
       const size = readSync(handle, piece, 0, PIECE_BYTES, null);
       if (size === 0) return;
       yield piece.subarray(0, size);

@@ -3,6 +3,7 @@
  * key, how far it is, and what came of it. What was promised once is looked up here before anything is sent.
  */
 import type { Sha256 } from '../../values/digest.js';
+import type { Spool, SpoolPart } from './spool.js';
 
 /**
  * What an operation does; `batch` is one batch from its init to its end, whichever commands take it there, `approve` what of it
@@ -46,6 +47,9 @@ export type KeyOrigin =
   /** From the user. */
   | { readonly from: 'user'; readonly key: string };
 
+/** Digests of elements, or all those of a spool. */
+export type Elements = readonly Sha256[] | Spool;
+
 export interface OperationRequest {
   readonly kind: OperationKind;
   /** Tells one content from another. */
@@ -58,7 +62,9 @@ export interface OperationRequest {
   /** The words of the command, to show to people. */
   readonly command: readonly string[];
   /** What it is made of; while it is open, and once they have landed, no other operation takes them by mistake. */
-  readonly elements: readonly Sha256[];
+  readonly elements: Elements;
+  /** Elements that are stored beside the body, part by part. */
+  readonly parts?: Spool;
   /** Do once more what is over and done, and elements that have landed. */
   readonly again: boolean;
 }
@@ -69,7 +75,8 @@ export type Notes = Readonly<Record<string, unknown>>;
 /** How an operation ended, which of its elements have landed by it, and answers that are stored along with that. */
 export interface Verdict {
   readonly state: Exclude<OperationState, 'open'>;
-  readonly landed: readonly Sha256[];
+  /** Those that have landed, or all that it has taken but these. */
+  readonly landed: readonly Sha256[] | { readonly allBut: readonly Sha256[] };
   /** What has not landed may do so yet, by other hands. */
   readonly mayLand?: boolean;
   readonly answers?: Readonly<Record<string, unknown>>;
@@ -102,12 +109,14 @@ export interface Entry extends OperationSummary {
   readonly hasActed: boolean;
   /** Answers of it are stored, from whenever. */
   readonly hasAnswers: boolean;
-  /** Which of these have not landed, by it or by any other operation. */
-  lacking(elements: readonly Sha256[]): readonly Sha256[];
+  /** Which of these have not landed, by it or by any other operation, as numbers from 0. */
+  lacking(elements: Elements): readonly number[];
   /** Something of it is known to have landed. */
   readonly hasLanded: boolean;
   /** What it was begun with; `undefined` once it is over. */
   body(): string | undefined;
+  /** A part of the elements that were stored beside it. @throws `ERR_INPUT_INVALID` when it is over. */
+  part(part: number): SpoolPart;
   note(notes: Notes): void;
   /** Stores an answer of the service under a name. */
   keep(name: string, answer: unknown): void;
@@ -161,6 +170,9 @@ export interface Journal {
   takeBatch(batchId: string): Entry | undefined;
   /** The operation that a content is, if it has been begun here; nothing is begun or taken. */
   known(kind: OperationKind, content: Sha256): OperationSummary | undefined;
+
+  /** Room for the elements of one request; what was in it before is let go of. */
+  spool(): Spool;
 
   /** All whose outcome is not known, or has not been printed; oldest first. */
   pending(): readonly OperationSummary[];

@@ -5,7 +5,9 @@ import type { SqliteFile, SqlValue } from '../../files/sqlite-file.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { type Clock, isoTime, utcDay } from '../../values/time.js';
-import type { KeyOrigin, OperationKind, OperationSummary, Overlap, Processes, Target } from './journal.js';
+import { ElementsTable } from './elements-table.js';
+import type { KeyOrigin, OperationKind, OperationSummary, Processes, Target } from './journal.js';
+import { type SpoolPart, unpackPart } from './spool.js';
 
 /** An operation as it stands. */
 export interface Row extends OperationSummary {
@@ -29,20 +31,22 @@ const ANSWER_DAYS = 90;
 const COLUMNS =
   'serial, id, kind, key, origin, content, run, state, told, holder, resumed, command, notes, date_begun, date_changed';
 
+/** What elements that are stored with an operation are called among its answers, and what comes after them. */
+const PART = 'part/';
+const PARTS_END = 'part0';
+
 /** Of what people call an operation; two of one target never have the same. */
 const ID_LENGTH = 8;
 
 const pack = (text: string): Buffer => gzipSync(text, { level: 1 });
 const unpack = (bytes: ReadonlyBytes): string => gunzipSync(readBuffer(bytes)).toString('utf8');
 
-/** A digest as it is stored. */
-export const digestBytes = (digest: Sha256): Buffer => Buffer.from(digest, 'hex');
-
 export class OperationsTable {
   readonly #file: SqliteFile;
   readonly #processes: Processes;
   readonly #clock: Clock;
   readonly #target: number;
+  readonly elements: ElementsTable;
 
   constructor(
     file: SqliteFile,
@@ -60,6 +64,7 @@ export class OperationsTable {
         profile,
       ]);
     this.#target = Number(find());
+    this.elements = new ElementsTable(file, this.#target);
   }
 
   /** The first operation of the target that matches, in the order that the condition ends with. */
@@ -89,7 +94,7 @@ export class OperationsTable {
       [
         sha256(`${kind} ${key}`).slice(0, ID_LENGTH),
         this.#target,
-        ...[kind, key, origin, digestBytes(content), run],
+        ...[kind, key, origin, Buffer.from(content, 'hex'), run],
         this.#processes.self(),
         JSON.stringify(command),
         JSON.stringify(notes),
@@ -115,8 +120,31 @@ export class OperationsTable {
     return row;
   }
 
+  /** Stores the elements of a spool with an operation. */
+  keepParts(serial: number): void {
+    this.#run(
+      `INSERT INTO answers (operation, name, answer) SELECT ?, '${PART}' || part, body FROM temp.spool_parts`,
+      [serial],
+    );
+  }
+
+  /** A part that was stored. */
+  part(serial: number, part: number): SpoolPart | undefined {
+    const row = this.#get('SELECT answer FROM answers WHERE operation = ? AND name = ?', [
+      serial,
+      PART + part,
+    ]);
+    return row && unpackPart(row[0] as ReadonlyBytes);
+  }
+
+  dropParts(serial: number): void {
+    this.#run(`DELETE FROM answers WHERE operation = ? AND name >= '${PART}' AND name < '${PARTS_END}'`, [
+      serial,
+    ]);
+  }
+
   remove(serial: number): void {
-    this.unclaim(serial);
+    this.elements.unclaim(serial);
     this.#run('DELETE FROM answers WHERE operation = ?', [serial]);
     this.#run('DELETE FROM operations WHERE serial = ?', [serial]);
   }
@@ -140,54 +168,8 @@ export class OperationsTable {
   }
 
   hasAnswers(serial: number): boolean {
-    return this.#get('SELECT 1 FROM answers WHERE operation = ? LIMIT 1', [serial]) !== undefined;
-  }
-
-  /** Notes what an operation is made of. */
-  claim(serial: number, digests: readonly Sha256[]): void {
-    const insert = this.#file.prepare(
-      'INSERT OR IGNORE INTO elements (target, digest, operation, landed) VALUES (?, ?, ?, 0)',
-    );
-    for (const digest of digests) insert.run([this.#target, digestBytes(digest), serial]);
-  }
-
-  /** Notes what of an operation has landed. */
-  land(serial: number, digests: readonly Sha256[]): void {
-    const update = this.#file.prepare(
-      'UPDATE elements SET landed = 1 WHERE target = ? AND digest = ? AND operation = ?',
-    );
-    for (const digest of digests) update.run([this.#target, digestBytes(digest), serial]);
-  }
-
-  hasLanded(serial: number): boolean {
-    const landed = 'SELECT 1 FROM elements WHERE operation = ? AND landed = 1 LIMIT 1';
-    return this.#get(landed, [serial]) !== undefined;
-  }
-
-  /** Lets go of what of an operation has not landed. */
-  unclaim(serial: number): void {
-    this.#run('DELETE FROM elements WHERE operation = ? AND landed = 0', [serial]);
-  }
-
-  /** Which of these are in operations other than this one, landed or not; one line a digest. */
-  overlaps(digests: readonly Sha256[], serial: number | null): readonly Overlap[] {
-    if (this.#get('SELECT 1 FROM elements WHERE target = ? LIMIT 1', [this.#target]) === undefined) return [];
-    const find = this.#file.prepare(
-      `SELECT e.landed, o.date_changed, o.id, o.state, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
-       WHERE e.target = ? AND e.digest = ? AND o.serial <> ? ORDER BY o.state = 'open' DESC, e.landed DESC LIMIT 1`,
-    );
-    return digests.flatMap((digest) => {
-      const [landed, date, id, state, command, notes] =
-        find.get([this.#target, digestBytes(digest), serial ?? 0]) ?? [];
-      if (id === undefined) return [];
-      const operation = {
-        id: String(id),
-        state: state as Row['state'],
-        command: JSON.parse(String(command)),
-        notes: JSON.parse(String(notes)),
-      };
-      return [{ digest, hasLanded: landed === 1, date: String(date), operation }];
-    });
+    const found = `SELECT 1 FROM answers WHERE operation = ? AND (name < '${PART}' OR name >= '${PARTS_END}') LIMIT 1`;
+    return this.#get(found, [serial]) !== undefined;
   }
 
   /** Counts the day, and lets go of answers that their days of use have outlived. Keys stay. */

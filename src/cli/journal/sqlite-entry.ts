@@ -3,6 +3,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { SqliteFile } from '../../files/sqlite-file.js';
 import type { Sha256 } from '../../values/digest.js';
 import {
+  type Elements,
   type Entry,
   isOver,
   type Notes,
@@ -12,6 +13,7 @@ import {
   type Verdict,
 } from './journal.js';
 import type { Changes, OperationsTable, Row } from './operations-table.js';
+import type { SpoolPart } from './spool.js';
 
 /** An operation that was taken. */
 export class SqliteEntry implements Entry {
@@ -57,7 +59,7 @@ export class SqliteEntry implements Entry {
   }
 
   get hasLanded(): boolean {
-    return this.#table.hasLanded(this.#row.serial);
+    return this.#table.elements.hasLanded(this.#row.serial);
   }
 
   get printed(): boolean {
@@ -74,6 +76,14 @@ export class SqliteEntry implements Entry {
 
   body(): string | undefined {
     return this.#table.body(this.#row.serial);
+  }
+
+  part(part: number): SpoolPart {
+    const found = this.#table.part(this.#row.serial, part);
+    if (found !== undefined) return found;
+    throw new FlywheelError('ERR_INPUT_INVALID', `Operation ${this.id} is over and done.`, {
+      hint: 'The command itself prints what came of it.',
+    });
   }
 
   note(notes: Notes): void {
@@ -96,24 +106,22 @@ export class SqliteEntry implements Entry {
     );
   }
 
-  lacking(elements: readonly Sha256[]): readonly Sha256[] {
-    const known = this.#table.overlaps(elements, null);
-    const landed = new Set(known.filter(({ hasLanded }) => hasLanded).map(({ digest }) => digest));
-    return elements.filter((digest) => !landed.has(digest));
+  lacking(elements: Elements): readonly number[] {
+    return this.#table.elements.lacking(elements);
   }
 
   elsewhere(elements: readonly Sha256[]): readonly Overlap[] {
-    return this.#table.overlaps(elements, this.#row.serial);
+    return this.#table.elements.overlaps(elements, this.#row.serial);
   }
 
   reopen(elements: readonly Sha256[], notes: Notes): boolean {
     return this.#file.write(() => {
       const row = this.#table.row('serial = ?', [this.#row.serial]);
       if (row === undefined || row.state !== this.#row.state || row.busy) return false;
-      if (this.#table.overlaps(elements, row.serial).length > 0) return false;
+      if (this.#table.elements.overlaps(elements, row.serial).length > 0) return false;
       const noted = JSON.stringify({ ...row.notes, ...notes });
       this.#row = this.#table.change(row.serial, { state: 'open', holder: this.#self, notes: noted });
-      this.#table.claim(this.#row.serial, elements);
+      this.#table.elements.claim(this.#row.serial, elements);
       return true;
     });
   }
@@ -122,8 +130,8 @@ export class SqliteEntry implements Entry {
     this.#file.write(() => {
       for (const [name, answer] of Object.entries(answers)) this.#table.keep(this.#row.serial, name, answer);
       this.#row = this.#table.change(this.#row.serial, { state, told: 0 });
-      this.#table.land(this.#row.serial, landed);
-      if (isOver(state) && !mayLand) this.#table.unclaim(this.#row.serial);
+      this.#table.elements.land(this.#row.serial, landed);
+      if (isOver(state) && !mayLand) this.#table.elements.unclaim(this.#row.serial);
     });
   }
 
@@ -133,7 +141,7 @@ export class SqliteEntry implements Entry {
     try {
       this.#file.write(() => {
         if (this.#row.origin === 'chance') this.#table.remove(this.#row.serial);
-        else this.#row = this.#table.change(this.#row.serial, { told: 1, holder: null, ...this.#spent() });
+        else this.#markTold();
       });
     } finally {
       this.#file.exec('PRAGMA synchronous = FULL');
@@ -141,8 +149,11 @@ export class SqliteEntry implements Entry {
   }
 
   /** What was asked for is needed for what is left of it, and for telling what came of it. */
-  #spent(): Changes {
-    return isOver(this.state) && this.state !== 'partial' ? { body: null } : {};
+  #markTold(): void {
+    const isSpent = isOver(this.state) && this.state !== 'partial';
+    if (isSpent) this.#table.dropParts(this.#row.serial);
+    const spent: Changes = isSpent ? { body: null } : {};
+    this.#row = this.#table.change(this.#row.serial, { told: 1, holder: null, ...spent });
   }
 
   release(): void {

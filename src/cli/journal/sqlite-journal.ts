@@ -7,6 +7,7 @@ import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid, type Ids } from '../../values/ids.js';
 import type { Clock } from '../../values/time.js';
+import { digestBytes } from './elements-table.js';
 import {
   type Begun,
   type Entry,
@@ -18,8 +19,9 @@ import {
   type Processes,
   type Target,
 } from './journal.js';
-import { digestBytes, OperationsTable, type Row } from './operations-table.js';
+import { OperationsTable, type Row } from './operations-table.js';
 import { prepareJournal } from './schema.js';
+import { Spool } from './spool.js';
 import { SqliteEntry } from './sqlite-entry.js';
 
 export interface JournalOptions {
@@ -91,6 +93,10 @@ class SqliteJournal implements Journal {
     return this.#latest(kind, content);
   }
 
+  spool(): Spool {
+    return new Spool(this.#file);
+  }
+
   pending(): readonly OperationSummary[] {
     return this.#table.rows(`(state = 'open' OR told = 0) ORDER BY serial`, []);
   }
@@ -141,7 +147,7 @@ class SqliteJournal implements Journal {
 
   #insert(request: OperationRequest, run: number): Begun {
     const { kind, content, origin, command, elements, again } = request;
-    const overlaps = this.#table
+    const overlaps = this.#table.elements
       .overlaps(elements, null)
       .filter(({ operation }) => !again || operation.state === 'open');
     if (overlaps.length > 0) return { status: 'overlap', overlaps };
@@ -153,7 +159,8 @@ class SqliteJournal implements Journal {
           : this.#options.ids.uuid();
     const given = { notes: request.notes(), body: request.body() };
     const row = this.#table.insert({ kind, key, origin: origin.from, content, run, command, ...given });
-    this.#table.claim(row.serial, elements);
+    this.#table.elements.claim(row.serial, elements);
+    if (request.parts !== undefined) this.#table.keepParts(row.serial);
     return { status: 'taken', entry: new SqliteEntry(this.#file, this.#table, row, this.#self, true) };
   }
 

@@ -14,9 +14,12 @@ function numbered(texts: readonly string[]): readonly Sha256[] {
   });
 }
 
+/** What tells a burn from those that are unlike it. */
+export const burnText = (burn: BurnRequest): string => `burn ${fingerprint({ ...burn })}`;
+
 /** The digests of burns, in their order. */
 export const burnDigests = (burns: readonly BurnRequest[]): readonly Sha256[] =>
-  numbered(burns.map((burn) => `burn ${fingerprint({ ...burn })}`));
+  numbered(burns.map(burnText));
 
 /** The digests of pipelines, in their order. */
 export const pipelineDigests = (pipelines: readonly Pipeline[]): readonly Sha256[] =>

@@ -6,7 +6,6 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Uuid } from '../../values/ids.js';
 import type { ExecuteNote } from '../batch/execute-work.js';
 import type { BurnBody } from '../burn/burn-work.js';
-import type { BurnBatchBody } from '../burn-batch/burn-batch-work.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
@@ -36,11 +35,12 @@ async function workOf(session: Session, entry: Entry, keypair: string | undefine
       return burnWork(session, bodyOf<BurnBody>(entry)) as Work<unknown>;
     }
     case 'burn-batch': {
-      const { BurnBatchWork } = await import('../burn-batch/burn-batch-work.js');
-      return new BurnBatchWork(session, bodyOf<BurnBatchBody>(entry), {
-        rest: false,
-        strict: false,
-      }) as Work<unknown>;
+      const [{ BurnBatchWork }, { keptBody }] = await Promise.all([
+        import('../burn-batch/burn-batch-work.js'),
+        import('../burn-batch/body.js'),
+      ]);
+      const body = keptBody(entry, bodyOf(entry));
+      return new BurnBatchWork(session, body, { rest: false, strict: false }) as Work<unknown>;
     }
     case 'batch':
       return batchWork(session, entry, source);

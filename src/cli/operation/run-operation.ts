@@ -107,9 +107,8 @@ const MAX_INDEXES = 20;
  * @throws `ERR_PARTIAL` naming what of the file has not landed by any operation.
  */
 function requireAllLanded(entry: Entry, { elements }: OperationRequest): void {
-  const lacking = new Set(entry.lacking(elements));
-  if (lacking.size === 0) return;
-  const indexes = elements.flatMap((digest, index) => (lacking.has(digest) ? [`[${index}]`] : []));
+  const indexes = entry.lacking(elements).map((index) => `[${index}]`);
+  if (indexes.length === 0) return;
   const more = indexes.length > MAX_INDEXES ? ` and ${indexes.length - MAX_INDEXES} more` : '';
   throw new FlywheelError(
     'ERR_PARTIAL',

@@ -10,11 +10,12 @@ import { burnFields } from './burn.js';
 import { countText, grouped, tokensText } from './unit.js';
 
 /** Errors that are listed; the file of `--failed-out` has all. */
-const MAX_LISTED = 50;
+export const MAX_LISTED = 50;
 
 export interface BurnBatchSummary {
   readonly totals: Totals;
   readonly symbol: string | null;
+  /** The first of them. */
   readonly failures: readonly (ElementOutcome & { readonly status: 'error' })[];
 }
 
@@ -38,16 +39,23 @@ export function viewBurnBatch(
       ],
       style,
     ),
-    ...(failures.length === 0 ? [] : ['', style.bad('What failed'), ...failureLines(failures, style)]),
+    ...(failures.length === 0
+      ? []
+      : ['', style.bad('What failed'), ...failureLines(failures, style, failed.elements)]),
   ];
 }
 
-function failureLines(failures: readonly ForeseenFailure[], style: Style): readonly string[] {
+/** @param count - of all of them. */
+function failureLines(
+  failures: readonly ForeseenFailure[],
+  style: Style,
+  count = failures.length,
+): readonly string[] {
   if (failures.length === 0) return [];
   const rows = failures
     .slice(0, MAX_LISTED)
     .map((failure) => [`[${failure.index}]`, failure.type, failure.message]);
-  const more = failures.length - rows.length;
+  const more = count - rows.length;
   return [
     ...tableLines(
       [{ title: 'element', align: 'right' }, { title: 'code' }, { title: 'reason', wraps: true }],

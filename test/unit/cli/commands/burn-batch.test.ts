@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { cutBurns } from '../../../../src/cli/burn-batch/plan.js';
+import { cutBurns } from '../../../../src/cli/burn-batch/cut.js';
 import type { Journal } from '../../../../src/cli/journal/journal.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
