@@ -7,6 +7,7 @@ import { benchBatch } from './batches.js';
 import { benchBodies, benchDearEngine } from './bodies.js';
 import { benchLargeLedger, benchManyBurns, benchOneBurn } from './burns.js';
 import { benchCluster } from './cluster.js';
+import { benchFiles } from './files.js';
 import { benchHttp } from './http.js';
 import { benchStart } from './processes.js';
 import { type BenchRatio, keeps } from './ratio.js';
@@ -29,6 +30,7 @@ const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
   squads: benchSquads,
   http: benchHttp,
   cluster: benchCluster,
+  files: () => benchFiles(bin, env),
   bodies: async () => [...(await benchBodies()), ...(await benchDearEngine())],
 };
 
@@ -41,11 +43,14 @@ function print(measured: BenchRatio): void {
   );
 }
 
+/** Parts that take minutes: only when named. */
+const LONG: readonly string[] = ['files'];
+
 const wanted = process.argv.slice(2);
 let missed = 0;
 try {
   for (const [name, measure] of Object.entries(PARTS)) {
-    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    if (wanted.length > 0 ? !wanted.includes(name) : LONG.includes(name)) continue;
     for (const measured of await measure()) {
       print(measured);
       if (!keeps(measured)) missed += 1;

@@ -42,8 +42,7 @@ describe('burn-batch', () => {
         warn: (text: string) => warned.push(text),
       },
     } as unknown as Session;
-    const indexes = Array.from({ length: 60 }, (_, index) => index);
-    const parts = [indexes, indexes].map((own) => ({ part: { indexes: own } as unknown as Part }));
+    const parts = [60, 60].map((size) => ({ part: { size } as unknown as Part }));
     const progress = new BurnBatchProgress(session, parts);
     progress.stop(undefined);
     const unsent = new FlywheelError('ERR_RATE_LIMIT_EXCEEDED', 'Too many.', { unsent: true });
