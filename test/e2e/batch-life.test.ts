@@ -99,6 +99,9 @@ describe('a batch that failed', () => {
     const operator = await anOperator('embedded', template);
     const place = emptyDirectory();
     operator.write('ten.json', TEN);
+    const { digest } = JSON.parse(
+      (await operator.run('batch', 'init', 'ten.json', '--dry-run', '--json')).stdout,
+    );
     const init = await operator.run(
       'batch',
       'init',
@@ -111,9 +114,6 @@ describe('a batch that failed', () => {
     const file = (name: string) => JSON.parse(readFileSync(join(place, name), 'utf8')).pipelines;
     expect(file('waits.json')).toEqual([]);
     expect((await run(operator, operator.write('three.json', THREE))).exit).toBe(0);
-    const { digest } = JSON.parse(
-      (await operator.run('batch', 'init', 'ten.json', '--dry-run', '--json')).stdout,
-    );
     const execute = ['batch', 'execute', id, '--keypair', operator.owner, '--expect', digest, ...NOT_TRIED];
     const executed = await operator.run(...execute, '--failed-out', join(place, 'left.json'));
     expect([executed.exit, problemOf(executed).error]).toEqual([10, 'ERR_BATCH_FAILED']);
