@@ -221,6 +221,7 @@ function createContext(): CliContext {
     startLocalRpc: async (settings, terms) => (await openers()).startLocalRpc(context, settings, terms),
     checkRpc: async (settings) => (await openers()).checkRpc(context, settings),
     openRegistrar: async (settings, cluster) => (await openers()).openRegistrar(context, settings, cluster),
+    dataChain: async (settings) => (await openers()).dataChain(context, settings),
     effectiveSettings: async (settings) => (await openers()).effectiveSettings(context, settings),
   };
   return context;

@@ -13,8 +13,10 @@ import type {
   ApiKeyCreated,
   ApiKeyInfo,
   BatchFunds,
+  DataChain,
   FundInput,
   FundResult,
+  KeyDescription,
   RegisterInput,
   VaultReport,
 } from '../contract/admin.js';
@@ -105,6 +107,8 @@ export interface OpenedService {
   readonly recovery: Recovery | null;
   /** The operations of this service; opened at the first call, closed with the service. */
   journal(): Promise<Journal>;
+  /** Which key the credential is; `null` where the service is elsewhere and does not say. @throws `ERR_UNAUTHORIZED` */
+  describeKey(): Promise<KeyDescription | null>;
   /** The same service as it is over HTTP; to be closed before it. */
   rawApi(): Promise<RawApi>;
   close(): Promise<void>;
@@ -274,6 +278,8 @@ export interface CliContext {
   checkRpc(settings: Settings): Promise<readonly NodeReport[]>;
   /** Registers a project of a cluster in the data directory. @param cluster - a name or the address of a node. */
   openRegistrar(settings: Settings, cluster: string): Promise<Registrar>;
+  /** The chain of the data directory, read from its configuration alone; `null` where there is none, or the service is elsewhere. */
+  dataChain(settings: Settings): Promise<DataChain | null>;
   /** The settings with what the data directory that they name says: which nodes the cluster of its flywheel is reached through. */
   effectiveSettings(settings: Settings): Promise<Settings>;
 }
@@ -287,6 +293,7 @@ export type Ambient = Omit<
   | 'startLocalRpc'
   | 'checkRpc'
   | 'effectiveSettings'
+  | 'dataChain'
   | 'openRegistrar'
 >;
 
@@ -299,4 +306,5 @@ export interface Openers {
   checkRpc(ambient: Ambient, settings: Settings): Promise<readonly NodeReport[]>;
   effectiveSettings(ambient: Ambient, settings: Settings): Promise<Settings>;
   openRegistrar(ambient: Ambient, settings: Settings, cluster: string): Promise<Registrar>;
+  dataChain(ambient: Ambient, settings: Settings): Promise<DataChain | null>;
 }

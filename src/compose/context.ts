@@ -26,6 +26,12 @@ export const effectiveSettings: Openers['effectiveSettings'] = async (ambient, s
   return effective(ambient, settings);
 };
 
+export const dataChain: Openers['dataChain'] = async (_ambient, settings) => {
+  if (settings.apiUrl.value !== null) return null;
+  const { chainOfData } = await import('./local-config.js');
+  return chainOfData(settings.dataDir.value);
+};
+
 export const openLocal: Openers['openLocal'] = async (ambient, settings) => {
   const { createLocalAdmin } = await import('./local-admin.js');
   return createLocalAdmin({

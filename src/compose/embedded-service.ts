@@ -139,6 +139,10 @@ async function serviceOver(ambient: Ambient, settings: Settings, backing: Backin
     foresight: engine.foresight,
     recovery: engine.recovery,
     journal: operations.journal,
+    describeKey: async () => {
+      const { keyId, scopes } = await engine.authenticate(settings.apiKey.value ?? readApiKey(dataDir));
+      return { id: keyId, scopes };
+    },
     rawApi: async () => (await import('./raw-api.js')).openRawApi(ambient, settings, engine),
     close: async () => {
       await operations.close();

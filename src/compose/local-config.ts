@@ -3,7 +3,7 @@ import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { clusterName } from '../chain/node-address.js';
 import type { StoredSending } from '../chain/stored-sending.js';
-import type { BatchFunds } from '../contract/admin.js';
+import type { BatchFunds, DataChain } from '../contract/admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { APPROVALS_FILE, approvalDirectory, JOURNAL_FILE } from '../files/directories.js';
 import { fileProblem, readIfThere } from '../files/read-file.js';
@@ -221,4 +221,13 @@ function read(path: string): string | undefined {
       cause,
     });
   }
+}
+
+/** The chain that the flywheel of a data directory is on; `null` before there is one. */
+export function chainOfData(dataDir: string): DataChain | null {
+  const config = readDataConfig(dataDir);
+  if (config === undefined) return null;
+  if (!isOnCluster(config)) return { kind: 'ledger', name: null, genesisHash: config.genesis };
+  const { genesisHash } = config.cluster;
+  return { kind: 'cluster', name: clusterName(genesisHash), genesisHash };
 }

@@ -172,3 +172,18 @@ export interface Admin {
   /** @throws `ERR_NOT_FOUND` for an unknown id. Revoking twice is no error. */
   revokeKey(id: string): Promise<ApiKeyInfo>;
 }
+
+/** An API key without the key. */
+export interface KeyDescription {
+  readonly id: string;
+  readonly scopes: readonly Scope[];
+}
+
+/** The chain that a data directory belongs to. */
+export interface DataChain {
+  readonly kind: 'ledger' | 'cluster';
+  /** Of a public cluster. */
+  readonly name: string | null;
+  /** `null` until the set-up of a ledger is complete. */
+  readonly genesisHash: string | null;
+}

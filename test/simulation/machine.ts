@@ -184,6 +184,7 @@ export class Machine implements Workplace {
       effectiveSettings: async (settings) => settings,
       nodeVersion: 'v22.0.0',
       edit: async () => null,
+      dataChain: async () => null,
       openRegistrar: async () => {
         throw new FlywheelError('ERR_INTERNAL', `Nobody types ${words.join(' ')}.`);
       },

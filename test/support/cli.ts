@@ -39,6 +39,7 @@ export interface TestCliOptions {
       | 'startLocalRpc'
       | 'checkRpc'
       | 'effectiveSettings'
+      | 'dataChain'
       | 'openRegistrar'
     >
   >;
@@ -142,6 +143,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         explorer: null,
         sender: null,
         rawApi: unplanned,
+        describeKey: async () => null,
         walletChain: unplanned,
         history: null,
         trusted: async () => null,
@@ -161,6 +163,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     startLocalRpc: unplanned,
     checkRpc: unplanned,
     effectiveSettings: async (settings) => settings,
+    dataChain: async () => null,
     openRegistrar: unplanned,
     ...options.openers,
   };

@@ -1,7 +1,10 @@
 /** `flywheel whoami`: each setting with its source, and no secret. */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type TestCli, testCli } from '../../../support/cli.js';
-import { READER, refusal } from '../../../support/commands.js';
+import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { emptyDirectory, type TestCli, testCli } from '../../../support/cli.js';
+import { READER, refusal, refuse } from '../../../support/commands.js';
 
 const API = 'https://api.example.com/base';
 
@@ -60,6 +63,40 @@ describe('whoami', () => {
     const { stdout } = await testCli({ env: { FLYWHEEL_KEYPAIR: key } }).run('whoami');
     expect(JSON.parse(stdout).keypair.value).toBe('a key, not a file');
     expect(stdout).not.toContain(key);
+  });
+
+  it('names whose keypair a command would take, also that of the Solana CLI', async () => {
+    const home = emptyDirectory();
+    const keypair = generateKeypair();
+    const file = join(home, 'id.json');
+    writeFileSync(file, JSON.stringify([...keypair]), { mode: 0o600 });
+    mkdirSync(join(home, '.config/solana/cli'), { recursive: true });
+    writeFileSync(join(home, '.config/solana/cli/config.yml'), `keypair_path: ${file}\n`);
+    const rows = await row(testCli({ home }));
+    const source = 'solana config';
+    expect([rows.keypair, rows.owner]).toEqual([
+      { value: file, source },
+      { value: createKeypairSigner(keypair).address, source },
+    ]);
+    chmodSync(file, 0o644);
+    const exposed = await row(testCli({ home }));
+    expect(exposed.owner).toEqual({ value: null, source, problem: expect.stringContaining(file) });
+  });
+
+  it('says which chain it is, and which key only when that is to be asked', async () => {
+    const chain = { kind: 'ledger', name: null, genesisHash: 'hash' } as const;
+    const openers = { dataChain: async () => chain };
+    const unasked = await row(
+      testCli({ openers: { ...openers, openService: async () => refuse('ERR_INTERNAL', 'Asked.') } }),
+    );
+    expect([unasked.chain, 'key' in unasked]).toEqual([chain, false]);
+    const key = { id: 'key-1', scopes: ['burn'] } as const;
+    const opened = { describeKey: async () => key };
+    expect((await row(testCli({ openers, opened }), '--check')).key).toEqual(key);
+    expect((await row(testCli({ openers }), '--check')).key).toBeNull();
+    const { stdout } = await testCli({ ...READER, openers, opened }).run('whoami', '--check');
+    expect(stdout).toMatch(/^chain +the embedded ledger, genesis hash$/m);
+    expect(stdout).toMatch(/^key +key-1 \(burn\)$/m);
   });
 
   it('tells people one setting a line', async () => {
