@@ -28,7 +28,7 @@ import {
   ownerKeypair,
   vaultAt,
 } from '../support/batch-on-chain.js';
-import { testCli } from '../support/cli.js';
+import { type TestCliOptions, testCli } from '../support/cli.js';
 import { namedAddress } from '../support/oracle.js';
 import {
   type MintParts,
@@ -255,11 +255,13 @@ function writeProfile(home: string, limits: Limits): void {
 export async function inspect(
   world: World,
   opened: Partial<OpenedService> = {},
+  options: TestCliOptions = {},
 ): Promise<{ readonly exit: number; readonly stdout: string; readonly stderr: string }> {
   const cli = testCli({
     tty: { stdin: true, stdout: true, stderr: true },
     env: { NO_COLOR: '1' },
     opened: { ...openedIn(world), ...opened },
+    ...options,
   });
   return cli.run('batch', 'inspect', approvalIn(cli.home, world));
 }

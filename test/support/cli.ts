@@ -26,6 +26,8 @@ export interface TestCliOptions {
   readonly stdin?: string | Uint8Array;
   /** Streams that are terminals. */
   readonly tty?: { readonly stdin?: boolean; readonly stdout?: boolean; readonly stderr?: boolean };
+  /** Of both streams; 80 unless given. */
+  readonly columns?: number;
   readonly answers?: readonly string[];
   readonly service?: FakeService;
   /** Parts of the opened service that differ. */
@@ -61,8 +63,7 @@ export interface TestCli {
 }
 
 /** Sentences that a terminal shows on several lines, on one each. */
-export const unwrapped = (text: string): string =>
-  text.replace(/\n(?!(?:error|hint|warning|idempotency key|request id):|$)/g, ' ');
+export const unwrapped = (text: string): string => text.replace(/\n {3}(?=\S)/g, ' ');
 
 /** An empty directory that goes away with the machine's temporary files. */
 export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-test-'));
@@ -96,7 +97,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     drained: async () => undefined,
     flush: async () => options.unwritable ?? null,
     isTTY: options.tty?.[name] === true,
-    columns: 80,
+    columns: options.columns ?? 80,
     closed: false,
   });
   const context: CliContext = {

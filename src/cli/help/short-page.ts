@@ -69,8 +69,8 @@ export function shortPage(
   const head = [clipped(`Usage: ${usage}`, width), ...(isTop ? air : ['', clipped(summary, width)])];
   const example = titled('Example:', exampleOf(examples, width));
   const end = isTop
-    ? [...air, 'Begin with `flywheel demo`. Global options and topics: flywheel help']
-    : ['', `All of it, and the global options: flywheel help${pathOf(command)}`];
+    ? [...air, 'Begin: flywheel demo. All options, topics: flywheel help']
+    : ['', `All of it: flywheel help${pathOf(command)}`];
   const titles = (rows: readonly Row[]): number => (rows.length === 0 ? 0 : 2);
   const fixed = head.length + end.length + titles(commands) + titles(options);
   const room = SHORT_PAGE_LINES - fixed;

@@ -53,11 +53,14 @@ const ownLine = (text: string, width: number): string =>
 /** A word, or what stands in backquotes and is to be copied as it is. */
 const WORD = /(?:`[^`]+`|\S)+/g;
 
+const wordsOf = (text: string): readonly string[] => safeLine(text).match(WORD) ?? [];
+const lengthOf = ({ length }: string): number => length;
+
 /** Words of a text in lines of at most `width`; a longer word keeps a line of its own. */
 export function wrapText(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of safeLine(text).match(WORD) ?? []) {
+  for (const word of wordsOf(text)) {
     if (line !== '' && line.length + 1 + word.length > width) {
       lines.push(line);
       line = word;
@@ -66,6 +69,27 @@ export function wrapText(text: string, width: number): string[] {
   lines.push(line);
   return lines;
 }
+
+/** How much further in a text goes on that does not fit its line: what somebody wrote can then not pass for a line of ours. */
+const HANG = '   ';
+
+/** A text behind an indent, in lines of at most `width`; those after the first are further in. */
+export const indented = (indent: string, text: string, width: number): string[] =>
+  wrapText(text, Math.max(MIN_VALUE_WIDTH, width - indent.length - HANG.length)).map(
+    (line, at) => `${indent}${at === 0 ? '' : HANG}${line}`,
+  );
+
+/** A head with something long behind it, which stands on a line of its own where both do not fit. */
+export const headed = (
+  head: string,
+  text: string,
+  { width, dim }: Layout,
+  paint: (head: string) => string = (same) => same,
+): string[] => {
+  const clean = safeLine(text);
+  const fits = head.length + 1 + clean.length <= width;
+  return fits ? [`${paint(head)} ${dim(clean)}`] : [paint(head), dim(ownLine(clean, width))];
+};
 
 export interface Column {
   readonly title: string;
@@ -107,7 +131,8 @@ export function tableLines(
   const wrapAt = columns.findIndex((column) => column.wraps === true);
   if (total > width) {
     const room = wrapAt < 0 ? -1 : (widths[wrapAt] ?? 0) - (total - width);
-    if (room < MIN_WRAP_WIDTH) return recordLines(columns, clean, width);
+    const longest = Math.max(0, ...clean.flatMap((row) => wordsOf(row[wrapAt] ?? '').map(lengthOf)));
+    if (room < Math.max(MIN_WRAP_WIDTH, longest)) return recordLines(columns, clean, width);
     widths[wrapAt] = room;
   }
   const header = columns.map((column, at) => pad(column.title, widths[at] ?? 0, column.align));

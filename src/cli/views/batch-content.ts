@@ -12,7 +12,7 @@ import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Look } from '../batch/review.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
-import { type Field, fieldLines } from '../output/table.js';
+import { type Field, fieldLines, headed, indented, wrapText } from '../output/table.js';
 import { multisigFields, tokenFields } from './facts.js';
 import { amountText, countText, SOL, tokensText, type Unit } from './unit.js';
 
@@ -71,18 +71,18 @@ function contentLines(
   const note = (at: number): readonly string[] => (notes[at] === undefined ? [] : [`   ${notes[at]}`]);
   if (pipelines !== null)
     return pipelines.flatMap(({ type, proofHash, actions }, at) => [
-      `${at + 1}. ${safeLine(type)} ${style.dim(proofHash)}`,
-      ...actions.map((action) => `   ${safeLine(pipelineActionText(action, unit))}`),
+      ...headed(`${at + 1}. ${safeLine(type)}`, proofHash, style),
+      ...actions.flatMap((action) => indented('   ', pipelineActionText(action, unit), style.width)),
       ...note(at),
     ]);
   return [
-    style.bad(`NOT A BATCH OF PIPELINES. ${safeLine(pipelinesProblem ?? '')}`),
+    ...wrapText(`NOT A BATCH OF PIPELINES. ${pipelinesProblem ?? ''}`, style.width).map(style.bad),
     ...transactions.flatMap(({ number, address, operations, problem }, at) => [
-      `transaction ${number} ${style.dim(address)}`,
-      ...(problem === null ? [] : [style.bad(`   NOT UNDERSTOOD: ${safeLine(problem)}`)]),
-      ...operations.map((operation) => {
-        const line = `   ${safeLine(operationText(operation, unit))}`;
-        return operation.kind === 'unknown' ? style.bad(line) : line;
+      ...headed(`transaction ${number}`, address, style),
+      ...(problem === null ? [] : indented('   ', `NOT UNDERSTOOD: ${problem}`, style.width).map(style.bad)),
+      ...operations.flatMap((operation) => {
+        const lines = indented('   ', operationText(operation, unit), style.width);
+        return operation.kind === 'unknown' ? lines.map(style.bad) : lines;
       }),
       ...note(at),
     ]),
@@ -119,7 +119,10 @@ export function viewBatchContent(description: BatchDescription, unit: Unit, styl
   const { multisig, batchIndex, batch, proposal, proposalAddress, vault, multisigAccount } = description;
   const { length } = description.transactions;
   return [
-    style.bold(`Batch ${batchIndex} of multisig ${multisig}: ${stateText(stateOf(description))}`),
+    ...wrapText(
+      `Batch ${batchIndex} of multisig ${multisig}: ${stateText(stateOf(description))}`,
+      style.width,
+    ).map(style.bold),
     ...contentLines(description, unit, style),
     ...fieldLines(
       [
@@ -185,9 +188,10 @@ export function viewPastBatch(past: PastDescription, unit: Unit, style: Style): 
       : `executed by ${style.dim(safeLine(execution.signature))}`,
   );
   return [
-    style.bold(
+    ...wrapText(
       `Batch ${batchIndex} of multisig ${multisig}: ${stateText(pastStateOf(past))}, its accounts are closed`,
-    ),
+      style.width,
+    ).map(style.bold),
     ...contentLines(past, unit, style, notes),
     ...fieldLines(
       [

@@ -15,7 +15,7 @@ import type {
 import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
-import { type Field, fieldLines, tableLines } from '../output/table.js';
+import { type Field, fieldLines, headed, indented, tableLines } from '../output/table.js';
 import { linkFields } from './links.js';
 import { countText, grouped, tokensText } from './unit.js';
 
@@ -121,8 +121,10 @@ function textOf(action: Action): string {
 export const viewPipelines = (pipelines: readonly PipelineState[], style: Style): readonly string[] =>
   pipelines.flatMap(({ index, type, actions, state, txHash, message }) => [
     `${style.dim(`pipeline ${index + 1}`)} ${safeLine(type)} ${state}`,
-    ...actions.map((action) => `  ${safeLine(textOf(action))}`),
-    ...(txHash === undefined ? [] : [`  ${style.dim('transaction')} ${safeLine(txHash)}`]),
+    ...actions.flatMap((action) => indented('  ', textOf(action), style.width)),
+    ...(txHash === undefined
+      ? []
+      : headed('  transaction', txHash, { width: style.width, dim: (same) => same }, style.dim)),
     ...(txHash === undefined ? [] : linksOf(style, txHash).map((link) => `  ${safeLine(link)}`)),
-    ...(message === undefined ? [] : [`  ${style.bad(safeLine(message))}`]),
+    ...(message === undefined ? [] : indented('  ', message, style.width).map(style.bad)),
   ]);

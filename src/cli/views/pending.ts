@@ -1,7 +1,7 @@
 /** Operations whose outcome is open, as people read them. */
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
-import { fieldLines } from '../output/table.js';
+import { fieldLines, headed, type Layout } from '../output/table.js';
 
 /** One operation of the list. */
 export interface PendingRow {
@@ -28,10 +28,13 @@ export interface ServiceRow {
   readonly resume: string;
 }
 
+/** The command is what one looks for: it is not pale. */
+const plainly = ({ width }: Style): Layout => ({ width, dim: (text) => text });
+
 export function viewPending(rows: readonly (PendingRow | ServiceRow)[], style: Style): readonly string[] {
   if (rows.length === 0) return ['Nothing is pending.'];
   return rows.flatMap((row) => [
-    `${style.bold(safeLine(row.id))} ${safeLine('command' in row ? row.command : row.operation)}`,
+    ...headed(safeLine(row.id), 'command' in row ? row.command : row.operation, plainly(style), style.bold),
     ...fieldLines(
       [
         ['outcome', row.running ? `${row.outcome}; a process is at it` : row.outcome],
