@@ -105,6 +105,10 @@ class Shown {
     this.#sinceMs = null;
   }
 
+  get elapsedMs(): number {
+    return this.#sinceMs === null ? 0 : this.#terms.nowMs() - this.#sinceMs;
+  }
+
   get isBusy(): boolean {
     return this.#sinceMs !== null;
   }
@@ -136,6 +140,12 @@ class Drawn {
   }
 
   async #draw(): Promise<void> {
+    // By the clock, which may stand still while the timer runs.
+    const early = FIRST_MS - this.#shown.elapsedMs;
+    if (early > 0) {
+      this.#timer = setTimeout(() => void this.#draw(), early).unref();
+      return;
+    }
     const { createSpinner } = await import('./spinner.js');
     this.#spinner ??= createSpinner(this.#stream, this.#ascii);
     // Meanwhile the work may be over.

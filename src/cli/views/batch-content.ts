@@ -76,13 +76,17 @@ function contentLines(
       ...note(at),
     ]);
   return [
-    ...wrapText(`NOT A BATCH OF PIPELINES. ${pipelinesProblem ?? ''}`, style.width).map(style.bad),
+    ...wrapText(`NOT A BATCH OF PIPELINES. ${pipelinesProblem ?? ''}`, style.width).map((line) =>
+      style.bad(line),
+    ),
     ...transactions.flatMap(({ number, address, operations, problem }, at) => [
       ...headed(`transaction ${number}`, address, style),
-      ...(problem === null ? [] : indented('   ', `NOT UNDERSTOOD: ${problem}`, style.width).map(style.bad)),
+      ...(problem === null
+        ? []
+        : indented('   ', `NOT UNDERSTOOD: ${problem}`, style.width).map((line) => style.bad(line))),
       ...operations.flatMap((operation) => {
         const lines = indented('   ', operationText(operation, unit), style.width);
-        return operation.kind === 'unknown' ? lines.map(style.bad) : lines;
+        return operation.kind === 'unknown' ? lines.map((line) => style.bad(line)) : lines;
       }),
       ...note(at),
     ]),
@@ -122,7 +126,7 @@ export function viewBatchContent(description: BatchDescription, unit: Unit, styl
     ...wrapText(
       `Batch ${batchIndex} of multisig ${multisig}: ${stateText(stateOf(description))}`,
       style.width,
-    ).map(style.bold),
+    ).map((line) => style.bold(line)),
     ...contentLines(description, unit, style),
     ...fieldLines(
       [
@@ -191,7 +195,7 @@ export function viewPastBatch(past: PastDescription, unit: Unit, style: Style): 
     ...wrapText(
       `Batch ${batchIndex} of multisig ${multisig}: ${stateText(pastStateOf(past))}, its accounts are closed`,
       style.width,
-    ).map(style.bold),
+    ).map((line) => style.bold(line)),
     ...contentLines(past, unit, style, notes),
     ...fieldLines(
       [

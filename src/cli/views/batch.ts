@@ -126,5 +126,5 @@ export const viewPipelines = (pipelines: readonly PipelineState[], style: Style)
       ? []
       : headed('  transaction', txHash, { width: style.width, dim: (same) => same }, style.dim)),
     ...(txHash === undefined ? [] : linksOf(style, txHash).map((link) => `  ${safeLine(link)}`)),
-    ...(message === undefined ? [] : indented('  ', message, style.width).map(style.bad)),
+    ...(message === undefined ? [] : indented('  ', message, style.width).map((line) => style.bad(line))),
   ]);
