@@ -303,8 +303,9 @@ describe('the compose file', () => {
         place.home,
         {},
       );
-    expect((await healthy()).status).toBe(0);
+    const whileUp = await healthy();
     expect(await served.end('SIGTERM')).toEqual({ exit: 0, signal: null });
+    expect(whileUp.status).toBe(0);
     expect((await healthy()).status).toBe(1);
   });
 });
