@@ -104,7 +104,9 @@ export interface Sending {
 /**
  * After a batch was executed, as the service says. The embedded engine and its ledger are one.
  * @param digest - as above; without it only how much ran is looked at.
- * @throws `ERR_OUTCOME_UNKNOWN` when what ran is not what was approved, or not as much as the service says.
+ * @param wasSent - an approval may have been sent by this operation; else what ran is none of its doing.
+ * @throws `ERR_OUTCOME_UNKNOWN` when what ran is not what was approved, or not as much as the service says;
+ *   `ERR_APPROVAL_REFUSED` when it is not what was expected, and nothing was approved here.
  */
 export async function requireRanAsApproved(
   session: Session,
@@ -112,6 +114,7 @@ export async function requireRanAsApproved(
   batch: NamedBatch,
   { totalSuccessful }: Pick<ExecuteResult, 'totalSuccessful'>,
   digest: Sha256 | null,
+  wasSent: boolean,
 ): Promise<void> {
   const { kind, history } = opened;
   if (kind === 'embedded' || totalSuccessful === 0) return;
@@ -133,10 +136,17 @@ export async function requireRanAsApproved(
   const found = other ?? miscount(past, totalSuccessful);
   if (found === null) return;
   const ran = past.executions.flatMap((execution) => (execution === null ? [] : [execution.signature]));
+  const by = `executed by ${ran.join(', ') || 'no transaction'}`;
+  if (other !== null && !wasSent)
+    throw new FlywheelError(
+      'ERR_APPROVAL_REFUSED',
+      `Batch ${batch.id} is over, and what ran of it is not what was expected: ${found}; ${by}. Nothing was approved here.`,
+      { hint: `See what it was: \`flywheel batch inspect ${batch.id}\`.`, keyUnused: true },
+    );
   throw contradiction(
     'ERR_OUTCOME_UNKNOWN',
     batch,
-    `Batch ${batch.id} as it ran on chain is not the one that was approved: ${found}; executed by ${ran.join(', ') || 'no transaction'}.`,
+    `Batch ${batch.id} as it ran on chain is not the one that was approved: ${found}; ${by}.`,
   );
 }
 

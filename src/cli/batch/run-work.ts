@@ -198,7 +198,7 @@ export class RunWork implements Work<Ran> {
     const stage = new CurrentStage(entry);
     const size = stage.pipelines(this.#request.pipelines).length;
     await requireChainCatchesUp(this.#session, opened, batch, result, { wasSetUp: stage.wasSetUp, size });
-    await requireRanAsApproved(this.#session, opened, batch, result, this.#digest(entry));
+    await requireRanAsApproved(this.#session, opened, batch, result, this.#digest(entry), true);
     const digests = pipelineDigests(this.#request.pipelines);
     const landed = new Set(stage.inFile(await landedPipelines(this.#session, stage, batch, size)));
     const own = stage.inFile(this.#request.pipelines.map((_, index) => index));

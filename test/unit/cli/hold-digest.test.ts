@@ -86,15 +86,15 @@ describe('before a batch is executed that nobody can look at', () => {
     const { session, warnings } = listening();
     const { history } = nodeOf(pastOf(good, 3));
     const remote = { kind: 'remote', history, ...opened } as const;
-    await requireRanAsApproved(session, remote, batch, { totalSuccessful: 3 }, digest);
+    await requireRanAsApproved(session, remote, batch, { totalSuccessful: 3 }, digest, true);
     expect(warnings).toEqual([expect.stringMatching(reason)]);
-    await requireRanAsApproved(session, remote, batch, { totalSuccessful: 3 }, null);
+    await requireRanAsApproved(session, remote, batch, { totalSuccessful: 3 }, null, true);
     expect(warnings).toHaveLength(1);
   });
 });
 
 describe('after a batch was executed', () => {
-  async function ran(past: Past, totalSuccessful: number, failed: readonly string[] = []) {
+  async function ran(past: Past, totalSuccessful: number, failed: readonly string[] = [], wasSent = true) {
     const { session, warnings } = listening();
     const opened = {
       kind: 'remote',
@@ -102,7 +102,7 @@ describe('after a batch was executed', () => {
       pins,
       trusted: async () => flywheel,
     } as const;
-    await requireRanAsApproved(session, opened, batch, { totalSuccessful }, digest);
+    await requireRanAsApproved(session, opened, batch, { totalSuccessful }, digest, wasSent);
     return warnings;
   }
 
@@ -122,6 +122,16 @@ describe('after a batch was executed', () => {
     });
   });
 
+  it('is refused for good where another was expected and nothing was approved here', async () => {
+    await expect(ran(pastOf(other, 3), 3, [], false)).rejects.toMatchObject({
+      code: 'ERR_APPROVAL_REFUSED',
+      message: expect.stringContaining('Nothing was approved here.'),
+      options: { keyUnused: true },
+    });
+    // What the service says of it is doubted all the same.
+    await expect(ran(pastOf(good, 2), 3, [], false)).rejects.toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
+  });
+
   it('counts what ran also where nothing was expected of it', async () => {
     const { session } = listening();
     const opened = {
@@ -131,7 +141,7 @@ describe('after a batch was executed', () => {
       trusted: async () => flywheel,
     } as const;
     await expect(
-      requireRanAsApproved(session, opened, batch, { totalSuccessful: 3 }, null),
+      requireRanAsApproved(session, opened, batch, { totalSuccessful: 3 }, null, true),
     ).rejects.toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN', message: expect.stringContaining('says 3') });
   });
 
@@ -154,7 +164,7 @@ describe('after a batch was executed', () => {
     const { history, chain } = nodeOf(pastOf(good, 3));
     const broken = { ...chain, lookUp: down } as ChainReader;
     const opened = { kind: 'remote', chain: broken, history, pins, trusted: async () => flywheel } as const;
-    await requireRanAsApproved(session, opened, batch, { totalSuccessful: 3 }, digest);
+    await requireRanAsApproved(session, opened, batch, { totalSuccessful: 3 }, digest, true);
     expect(warnings).toHaveLength(1);
   });
 });
