@@ -222,6 +222,7 @@ function createContext(): CliContext {
     checkRpc: async (settings) => (await openers()).checkRpc(context, settings),
     openRegistrar: async (settings, cluster) => (await openers()).openRegistrar(context, settings, cluster),
     dataChain: async (settings) => (await openers()).dataChain(context, settings),
+    dataPins: async (settings) => (await openers()).dataPins(context, settings),
     effectiveSettings: async (settings) => (await openers()).effectiveSettings(context, settings),
   };
   return context;

@@ -16,7 +16,6 @@ import type {
   DataChain,
   FundInput,
   FundResult,
-  KeyDescription,
   RegisterInput,
   VaultReport,
 } from '../contract/admin.js';
@@ -107,8 +106,6 @@ export interface OpenedService {
   readonly recovery: Recovery | null;
   /** The operations of this service; opened at the first call, closed with the service. */
   journal(): Promise<Journal>;
-  /** Which key the credential is; `null` where the service is elsewhere and does not say. @throws `ERR_UNAUTHORIZED` */
-  describeKey(): Promise<KeyDescription | null>;
   /** The same service as it is over HTTP; to be closed before it. */
   rawApi(): Promise<RawApi>;
   close(): Promise<void>;
@@ -280,6 +277,8 @@ export interface CliContext {
   openRegistrar(settings: Settings, cluster: string): Promise<Registrar>;
   /** The chain of the data directory, read from its configuration alone; `null` where there is none, or the service is elsewhere. */
   dataChain(settings: Settings): Promise<DataChain | null>;
+  /** What the flywheel of the data directory is held against, as it was registered; `null` where there is none, or the service is elsewhere. */
+  dataPins(settings: Settings): Promise<Pins | null>;
   /** The settings with what the data directory that they name says: which nodes the cluster of its flywheel is reached through. */
   effectiveSettings(settings: Settings): Promise<Settings>;
 }
@@ -294,6 +293,7 @@ export type Ambient = Omit<
   | 'checkRpc'
   | 'effectiveSettings'
   | 'dataChain'
+  | 'dataPins'
   | 'openRegistrar'
 >;
 
@@ -307,4 +307,5 @@ export interface Openers {
   effectiveSettings(ambient: Ambient, settings: Settings): Promise<Settings>;
   openRegistrar(ambient: Ambient, settings: Settings, cluster: string): Promise<Registrar>;
   dataChain(ambient: Ambient, settings: Settings): Promise<DataChain | null>;
+  dataPins(ambient: Ambient, settings: Settings): Promise<Pins | null>;
 }

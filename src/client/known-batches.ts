@@ -13,6 +13,7 @@ const BATCHES_IN: { readonly [Id in OperationId]: (answer: AnswerOf<Id>) => read
   burnBatch: NONE,
   listBurns: NONE,
   report: NONE,
+  describeKey: NONE,
   batchPipelines: NONE,
   executeBatch: NONE,
   getBatch: (batch) => [batch],

@@ -32,6 +32,12 @@ export const dataChain: Openers['dataChain'] = async (_ambient, settings) => {
   return chainOfData(settings.dataDir.value);
 };
 
+export const dataPins: Openers['dataPins'] = async (_ambient, settings) => {
+  if (settings.apiUrl.value !== null) return null;
+  const { pinsOfData } = await import('./data-pins.js');
+  return pinsOfData(settings.dataDir.value);
+};
+
 export const openLocal: Openers['openLocal'] = async (ambient, settings) => {
   const { createLocalAdmin } = await import('./local-admin.js');
   return createLocalAdmin({

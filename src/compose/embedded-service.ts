@@ -9,8 +9,7 @@ import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
 import { plainStyle } from '../cli/output/color.js';
 import { warningLines } from '../cli/output/output.js';
-import { flywheelOf } from '../engine/batches/batch-context.js';
-import type { Store } from '../store/store.js';
+import { readRegistered } from './data-pins.js';
 import { type OpenEngineOptions, type OpenedEngine, openEngine } from './engine.js';
 import { journalPlace } from './journal-place.js';
 import { keyringOf } from './keyring-settings.js';
@@ -110,7 +109,7 @@ async function serviceOver(ambient: Ambient, settings: Settings, backing: Backin
   const dataDir = settings.dataDir.value;
   const { engine, chain, store, close } = backing.opened;
   const operations = journalPlace(ambient, dataDir, { place: backing.place, profile: '' });
-  const trusted = await readTrusted(store);
+  const trusted = await store.read(readRegistered);
   const given = settings.pinned.value;
   let pins =
     settings.pinned.source === 'flag' && given !== null
@@ -139,29 +138,10 @@ async function serviceOver(ambient: Ambient, settings: Settings, backing: Backin
     foresight: engine.foresight,
     recovery: engine.recovery,
     journal: operations.journal,
-    describeKey: async () => {
-      const { keyId, scopes } = await engine.authenticate(settings.apiKey.value ?? readApiKey(dataDir));
-      return { id: keyId, scopes };
-    },
     rawApi: async () => (await import('./raw-api.js')).openRawApi(ambient, settings, engine),
     close: async () => {
       await operations.close();
       await close();
     },
   };
-}
-
-interface Registered {
-  readonly flywheel: Flywheel;
-  readonly symbol: string;
-}
-
-/** The flywheel of the data directory: who holds the directory holds its keys, so there is none to doubt. */
-async function readTrusted(store: Store): Promise<Registered | null> {
-  return store.read(async (tx) => {
-    const [token] = await tx.tokens.list();
-    const flywheel = token === undefined ? undefined : await tx.flywheels.ofToken(token.id);
-    if (token === undefined || flywheel === undefined) return null;
-    return { flywheel: flywheelOf(token, flywheel), symbol: token.symbol };
-  });
 }

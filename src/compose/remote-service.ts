@@ -70,7 +70,6 @@ export async function openRemoteService(
     symbol: null,
     simulator: openSimulator,
     journal: operations.journal,
-    describeKey: async () => null,
     rawApi: async () => createRawApi(deps),
     close: async () => {
       await operations.close();

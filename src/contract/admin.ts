@@ -173,12 +173,6 @@ export interface Admin {
   revokeKey(id: string): Promise<ApiKeyInfo>;
 }
 
-/** An API key without the key. */
-export interface KeyDescription {
-  readonly id: string;
-  readonly scopes: readonly Scope[];
-}
-
 /** The chain that a data directory belongs to. */
 export interface DataChain {
   readonly kind: 'ledger' | 'cluster';

@@ -26,6 +26,7 @@ import {
   burnResultSchema,
   listBurnsQuerySchema,
 } from './schemas/burn.js';
+import { keySchema } from './schemas/key.js';
 import { reportQuerySchema, reportSchema } from './schemas/report.js';
 
 /** `points` requests at once, and as many again spread evenly over `windowSeconds` (contract, section 1.5). */
@@ -175,6 +176,22 @@ const TABLE = {
     request: reportQuerySchema,
     response: reportSchema,
     errors: ['ERR_INVALID_REQUEST', 'ERR_TOKEN_NOT_FOUND'],
+  },
+  /** Which key it is that asks, what it may do, and for which token. */
+  describeKey: {
+    method: 'GET',
+    path: '/v1/tokenomics/key',
+    summary: 'The key that asks: its id, what it may do, and its token.',
+    word: 'key',
+    deprecated: false,
+    scopes: ['burn', 'airdrop'],
+    idempotencyKey: 'none',
+    submits: false,
+    paged: false,
+    rateLimit: { name: 'key', points: 10, windowSeconds: 1 },
+    request: null,
+    response: keySchema,
+    errors: ['ERR_TOKEN_NOT_FOUND'],
   },
   /** The most recent batch of the key's token that is not final, else `null`. */
   currentBatch: {

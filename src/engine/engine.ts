@@ -25,6 +25,7 @@ import { batchPipelines, listBatches } from './batches/list-batches.js';
 import { burn, burnBatch } from './burns/burn.js';
 import { listBurns } from './burns/list-burns.js';
 import type { EngineDeps } from './deps.js';
+import { describeKey } from './describe-key.js';
 import { foreseeBatch, foreseeBurns } from './foresight.js';
 import { watchLandings } from './landings/watch.js';
 import type { EngineOperation } from './operation.js';
@@ -97,6 +98,7 @@ const OPERATIONS: { readonly [Id in OperationId]: EngineOperation<Id> } = {
   burnBatch,
   listBurns,
   report,
+  describeKey,
   getBatch,
   currentBatch,
   initBatch,

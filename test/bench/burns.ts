@@ -20,13 +20,14 @@ const EARLIER_BURNS = 1_000_000;
 const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"A-1"}', '--amount', '1', '--json'];
 
 /** A data directory that the command line can use. */
-async function openCommandLineEngine(): Promise<TestEngine> {
+export async function openCommandLineEngine(): Promise<TestEngine> {
   const opened = await openTestEngine();
   writePrivate(dataFiles(opened.dataDir).apiKey, opened.project.key.reveal());
   return opened;
 }
 
-const environment = (env: NodeJS.ProcessEnv, { dataDir }: TestEngine): NodeJS.ProcessEnv => ({
+/** With the data directory of an engine. */
+export const environment = (env: NodeJS.ProcessEnv, { dataDir }: TestEngine): NodeJS.ProcessEnv => ({
   ...env,
   FLYWHEEL_DATA_DIR: dataDir,
 });

@@ -11,6 +11,7 @@ import { benchFiles } from './files.js';
 import { benchHttp } from './http.js';
 import { benchStart } from './processes.js';
 import { type BenchRatio, keeps } from './ratio.js';
+import { benchReport } from './report.js';
 import { benchSquads } from './squads.js';
 
 const bin = resolve('bin/flywheel.js');
@@ -31,6 +32,7 @@ const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
   http: benchHttp,
   cluster: benchCluster,
   files: () => benchFiles(bin, env),
+  report: () => benchReport(bin, env),
   bodies: async () => [...(await benchBodies()), ...(await benchDearEngine())],
 };
 
@@ -44,7 +46,7 @@ function print(measured: BenchRatio): void {
 }
 
 /** Parts that take minutes: only when named. */
-const LONG: readonly string[] = ['files'];
+const LONG: readonly string[] = ['files', 'report'];
 
 const wanted = process.argv.slice(2);
 let missed = 0;

@@ -185,6 +185,7 @@ export class Machine implements Workplace {
       nodeVersion: 'v22.0.0',
       edit: async () => null,
       dataChain: async () => null,
+      dataPins: async () => null,
       openRegistrar: async () => {
         throw new FlywheelError('ERR_INTERNAL', `Nobody types ${words.join(' ')}.`);
       },

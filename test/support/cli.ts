@@ -42,6 +42,7 @@ export interface TestCliOptions {
       | 'checkRpc'
       | 'effectiveSettings'
       | 'dataChain'
+      | 'dataPins'
       | 'openRegistrar'
     >
   >;
@@ -144,7 +145,6 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         explorer: null,
         sender: null,
         rawApi: unplanned,
-        describeKey: async () => null,
         walletChain: unplanned,
         history: null,
         trusted: async () => null,
@@ -165,6 +165,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     checkRpc: unplanned,
     effectiveSettings: async (settings) => settings,
     dataChain: async () => null,
+    dataPins: async () => null,
     openRegistrar: unplanned,
     ...options.openers,
   };

@@ -1,18 +1,26 @@
-/** `flywheel whoami`: the settings in force and where each comes from; nothing is asked over the network. */
+/** `flywheel whoami`: the settings in force and where each comes from; over the network only that is asked which `--check` asks for. */
 import type { Command } from '@commander-js/extra-typings';
 import type { DataChain } from '../../contract/admin.js';
+import type { KeyDescription } from '../../contract/schemas/key.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
+import { isNotOffered } from '../batch/landed-pipelines.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import type { Setting, Settings } from '../config/settings.js';
 import { solanaCliSetting } from '../config/solana-config.js';
 import { fieldLines } from '../output/table.js';
+import { callWith } from '../send.js';
 import { limitFields } from '../views/profile.js';
 
 interface Row {
   readonly value: string | number | null;
   readonly source: Setting<unknown>['source'];
+  /** Why it cannot be told, which is no failure of a command that only looks. */
+  readonly problem?: string;
 }
+
+/** What is shown of pins. */
+type PinnedAddresses = Readonly<Record<'multisig' | 'mint' | 'owner', string>>;
 
 /** A program by its command; of a keypair only that it is there. */
 const keeper = ({ value, source }: Settings['signers']['operator']): Row => ({
@@ -21,7 +29,7 @@ const keeper = ({ value, source }: Settings['signers']['operator']): Row => ({
 });
 
 /** Each setting with its source; of the key only that it is there. */
-function describe(settings: Settings): Readonly<Record<string, Row>> {
+function describe(settings: Settings, pins: Readonly<Record<string, Row>>): Readonly<Record<string, Row>> {
   const { apiKey, ...rest } = settings;
   const plain = (setting: Setting<string | number | null>): Row => ({
     value: setting.value,
@@ -49,9 +57,7 @@ function describe(settings: Settings): Readonly<Record<string, Row>> {
       value: rest.keypair.value instanceof Secret ? 'a key, not a file' : rest.keypair.value,
       source: rest.keypair.source,
     },
-    multisig: { value: rest.pinned.value?.multisig ?? null, source: rest.pinned.source },
-    mint: { value: rest.pinned.value?.mint ?? null, source: rest.pinned.source },
-    pinnedOwner: { value: rest.pinned.value?.owner ?? null, source: rest.pinned.source },
+    ...pins,
     operatorSigner: keeper(rest.signers.operator),
     burnSigner: keeper(rest.signers.burnWallet),
     timeoutSeconds: plain(rest.timeoutSeconds),
@@ -67,11 +73,8 @@ function withKeypair(settings: Settings, home: string): Settings {
   return path === undefined ? settings : { ...settings, keypair: { value: path, source: 'solana config' } };
 }
 
-/** Whose keypair it is; why that cannot be told is no failure of a command that only looks. */
-async function ownerOf(
-  { context }: Session,
-  { keypair }: Settings,
-): Promise<Row & { readonly problem?: string }> {
+/** Whose keypair it is. */
+async function ownerOf({ context }: Session, { keypair }: Settings): Promise<Row> {
   const { value, source } = keypair;
   if (value === null) return { value: null, source };
   try {
@@ -91,31 +94,62 @@ const chainText = (chain: DataChain | null): string => {
   return `${where}, genesis ${genesisHash ?? 'not made yet'}`;
 };
 
+/** The pins that hold: those of the data directory, where it is used and none were given for this command. */
+async function pinsOf(
+  { context }: Session,
+  settings: Settings,
+): Promise<Readonly<Record<'multisig' | 'mint' | 'pinnedOwner', Row>>> {
+  const rows = (pins: PinnedAddresses | null, source: Row['source'], more: { problem?: string } = {}) => ({
+    multisig: { value: pins?.multisig ?? null, source, ...more },
+    mint: { value: pins?.mint ?? null, source },
+    pinnedOwner: { value: pins?.owner ?? null, source },
+  });
+  const { value, source } = settings.pinned;
+  if (source === 'flag') return rows(value, source);
+  try {
+    const here = await context.dataPins(settings);
+    return here === null ? rows(value, source) : rows(here, 'data directory');
+  } catch (error) {
+    if (!isFlywheelError(error)) throw error;
+    return rows(null, 'data directory', { problem: error.message });
+  }
+}
+
+/** Which key it is; `null` where the service does not say. */
+async function askForKey(session: Session): Promise<KeyDescription | null> {
+  const opened = await session.service();
+  try {
+    return (await opened.service.describeKey(callWith(session, opened))).value;
+  } catch (error) {
+    if (isNotOffered(error)) return null;
+    throw error;
+  }
+}
+
+function keyText(key: KeyDescription | null): string {
+  if (key === null) return 'this service does not say';
+  const types = key.proofTypes === null ? 'all proof types' : key.proofTypes.join(', ');
+  return `${key.id} (${key.scopes.join(', ')}; ${types}), for ${key.symbol} ${key.mintAddress}`;
+}
+
 async function run(session: Session, _args: [], { check }: OptionsOf<typeof configure>): Promise<undefined> {
   const { context } = session;
   const settings = withKeypair(await context.effectiveSettings(session.settings), context.home);
-  const rows = describe(settings);
+  const rows = describe(settings, await pinsOf(session, settings));
   const { limits } = settings;
   const owner = await ownerOf(session, settings);
   const chain = await context.dataChain(settings);
-  const key = check === true ? await (await session.service()).describeKey() : null;
+  const key = check === true ? await askForKey(session) : null;
   const value = { ...rows, owner, chain, ...(check === true ? { key } : {}), limits };
   session.output.result(value, (style) =>
     fieldLines(
       [
-        ...Object.entries({ ...rows, owner }).map(
-          ([name, { value, source }]) => [name, `${value ?? 'none'} (${source})`] as const,
-        ),
-        ...(owner.problem === undefined ? [] : [['', owner.problem] as const]),
+        ...Object.entries({ ...rows, owner }).flatMap(([name, { value, source, problem }]) => [
+          [name, `${value ?? 'none'} (${source})`] as const,
+          ...(problem === undefined ? [] : [['', problem] as const]),
+        ]),
         ['chain', chainText(chain)],
-        ...(check !== true
-          ? []
-          : [
-              [
-                'key',
-                key === null ? 'this API does not say' : `${key.id} (${key.scopes.join(', ')})`,
-              ] as const,
-            ]),
+        ...(check !== true ? [] : [['key', keyText(key)] as const]),
         ...limits.flatMap(({ value, source }) =>
           limitFields(value).map(([name, limit]) => [name, `${limit} (${source})`] as const),
         ),
@@ -139,7 +173,7 @@ export const command = defineCommand({
   output: [
     '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", …,',
     '  "owner": { "value": address|null, "source", "problem"? }, "chain": { "kind": "ledger"|"cluster", "name", "genesisHash" }|null,',
-    '  "key"?: { "id", "scopes" }|null, "limits": [ { "value": { "batchTokens"?, … }, "source" } ] }',
+    '  "key"?: { "id", "scopes", "proofTypes", "tokenId", "symbol", "mintAddress", "decimals" }|null, "limits": [ { "value": { "batchTokens"?, … }, "source" } ] }',
   ],
   errors: ['ERR_CONFIG_INVALID', 'ERR_UNAUTHORIZED'],
   examples: ['flywheel whoami', 'flywheel whoami --check', 'flywheel whoami --profile staging --json'],

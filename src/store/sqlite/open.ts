@@ -16,7 +16,7 @@ import {
 import { isBusy } from '../../files/sqlite-errors.js';
 import { createKyselyStore } from '../kysely-store.js';
 import { migrate, refuseOtherStore, STORE_VERSION } from '../migrations/index.js';
-import type { Store } from '../store.js';
+import type { Store, StoreTransaction } from '../store.js';
 import type { Tables } from '../tables.js';
 import { kyselyOver, type SqliteDatabase, SqliteDriver } from './driver.js';
 import { lockedTooLong, storeClosed, storeName, storeReplaced, toStoreError } from './errors.js';
@@ -174,6 +174,33 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     return storeOver(place, connect, database, { driver, db });
   } catch (error) {
     database?.close();
+    throw toStoreError(error, path);
+  }
+}
+
+/**
+ * One look into the store as it lies there, of this version or an older one; nothing is written, not even to bring it up to date.
+ *
+ * @throws as {@link openSqliteStore}.
+ */
+export async function lookIntoSqliteStore<Found>(
+  path: string,
+  look: (tx: StoreTransaction) => Promise<Found>,
+): Promise<Found> {
+  const connect = await loadSqlite(storeName(path));
+  try {
+    prepareSqliteFile(storeName(path), false);
+    const database = connect({ use: 'reader', inspect: (connection) => refuseForeign(connection, path) });
+    const driver = new SqliteDriver({ database, file: path, busyTimeoutMs: BUSY_TIMEOUT_MS, readOnly: true });
+    const db = kyselyOver(driver);
+    const store = createKyselyStore({ writer: db, reader: () => db, close: () => driver.destroy() });
+    try {
+      refuseOtherStore(readVersion(database), path);
+      return await store.read(look);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
     throw toStoreError(error, path);
   }
 }

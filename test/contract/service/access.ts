@@ -83,6 +83,16 @@ export function access(under: () => ServiceUnderTest): void {
     expect((await service.currentBatch(burnOnly)).value).toBeNull();
   });
 
+  it('says which key it is, what it may do and for which token', async () => {
+    const { service, test } = under();
+    const created = await test.engine.createKey({ scopes: ['airdrop'], proofTypes: ['WATCH_AD'] });
+    const { tokenId, symbol, mintAddress, decimals } = await test.engine.registration();
+    expect((await service.describeKey({ credential: new Secret(created.key) })).value).toEqual({
+      ...{ id: created.id, scopes: ['airdrop'], proofTypes: ['WATCH_AD'] },
+      ...{ tokenId, symbol, mintAddress, decimals },
+    });
+  });
+
   it('permits a key only its own proof types', async () => {
     const { service, test } = under();
     const created = await test.engine.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] });

@@ -3,8 +3,12 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { EXAMPLES } from '../../../../src/contract/examples.js';
+import type { KeyDescription } from '../../../../src/contract/schemas/key.js';
 import { emptyDirectory, type TestCli, testCli } from '../../../support/cli.js';
 import { READER, refusal, refuse } from '../../../support/commands.js';
+import { fakeService } from '../../../support/fake-service.js';
+import { namedAddress } from '../../../support/oracle.js';
 
 const API = 'https://api.example.com/base';
 
@@ -90,13 +94,47 @@ describe('whoami', () => {
       testCli({ openers: { ...openers, openService: async () => refuse('ERR_INTERNAL', 'Asked.') } }),
     );
     expect([unasked.chain, 'key' in unasked]).toEqual([chain, false]);
-    const key = { id: 'key-1', scopes: ['burn'] } as const;
-    const opened = { describeKey: async () => key };
-    expect((await row(testCli({ openers, opened }), '--check')).key).toEqual(key);
-    expect((await row(testCli({ openers }), '--check')).key).toBeNull();
-    const { stdout } = await testCli({ ...READER, openers, opened }).run('whoami', '--check');
+    const service = fakeService();
+    const key = EXAMPLES.describeKey.response as KeyDescription;
+    expect((await row(testCli({ openers, service }), '--check')).key).toEqual(key);
+    const { stdout } = await testCli({ ...READER, openers, service }).run('whoami', '--check');
     expect(stdout).toMatch(/^chain +the embedded ledger, genesis hash$/m);
-    expect(stdout).toMatch(/^key +key-1 \(burn\)$/m);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      ` key ${key.id} (burn, airdrop; all proof types), for FLY ${key.mintAddress} `,
+    );
+  });
+
+  it('says that a service cannot tell which key it is, and nothing else of one that refuses it', async () => {
+    const service = fakeService();
+    service.answer('describeKey', () => refuse('ERR_NOT_FOUND', 'There is nothing here.'));
+    expect((await row(testCli({ service }), '--check')).key).toBeNull();
+    const { stdout } = await testCli({ ...READER, service }).run('whoami', '--check');
+    expect(stdout).toMatch(/^key +this service does not say$/m);
+    service.answer('describeKey', () => refuse('ERR_UNAUTHORIZED', 'No such key.'));
+    expect((await refusal(testCli({ service }), 'whoami', '--check'))[1]).toBe('ERR_UNAUTHORIZED');
+  });
+
+  it('shows what the flywheel of the data directory is pinned to, and why that cannot be told', async () => {
+    const pins = {
+      ...{
+        multisig: namedAddress('multisig'),
+        owner: namedAddress('owner'),
+        operator: namedAddress('operator'),
+      },
+      ...{ vaultIndex: 0, mint: namedAddress('mint'), facts: null },
+    };
+    const source = 'data directory';
+    expect(await row(testCli({ openers: { dataPins: async () => pins } }))).toMatchObject({
+      multisig: { value: pins.multisig, source },
+      mint: { value: pins.mint, source },
+      pinnedOwner: { value: pins.owner, source },
+    });
+    const openers = { dataPins: async () => refuse('ERR_STORE_UNAVAILABLE', 'The store is damaged.') };
+    expect((await row(testCli({ openers }))).multisig).toEqual({
+      ...{ value: null, source, problem: 'The store is damaged.' },
+    });
+    const { stdout } = await testCli({ ...READER, openers }).run('whoami');
+    expect(stdout).toMatch(/^multisig +none \(data directory\)\n +The store is damaged\.$/m);
   });
 
   it('tells people one setting a line', async () => {

@@ -1,0 +1,20 @@
+/** Wire shape of what a key is told of itself: which it is, and what it may do. */
+import * as z from 'zod';
+import { scopeSchema } from '../../values/schemas.js';
+
+export const keySchema = z
+  .object({
+    id: z.string().meta({ description: 'Id of the key, which is no secret.' }),
+    scopes: z.array(scopeSchema).meta({ description: 'What the key may do.' }),
+    proofTypes: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'Proof types that the key is limited to; null for all of the flywheel.' }),
+    tokenId: z.string().meta({ description: 'Id of the token that the key is for.' }),
+    symbol: z.string().meta({ description: 'Symbol of the token.' }),
+    mintAddress: z.string().meta({ description: 'Mint of the token, base58.' }),
+    decimals: z.number().int().meta({ description: 'Decimals of the token.' }),
+  })
+  .meta({ id: 'Key' });
+/** A key without what is secret of it. */
+export type KeyDescription = z.infer<typeof keySchema>;

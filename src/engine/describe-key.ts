@@ -1,0 +1,19 @@
+/** Which key it is that asks, and what it may do (contract, section 1.7). */
+import { requireToken } from './authenticate.js';
+import { operation } from './operation.js';
+
+export const describeKey = operation('describeKey', {
+  parse: (_input, { principal }) => requireToken(principal),
+  perform: async ({ principal: { key }, input: token }) => ({
+    value: {
+      id: key.id,
+      scopes: [...key.scopes],
+      proofTypes: key.proofTypes === null ? null : [...key.proofTypes],
+      tokenId: token.id,
+      symbol: token.symbol,
+      mintAddress: token.mintAddress,
+      decimals: token.decimals,
+    },
+    meta: { replayed: false },
+  }),
+});
