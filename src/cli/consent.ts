@@ -1,7 +1,7 @@
 /** Asks before something that cannot be undone; where nobody can be asked, silence is a no. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Session } from './command.js';
-import { safeLine } from './output/safe-text.js';
+import { sentenceLines } from './output/sentence.js';
 
 /** Can a question be put to a person? */
 export const canAsk = (session: Session): boolean =>
@@ -27,7 +27,7 @@ export async function requireConsent(
     });
   }
   session.output.progress.clear();
-  const line = safeLine(question);
+  const line = sentenceLines(question, session.context.io.stderr).join('\n');
   const answer = await session.context.io.prompt(typed === undefined ? `${line} [y/N] ` : `${line}: `);
   if (answer === null || !isConsent(answer.trim().toLowerCase(), typed))
     throw new FlywheelError('ERR_DECLINED', declined);

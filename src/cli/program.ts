@@ -16,7 +16,7 @@ const DESCRIPTION =
 
 const ROOT_NOTES = `
 Run \`flywheel demo\` to see everything at work on this machine.
-Topics: flywheel help environment | exit-codes | files`;
+Topics: flywheel help environment | exit-codes | files | output`;
 
 /** What a parsed command line asks for. */
 export interface Request {

@@ -9,6 +9,7 @@ import { colorLevel, createStyle, type Style } from './output/color.js';
 import { asciiText, type Drawing, drawingOf } from './output/drawing.js';
 import { safeJson, safeLine } from './output/safe-text.js';
 import { sentenceLines } from './output/sentence.js';
+import { indented } from './output/table.js';
 
 /** Whatever was thrown as an error of ours. After a signal, an unexplained failure is the interruption itself. */
 export function asFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelError {
@@ -42,12 +43,14 @@ function errorRecord(error: FlywheelError): Readonly<Record<string, unknown>> {
 const MAX_PRINTED = 100;
 
 /** A line a problem, as compilers write them: `file:line:column: what: why`. */
-function problemLines({ file, count, listed }: ProblemList): readonly string[] {
-  const printed = listed.slice(0, MAX_PRINTED).map(({ line, column, path, message }) => {
+function problemLines({ file, count, listed }: ProblemList, stream: OutputStream): readonly string[] {
+  const shown = listed.slice(0, MAX_PRINTED);
+  const printed = shown.flatMap(({ line, column, path, message }) => {
     const place = line === undefined ? file : `${file}:${line}:${column}`;
-    return `  ${safeLine(`${place}: ${path === undefined ? '' : `${path}: `}${message}`)}`;
+    const text = `${place}: ${path === undefined ? '' : `${path}: `}${message}`;
+    return stream.isTTY ? indented('  ', text, stream.columns) : [`  ${safeLine(text)}`];
   });
-  const more = count - printed.length;
+  const more = count - shown.length;
   return more > 0 ? [...printed, `  … and ${more.toLocaleString('en')} more`] : printed;
 }
 
@@ -79,7 +82,7 @@ function errorLines(
   const { requestId, idempotencyKey, retryAfterSeconds, problems } = error.options;
   const lines = [
     ...words('error:', style.bad, `${sentenceOf(error)} (${error.wireCode})`),
-    ...(problems === undefined ? [] : problemLines(problems)),
+    ...(problems === undefined ? [] : problemLines(problems, stream)),
     ...(error.hint === undefined ? [] : words('hint:', style.bold, error.hint)),
     ...(retryAfterSeconds === undefined ? [] : [retryLine(retryAfterSeconds, nowMs)]),
     ...(requestId === undefined ? [] : [`request id: ${safeLine(requestId)}`]),

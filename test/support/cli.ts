@@ -114,7 +114,8 @@ export function testCli(options: TestCliOptions = {}): TestCli {
       stderr: stream('stderr'),
       beforeQuestion: () => undefined,
       prompt: async (question) => {
-        questions.push(question);
+        // As one sentence, however many lines it takes on this terminal.
+        questions.push(question.replaceAll('\n   ', ' '));
         return answers.shift() ?? null;
       },
       promptHidden: async (question) => {

@@ -15,7 +15,7 @@ import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
-import { safeLine } from '../output/safe-text.js';
+import { sentenceLines } from '../output/sentence.js';
 import { fieldLines } from '../output/table.js';
 import { viewLook } from '../views/batch-content.js';
 import { type HeldApproval, holdApproval, requireNoLimits, TYPE_DIGEST } from './approval-limits.js';
@@ -98,8 +98,10 @@ async function requireAgreed(
 }
 
 /** What is not as before: a script is told what is alarming, people also of what is merely new. */
-function remark({ output, settings }: Session, { remarks }: HeldApproval): void {
-  if (!settings.yes) for (const text of remarks.news) output.show(safeLine(text));
+function remark({ output, settings, context }: Session, { remarks }: HeldApproval): void {
+  if (!settings.yes)
+    for (const line of remarks.news.flatMap((text) => sentenceLines(text, context.io.stderr)))
+      output.show(line);
   for (const text of remarks.alarms) output.warn(text);
 }
 

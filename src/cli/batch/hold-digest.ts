@@ -124,31 +124,35 @@ export async function requireRanAsApproved(
       ? null
       : await readPastContent(ground.chain, history, refOf(ground.flywheel, batch)).catch(forgotten);
   if (past === null || typeof ground === 'string') {
-    const why =
-      typeof ground === 'string' ? ground : `the RPC node does not know the past of batch ${batch.id}`;
-    if (digest !== null)
-      session.output.warn(
-        `What ran of batch ${batch.id} was not held against what was approved: ${why}. \`flywheel batch verify\` does that.`,
-      );
+    if (digest !== null) session.output.warn(notHeld(batch, ground));
     return;
   }
   const other = digest === null ? null : await difference(past, ground.flywheel, digest);
   const found = other ?? miscount(past, totalSuccessful);
   if (found === null) return;
   const ran = past.executions.flatMap((execution) => (execution === null ? [] : [execution.signature]));
-  const by = `executed by ${ran.join(', ') || 'no transaction'}`;
-  if (other !== null && !wasSent)
-    throw new FlywheelError(
-      'ERR_APPROVAL_REFUSED',
-      `Batch ${batch.id} is over, and what ran of it is not what was expected: ${found}; ${by}. Nothing was approved here.`,
-      { hint: `See what it was: \`flywheel batch inspect ${batch.id}\`.`, keyUnused: true },
-    );
+  const what = `${found}; executed by ${ran.join(', ') || 'no transaction'}.`;
+  if (other !== null && !wasSent) throw unexpected(batch, what);
   throw contradiction(
     'ERR_OUTCOME_UNKNOWN',
     batch,
-    `Batch ${batch.id} as it ran on chain is not the one that was approved: ${found}; ${by}.`,
+    `Batch ${batch.id} as it ran on chain is not the one that was approved: ${what}`,
   );
 }
+
+/** @param ground - why nothing could be looked at, or what could. */
+function notHeld({ id }: NamedBatch, ground: object | string): string {
+  const why = typeof ground === 'string' ? ground : `the RPC node does not know the past of batch ${id}`;
+  return `What ran of batch ${id} was not held against what was approved: ${why}. \`flywheel batch verify\` does that.`;
+}
+
+/** What ran was approved by others, and nothing was done here that could have an outcome. */
+const unexpected = ({ id }: NamedBatch, what: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_APPROVAL_REFUSED',
+    `Batch ${id} is over, and what ran of it is not what was expected: ${what} Nothing was approved here.`,
+    { hint: `See what it was: \`flywheel batch inspect ${id}\`.`, keyUnused: true },
+  );
 
 /** A node that does not answer knows nothing either. */
 function forgotten(error: unknown): null {

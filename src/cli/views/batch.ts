@@ -109,19 +109,23 @@ const executedOf = ({ executeResult }: Batch): string =>
 export const actionText = (action: Action): string =>
   isSourceAction(action) ? sourceText(action) : action.action;
 
-/** An action with its amount in groups; whose token that is, the answer does not say. */
-function textOf(action: Action): string {
+/** An action with its amount in groups. */
+function textOf(action: Action, symbol: string | null): string {
   if (!isSourceAction(action)) return action.action;
   const shown =
-    'amount' in action ? { ...action, amount: tokensText(sumAmounts([action.amount]), null) } : action;
+    'amount' in action ? { ...action, amount: tokensText(sumAmounts([action.amount]), symbol) } : action;
   return wordsOf(shown as ActionInText);
 }
 
-/** The pipelines of a batch and what each did. */
-export const viewPipelines = (pipelines: readonly PipelineState[], style: Style): readonly string[] =>
+/** The pipelines of a batch and what each did. @param symbol - of the token; `null` where nobody here says. */
+export const viewPipelines = (
+  pipelines: readonly PipelineState[],
+  symbol: string | null,
+  style: Style,
+): readonly string[] =>
   pipelines.flatMap(({ index, type, actions, state, txHash, message }) => [
     `${style.dim(`pipeline ${index + 1}`)} ${safeLine(type)} ${state}`,
-    ...actions.flatMap((action) => indented('  ', textOf(action), style.width)),
+    ...actions.flatMap((action) => indented('  ', textOf(action, symbol), style.width)),
     ...(txHash === undefined
       ? []
       : headed('  transaction', txHash, { width: style.width, dim: (same) => same }, style.dim)),

@@ -4,6 +4,7 @@ import { PIPELINE_STATES, type PipelineState } from '../../../contract/schemas/b
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { pipelineFilters, pipelineQuery } from '../../options/filters.js';
 import { parseBatchId } from '../../options/names.js';
+import type { Style } from '../../output/color.js';
 import { listedItems, pageOptions, partOf } from '../../pages.js';
 import { callWith } from '../../send.js';
 import { actionText, viewBatch, viewPipelines } from '../../views/batch.js';
@@ -56,13 +57,9 @@ async function run(
     opened.service.batchPipelines({ batchId, ...filter, ...page }, call),
   );
   const { output } = session;
-  if (output.mode === 'csv')
-    await output.list(pipelines, { columns: COLUMNS, cells }, (style) => viewPipelines(pipelines, style));
-  else
-    output.result({ ...batch, pipelines }, (style) => [
-      ...viewBatch(batch, style),
-      ...viewPipelines(pipelines, style),
-    ]);
+  const view = (style: Style): readonly string[] => viewPipelines(pipelines, opened.symbol, style);
+  if (output.mode === 'csv') await output.list(pipelines, { columns: COLUMNS, cells }, view);
+  else output.result({ ...batch, pipelines }, (style) => [...viewBatch(batch, style), ...view(style)]);
   return undefined;
 }
 
