@@ -13,6 +13,8 @@ export interface NodeState {
   readonly version: string;
   /** Time of one question and its answer. */
   readonly latencyMs: number;
+  /** By how much the clock of this machine is ahead of the time of the chain; `null` where the node does not tell it. */
+  readonly clockAheadMs: number | null;
 }
 
 /** A node, and what was found: its state, or why it is not to be used, or both. */

@@ -220,6 +220,7 @@ describe('doctor', () => {
           version: '2.3.1',
           slotsBehind: 0,
           latencyMs: expect.any(Number),
+          clockAheadMs: null,
         },
       },
       { ok: false, error: 'ERR_UNAVAILABLE', detail: expect.stringContaining('(429)') },

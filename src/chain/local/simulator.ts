@@ -1,7 +1,7 @@
 /** Tries instructions out in LiteSVM, on accounts that were read from whatever chain. */
 import type { Address } from '../../values/address.js';
-import { viewOf } from '../../values/bytes.js';
 import type { AccountState } from '../account.js';
+import { decodeClock } from '../clock-account.js';
 import { CLOCK_SYSVAR, SYSTEM_PROGRAM } from '../programs.js';
 import type { SimulatedRun, Simulator } from '../simulator.js';
 import type { Instruction } from '../transaction/instruction.js';
@@ -24,18 +24,7 @@ const CALLED = 2;
  */
 const RUN_INSTRUCTIONS = 24;
 
-/** Slot u64, start of the epoch i64, epoch u64, leader schedule's epoch u64, time i64 (solana-clock, `Clock`). */
-const CLOCK_SIZE_BYTES = 40;
-
-function clockOf(account: AccountState | null): RuntimeClock {
-  if (account?.data.length !== CLOCK_SIZE_BYTES) return { slot: 0n, epoch: 0n, unixTimestamp: 0n };
-  const view = viewOf(account.data);
-  return {
-    slot: view.getBigUint64(0, true),
-    epoch: view.getBigUint64(16, true),
-    unixTimestamp: view.getBigInt64(32, true),
-  };
-}
+const NO_TIME: RuntimeClock = { slot: 0n, epoch: 0n, unixTimestamp: 0n };
 
 class LocalSimulator implements Simulator {
   readonly #vm = new Vm(loadNative());
@@ -55,7 +44,7 @@ class LocalSimulator implements Simulator {
     steps: readonly (readonly Instruction[])[],
   ): SimulatedRun {
     const vm = this.#vm;
-    const clock = clockOf(accounts.get(CLOCK_SYSVAR) ?? null);
+    const clock = decodeClock(accounts.get(CLOCK_SYSVAR)) ?? NO_TIME;
     vm.setClock(clock);
     const state = new Overlay({
       get: (address) => {

@@ -1,8 +1,9 @@
 /** Looks at each node apart: does it answer, as what, of which cluster, how far it is, and whether the multisig program is there. */
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { decodeClock } from '../clock-account.js';
 import { clusterName } from '../node-address.js';
 import type { NodeReport, NodeState } from '../node-report.js';
-import { SQUADS_PROGRAM } from '../programs.js';
+import { CLOCK_SYSVAR, SQUADS_PROGRAM } from '../programs.js';
 import { loadWeb3, type Question } from './ask.js';
 import type { RpcNode } from './exchange.js';
 import { NodePool, type NodePoolOptions } from './node-pool.js';
@@ -51,6 +52,20 @@ class Examiner {
   }
 }
 
+const MS_PER_SECOND = 1_000;
+
+/** How far the clock of this machine is ahead of that of the chain; a node that does not tell its time is no worse for that. */
+async function clockAhead(examiner: Examiner, { clock }: NodePoolOptions): Promise<number | null> {
+  try {
+    const { value } = await examiner.ask(accountsQuestion([CLOCK_SYSVAR]));
+    const told = decodeClock(value[0]);
+    return told === undefined ? null : clock.nowMs() - Number(told.unixTimestamp) * MS_PER_SECOND;
+  } catch (error) {
+    if (!isFlywheelError(error) || error.code === 'ERR_INTERRUPTED') throw error;
+    return null;
+  }
+}
+
 async function examine(options: NodePoolOptions, node: RpcNode): Promise<NodeReport> {
   const examiner = new Examiner(options, node);
   const { address } = node;
@@ -61,9 +76,11 @@ async function examine(options: NodePoolOptions, node: RpcNode): Promise<NodeRep
     const latencyMs = options.clock.nowMs() - startedMs;
     const version = address.hide(await examiner.ask(VERSION_QUESTION)).slice(0, MAX_VERSION_LENGTH);
     const slot = await examiner.ask(SLOT_QUESTION);
-    state = { genesisHash, cluster: clusterName(genesisHash), slot, slotsBehind: 0, version, latencyMs };
+    const known = { genesisHash, cluster: clusterName(genesisHash), slot, slotsBehind: 0, version };
+    state = { ...known, latencyMs, clockAheadMs: null };
     await examiner.requireHealthy();
     await examiner.requireSquads(address.host);
+    state = { ...state, clockAheadMs: await clockAhead(examiner, options) };
     return { address, state, problem: null };
   } catch (error) {
     if (!isFlywheelError(error) || error.code === 'ERR_INTERRUPTED') throw error;

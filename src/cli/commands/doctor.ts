@@ -29,7 +29,7 @@ export const command = defineCommand({
   ],
   output: [
     '{ "ok": true|false, "checks": [ { "name", "ok", "detail", "hint"?, "error"?, "rpc"? } ] }',
-    '"rpc" of each RPC node: { "url", "source", "cluster", "genesisHash", "slot", "slotsBehind", "version", "latencyMs" }',
+    '"rpc" of each RPC node: { "url", "source", "cluster", "genesisHash", "slot", "slotsBehind", "version", "latencyMs", "clockAheadMs" }',
   ],
   errors: [
     'ERR_CONFIG_INVALID',

@@ -1,13 +1,16 @@
 /** What `flywheel doctor` says of the user's own RPC nodes, each for itself and apart from the service. */
 
-import type { NodeReport } from '../../chain/node-report.js';
+import type { NodeReport, NodeState } from '../../chain/node-report.js';
 import { EXIT } from '../../errors/exit-codes.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { requireQuorum } from '../config/resolve-rpc.js';
 import type { Settings } from '../config/settings.js';
 import { check, type Finding, failed } from './finding.js';
 
 const NAME = 'rpc';
+/** The time of a chain is what its validators agree on, and may be off by as much. */
+const MAX_CLOCK_SKEW_MS = 60_000;
 
 function describe({ address, state }: NodeReport, source: string): string {
   if (state === null) return address.shown;
@@ -30,7 +33,30 @@ function findingOf(report: NodeReport, { rpcUrl: { source } }: Settings): Findin
   return { name: NAME, ok: true, detail: describe(report, source), exit: EXIT.done, ...known };
 }
 
-/** One finding a node, and one for a quorum that they cannot make; none where no chain is read through them. */
+function clockText({ cluster, clockAheadMs }: NodeState & { readonly clockAheadMs: number }): string {
+  const seconds = Math.round(clockAheadMs / 1_000);
+  if (Math.abs(clockAheadMs) <= MAX_CLOCK_SKEW_MS) return `agrees with the chain (${seconds} s ahead)`;
+  // Somebody's own cluster may make blocks only when there is something to put into them.
+  if (cluster === null && seconds > 0)
+    return `${seconds} s ahead of the last block, as of a cluster that stands still`;
+  const apart = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'}`;
+  throw new FlywheelError('ERR_CONFIG_INVALID', `This clock is ${apart} the time of the chain.`, {
+    hint: 'Set the clock of this machine, best by NTP: `timedatectl set-ntp true`. If it is right, the cluster stands still.',
+  });
+}
+
+/** This clock beside that of the chain, as the node knows it that is furthest; nothing where none tells. */
+async function checkClock(reports: readonly NodeReport[]): Promise<readonly Finding[]> {
+  const told = reports
+    .flatMap(({ state }) =>
+      state?.clockAheadMs == null ? [] : [{ ...state, clockAheadMs: state.clockAheadMs }],
+    )
+    .sort((left, right) => left.clockAheadMs - right.clockAheadMs);
+  const [furthest] = told;
+  return furthest === undefined ? [] : [await check('chain clock', () => clockText(furthest))];
+}
+
+/** One finding a node, one for the clock, and one for a quorum that they cannot make; none where no chain is read through them. */
 export async function checkRpc(session: Session): Promise<readonly Finding[]> {
   const { context } = session;
   const settings = await context.effectiveSettings(session.settings);
@@ -47,5 +73,5 @@ export async function checkRpc(session: Session): Promise<readonly Finding[]> {
           }),
         ];
   const reports = await context.checkRpc(settings);
-  return [...reports.map((report) => findingOf(report, settings)), ...quorum];
+  return [...reports.map((report) => findingOf(report, settings)), ...quorum, ...(await checkClock(reports))];
 }

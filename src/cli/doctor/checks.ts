@@ -1,6 +1,7 @@
 /** What `flywheel doctor` looks at. A check never changes anything; a repair is asked for by its name. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { loadedNatives } from '../../files/native-packages.js';
 import { fileProblem } from '../../files/read-file.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
@@ -132,7 +133,8 @@ async function checkOpened(session: Session, withChain: boolean): Promise<readon
 /** Loads what tries a batch out before it is signed; that of the database has been loaded by then. */
 async function nativeParts(opened: OpenedService): Promise<string> {
   await opened.simulator();
-  return 'database and virtual machine load';
+  const names = loadedNatives().map(({ name, version }) => `${name} ${version}`);
+  return ['database and virtual machine load', ...names].join(', ');
 }
 
 const checkKeypair = (session: Session, location: KeypairSource): Promise<Finding> =>

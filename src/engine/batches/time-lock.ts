@@ -1,8 +1,8 @@
 /** The time lock of a multisig that somebody else has made: between the last approval of a batch and its execution. */
 import { setTimeout } from 'node:timers/promises';
+import { decodeClock } from '../../chain/clock-account.js';
 import { CLOCK_SYSVAR } from '../../chain/programs.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { viewOf } from '../../values/bytes.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import type { Lease } from '../lease.js';
@@ -12,16 +12,13 @@ import type { BatchOnChain } from './on-chain.js';
 const MAX_WAIT_SECONDS = 60n;
 /** By so much a node may be behind the one that told the time: executed too early, a batch has failed for good. */
 const MARGIN_SECONDS = 5n;
-const CLOCK_BYTES = 40;
-const TIME_OFFSET = 32;
 const POLL_MS = 500;
 const MS_PER_SECOND = 1_000;
 
 /** What the chain takes for the time: unix seconds. */
 async function chainSeconds({ chain, clock }: EngineDeps): Promise<bigint> {
   const [account] = await chain.getAccounts([CLOCK_SYSVAR]);
-  if (account?.data.length === CLOCK_BYTES) return viewOf(account.data).getBigInt64(TIME_OFFSET, true);
-  return BigInt(Math.floor(clock.nowMs() / MS_PER_SECOND));
+  return decodeClock(account)?.unixTimestamp ?? BigInt(Math.floor(clock.nowMs() / MS_PER_SECOND));
 }
 
 /**

@@ -45,10 +45,25 @@ describe('a node that is looked at', () => {
           slotsBehind: 0,
           version: '2.3.1',
           latencyMs: 0,
+          clockAheadMs: null,
         },
         problem: null,
       },
     ]);
+  });
+
+  it('says how far this clock is ahead of the time of its chain', async () => {
+    const { nowMs } = rpcChain(['http://127.0.0.1:1']).options.clock;
+    const data = new Uint8Array(40);
+    new DataView(data.buffer).setBigInt64(32, BigInt(Math.floor(nowMs() / 1_000)) - 75n, true);
+    const clock = wireAccount(data, namedAddress('sysvar'), 1);
+    const node = await stubNode({
+      ...healthy,
+      getMultipleAccounts: ([asked]: readonly string[]) =>
+        inContext([asked === SQUADS_PROGRAM ? program : clock]),
+    });
+    const [found] = await check(node);
+    expect(Math.floor((found?.state?.clockAheadMs ?? 0) / 1_000)).toBe(75);
   });
 
   it('is judged by itself: one without the program, one behind, one of another cluster, one that answers nothing', async () => {
