@@ -9,7 +9,9 @@ import {
   constants,
   fsyncSync,
   linkSync,
+  lstatSync,
   openSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -68,6 +70,28 @@ export function makePrivateDirectory(path: string, error: ErrorCode): void {
   }
 }
 
+/** What the system itself has there: to take its place would take it from every program. */
+const OF_THE_SYSTEM = /^\/(?:dev|proc)\//;
+
+/** Why nothing may take the place of what is there. */
+function occupant(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) return 'it is a directory';
+  if (found !== undefined && !found.isFile()) return 'it is a device, a pipe or a socket';
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  return isLink && OF_THE_SYSTEM.test(readlinkSync(path)) ? 'it is a device, a pipe or a socket' : undefined;
+}
+
+function checkOccupant(path: string, error: ErrorCode): void {
+  let reason: string | undefined;
+  try {
+    reason = occupant(path);
+  } catch (cause) {
+    throw new FlywheelError(error, `${path}: cannot be written: ${fileProblem(cause)}.`, { cause });
+  }
+  if (reason !== undefined) throw new FlywheelError(error, `${path}: cannot be written: ${reason}.`);
+}
+
 /**
  * Writes a whole file atomically: temporary file, fsync, rename.
  * @throws the error, naming the file and the reason.
@@ -78,6 +102,7 @@ export function writeFileAtomic(
   error: ErrorCode,
   options: WriteOptions = {},
 ): void {
+  checkOccupant(path, error);
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
     writeTemporary(temporary, text, options.mode ?? 0o644);
@@ -101,8 +126,7 @@ export function writeFileAtomic(
  */
 export function checkWritable(path: string, error: ErrorCode): void {
   try {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
-      throw new FlywheelError(error, `${path}: cannot be written: it is a directory.`);
+    checkOccupant(path, error);
     accessSync(dirname(path), constants.W_OK);
   } catch (cause) {
     if (cause instanceof FlywheelError) throw cause;

@@ -1,10 +1,10 @@
 /** `flywheel burn-batch`: burns for every element of a file, in as many requests as it takes. */
 
-import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { checkWritable } from '../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { openInput } from '../input/open-input.js';
+import { failedOutBeside } from '../input/output-file.js';
 import { knownDecimals } from '../known-decimals.js';
 import { IDEMPOTENCY_UUID_OPTION } from '../options/idempotency-key.js';
 import { COLUMN_OPTION, FORMAT_OPTION } from '../options/input-format.js';
@@ -28,7 +28,7 @@ type Options = OptionsOf<typeof configure>;
 async function run(session: Session, [file]: [string], options: Options): Promise<undefined> {
   const how = howOften(options, 'uuid');
   const { failedOut } = options;
-  const failedFile = failedOut === undefined ? null : resolve(session.context.cwd, failedOut);
+  const failedFile = failedOutBeside(session.context.cwd, failedOut, file);
   const input = await openInput(session.context, file, options);
   const { dryRun = false } = options;
   const { checkedBurns, readBurnsFile } = await import('../input/burns-file.js');

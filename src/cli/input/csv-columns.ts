@@ -24,6 +24,8 @@ export interface Column {
   readonly field: string;
 }
 
+/** As many as an object may have keys. */
+const MAX_COLUMNS = 10_000;
 /** Names that differ in no more of their letters may be meant. */
 const MAX_DISTANCE = 3;
 
@@ -150,5 +152,9 @@ export function readHeader(
 ): readonly Column[] {
   const complain = (at: number, reason: string): void =>
     problems.add('header', reason, { path: 'header', ...locate(at) });
+  if (names.length > MAX_COLUMNS) {
+    complain(0, `there are ${names.length} columns; at most ${MAX_COLUMNS} are read`);
+    return [];
+  }
   return new Header(kind, columns, names, complain).read();
 }

@@ -42,11 +42,15 @@ function delimiterOf(firstLine: string): { readonly delimiter: string; readonly 
 export async function* csvRows(input: Input): AsyncGenerator<CsvRow> {
   const pieces = input.pieces()[Symbol.asyncIterator]();
   let begun = '';
+  let shown = '';
   for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
     begun += next.value;
-    if (/[\r\n]/.test(begun.trimStart())) break;
+    const more = shown === '' ? next.value.trimStart() : next.value;
+    shown += more;
+    // A first line without an end is left to the parser, which refuses it.
+    if (/[\r\n]/.test(more) || begun.length > MAX_ROW_BYTES) break;
   }
-  const { delimiter, isStated } = delimiterOf(begun.trimStart().split(/[\r\n]/, 1)[0] ?? '');
+  const { delimiter, isStated } = delimiterOf(shown.split(/[\r\n]/, 1)[0] ?? '');
   const parser = parse({
     delimiter,
     ...(isStated ? { from_line: 2 } : {}),

@@ -1,10 +1,10 @@
 /** `flywheel batch init`: a file of pipelines becomes a batch that waits for the owner's approval. */
 
-import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { checkWritable } from '../../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { openInput } from '../../input/open-input.js';
+import { failedOutBeside, outputBeside } from '../../input/output-file.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { COLUMN_OPTION, TABLE_FORMAT_OPTION } from '../../options/input-format.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
@@ -33,8 +33,8 @@ type Options = OptionsOf<typeof configure>;
 async function run(session: Session, [file]: [string], options: Options): Promise<undefined> {
   const how = howOften(options);
   const { cwd } = session.context;
-  const outFile = options.out === undefined ? null : resolve(cwd, options.out);
-  const failedOut = options.failedOut === undefined ? null : resolve(cwd, options.failedOut);
+  const outFile = outputBeside(cwd, options.out, file);
+  const failedOut = failedOutBeside(cwd, options.failedOut, file);
   const input = await openInput(session.context, file, options);
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
   const { dryRun = false } = options;

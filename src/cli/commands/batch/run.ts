@@ -1,12 +1,12 @@
 /** `flywheel batch run`: init, check, approve, execute and report, in one go. */
 
-import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { checkWritable } from '../../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { canAsk } from '../../consent.js';
 import { openInput } from '../../input/open-input.js';
+import { failedOutBeside } from '../../input/output-file.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { COLUMN_OPTION, TABLE_FORMAT_OPTION } from '../../options/input-format.js';
 import { ALLOW_UNVERIFIED_OPTION, KEYPAIR_OPTION, NO_SIMULATE_OPTION } from '../../options/keypair.js';
@@ -36,7 +36,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   if (!dryRun && !settings.yes && !canAsk(session))
     throw new FlywheelError('ERR_USAGE', 'Without a terminal `batch run` needs --yes; nothing was sent.');
   const { failedOut } = options;
-  const failedFile = failedOut === undefined ? null : resolve(context.cwd, failedOut);
+  const failedFile = failedOutBeside(context.cwd, failedOut, file);
   const input = await openInput(context, file, options);
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
   const request = await checkedPipelines(session, input, dryRun);

@@ -299,3 +299,20 @@ describe('pipelines in CSV', () => {
     expect(problemsOf(stderr)).toContain(problem);
   });
 });
+
+describe('a CSV file without an end in sight', () => {
+  it('is refused by its first line, however many columns that names', async () => {
+    const names = Array.from({ length: 200_000 }, (_, at) => `proof.k${at}`);
+    const { exit, stderr, input } = await run('b.csv', `type,amount,${names.join(',')}\nT,1\n`, [
+      'burn-batch',
+    ]);
+    expect([exit, input]).toEqual([2, undefined]);
+    expect(problemsOf(stderr)).toEqual(['1:1 header: there are 200002 columns; at most 10000 are read']);
+  });
+
+  it('is refused once its first line is longer than a row may be', async () => {
+    const { exit, stderr } = await run('b.csv', '\0'.repeat(64 * 1_024 * 1_024), ['burn-batch']);
+    expect(exit).toBe(2);
+    expect(stderr).toContain('a row has more than 16777216 bytes');
+  });
+});
