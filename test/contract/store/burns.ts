@@ -1,8 +1,9 @@
 /** Burns, one by one and many at once. */
 import { describe, expect, it } from 'vitest';
+import type { BurnSumsQuery } from '../../../src/store/burn-repository.js';
 import type { BurnOutcome } from '../../../src/store/records.js';
 import type { Store } from '../../../src/store/store.js';
-import { aBurn, CREATED, pending, settled, success } from '../../support/store.js';
+import { aBurn, CREATED, LATER, pending, settled, success } from '../../support/store.js';
 
 /** Burns, one by one and many at once. */
 export function burns(store: () => Store): void {
@@ -33,6 +34,40 @@ export function burns(store: () => Store): void {
       expect(await store().read((tx) => tx.burns.ofRequest('request-1'))).toStrictEqual(
         sequences.map(settled),
       );
+    });
+
+    it('adds up what came to its end, exact beyond 64 bits, by day, type and end', async () => {
+      const largest = 2n ** 64n - 1n;
+      const ends: readonly Partial<BurnOutcome>[] = [
+        {},
+        { dateSettled: '2026-02-01T00:00:00.000Z' },
+        { status: 'FAILED', errorCode: 'ERR_BURN_TOKENOMICS_FAILED', feeLamports: null },
+      ];
+      const types = ['PRODUCT_BUY', 'PRODUCT_BUY', 'WATCH_AD', 'PRODUCT_BUY', 'PRODUCT_BUY', 'PRODUCT_BUY'];
+      await store().transaction(async (tx) => {
+        await tx.burns.insertMany(
+          types.map((proofType, at) => aBurn(at + 1, { proofType, amount: largest - BigInt(at) })),
+        );
+        await tx.burns.settleMany(
+          [1, 2, 3, 4, 5].map((sequence) => ({ ...success(sequence), ...ends[sequence - 3] })),
+        );
+      });
+      const sums = async (more: Partial<BurnSumsQuery> = {}) =>
+        (await store().read((tx) => tx.burns.sums({ tokenId: 'token-1', from: 1, to: 7, ...more }))).map(
+          ({ day, type, isLanded, count, amount, feeLamports }) =>
+            [day, type, isLanded, count, amount, feeLamports].join(' '),
+        );
+      const day = LATER.slice(0, 10);
+      const bought = `${day} PRODUCT_BUY true 2 ${2n * largest - 1n} 10000`;
+      const watched = `${day} WATCH_AD true 1 ${largest - 2n} 5000`;
+      const later = `2026-02-01 PRODUCT_BUY true 1 ${largest - 3n} 5000`;
+      const failed = `${day} PRODUCT_BUY false 1 ${largest - 4n} 0`;
+      expect((await sums()).sort()).toEqual([bought, watched, later, failed].sort());
+      expect(await sums({ types: ['WATCH_AD'] })).toEqual([watched]);
+      expect(await sums({ from: 3, to: 4 })).toEqual([watched]);
+      expect(await sums({ since: '2026-02-01T00:00:00.000Z' })).toEqual([later]);
+      expect(await sums({ until: LATER })).toEqual([]);
+      expect(await sums({ tokenId: 'token-2' })).toEqual([]);
     });
 
     it('settles each with its own outcome', async () => {
