@@ -234,7 +234,9 @@ export const pipelineStateSchema = z
   .object({
     index: z.number().int().meta({ description: 'Its place in the batch, counted from 0.' }),
     type: proofTypeField,
-    payload: payloadField,
+    payload: z.string().meta({
+      description: 'The proof as it was sent; empty where the key is limited to other proof types.',
+    }),
     actions: actionsField,
     proofHash: hashSchema,
     state: z.enum(PIPELINE_STATES).meta({

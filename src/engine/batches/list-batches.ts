@@ -89,7 +89,10 @@ export const batchPipelines = operation('batchPipelines', {
     const dates = new Map(
       records.flatMap((record) => (record === null ? [] : [[record.signature, dateLanded(record)] as const])),
     );
-    const items = wanted.map((pipeline) => {
+    const permitted = principal.key.proofTypes;
+    const items = wanted.map((found) => {
+      const mayRead = permitted?.includes(found.type) ?? true;
+      const pipeline = mayRead ? found : { ...found, payload: '' };
       const dateExecuted = dates.get(pipeline.txHash ?? '');
       return dateExecuted === undefined ? pipeline : { ...pipeline, dateExecuted };
     });

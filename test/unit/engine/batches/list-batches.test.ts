@@ -4,6 +4,7 @@ import { createKeypairSigner, generateKeypair } from '../../../../src/chain/tran
 import type { BatchPipelinesQuery, ListBatchesQuery } from '../../../../src/contract/schemas/batch.js';
 import type { Address } from '../../../../src/values/address.js';
 import type { Uuid } from '../../../../src/values/ids.js';
+import { Secret } from '../../../../src/values/secret.js';
 import { aPipeline } from '../../../contract/service/examples.js';
 import { openTestEngine, type TestEngine } from '../../../support/engine.js';
 import { signApproval } from '../../../support/service.js';
@@ -62,6 +63,17 @@ it('finds pipelines in one batch, and goes on where a page ended', async () => {
   const page = await pipelines({ action: 'BURN', limit: 1 });
   expect(page.items.map(({ index }) => index)).toEqual([0]);
   expect(await indexes({ action: 'BURN', cursor: page.nextCursor ?? '' })).toEqual([2]);
+});
+
+it('gives the proofs of other types to no key that is limited to some', async () => {
+  const { key } = await test.engine.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] });
+  const call = { credential: new Secret(key) };
+  const { items } = (await test.engine.batchPipelines({ batchId: executed }, call)).value;
+  expect(items.map(({ index, state, payload }) => [index, state, payload])).toEqual([
+    [0, 'EXECUTED', ''],
+    [1, 'EXECUTED', '{"watched":1}'],
+    [2, 'EXECUTED', ''],
+  ]);
 });
 
 it('refuses filters that can be nothing', async () => {
