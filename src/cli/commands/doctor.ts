@@ -2,6 +2,15 @@
 import { EXIT } from '../../errors/exit-codes.js';
 import { defineCommand } from '../command.js';
 import { safeLine } from '../output/safe-text.js';
+import { indented } from '../output/table.js';
+
+/** As wide as a mark and the blank after it. */
+const BEHIND_MARK = '     ';
+
+const marked = (mark: string, text: string, width: number): readonly string[] =>
+  indented(BEHIND_MARK, text, width).map((line, at) =>
+    at === 0 ? `${mark} ${line.slice(BEHIND_MARK.length)}` : line,
+  );
 
 export const command = defineCommand({
   configure: (command) =>
@@ -16,8 +25,9 @@ export const command = defineCommand({
     const checks = findings.map(({ exit: _exit, ...finding }) => finding);
     session.output.result({ ok: checks.every(({ ok }) => ok), checks }, (style) =>
       checks.flatMap(({ name, ok, detail, hint }) => [
-        `${ok ? style.good('ok  ') : style.bad('fail')} ${name}: ${safeLine(detail)}`,
-        ...(hint === undefined ? [] : [`     ${safeLine(hint)}`]),
+        ...marked(ok ? style.good('ok  ') : style.bad('fail'), `${name}: ${detail}`, style.width),
+        // Most end in a command, which is to be copied whole.
+        ...(hint === undefined ? [] : [`${BEHIND_MARK}${safeLine(hint)}`]),
       ]),
     );
     return findings.find(({ ok }) => !ok)?.exit ?? EXIT.done;

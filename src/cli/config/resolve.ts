@@ -224,7 +224,10 @@ function settingsWith(
     profile: chosen,
     apiUrl,
     apiKeyHeader: { ...header, value: header.value.toLowerCase() },
-    apiKey: resolveApiKey(ambient, found, apiUrl.value, config.value),
+    // Read where it is used: what is wrong with its file, `doctor` has to be able to say and to mend.
+    get apiKey() {
+      return resolveApiKey(ambient, found, apiUrl.value, config.value);
+    },
     configDir: config,
     dataDir: { ...dataDir, value: resolvePath(cwd, dataDir.value) },
     ...resolveRpc(ambient, flags, profile, apiUrl.value !== null),

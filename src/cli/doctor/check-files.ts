@@ -34,6 +34,9 @@ interface Oddity {
   readonly mode: number | null;
 }
 
+/** A file that stands in another place as well may be one that others have to use; its mode is not ours to set. */
+const hasOtherNames = (stats: Stats): boolean => stats.isFile() && stats.nlink > 1;
+
 const rightMode = (stats: Stats): number => (stats.isDirectory() ? 0o700 : 0o600);
 
 function oddityOf(path: string, stats: Stats, uid: number): Oddity | undefined {
@@ -49,6 +52,11 @@ function oddityOf(path: string, stats: Stats, uid: number): Oddity | undefined {
     };
   if ((stats.mode & OTHERS) === 0) return undefined;
   const mode = rightMode(stats);
+  if (hasOtherNames(stats))
+    return {
+      ...{ path, what: 'can be used by others, and has a second name elsewhere (a hard link)', mode: null },
+      hint: `Put a copy in its place, or remove it: ${shellLine(['ls', '-li', path])}`,
+    };
   return {
     ...{ path, what: `can be used by others (mode ${(stats.mode & PERMISSIONS).toString(8)})`, mode },
     hint: `Run: ${shellLine(['chmod', mode.toString(8), path])}, or flywheel doctor --repair`,
@@ -113,7 +121,7 @@ function mend({ path }: Oddity, uid: number): boolean {
   const handle = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(handle);
-    if (stats.uid !== uid || !(stats.isFile() || stats.isDirectory())) return false;
+    if (stats.uid !== uid || hasOtherNames(stats) || !(stats.isFile() || stats.isDirectory())) return false;
     fchmodSync(handle, rightMode(stats));
     return true;
   } finally {

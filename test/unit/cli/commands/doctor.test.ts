@@ -1,5 +1,5 @@
 /** `flywheel doctor`: what is looked at, and the first thing that is not in order as the exit number. */
-import { chmodSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { nodeAddress } from '../../../../src/chain/node-address.js';
@@ -64,7 +64,7 @@ describe('doctor', () => {
   });
 
   it('tells people one thing a line, and what to do below it', async () => {
-    const cli = testCli(READER);
+    const cli = testCli({ ...READER, columns: 200 });
     const directory = join(cli.home, 'data');
     mkdirSync(directory, { mode: 0o755 });
     chmodSync(directory, 0o755);
@@ -216,6 +216,41 @@ describe('doctor', () => {
     expect((await look(cli, '--repair')).checks.filter(({ name }) => name === 'repair')).toHaveLength(1);
     rmSync(join(data, 'link'));
     expect(files(await look(cli)).map(({ ok }) => ok)).toEqual([true]);
+  });
+
+  it('looks at and mends a file of API keys that others can read', async () => {
+    const service = fakeService();
+    service.answer('currentBatch', () => reply(null));
+    const cli = testCli({ service });
+    await cli.run('profile', 'add', 'main', '--api-url', 'https://api.example');
+    const keys = join(cli.home, '.config/flywheel/api-keys.json');
+    writeFileSync(keys, '{"main":"fwk_1"}');
+    chmodSync(keys, 0o644);
+    const found = await look(cli);
+    expect([found.exit, named(found, 'config files')?.detail]).toEqual([
+      2,
+      `${keys} can be used by others (mode 644).`,
+    ]);
+    expect((await cli.run('whoami')).exit).toBe(2);
+    expect((await look(cli, '--repair')).ok).toBe(true);
+    expect(statSync(keys).mode & 0o777).toBe(0o600);
+  });
+
+  it('leaves the mode of a file that has a second name', async () => {
+    const cli = testCli({ openers: localWith({ repair: async () => 'Nothing is to be repaired.' }) });
+    const data = join(cli.home, '.local/share/flywheel');
+    const outside = join(cli.home, 'outside');
+    mkdirSync(data, { recursive: true, mode: 0o700 });
+    writeFileSync(outside, 'x', { mode: 0o644 });
+    linkSync(outside, join(data, 'name'));
+    expect(named(await look(cli, '--repair'), 'data files')?.detail).toContain('(a hard link)');
+    expect(statSync(outside).mode & 0o777).toBe(0o644);
+  });
+
+  it('breaks no word on a narrow terminal', async () => {
+    const cli = testCli({ columns: 60, tty: { stdout: true }, env: { LANG: 'C', NO_COLOR: '1' } });
+    const { stdout } = await cli.run('doctor');
+    expect(stdout.split('\n').filter((line) => line.length > 60 && /\S /.test(line.trim()))).toEqual([]);
   });
 
   it('tells who works in the data directory, and of certificates that cannot be read', async () => {
