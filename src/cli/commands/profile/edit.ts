@@ -1,5 +1,5 @@
 /** `flywheel profile edit`: the user's editor on a private copy of the profiles, which takes their place only when all of it can be used. */
-import { readFileSync, rmSync } from 'node:fs';
+import { lstatSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { readIfThere } from '../../../files/read-file.js';
@@ -26,6 +26,12 @@ async function checkAll({ context }: Session, copy: string): Promise<void> {
     throw new FlywheelError('ERR_CONFIG_INVALID', `"current" names no profile: ${JSON.stringify(current)}.`);
 }
 
+/** @throws `ERR_DECLINED` where the editor left no file, but nothing, a link or something that would be waited for. */
+function textOf(copy: string): string {
+  if (lstatSync(copy, { throwIfNoEntry: false })?.isFile() === true) return readFileSync(copy, 'utf8');
+  throw new FlywheelError('ERR_DECLINED', 'The editor left no file; nothing was changed.');
+}
+
 /** @returns whether something was changed. */
 async function edit(session: Session, copy: string, before: string | undefined): Promise<boolean> {
   const { context, settings } = session;
@@ -39,7 +45,7 @@ async function edit(session: Session, copy: string, before: string | undefined):
         hint: 'VISUAL or EDITOR names it.',
       },
     );
-  const text = readFileSync(copy, 'utf8');
+  const text = textOf(copy);
   if (text === (before ?? EMPTY)) return false;
   await checkAll(session, copy);
   const { replaceProfiles } = await import('../../config/profile-store.js');
@@ -58,10 +64,11 @@ async function run(session: Session): Promise<undefined> {
   try {
     changed = await edit(session, copy, before);
   } catch (error) {
-    if (!(error instanceof FlywheelError) || error.code === 'ERR_DECLINED') rmSync(copy, { force: true });
+    if (!(error instanceof FlywheelError) || error.code === 'ERR_DECLINED')
+      rmSync(copy, { force: true, recursive: true });
     else
       throw error.with({
-        hint: `Nothing was changed. What you wrote is in ${shellLine([copy])}; ${error.hint ?? 'run `flywheel profile edit` again.'}`,
+        hint: `Nothing was changed. What you wrote is in ${shellLine([copy])}. ${error.hint ?? 'Run `flywheel profile edit` again.'}`,
       });
     throw error;
   }

@@ -52,6 +52,19 @@ describe('profile edit', () => {
     expect(JSON.parse(stderr).hint).toContain(copies(cli)[0]);
   });
 
+  it.each([
+    ['nothing', 'rm "$1"'],
+    ['a link', 'rm "$1"; ln -s HOME/editor.sh "$1"'],
+    ['a directory', 'rm "$1"; mkdir "$1"'],
+    ['what would be waited for', 'rm "$1"; mkfifo "$1"'],
+  ])('changes nothing where the editor left %s', async (_what, script) => {
+    const cli = await cliWith(script);
+    const before = profiles(cli);
+    const { exit, stderr } = await cli.run('profile', 'edit');
+    expect([exit, JSON.parse(stderr).error]).toEqual([130, 'ERR_DECLINED']);
+    expect([profiles(cli), copies(cli)]).toEqual([before, []]);
+  });
+
   it('takes nothing over from before another command changed the profiles', async () => {
     const cli = await cliWith(
       'sed -i s/main/mine/ "$1"; sed -i s/api.example/other.example/ HOME/.config/flywheel/profiles.json',
