@@ -5,8 +5,8 @@ import { safeLine } from './safe-text.js';
 /** A cell; what is absent is empty. */
 export type Cell = string | number | boolean | undefined;
 
-/** How a formula begins in Excel, LibreOffice or Google Sheets. */
-const FORMULA = /^[=+\-@\t\r]/;
+/** How a formula begins in Excel, LibreOffice or Google Sheets: also behind blanks, and in the wide forms of some locales. */
+const FORMULA = /^\s*[=+\-@＝＋－＠]/u;
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 
 /** Text that a spreadsheet would run gets a `'` in front of it (OWASP, CSV injection); a number is none, whatever its sign. */

@@ -1,5 +1,6 @@
 /** A chart of stacked bars as SVG text; what it looks like is for the page's style to say. */
 import { scaleBand, scaleLinear } from 'd3-scale';
+import { visibleLine } from '../../values/text.js';
 
 /** One piece of a bar: how much of what. */
 export interface Piece {
@@ -26,9 +27,9 @@ const LEAST_SHOWN_WIDTH = 540;
 const LABEL_WIDTH = 84;
 const TICKS = 5;
 
-/** Text that may stand in HTML, as text and in an attribute. */
+/** Text that may stand in HTML, as text and in an attribute; without what is hidden, or is obeyed where the file is printed. */
 export const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  visibleLine(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });
 

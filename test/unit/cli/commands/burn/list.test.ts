@@ -50,6 +50,11 @@ describe('burn list', () => {
     expect(JSON.parse(stdout)).toEqual([example]);
   });
 
+  it.each([' =CMD()', '\t=CMD()', '＝CMD()', '＠SUM(1)', '-2+3'])('prints %j as no formula', async (type) => {
+    const { stdout } = await cliWith([{ ...example, type }]).run('burn', 'list', '--output', 'csv');
+    expect(stdout.split('\n')[1]?.split(',')[1]).toBe(`'${type.replace('\t', ' ')}`);
+  });
+
   it('prints CSV that a spreadsheet takes for text', async () => {
     const { stdout } = await cliWith([example, failed]).run('burn', 'list', '--output', 'csv');
     const [header, first, ...rest] = stdout.split('\n');
