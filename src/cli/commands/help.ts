@@ -9,12 +9,9 @@ export const command = defineCommand({
     command.argument('[words...]', 'environment, exit-codes, files, or the words of a command'),
   run: async (session, [words]) => {
     const { topicText } = await import('../help/topics.js');
-    const topic = words.length === 1 ? topicText(words[0] ?? '') : undefined;
-    if (topic !== undefined) session.output.text(topic);
-    else {
-      const width = Math.min(session.context.io.stdout.columns, MAX_WIDTH);
-      session.output.text(await session.cli.help(words, width));
-    }
+    const { columns, isTTY } = session.context.io.stdout;
+    const topic = words.length === 1 ? topicText(words[0] ?? '', isTTY ? columns : null) : undefined;
+    session.output.text(topic ?? (await session.cli.help(words, Math.min(columns, MAX_WIDTH))));
     return undefined;
   },
   output: ['text'],

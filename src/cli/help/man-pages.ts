@@ -117,6 +117,8 @@ function pageText(command: CommandUnknownOpts, texts: HelpTexts | undefined, ver
   );
   return [
     `.TH ${roffText(name.toUpperCase())} 1 "" ${roffText(`flywheel ${version}`).replace(/ /g, '\\ ')} Flywheel`,
+    // Names of variables, files and commands are not to be broken.
+    '.nh',
     ...section('NAME', [`${roffText(name)} \\- ${roffText(summary.replace(/\.$/, ''))}`]),
     ...section('SYNOPSIS', [`${bold(wordsOf(command).join(' '))} ${roffText(command.usage())}`.trimEnd()]),
     ...section('DESCRIPTION', [

@@ -74,7 +74,7 @@ export async function helpPages(
     })),
     ...Object.keys(TOPICS).map((topic) => ({
       command: `flywheel help ${topic}`,
-      text: topicText(topic) ?? '',
+      text: topicText(topic, null) ?? '',
     })),
   ];
 }

@@ -1,5 +1,6 @@
 /** `flywheel help`: topics, and the help of commands as `--help` prints it. */
 import { describe, expect, it } from 'vitest';
+import { TOPICS } from '../../../../src/cli/help/topics.js';
 import { ERRORS } from '../../../../src/errors/codes.js';
 import { EXIT_CODES } from '../../../../src/errors/exit-codes.js';
 import { testCli } from '../../../support/cli.js';
@@ -35,6 +36,18 @@ describe('help', () => {
     expect(await testCli().run('help', topic)).toMatchObject({
       ...{ exit: 0, stdout: expect.stringContaining(part), stderr: '' },
     });
+  });
+
+  it.each([60, 80, 120])('breaks no word of a topic on a terminal of %i columns', async (columns) => {
+    for (const topic of Object.keys(TOPICS)) {
+      const { stdout } = await testCli({ columns, tty: { stdout: true } }).run('help', topic);
+      // What is to be copied stays whole.
+      const prose = stdout.split('\n').filter((line) => !/^ +[[{$]/.test(line));
+      const tooLong = prose.filter((line) => line.length > columns);
+      expect(tooLong.filter((line) => /\S\s/.test(line.replace(/`[^`]+`/g, '')))).toEqual([]);
+      const piped = (await testCli().run('help', topic)).stdout;
+      expect(stdout.split(/\s+/)).toEqual(piped.split(/\s+/));
+    }
   });
 
   it('says what there is help for when there is none for that', async () => {

@@ -28,7 +28,7 @@ describe('manPages', () => {
   });
 
   it('begins every line with text or with a request that there is', () => {
-    const requests = new Set(['.TH', '.SH', '.TP', '.PP', '.RS', '.RE', '.nf', '.fi']);
+    const requests = new Set(['.TH', '.nh', '.SH', '.TP', '.PP', '.RS', '.RE', '.nf', '.fi']);
     const odd = pages.flatMap(({ file, text }) =>
       text
         .split('\n')
@@ -36,7 +36,11 @@ describe('manPages', () => {
         .map((line) => `${file}: ${line}`),
     );
     expect(odd).toEqual([]);
-    for (const { text } of pages) expect(text).toMatch(/^[\n\x20-\x7e]+$/);
+    for (const { text } of pages) {
+      expect(text).toMatch(/^[\n\x20-\x7e]+$/);
+      // Before all text: no name is broken at the end of a line.
+      expect(text.split('\n')[1]).toBe('.nh');
+    }
   });
 
   it('is read by man, where there is one, without a complaint, and says what the help says', () => {
