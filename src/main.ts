@@ -2,12 +2,14 @@
 import { setMaxListeners } from 'node:events';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { homedir } from 'node:os';
+import { addAbortSignal } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import packageJson from '../package.json' with { type: 'json' };
 import type { CliContext, InputStream, OutputStream } from './cli/context.js';
 import { isRunning, processIdentity } from './files/process-identity.js';
 import { promptHidden } from './hidden-prompt.js';
 import { loadApp } from './load-app.js';
+import { keepHeapSmall } from './small-heap.js';
 
 /** Columns where the terminal does not say. */
 const DEFAULT_COLUMNS = 80;
@@ -81,7 +83,7 @@ const loaded = once(() => {
   return app;
 });
 
-const inputStream: InputStream = {
+const inputStream = (signal: () => AbortSignal): InputStream => ({
   get isTTY() {
     return process.stdin.isTTY === true;
   },
@@ -100,9 +102,9 @@ const inputStream: InputStream = {
     return Buffer.concat(chunks);
   },
   async *chunks() {
-    for await (const chunk of process.stdin) yield Buffer.from(chunk);
+    for await (const chunk of addAbortSignal(signal(), process.stdin)) yield Buffer.from(chunk);
   },
-};
+});
 
 /** What was typed before a question answers none: also what has not been ended with a return yet. */
 function dropTypedAhead(): void {
@@ -185,7 +187,7 @@ function createContext(): CliContext {
   const openers = () => loaded().loadOpeners();
   const context: CliContext = {
     io: {
-      stdin: inputStream,
+      stdin: inputStream(signal),
       get stdout() {
         return stdout();
       },
@@ -214,6 +216,8 @@ function createContext(): CliContext {
     get signal() {
       return signal();
     },
+    // Before what was compiled is kept.
+    keepMemorySmall: () => void process.prependOnceListener('exit', keepHeapSmall()),
     edit: async (command, file) => (await import('./run-editor.js')).runEditor(command, file),
     openService: async (settings) => (await openers()).openService(context, settings),
     openLocal: async (settings) => (await openers()).openLocal(context, settings),

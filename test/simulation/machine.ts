@@ -183,6 +183,7 @@ export class Machine implements Workplace {
       checkRpc: async () => [],
       effectiveSettings: async (settings) => settings,
       nodeVersion: 'v22.0.0',
+      keepMemorySmall: () => undefined,
       edit: async () => null,
       dataChain: async () => null,
       dataPins: async () => null,

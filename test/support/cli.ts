@@ -134,6 +134,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     nodeVersion: 'v22.0.0',
     processes,
     signal: options.signal ?? new AbortController().signal,
+    keepMemorySmall: () => undefined,
     edit: runEditor,
     openService: async () => {
       const opened = await journal();

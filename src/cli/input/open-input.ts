@@ -1,6 +1,7 @@
 /** A file of elements, or standard input, as text in pieces: how it is written is known before it is read. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { fileProblem } from '../../files/read-file.js';
 import { Utf8Decoder } from '../../values/strict-json.js';
@@ -23,7 +24,7 @@ export interface Input {
   pieces(): AsyncIterable<string>;
 }
 
-type ReadContext = Pick<CliContext, 'io' | 'cwd'>;
+type ReadContext = Pick<CliContext, 'io' | 'cwd' | 'signal'>;
 
 const TABLES: ReadonlySet<string> = new Set(['.csv', '.tsv']);
 const PIECE_BYTES = 256 * 1_024;
@@ -108,15 +109,23 @@ async function* textOf(name: string, bytes: AsyncIterable<Uint8Array>): AsyncGen
   inInput(name, () => decoder.end());
 }
 
-async function* bytesOf({ io, cwd }: ReadContext, file: string): AsyncGenerator<Uint8Array> {
+async function* bytesOf({ io, cwd, signal }: ReadContext, file: string): AsyncGenerator<Uint8Array> {
   try {
-    if (file === '-') yield* io.stdin.chunks();
-    else yield* bytesOfFile(resolve(cwd, file));
+    for await (const bytes of file === '-' ? io.stdin.chunks() : bytesOfFile(resolve(cwd, file))) {
+      yield bytes;
+      // Reading a file and checking it waits for nothing, and without a turn no signal is heard.
+      await setImmediate();
+      if (signal.aborted) throw interrupted();
+    }
   } catch (error) {
     if (isFlywheelError(error)) throw error;
+    if (signal.aborted) throw interrupted();
     throw inputError(inputName(file), fileProblem(error), error);
   }
 }
+
+const interrupted = (): FlywheelError =>
+  new FlywheelError('ERR_INTERRUPTED', 'Interrupted while reading; nothing was sent.');
 
 /** All pieces share one buffer: each is decoded before the next is read. */
 function* bytesOfFile(path: string): Generator<Uint8Array> {

@@ -1,0 +1,17 @@
+/** Makes V8 collect garbage early, for a command through which much passes and of which little stays. */
+import { setFlagsFromString } from 'node:v8';
+
+/**
+ * Left alone, V8 takes ever more memory while there is some, since to collect less often is faster: a list of a million elements
+ * would take twice as much as one of ten thousand, of which the same is in use at any time. V8 looks at these whenever it collects.
+ */
+const SMALL = ['--heap-growing-percent=10', '--semi-space-growth-factor=1'];
+const USUAL = ['--heap-growing-percent=0', '--semi-space-growth-factor=2'];
+
+/** @returns what takes it back: code that V8 has compiled is refused by a process that begins with other settings. */
+export function keepHeapSmall(): () => void {
+  for (const flag of SMALL) setFlagsFromString(flag);
+  return () => {
+    for (const flag of USUAL) setFlagsFromString(flag);
+  };
+}

@@ -1,0 +1,66 @@
+/** Files of many elements: a signal is heard while one is read, and what V8 has compiled stays good for the next start. */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Writable } from 'node:stream';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { emptyDirectory, flywheel, startFlywheel } from '../support/cli.js';
+
+let home: string;
+
+beforeEach(async () => {
+  home = emptyDirectory();
+  expect((await flywheel({ home }, 'local', 'init')).exit).toBe(0);
+});
+
+const lines = (count: number): string =>
+  Array.from(
+    { length: count },
+    (_, id) => `{"type":"WATCH_AD","proof":{"id":${id}},"burnAmount":0.001,"persistOnchain":false}\n`,
+  ).join('');
+
+/** More than a pipe holds: once it is written, some of it has been read. */
+const MANY = 5_000;
+const written = (to: Writable, text: string): Promise<unknown> =>
+  new Promise((resolve) => void to.write(text, resolve));
+
+describe('burn-batch of a long file', () => {
+  it.each([
+    ['standard input of which no more comes', '-'],
+    ['a file of which more comes', 'burns.ndjson'],
+  ])('is interrupted while it reads %s, with nothing begun', async (_, file) => {
+    if (file !== '-') execFileSync('mkfifo', [join(home, file)]);
+    const child = startFlywheel({ home }, ['burn-batch', file]);
+    const input = file === '-' ? (child.stdin as Writable) : createWriteStream(join(home, file));
+    input.on('error', () => undefined);
+    let stderr = '';
+    child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
+    const ended = once(child, 'close');
+    await written(input, lines(MANY));
+    child.kill('SIGINT');
+    if (file !== '-') input.end(lines(MANY));
+    expect((await ended)[0]).toBe(130);
+    input.destroy();
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: 'ERR_INTERRUPTED',
+      message: 'Interrupted while reading; nothing was sent.',
+    });
+    expect(JSON.parse((await flywheel({ home }, 'pending')).stdout)).toEqual([]);
+  });
+
+  it('leaves compiled code that the next start takes', async () => {
+    writeFileSync(join(home, 'burns.ndjson'), lines(1));
+    const env = { XDG_CACHE_HOME: join(home, 'cache') };
+    const kept = (): readonly number[] => {
+      const directory = join(home, 'cache', 'flywheel');
+      return readdirSync(directory).map((name) => statSync(join(directory, name)).ino);
+    };
+    const run = () => flywheel({ home, env }, 'burn-batch', 'burns.ndjson');
+    expect((await run()).exit).toBe(0);
+    const first = kept();
+    expect(first).toHaveLength(1);
+    expect((await run()).exit).toBe(0);
+    expect(kept()).toEqual(first);
+  });
+});
