@@ -1,7 +1,7 @@
 /** The rows of the journal: operations of one target, their answers, what has landed, and on how many days it was used. */
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { SqliteFile, SqlValue } from '../../files/sqlite-file.js';
+import type { SqliteFile, SqlValue, Statement } from '../../files/sqlite-file.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { type Clock, isoTime, utcDay } from '../../values/time.js';
@@ -46,6 +46,7 @@ export class OperationsTable {
   readonly #processes: Processes;
   readonly #clock: Clock;
   readonly #target: number;
+  readonly #statements = new Map<string, Statement>();
   readonly elements: ElementsTable;
 
   constructor(
@@ -217,10 +218,17 @@ export class OperationsTable {
   }
 
   #get(sql: string, parameters: readonly SqlValue[]): readonly SqlValue[] | undefined {
-    return this.#file.prepare(sql).get(parameters);
+    return this.#statement(sql).get(parameters);
   }
 
   #run(sql: string, parameters: readonly SqlValue[]): void {
-    this.#file.prepare(sql).run(parameters);
+    this.#statement(sql).run(parameters);
+  }
+
+  /** Each is prepared once: the memory of a thousand would be given back late. */
+  #statement(sql: string): Statement {
+    const statement = this.#statements.get(sql) ?? this.#file.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
   }
 }

@@ -40,6 +40,7 @@ export class Spool {
   readonly #see: Statement;
   readonly #addDigest: Statement;
   readonly #addPart: Statement;
+  readonly #readPart: Statement;
   readonly #content: Hash = createHash('sha256');
   readonly #counts: number[] = [];
   #length = 0;
@@ -54,6 +55,7 @@ export class Spool {
     );
     this.#addDigest = file.prepare('INSERT INTO temp.spool_digests (element, digest) VALUES (?, ?)');
     this.#addPart = file.prepare('INSERT INTO temp.spool_parts (part, body) VALUES (?, ?)');
+    this.#readPart = file.prepare('SELECT body FROM temp.spool_parts WHERE part = ?');
   }
 
   /** Elements in all. */
@@ -103,7 +105,7 @@ export class Spool {
   }
 
   part(part: number): SpoolPart {
-    const row = this.#file.prepare('SELECT body FROM temp.spool_parts WHERE part = ?').get([part]);
+    const row = this.#readPart.get([part]);
     return unpackPart(row?.[0] as ReadonlyBytes);
   }
 }
