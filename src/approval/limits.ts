@@ -98,13 +98,15 @@ export function requireWithinLimits(
   if (recipients !== undefined) requireAllowed(recipients, outflow, whose);
 }
 
-function requireAllowed(allowed: readonly Address[], { recipients }: Outflow, whose: string): void {
+function requireAllowed(allowed: readonly Address[], outflow: Outflow, whose: string): void {
   const known = new Set(allowed);
-  const others = [...recipients.keys()].filter((recipient) => !known.has(recipient));
+  const others = [...outflow.recipients.keys()].filter((recipient) => !known.has(recipient));
   const [first] = others;
   if (first === undefined) return;
-  const more = others.length === 1 ? '' : ` (and ${others.length - 1} more are not)`;
-  refuse(`The batch airdrops to ${first}, who is not among the ${known.size} recipients of ${whose}${more}`);
+  const more =
+    others.length === 1 ? '' : ` (and ${others.length - 1} more ${others.length === 2 ? 'is' : 'are'} not)`;
+  const recipients = known.size === 1 ? '1 recipient' : `${known.size} recipients`;
+  refuse(`The batch airdrops to ${first}, who is not among the ${recipients} of ${whose}${more}`);
 }
 
 /**

@@ -241,7 +241,9 @@ export async function approve(
   const words = ['batch', 'approve', approvalIn(cli.home, world), '--keypair', owned];
   const script = ['--expect', expected, '--yes', '--json'];
   const ended = await cli.run(...words, ...(isTerminal ? [] : script));
-  return { ...ended, message: messageOf(ended.stderr) };
+  // Sentences as such, however many lines they take on this terminal.
+  const stderr = ended.stderr.replaceAll('\n   ', ' ');
+  return { ...ended, stderr, message: messageOf(ended.stderr) };
 }
 
 function writeProfile(home: string, limits: Limits): void {
