@@ -4,6 +4,8 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { isFlywheelError } from '../../errors/flywheel-error.js';
+import { translateSqliteError } from '../../files/sqlite-errors.js';
 import type { SqliteFile, Statement } from '../../files/sqlite-file.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
@@ -33,6 +35,15 @@ export interface SpoolPart {
 export const packPart = (part: SpoolPart): Buffer => gzipSync(JSON.stringify(part), { level: 1 });
 export const unpackPart = (bytes: ReadonlyBytes): SpoolPart =>
   JSON.parse(gunzipSync(readBuffer(bytes)).toString('utf8')) as SpoolPart;
+
+/** It is not the journal that has no room: the other disk may be the one to free. */
+const ofTemporaryFile = (error: unknown): unknown =>
+  isFlywheelError(error, 'ERR_STORE_UNAVAILABLE') && error.cause !== undefined
+    ? translateSqliteError(
+        { noun: 'temporary file', path: '(in SQLITE_TMPDIR, TMPDIR or /var/tmp)' },
+        error.cause,
+      )
+    : error;
 
 /** All elements of a request, in parts. */
 export class Spool {
@@ -77,11 +88,15 @@ export class Spool {
    * @param texts - one each, which tell unlike elements apart; alike ones are numbered.
    */
   add(items: readonly unknown[], texts: readonly string[]): void {
-    // Without the lock of a write: only tables of this connection change.
-    this.#file.read(() => {
-      const digests = texts.map((text, at) => this.#digestOf(text, this.#length + at));
-      this.#addPart.run([this.#counts.length, packPart({ items, digests })]);
-    });
+    try {
+      // Without the lock of a write: only tables of this connection change.
+      this.#file.read(() => {
+        const digests = texts.map((text, at) => this.#digestOf(text, this.#length + at));
+        this.#addPart.run([this.#counts.length, packPart({ items, digests })]);
+      });
+    } catch (error) {
+      throw ofTemporaryFile(error);
+    }
     this.#counts.push(items.length);
     this.#length += items.length;
   }
