@@ -175,6 +175,10 @@ const readKeys = (configDir: string): Readonly<Record<string, unknown>> =>
 /** @throws `ERR_CONFIG_INVALID` when the file of the API keys could not be changed. */
 export const checkKeys = (configDir: string): void => void readKeys(configDir);
 
+/** Is a key kept for the profile? */
+export const hasKey = (configDir: string, profile: string): boolean =>
+  Object.hasOwn(readKeys(configDir), profile);
+
 /**
  * The API key of a profile, or `null`.
  * @throws `ERR_CONFIG_INVALID` when others can read the file.

@@ -12,7 +12,7 @@ import { openSqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory, writeFileAtomic } from '../../files/write-file.js';
 import type { Secret } from '../../values/secret.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
-import { checkKeys, type Profile, type ProfileFile, readProfiles } from './profile-file.js';
+import { checkKeys, hasKey, type Profile, type ProfileFile, readProfiles } from './profile-file.js';
 
 const MODE = 0o600;
 /** An empty database whose write lock is held while the profiles are changed; the system lets go of it however a process ends. */
@@ -44,6 +44,22 @@ function open<Content extends Record<string, unknown>>(configDir: string, file: 
   });
 }
 
+const originOf = ({ apiUrl }: Profile): string | undefined =>
+  apiUrl !== undefined && URL.canParse(apiUrl) ? new URL(apiUrl).origin : apiUrl;
+
+/** A key that was given for one service goes to no other. @throws `ERR_CONFIG_INVALID` */
+function requireSameService(configDir: string, name: string, before: Profile, after: Profile): void {
+  const [old, now] = [originOf(before), originOf(after)];
+  if (old === undefined || now === undefined || old === now || !hasKey(configDir, name)) return;
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `The API key of profile ${JSON.stringify(name)} was given for ${old} and would be sent to ${now}. Nothing was changed.`,
+    {
+      hint: 'Give the key for the new address with it: `flywheel profile add NAME --api-url URL --api-key-stdin`.',
+    },
+  );
+}
+
 /**
  * Adds a profile or changes the fields that are given; the first profile becomes the current one.
  * @param changes - the fields, or what they become by what they were, which no other process changes in between.
@@ -59,6 +75,7 @@ export function saveProfile(
     if (key !== null) checkKeys(configDir);
     const before = (Object.hasOwn(profiles, name) ? profiles[name] : undefined) ?? {};
     const profile = { ...before, ...(typeof changes === 'function' ? changes(before) : changes) };
+    if (key === null) requireSameService(configDir, name, before, profile);
     write(configDir, { current: current ?? name, profiles: { ...profiles, [name]: profile } });
     if (key !== null) open<Record<string, string>>(configDir, API_KEYS_FILE).set(name, key.reveal());
     return profile;
@@ -79,7 +96,9 @@ export function changeProfile(
 ): Promise<Profile> {
   return alone(configDir, () => {
     const { current, profiles } = requireProfile(configDir, name);
-    const profile = change(profiles[name] ?? {});
+    const before = profiles[name] ?? {};
+    const profile = change(before);
+    requireSameService(configDir, name, before, profile);
     write(configDir, { current, profiles: { ...profiles, [name]: profile } });
     return profile;
   });

@@ -40,6 +40,21 @@ describe('profile set', () => {
   });
 
   it.each([
+    ['profile', 'set', 'main', 'apiUrl=https://other.example'],
+    ['profile', 'add', 'main', '--api-url', 'https://other.example'],
+  ])('sends the key of one service to no other: %s %s', async (...words) => {
+    const cli = testCli({ stdin: 'fk_secret\n' });
+    const add = ['profile', 'add', 'main', '--api-key-stdin', '--api-url'];
+    expect((await cli.run(...add, 'https://api.example/v1')).exit).toBe(0);
+    const [exit, code, message] = await refusal(cli, ...words);
+    expect([exit, code]).toEqual([2, 'ERR_CONFIG_INVALID']);
+    expect(message).toContain('was given for https://api.example and would be sent to https://other.example');
+    expect(kept(cli)).toEqual({ apiUrl: 'https://api.example/v1' });
+    expect((await cli.run('profile', 'set', 'main', 'apiUrl=https://api.example/v2')).exit).toBe(0);
+    expect((await cli.run(...add, 'https://other.example')).exit).toBe(0);
+  });
+
+  it.each([
     [['apiUrl=ftp://x'], 'ERR_CONFIG_INVALID', 'must be an http or https address'],
     [['rpcUrl=devnet', 'rpcQuorum=2'], 'ERR_CONFIG_INVALID', 'have to agree'],
     [['commitment=maybe'], 'ERR_CONFIG_INVALID', 'commitment'],
