@@ -93,9 +93,9 @@ describe('on a terminal, without a pipelines file', () => {
   it.each(EACH.filter(([, , { shown }]) => shown === undefined))(
     'refuses: %s: %s',
     async (kind, _name, attack) => {
-      const { exit, questions, stderr } = await approve(attacked(kind, attack), { answer: 'y' });
+      const { exit, questions, said } = await approve(attacked(kind, attack), { answer: 'y' });
       expect({ exit, questions }).toEqual({ exit: REFUSED, questions: [] });
-      expect(stderr).toContain(attack.reason);
+      expect(said).toContain(attack.reason);
     },
   );
 

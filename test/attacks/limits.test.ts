@@ -66,7 +66,7 @@ describe('a limit of the profile', () => {
     const script = await approveHonest({ limits });
     expect(script).toMatchObject({ exit: REFUSED, stdout: '', message: expect.stringContaining(reason) });
     const person = await approveHonest({ limits, answer: 'y' });
-    expect(person).toMatchObject({ exit: REFUSED, questions: [], stderr: expect.stringContaining(reason) });
+    expect(person).toMatchObject({ exit: REFUSED, questions: [], said: expect.stringContaining(reason) });
   });
 
   it.each<readonly [string, Limits]>([
@@ -84,9 +84,9 @@ describe('a limit of the profile', () => {
     expect((await approveHonest({ home, limits, answer: 'n' })).exit).toBe(DECLINED);
     expect((await approveHonest({ home, limits })).exit).toBe(0);
     expect((await approveHonest({ home, limits })).exit).toBe(0);
-    const { exit, stderr } = await asked(airdropTo(alice, 3), home, limits);
+    const { exit, said } = await asked(airdropTo(alice, 3), home, limits);
     expect(exit).toBe(REFUSED);
-    expect(stderr).toContain(`and ${TOTAL} of 2026-01-31 (UTC) are used`);
+    expect(said).toContain(`and ${TOTAL} of 2026-01-31 (UTC) are used`);
   });
 });
 
@@ -123,14 +123,14 @@ describe('a recipient that looks like', () => {
     ['the mint', mint],
     ['the operator', operator],
   ])('%s is loud', async (_name, known) => {
-    const { stderr, exit } = await asked(airdropTo(lookAlikeOf(known)), emptyDirectory());
-    expect([exit, stderr]).toEqual([DECLINED, expect.stringContaining(warning(lookAlikeOf(known), known))]);
+    const { said, exit } = await asked(airdropTo(lookAlikeOf(known)), emptyDirectory());
+    expect([exit, said]).toEqual([DECLINED, expect.stringContaining(warning(lookAlikeOf(known), known))]);
   });
 
   it('another of the same batch is loud', async () => {
     const fake = lookAlikeOf(alice);
-    const { stderr } = await asked([...airdropTo(fake), ...airdropTo(alice)], emptyDirectory());
-    expect(stderr).toContain(warning(fake, alice));
+    const { said } = await asked([...airdropTo(fake), ...airdropTo(alice)], emptyDirectory());
+    expect(said).toContain(warning(fake, alice));
   });
 
   it('one of an earlier batch is loud, also where the letters differ in case', async () => {
@@ -138,17 +138,17 @@ describe('a recipient that looks like', () => {
     expect((await approveHonest({ home })).exit).toBe(0);
     const swapped = alice.slice(0, 1) + swapCase(alice.slice(1, 4)) + lookAlikeOf(alice).slice(4);
     for (const fake of [lookAlikeOf(alice), swapped].filter(isAddress)) {
-      const { stderr } = await asked(airdropTo(fake), home);
-      expect(stderr).toContain(warning(fake, alice));
+      const { said } = await asked(airdropTo(fake), home);
+      expect(said).toContain(warning(fake, alice));
     }
   });
 
   it('one that is allowed is refused as not allowed; both allowed are quiet', async () => {
     const fake = lookAlikeOf(alice);
     const only = await asked(airdropTo(fake), emptyDirectory(), { recipients: [alice] });
-    expect(only).toMatchObject({ exit: REFUSED, stderr: expect.stringContaining(fake) });
+    expect(only).toMatchObject({ exit: REFUSED, said: expect.stringContaining(fake) });
     const both = await asked(airdropTo(fake), emptyDirectory(), { recipients: [alice, fake] });
-    expect(both.stderr).not.toContain('LOOK-ALIKE');
+    expect(both.said).not.toContain('LOOK-ALIKE');
   });
 });
 
@@ -159,14 +159,14 @@ describe('what has not been seen before', () => {
   it('is said: nothing yet, then new recipients and larger totals', async () => {
     const home = emptyDirectory();
     const first = await asked(HONEST, home);
-    expect(first.stderr).toContain('Nothing has been approved here for this flywheel before');
+    expect(first.said).toContain('Nothing has been approved here for this flywheel before');
     expect((await approveHonest({ home })).exit).toBe(0);
     const same = await asked(HONEST, home);
-    expect(same.stderr).not.toMatch(/approved before|approved here/);
+    expect(same.said).not.toMatch(/approved before|approved here/);
     const carol = namedAddress('carol');
     const other = await asked(airdropTo(carol), home);
-    expect(other.stderr).toContain(`Not a recipient of any batch approved before: ${carol}.`);
+    expect(other.said).toContain(`Not a recipient of any batch approved before: ${carol}.`);
     const larger = await asked(airdropTo(alice, 3), home);
-    expect(larger.stderr).toContain(`more than any batch approved before; the largest took ${TOTAL}.`);
+    expect(larger.said).toContain(`more than any batch approved before; the largest took ${TOTAL}.`);
   });
 });

@@ -189,6 +189,8 @@ export interface Approved {
   readonly exit: number;
   readonly stdout: string;
   readonly stderr: string;
+  /** The same with each sentence on one line, however many it takes on the terminal. */
+  readonly said: string;
   readonly questions: readonly string[];
   /** The reason, where it was refused. */
   readonly message: string;
@@ -241,9 +243,7 @@ export async function approve(
   const words = ['batch', 'approve', approvalIn(cli.home, world), '--keypair', owned];
   const script = ['--expect', expected, '--yes', '--json'];
   const ended = await cli.run(...words, ...(isTerminal ? [] : script));
-  // Sentences as such, however many lines they take on this terminal.
-  const stderr = ended.stderr.replaceAll('\n   ', ' ');
-  return { ...ended, stderr, message: messageOf(ended.stderr) };
+  return { ...ended, said: ended.stderr.replaceAll('\n   ', ' '), message: messageOf(ended.stderr) };
 }
 
 function writeProfile(home: string, limits: Limits): void {

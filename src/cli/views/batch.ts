@@ -31,8 +31,7 @@ const failedOn = ({ failedOnTransactionIndex: index, total }: ExecuteResult): st
 const linksOf = (style: Style, txHash: string): readonly string[] =>
   linkFields(style, 'tx', txHash).map(([, link]) => link);
 
-/** What execution came to. */
-export function viewExecuteResult(result: ExecuteResult, style: Style): readonly string[] {
+function executeFields(result: ExecuteResult): readonly Field[] {
   const failed: Field[] =
     result.failedTxMsg === undefined
       ? []
@@ -40,20 +39,23 @@ export function viewExecuteResult(result: ExecuteResult, style: Style): readonly
           ['failed on', failedOn(result)],
           ['reason', result.failedTxMsg],
         ];
-  return [
-    ...fieldLines(
-      [['transactions', `${result.totalSuccessful} of ${result.total} executed`], ...failed],
-      style,
-    ),
-    ...result.successfulExecutions.flatMap(({ bundleId, txHashes }) => [
-      `${style.dim('bundle')} ${safeLine(bundleId)}`,
-      ...txHashes.flatMap((hash) => [hash, ...linksOf(style, hash)]).map((line) => `  ${safeLine(line)}`),
-    ]),
-  ];
+  return [['transactions', `${result.totalSuccessful} of ${result.total} executed`], ...failed];
 }
 
-/** One batch. */
-export const viewBatch = (batch: Batch, style: Style): readonly string[] => [
+const bundleLines = ({ successfulExecutions }: ExecuteResult, style: Style): readonly string[] =>
+  successfulExecutions.flatMap(({ bundleId, txHashes }) => [
+    `${style.dim('bundle')} ${safeLine(bundleId)}`,
+    ...txHashes.flatMap((hash) => [hash, ...linksOf(style, hash)]).map((line) => `  ${safeLine(line)}`),
+  ]);
+
+/** What execution came to. */
+export const viewExecuteResult = (result: ExecuteResult, style: Style): readonly string[] => [
+  ...fieldLines(executeFields(result), style),
+  ...bundleLines(result, style),
+];
+
+/** One batch. @param more - what else is known of it. */
+export const viewBatch = (batch: Batch, style: Style, more: readonly Field[] = []): readonly string[] => [
   `${style.bold(`Batch ${safeLine(batch.id)}`)} ${statusText(batch.status, style)}`,
   ...fieldLines(
     [
@@ -65,10 +67,12 @@ export const viewBatch = (batch: Batch, style: Style): readonly string[] => [
       ['created', batch.dateCreated],
       ['updated', batch.dateUpdated],
       ...setUpFields(batch),
+      ...more,
+      ...(batch.executeResult === undefined ? [] : executeFields(batch.executeResult)),
     ],
     style,
   ),
-  ...(batch.executeResult === undefined ? [] : viewExecuteResult(batch.executeResult, style)),
+  ...(batch.executeResult === undefined ? [] : bundleLines(batch.executeResult, style)),
 ];
 
 function setUpFields({ initResult }: Batch): readonly Field[] {
@@ -81,10 +85,8 @@ function setUpFields({ initResult }: Batch): readonly Field[] {
 }
 
 /** A batch that was compiled, and what comes next. */
-export const viewInitBatch = (result: InitBatchResult, style: Style): readonly string[] => [
-  ...viewBatch(result.batch, style),
-  ...fieldLines([['pipelines', grouped(result.batch.pipelines.length)]], style),
-];
+export const viewInitBatch = ({ batch }: InitBatchResult, style: Style): readonly string[] =>
+  viewBatch(batch, style, [['pipelines', grouped(batch.pipelines.length)]]);
 
 /** Batches, one a line. */
 export function viewBatchList(batches: readonly Batch[], style: Style): readonly string[] {
