@@ -142,12 +142,12 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
     changes: [
       [
         'src/cli/journal/sqlite-entry.ts',
-        'if (this.#table.overlaps(elements, row.serial).length > 0) return false;',
+        'if (this.#table.elements.overlaps(elements, row.serial).length > 0) return false;',
         '',
       ],
       [
         'src/cli/journal/sqlite-entry.ts',
-        'return this.#table.overlaps(elements, this.#row.serial);',
+        'return this.#table.elements.overlaps(elements, this.#row.serial);',
         'return elements.length < 0 ? [] : [];',
       ],
     ],
