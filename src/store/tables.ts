@@ -44,6 +44,10 @@ export interface FlywheelTable {
   proof_types: JsonText;
   daily_burn_cap: U64Text | null;
   daily_airdrop_cap: U64Text | null;
+  /** Unique; `null` where a store holds one project. */
+  name: Generated<string | null>;
+  /** What the configuration of a data directory says of a cluster, except for its nodes; `null` where that says it. */
+  place: Generated<JsonText | null>;
 }
 
 export interface ApiKeyTable {
@@ -54,6 +58,10 @@ export interface ApiKeyTable {
   proof_types: JsonText | null;
   date_created: IsoText;
   date_revoked: IsoText | null;
+  /** Valid before, and not from then on. */
+  date_expires: Generated<IsoText | null>;
+  /** Id of the key that it takes the place of. */
+  rotated_from: Generated<string | null>;
 }
 
 export interface RequestTable {
@@ -185,7 +193,35 @@ export interface LandingTable {
   fee_lamports: string;
 }
 
-export type CounterName = 'burn' | 'batch' | 'bundle' | 'vote' | 'day';
+/** One row for each administrative act; none is ever changed. */
+export interface AuditLogTable {
+  ordinal: number;
+  /** `null` for what concerns the whole store. */
+  token_id: string | null;
+  /** Who did it: a user of a machine, or a key. */
+  actor: string;
+  action: string;
+  /** Id of what it was done to. */
+  subject: string | null;
+  detail: JsonText;
+  date_created: IsoText;
+}
+
+/** What the chain knows of a project and the store does not, because an older copy of it was restored. */
+export interface GapTable {
+  id: string;
+  token_id: string;
+  status: 'OPEN' | 'ACCEPTED';
+  burns: number;
+  amount: U64Text;
+  transactions: number;
+  first_signature: string;
+  last_signature: string;
+  date_found: IsoText;
+  date_accepted: IsoText | null;
+}
+
+export type CounterName = 'burn' | 'batch' | 'bundle' | 'vote' | 'day' | 'audit';
 
 export interface CounterTable {
   name: CounterName;
@@ -225,6 +261,8 @@ export interface Tables {
   bundles: BundleTable;
   bundle_transactions: BundleTransactionTable;
   landings: LandingTable;
+  audit_log: AuditLogTable;
+  gaps: GapTable;
   counters: CounterTable;
   noted_days: NotedDayTable;
   progress: ProgressTable;

@@ -1,17 +1,9 @@
 /** The first schema: every table, with the invariants that a constraint can state. */
+import { isOneOf, isU64 } from './constraints.js';
 import type { Migration, SchemaDialect } from './migration.js';
 
 /** Version 1 was never released. */
 export const INITIAL_VERSION = 2;
-
-const MAX_U64 = '18446744073709551615';
-
-/** Text of 20 digits that is a u64; compares as numbers do (in PostgreSQL with the collation "C"). */
-const isU64 = (column: string): string =>
-  `check (length(${column}) = 20 and ltrim(${column}, '0123456789') = '' and ${column} <= '${MAX_U64}')`;
-
-const isOneOf = (column: string, values: readonly string[]): string =>
-  `check (${column} in (${values.map((value) => `'${value}'`).join(', ')}))`;
 
 const registration = ({ integer, text }: SchemaDialect): readonly string[] => [
   `create table tokens (

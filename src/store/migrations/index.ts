@@ -5,10 +5,16 @@ import type { Tables } from '../tables.js';
 import { INITIAL_VERSION, initialSchema } from './0001-initial.js';
 import { landingsSchema } from './0002-landings.js';
 import { historySchema } from './0003-history.js';
+import { projectsSchema } from './0004-projects.js';
 import type { Migration, SchemaDialect } from './migration.js';
 
 /** In the order in which they are applied; an entry is never changed once it was released. */
-export const MIGRATIONS: readonly Migration[] = [initialSchema, landingsSchema, historySchema];
+export const MIGRATIONS: readonly Migration[] = [
+  initialSchema,
+  landingsSchema,
+  historySchema,
+  projectsSchema,
+];
 
 /** The version of the store that this build writes. */
 export const STORE_VERSION = INITIAL_VERSION - 1 + MIGRATIONS.length;

@@ -65,8 +65,13 @@ export function constraints(under: () => StoreUnderTest): void {
       ['a request forgotten with pending burns', "delete from requests where id = 'request-1'"],
       [
         'a second flywheel of a token',
-        "insert into flywheels select 'flywheel-2', token_id, 'Multisig2', 0, vault_address, vault_token_account, owner, operator, proof_types, null, null from flywheels",
+        "insert into flywheels select 'flywheel-2', token_id, 'Multisig2', 0, vault_address, vault_token_account, owner, operator, proof_types, null, null, null, null from flywheels",
       ],
+      [
+        'a gap that is accepted at no time',
+        `insert into gaps values ('g', 'token-1', 'ACCEPTED', 1, '${digits('5')}', 1, 'a', 'b', '2026', null)`,
+      ],
+      ['two keys in the place of one', "update api_keys set rotated_from = 'key-1'"],
     ])('refuses %s', async (_, statement) => {
       await expect(under().raw(statement)).rejects.toThrow(/constraint|settled already|is kept/);
     });

@@ -1,0 +1,44 @@
+/** What many projects in one database need: their names, the end of a key, who administered what, and history that was lost. */
+import { isOneOf, isU64 } from './constraints.js';
+import type { Migration } from './migration.js';
+
+export const PROJECTS_VERSION = 5;
+
+export const projectsSchema: Migration = {
+  version: PROJECTS_VERSION,
+  name: 'projects',
+  statements: ({ integer, text }) => [
+    `alter table flywheels add column name ${text}`,
+    'create unique index flywheels_name on flywheels (name) where name is not null',
+    // What a data directory keeps in its configuration, except for the nodes.
+    `alter table flywheels add column place ${text}`,
+    `alter table api_keys add column date_expires ${text}`,
+    `alter table api_keys add column rotated_from ${text} references api_keys (id)`,
+    // A key has one successor: a rotation whose answer was lost is found again.
+    'create unique index api_keys_rotated on api_keys (rotated_from) where rotated_from is not null',
+    `create table audit_log (
+      ordinal ${integer} primary key,
+      token_id ${text} references tokens (id),
+      actor ${text} not null,
+      action ${text} not null,
+      subject ${text},
+      detail ${text} not null,
+      date_created ${text} not null)`,
+    'create index audit_log_of_token on audit_log (token_id, ordinal)',
+    "insert into counters (name, value) values ('audit', 0)",
+    `create table gaps (
+      id ${text} primary key,
+      token_id ${text} not null references tokens (id),
+      status ${text} not null ${isOneOf('status', ['OPEN', 'ACCEPTED'])},
+      burns ${integer} not null check (burns >= 0),
+      amount ${text} not null ${isU64('amount')},
+      transactions ${integer} not null check (transactions >= burns),
+      first_signature ${text} not null,
+      last_signature ${text} not null,
+      date_found ${text} not null,
+      date_accepted ${text},
+      check ((status = 'ACCEPTED') = (date_accepted is not null)))`,
+    // Of each project no more than one gap is open.
+    "create unique index gaps_open on gaps (token_id) where status = 'OPEN'",
+  ],
+};
