@@ -2,6 +2,7 @@
 import type { CompiledQuery, Kysely } from 'kysely';
 import { bindGenesis, countWrite, raiseRevision, readProgress } from './progress.js';
 import { apiKeyRepository } from './repositories/api-keys.js';
+import { auditRepository } from './repositories/audit.js';
 import { batchRepository } from './repositories/batches.js';
 import { bundleRepository } from './repositories/bundles.js';
 import { burnRepository } from './repositories/burns.js';
@@ -40,6 +41,7 @@ const repositories = (session: Session): StoreTransaction => ({
   landings: landingRepository(session),
   signatures: signatureRepository(session),
   unfinished: unfinishedRepository(session),
+  audit: auditRepository(session),
 });
 
 /** The store over two ways to the same data. Closing waits for the transactions that were begun before. */

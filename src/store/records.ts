@@ -51,6 +51,41 @@ export interface ApiKeyRecord {
   readonly proofTypes: readonly string[] | null;
   readonly dateCreated: string;
   readonly dateRevoked: string | null;
+  /** Valid before, and not from then on; `null` for a key without an end. */
+  readonly dateExpires: string | null;
+  /** The key that it takes the place of, if it was made for that. */
+  readonly rotatedFrom: string | null;
+}
+
+/** An administrative act, before it is written. */
+export interface NewAuditEntry {
+  /** `null` for what concerns the whole store. */
+  readonly tokenId: string | null;
+  /** Who did it: a user of a machine, or a key. */
+  readonly actor: string;
+  readonly action: AuditAction;
+  /** Id of what it was done to. */
+  readonly subject: string | null;
+  /** What there is to know of it; never a secret. */
+  readonly detail: Readonly<Record<string, unknown>>;
+  readonly dateCreated: string;
+}
+
+/** What is written down of who administered what. */
+export const AUDIT_ACTIONS = [
+  'register',
+  'keys.create',
+  'keys.rotate',
+  'keys.revoke',
+  'gap.accept',
+  'import',
+  'migrate',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+export interface AuditEntry extends NewAuditEntry {
+  /** Rising; given by the store. */
+  readonly ordinal: number;
 }
 
 /** One logical request: its idempotency key, who works on it, and its answer. */

@@ -15,11 +15,13 @@ import type { UtcDay } from '../values/time.js';
 import type { BurnRepository } from './burn-repository.js';
 import type {
   ApiKeyRecord,
+  AuditEntry,
   BatchRecord,
   BundleRecord,
   BundleStatus,
   FlywheelRecord,
   IssuedVote,
+  NewAuditEntry,
   NewLanding,
   RequestRecord,
   TokenRecord,
@@ -51,6 +53,10 @@ export interface ApiKeyRepository {
   byHash(hash: Sha256): Promise<ApiKeyRecord | undefined>;
   get(id: string): Promise<ApiKeyRecord | undefined>;
   ofToken(tokenId: string): Promise<readonly ApiKeyRecord[]>;
+  /** The key that was made in its place and is not revoked; there is one at most. */
+  successorOf(id: string): Promise<ApiKeyRecord | undefined>;
+  /** The key is valid until then, whatever it was before. */
+  expire(id: string, dateExpires: string): Promise<void>;
   revoke(id: string, dateRevoked: string): Promise<void>;
 }
 
@@ -230,6 +236,23 @@ export interface UnfinishedRepository {
   closings(): Promise<readonly string[]>;
 }
 
+/** Which administrative acts to list. */
+export interface AuditFilter {
+  /** Of one project; of all where it is missing. */
+  readonly tokenId?: string;
+  /** ISO times, inclusive and exclusive. */
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit: number;
+}
+
+/** Who administered what. What is written stays: no entry is ever changed or removed. */
+export interface AuditRepository {
+  append(entry: NewAuditEntry): Promise<void>;
+  /** Newest first. */
+  list(filter: AuditFilter): Promise<readonly AuditEntry[]>;
+}
+
 /** Every signature that the store has ever written down before it was sent. */
 export interface SignatureRepository {
   isKnown(signature: string): Promise<boolean>;
@@ -247,6 +270,7 @@ export interface StoreTransaction {
   readonly landings: LandingRepository;
   readonly signatures: SignatureRepository;
   readonly unfinished: UnfinishedRepository;
+  readonly audit: AuditRepository;
 }
 
 /** How far the store has come, and what it knows of its ledger. */

@@ -126,6 +126,8 @@ export const anApiKey = (more: Partial<ApiKeyRecord> = {}): ApiKeyRecord => ({
   proofTypes: null,
   dateCreated: CREATED,
   dateRevoked: null,
+  dateExpires: null,
+  rotatedFrom: null,
   ...more,
 });
 

@@ -30,6 +30,8 @@ export async function insertKey(
     proofTypes: terms.proofTypes,
     dateCreated: isoTime(deps.clock.nowMs()),
     dateRevoked: null,
+    dateExpires: null,
+    rotatedFrom: null,
   });
   return { id, key: key.reveal(), scopes: terms.scopes };
 }

@@ -14,8 +14,8 @@ export const projectsSchema: Migration = {
     `alter table flywheels add column place ${text}`,
     `alter table api_keys add column date_expires ${text}`,
     `alter table api_keys add column rotated_from ${text} references api_keys (id)`,
-    // A key has one successor: a rotation whose answer was lost is found again.
-    'create unique index api_keys_rotated on api_keys (rotated_from) where rotated_from is not null',
+    // A key has one successor that is valid: a rotation whose answer was lost is found again.
+    'create unique index api_keys_rotated on api_keys (rotated_from) where rotated_from is not null and date_revoked is null',
     `create table audit_log (
       ordinal ${integer} primary key,
       token_id ${text} references tokens (id),

@@ -1,6 +1,7 @@
 /** What of the schema only PostgreSQL says so: its names of types, and its triggers. */
 import { INITIAL_VERSION } from '../migrations/0001-initial.js';
 import { LANDINGS_VERSION } from '../migrations/0002-landings.js';
+import { PROJECTS_VERSION } from '../migrations/0004-projects.js';
 import type { SchemaDialect } from '../migrations/migration.js';
 
 /** A rule that a row breaks when the condition holds; to whoever asks it is a constraint like any other. */
@@ -101,6 +102,14 @@ const LANDINGS_TRIGGERS: readonly string[] = [
   ),
 ];
 
+/** What was written of who administered what stays as it is; a truncation asks no row. */
+const AUDIT_TRIGGERS: readonly string[] = [
+  ...rule('audit_log_unchanged', 'before update', 'audit_log', 'true', 'an entry of the audit log stays'),
+  ...rule('audit_log_kept', 'before delete', 'audit_log', 'true', 'an entry of the audit log stays'),
+  `create or replace trigger audit_log_whole before truncate on audit_log
+    for each statement execute function audit_log_kept()`,
+];
+
 /** What SQLite calls so; one name for both. */
 const INSTR = `create or replace function instr(whole text, part text) returns integer
   language sql immutable strict parallel safe return strpos(whole, part)`;
@@ -108,6 +117,7 @@ const INSTR = `create or replace function instr(whole text, part text) returns i
 const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
   [INITIAL_VERSION]: [INSTR, ...INITIAL_TRIGGERS],
   [LANDINGS_VERSION]: LANDINGS_TRIGGERS,
+  [PROJECTS_VERSION]: AUDIT_TRIGGERS,
 };
 
 export const POSTGRES_SCHEMA: SchemaDialect = {

@@ -16,6 +16,8 @@ const toRecord = (row: Selectable<ApiKeyTable>): ApiKeyRecord => ({
   proofTypes: fromJsonOrNull<string[]>(row.proof_types),
   dateCreated: row.date_created,
   dateRevoked: row.date_revoked,
+  dateExpires: row.date_expires,
+  rotatedFrom: row.rotated_from,
 });
 
 export const apiKeyRepository = ({ db }: Session): ApiKeyRepository => ({
@@ -30,6 +32,8 @@ export const apiKeyRepository = ({ db }: Session): ApiKeyRepository => ({
         proof_types: toJsonOrNull(key.proofTypes),
         date_created: key.dateCreated,
         date_revoked: key.dateRevoked,
+        date_expires: key.dateExpires,
+        rotated_from: key.rotatedFrom,
       })
       .execute();
   },
@@ -53,6 +57,25 @@ export const apiKeyRepository = ({ db }: Session): ApiKeyRepository => ({
       .orderBy('id')
       .execute();
     return rows.map(toRecord);
+  },
+
+  async successorOf(id) {
+    const row = await db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('rotated_from', '=', id)
+      .where('date_revoked', 'is', null)
+      .executeTakeFirst();
+    return row && toRecord(row);
+  },
+
+  async expire(id, dateExpires) {
+    const { numUpdatedRows } = await db
+      .updateTable('api_keys')
+      .set({ date_expires: dateExpires })
+      .where('id', '=', id)
+      .executeTakeFirst();
+    expectAffected(numUpdatedRows, 1, `There is no API key ${id} to end.`);
   },
 
   async revoke(id, dateRevoked) {

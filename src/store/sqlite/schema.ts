@@ -1,6 +1,7 @@
 /** What of the schema only SQLite says so: its names of types, and its triggers. */
 import { INITIAL_VERSION } from '../migrations/0001-initial.js';
 import { LANDINGS_VERSION } from '../migrations/0002-landings.js';
+import { PROJECTS_VERSION } from '../migrations/0004-projects.js';
 import type { SchemaDialect } from '../migrations/migration.js';
 
 const refuse = (sentence: string): string => `begin select raise(abort, '${sentence}'); end`;
@@ -57,9 +58,16 @@ const LANDINGS_TRIGGERS: readonly string[] = [
     ${refuse('a request with pending burns is kept')}`,
 ];
 
+/** What was written of who administered what stays as it is. */
+const AUDIT_TRIGGERS: readonly string[] = [
+  `create trigger audit_log_unchanged before update on audit_log ${refuse('an entry of the audit log stays')}`,
+  `create trigger audit_log_kept before delete on audit_log ${refuse('an entry of the audit log stays')}`,
+];
+
 const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
   [INITIAL_VERSION]: INITIAL_TRIGGERS,
   [LANDINGS_VERSION]: LANDINGS_TRIGGERS,
+  [PROJECTS_VERSION]: AUDIT_TRIGGERS,
 };
 
 export const SQLITE_SCHEMA: SchemaDialect = {

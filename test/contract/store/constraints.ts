@@ -31,6 +31,10 @@ export function constraints(under: () => StoreUnderTest): void {
         await tx.bundles.settle('one', { status: 'LANDED' });
         await tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') }));
         await tx.requests.insert(aRequest({ id: 'request-2', value: 'idempotency-2' }));
+        await tx.audit.append({
+          ...{ tokenId: 'token-1', actor: 'me@here pid 1', action: 'keys.create', subject: 'key-2' },
+          ...{ detail: {}, dateCreated: LATER },
+        });
       });
     });
 
@@ -38,6 +42,8 @@ export function constraints(under: () => StoreUnderTest): void {
 
     it.each([
       ['a used idempotency key', "update requests set value = 'idempotency-1' where id = 'request-2'"],
+      ['an audit entry changed', "update audit_log set actor = 'somebody else'"],
+      ['an audit entry removed', 'delete from audit_log'],
       ['a used API key hash', `update api_keys set hash = '${sha256('key-1')}' where id = 'key-2'`],
       ['a used burn signature', "update burns set signature = 'signature 1' where sequence = 3"],
       ['a second outcome', "update burns set status = 'FAILED', error_code = 'E' where sequence = 2"],
@@ -73,7 +79,7 @@ export function constraints(under: () => StoreUnderTest): void {
       ],
       ['two keys in the place of one', "update api_keys set rotated_from = 'key-1'"],
     ])('refuses %s', async (_, statement) => {
-      await expect(under().raw(statement)).rejects.toThrow(/constraint|settled already|is kept/);
+      await expect(under().raw(statement)).rejects.toThrow(/constraint|settled already|is kept|log stays/);
     });
 
     it('takes what these statements change when the rule is kept', async () => {

@@ -1,8 +1,9 @@
 /** Tokens, flywheels and keys. */
 import { describe, expect, it } from 'vitest';
-import type { Store } from '../../../src/store/store.js';
+import type { NewAuditEntry } from '../../../src/store/records.js';
+import type { AuditFilter, Store } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
-import { aFlywheel, anApiKey, aToken, LATER } from '../../support/store.js';
+import { aFlywheel, anApiKey, aToken, CREATED, LATER } from '../../support/store.js';
 
 /** Tokens, flywheels and keys. */
 export function registrations(store: () => Store): void {
@@ -51,6 +52,56 @@ export function registrations(store: () => Store): void {
       await expect(store().transaction((tx) => tx.apiKeys.revoke('key-3', LATER))).rejects.toMatchObject({
         code: 'ERR_INTERNAL',
       });
+    });
+
+    it('gives a key its end, and knows which key takes its place', async () => {
+      const successor = anApiKey({ id: 'key-2', hash: sha256('key-2'), rotatedFrom: 'key-1' });
+      const another = anApiKey({ id: 'key-3', hash: sha256('key-3'), rotatedFrom: 'key-1' });
+      await store().transaction(async (tx) => {
+        await tx.apiKeys.insert(successor);
+        await tx.apiKeys.expire('key-1', LATER);
+      });
+      expect(
+        await store().read(async (tx) => [
+          await tx.apiKeys.get('key-1'),
+          await tx.apiKeys.successorOf('key-1'),
+        ]),
+      ).toStrictEqual([anApiKey({ dateExpires: LATER }), successor]);
+      await expect(store().transaction((tx) => tx.apiKeys.insert(another))).rejects.toMatchObject({
+        code: 'ERR_INTERNAL',
+      });
+      await store().transaction(async (tx) => {
+        await tx.apiKeys.revoke('key-2', LATER);
+        await tx.apiKeys.insert(another);
+      });
+      expect(await store().read((tx) => tx.apiKeys.successorOf('key-1'))).toStrictEqual(another);
+      await expect(store().transaction((tx) => tx.apiKeys.expire('key-9', LATER))).rejects.toMatchObject({
+        code: 'ERR_INTERNAL',
+      });
+    });
+
+    it('lists administrative acts, newest first, of one project or of all', async () => {
+      const act = (subject: string, tokenId: string | null, dateCreated: string): NewAuditEntry => ({
+        ...{ tokenId, actor: 'me@here pid 1', action: 'keys.create', subject },
+        ...{ detail: { scopes: ['burn'] }, dateCreated },
+      });
+      const acts = [
+        act('one', 'token-1', CREATED),
+        act('two', null, LATER),
+        act('three', 'token-1', '2026-02-01T00:00:00.000Z'),
+      ];
+      await store().transaction(async (tx) => {
+        for (const entry of acts) await tx.audit.append(entry);
+      });
+      const subjects = async (filter: Omit<AuditFilter, 'limit'>, limit = 10) =>
+        (await store().read((tx) => tx.audit.list({ ...filter, limit }))).map(({ subject }) => subject);
+      expect(await subjects({})).toEqual(['three', 'two', 'one']);
+      expect(await subjects({ tokenId: 'token-1' })).toEqual(['three', 'one']);
+      expect(await subjects({ since: LATER })).toEqual(['three', 'two']);
+      expect(await subjects({ until: LATER })).toEqual(['one']);
+      expect(await subjects({}, 1)).toEqual(['three']);
+      const [last] = await store().read((tx) => tx.audit.list({ limit: 1 }));
+      expect(last).toStrictEqual({ ...acts[2], ordinal: 3 });
     });
   });
 }
