@@ -41,7 +41,7 @@ export async function openClusterEngine(
   try {
     const lock = await shareDataDirectory(files.lock);
     closers.push(() => lock.release());
-    const store = await openSqliteStore({ path: files.store, create: false });
+    const store = await openSqliteStore({ path: files.store, create: false, clock: terms.clock });
     closers.push(() => store.close());
     await requireSameCluster(store, config.cluster);
     const verify = once(() => verifyCluster(rpc.chain, store, config.cluster));

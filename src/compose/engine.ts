@@ -143,7 +143,7 @@ export async function openFiles(
     const lock = await shareDataDirectory(files.lock);
     closers.push(() => lock.release());
     const ledgerHeight = (): number => chain?.knownHeight ?? 0;
-    const store = await openSqliteStore({ path: files.store, create, ledgerHeight });
+    const store = await openSqliteStore({ path: files.store, create, ledgerHeight, clock });
     closers.push(() => store.close());
     chain = await openLocalChain({
       path: files.ledger,

@@ -157,7 +157,11 @@ class DataDirectoryRegistrar implements Registrar {
         `${dataDir} already holds a local flywheel; nothing was changed.`,
         { hint: 'Give another directory with --data-dir.' },
       );
-    const store = await openSqliteStore({ path: this.#files.store, create: false });
+    const store = await openSqliteStore({
+      path: this.#files.store,
+      create: false,
+      clock: this.#place.ambient.clock,
+    });
     try {
       return await storedRegistration({ store });
     } finally {
@@ -215,10 +219,10 @@ class DataDirectoryRegistrar implements Registrar {
     what: Parameters<typeof storeRegistration>[1],
   ): ReturnType<typeof storeRegistration> {
     const { ambient, dataDir } = this.#place;
-    const store = await openSqliteStore({ path: this.#files.store, create: true });
+    const store = await openSqliteStore({ path: this.#files.store, create: true, clock: ambient.clock });
     try {
       await store.bind(plan.cluster.genesisHash);
-      const deps = { store, clock: ambient.clock, ids: randomIds };
+      const deps = { store, ids: randomIds };
       return await storeRegistration(deps, what, readApiKey(dataDir) !== null);
     } finally {
       await store.close();

@@ -22,9 +22,9 @@ export const dailyCap = (flywheel: FlywheelRecord | undefined, kind: UsageKind):
   flywheel === undefined ? null : CAPS[kind](flywheel);
 
 /** The day of now, but none before the latest on which something landed: a clock that goes back opens no day once more. */
-export async function dayOfNow(tx: StoreTransaction, tokenId: string, nowMs: number): Promise<UtcDay> {
+export async function dayOfNow(tx: StoreTransaction, tokenId: string): Promise<UtcDay> {
   const latest = await tx.usage.latestDay(tokenId);
-  const day = utcDay(nowMs);
+  const day = utcDay(tx.nowMs);
   return latest !== undefined && latest > day ? latest : day;
 }
 

@@ -104,11 +104,11 @@ async function readTokens(
 }
 
 const readUsage = (
-  { store, clock }: EngineDeps,
+  { store }: EngineDeps,
   { id }: TokenRecord,
 ): Promise<{ readonly day: UtcDay } & Readonly<Record<UsageKind, bigint>>> =>
   store.read(async (tx) => {
-    const day = await dayOfNow(tx, id, clock.nowMs());
+    const day = await dayOfNow(tx, id);
     const of = (kind: UsageKind) => tx.usage.used({ tokenId: id, day, kind });
     return { day, burn: await of('burn'), airdrop: await of('airdrop') };
   });

@@ -16,7 +16,7 @@ const SHORT_MS = LEASE_MS / 2;
 export interface Holding {
   /** Of its records; no two in the store have the same. */
   readonly ids: readonly string[];
-  /** Until when it was taken; nothing that happened since is known. */
+  /** Until when it was taken, by the store's clock; nothing that happened since is known. */
   readonly untilMs: number;
   /** Prolongs it in the store. @returns whether it is still this engine's. */
   readonly prolong: (tx: StoreTransaction, instance: string, untilMs: number) => Promise<boolean>;
@@ -109,8 +109,7 @@ class HeldLease implements Lease {
   }
 
   readonly renew = async (tx: StoreTransaction): Promise<void> => {
-    const { instances, clock } = this.#deps;
-    if (await this.#holding.prolong(tx, instances.id, clock.nowMs() + LEASE_MS)) return;
+    if (await this.#holding.prolong(tx, this.#deps.instances.id, tx.nowMs + LEASE_MS)) return;
     this.#isLost = true;
     throw this.#holding.lost();
   };
@@ -128,7 +127,7 @@ class HeldLease implements Lease {
 
   readonly check = async (): Promise<void> => {
     if (this.#isLost) throw this.#holding.lost();
-    if (this.#untilMs - this.#deps.clock.nowMs() < SHORT_MS) await this.#prolong();
+    if (this.#untilMs - this.#deps.store.latestMs() < SHORT_MS) await this.#prolong();
   };
 
   async isTaken(): Promise<boolean> {
@@ -137,9 +136,10 @@ class HeldLease implements Lease {
   }
 
   async #prolong(): Promise<void> {
-    const untilMs = this.#deps.clock.nowMs() + LEASE_MS;
-    await this.#deps.store.transaction(this.renew);
     // Known to hold only once that is written.
-    this.#untilMs = untilMs;
+    this.#untilMs = await this.#deps.store.transaction(async (tx) => {
+      await this.renew(tx);
+      return tx.nowMs + LEASE_MS;
+    });
   }
 }

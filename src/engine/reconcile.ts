@@ -89,14 +89,14 @@ export class Reconciler {
   }
 
   async #forgetOld(): Promise<void> {
-    const { store, clock, limits } = this.#deps;
-    const day = utcDay(clock.nowMs());
-    if (day === this.#day) return;
-    await store.transaction(async (tx) => {
+    const { store, limits } = this.#deps;
+    if (utcDay(store.latestMs()) === this.#day) return;
+    this.#day = await store.transaction(async (tx) => {
+      const day = utcDay(tx.nowMs);
       await tx.requests.noteDay(day);
       await tx.requests.removeDone(limits.idempotencyRetentionDays);
+      return day;
     });
-    this.#day = day;
   }
 
   /** What fails stays as it is, and keeps nothing else from its end. */
@@ -127,7 +127,7 @@ export class Reconciler {
 async function settleRequest(deps: EngineDeps, requestId: string, caller: Caller): Promise<number> {
   const taken = await deps.store.transaction(async (tx) => {
     const current = await tx.requests.get(requestId);
-    if (current?.status !== 'running' || isWorkedOn(deps, current)) return undefined;
+    if (current?.status !== 'running' || isWorkedOn(deps, tx, current)) return undefined;
     const pending = (await tx.burns.ofRequest(requestId)).filter(({ status }) => status === 'PENDING');
     const token = await tx.tokens.get(current.tokenId);
     if (pending.length === 0 || token === undefined) return undefined;

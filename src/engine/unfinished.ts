@@ -26,7 +26,7 @@ async function burnsOf(deps: EngineDeps, tx: StoreTransaction, requestId: string
     id: requestId,
     operation: request.operation,
     idempotencyKey: request.value,
-    running: isWorkedOn(deps, request),
+    running: isWorkedOn(deps, tx, request),
     dateBegun: request.dateCreated,
     signatures: burns.filter(({ status }) => status === 'PENDING').map(({ signature }) => signature),
   };
@@ -45,13 +45,13 @@ async function batchOf(
 ): Promise<UnfinishedWork> {
   const batch = await currentRecord(tx, batchId);
   const init = await tx.requests.get(batch.requestId);
-  const isBeingSetUp = operation === 'initBatch' && init?.status === 'running' && isWorkedOn(deps, init);
+  const isBeingSetUp = operation === 'initBatch' && init?.status === 'running' && isWorkedOn(deps, tx, init);
   const bundles = await tx.bundles.ofBatch(batchId);
   return {
     id: batchId,
     operation,
     idempotencyKey: operation === 'initBatch' ? (init?.value ?? null) : null,
-    running: isBeingSetUp || isWorkedOn(deps, batch),
+    running: isBeingSetUp || isWorkedOn(deps, tx, batch),
     dateBegun: batch.dateCreated,
     signatures: bundles
       .filter(({ phase, status }) => status === 'PENDING' && PHASES[operation].includes(phase))

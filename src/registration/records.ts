@@ -8,11 +8,12 @@ import { registrationView } from '../engine/admin/registration-view.js';
 import type { EngineDeps } from '../engine/deps.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../store/records.js';
+import type { StoreTransaction } from '../store/store.js';
 import { isoTime } from '../values/time.js';
 import { checkCaps } from './plan.js';
 import type { Places, StateOnChain } from './read-state.js';
 
-type StoreDeps = Pick<EngineDeps, 'store' | 'clock' | 'ids'>;
+type StoreDeps = Pick<EngineDeps, 'store' | 'ids'>;
 
 /** What is stored. */
 export interface ToStore {
@@ -22,7 +23,11 @@ export interface ToStore {
   readonly state: StateOnChain;
 }
 
-function recordsOf({ ids, clock }: StoreDeps, { wanted, plan, places, state }: ToStore) {
+function recordsOf(
+  { ids }: Pick<StoreDeps, 'ids'>,
+  tx: StoreTransaction,
+  { wanted, plan, places, state }: ToStore,
+) {
   const { mint, flywheel: onChain } = state.token;
   const token: TokenRecord = {
     id: ids.uuid(),
@@ -35,7 +40,7 @@ function recordsOf({ ids, clock }: StoreDeps, { wanted, plan, places, state }: T
     supply: mint.supply,
     burnWallet: places.burnWallet,
     burnTokenAccount: associatedTokenAddress(places.burnWallet, places.mint, onChain.tokenProgram),
-    dateCreated: isoTime(clock.nowMs()),
+    dateCreated: isoTime(tx.nowMs),
   };
   const flywheel: FlywheelRecord = {
     id: ids.uuid(),
@@ -94,7 +99,7 @@ export async function storeRegistration(
         registration: known,
         apiKey: await insertKey(deps, tx, known.tokenId, { scopes, proofTypes: null }),
       };
-    const { token, flywheel } = recordsOf(deps, what);
+    const { token, flywheel } = recordsOf(deps, tx, what);
     await tx.tokens.insert(token);
     await tx.flywheels.insert(flywheel);
     const apiKey = await insertKey(deps, tx, token.id, { scopes, proofTypes: null });

@@ -1,5 +1,6 @@
 /** The Store over any kysely: transactions in, repositories out. How a transaction locks is decided by the driver. */
-import type { CompiledQuery, Kysely } from 'kysely';
+import type { CompiledQuery, DatabaseConnection, Kysely } from 'kysely';
+import type { Clock } from '../values/time.js';
 import { bindGenesis, countWrite, raiseRevision, readProgress } from './progress.js';
 import { apiKeyRepository } from './repositories/api-keys.js';
 import { auditRepository } from './repositories/audit.js';
@@ -24,12 +25,28 @@ export interface KyselyStoreSources {
   readonly reader: () => Kysely<Tables>;
   /** The highest block of the ledger that this process has seen; kept with every write. */
   readonly ledgerHeight?: () => number;
+  /** The clock of the store. */
+  readonly clock: StoreClock;
   /** Asked before every transaction. @throws when the data must not be used any more. */
   readonly check?: () => void;
   readonly close: () => Promise<void>;
 }
 
-const repositories = (session: Session): StoreTransaction => ({
+/** Where the time of a store comes from. */
+export interface StoreClock {
+  /** The time at which the transaction that has this connection began. */
+  ofTransaction(connection: DatabaseConnection): number;
+  latestMs(): number;
+}
+
+/** A store whose time is that of this process. */
+export const ownClock = (clock: Clock): StoreClock => ({
+  ofTransaction: () => clock.nowMs(),
+  latestMs: () => clock.nowMs(),
+});
+
+const repositories = (session: Session, nowMs: number): StoreTransaction => ({
+  nowMs,
   tokens: tokenRepository(session),
   flywheels: flywheelRepository(session),
   apiKeys: apiKeyRepository(session),
@@ -46,7 +63,7 @@ const repositories = (session: Session): StoreTransaction => ({
 
 /** The store over two ways to the same data. Closing waits for the transactions that were begun before. */
 export function createKyselyStore(sources: KyselyStoreSources): Store {
-  const { writer, reader, close, ledgerHeight = () => 0, check = () => undefined } = sources;
+  const { writer, reader, clock, close, ledgerHeight = () => 0, check = () => undefined } = sources;
   const compiled = new Map<string, CompiledQuery>();
   const running = new Set<Promise<unknown>>();
   let revision = 0;
@@ -58,6 +75,12 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     } finally {
       running.delete(transaction);
     }
+  };
+
+  const transactionOf = async (session: Session): Promise<StoreTransaction> => {
+    const executor = session.db.getExecutor();
+    const nowMs = await executor.provideConnection(async (connection) => clock.ofTransaction(connection));
+    return repositories(session, nowMs);
   };
 
   const write = async <Result>(work: (session: Session) => Promise<Result>): Promise<Result> => {
@@ -93,8 +116,9 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     },
     bind: (genesis) => write((session) => bindGenesis(session, genesis)),
     raiseRevision: (to) => write((session) => raiseRevision(session, to)),
-    transaction: (work) => write((session) => work(repositories(session))),
-    read: (work) => read((session) => work(repositories(session))),
+    latestMs: () => clock.latestMs(),
+    transaction: (work) => write(async (session) => work(await transactionOf(session))),
+    read: (work) => read(async (session) => work(await transactionOf(session))),
     close: async () => {
       await Promise.allSettled(running);
       await close();

@@ -259,6 +259,8 @@ export interface SignatureRepository {
 }
 
 export interface StoreTransaction {
+  /** The store's time when the transaction began, in milliseconds since the Unix epoch: the clock that counts for leases, days and dates. */
+  readonly nowMs: number;
   readonly tokens: TokenRepository;
   readonly flywheels: FlywheelRepository;
   readonly apiKeys: ApiKeyRepository;
@@ -286,6 +288,8 @@ export interface StoreProgress {
 export interface Store {
   /** The revision of the last write that this process has made or read. */
   readonly revision: number;
+  /** What the store's clock says now at the latest, told without asking it; good for dates, and to judge whether something may be over. */
+  latestMs(): number;
   progress(): Promise<StoreProgress>;
   /** Binds the store to a ledger, once. */
   bind(genesis: string): Promise<void>;

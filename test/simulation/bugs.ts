@@ -112,8 +112,8 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
     changes: [
       [
         'src/engine/batches/batch-claim.ts',
-        'if (isWorkedOn(deps, batch)) throw',
-        "if (isWorkedOn(deps, batch) && batch.id === '') throw",
+        'if (isWorkedOn(deps, tx, batch)) throw',
+        "if (isWorkedOn(deps, tx, batch) && batch.id === '') throw",
       ],
       [
         'src/engine/batches/batch-claim.ts',
@@ -127,8 +127,8 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
     changes: [
       [
         'src/engine/requests/requests.ts',
-        "if (earlier.status === 'running' && isWorkedOn(deps, earlier))",
-        "if (earlier.status === 'running' && isWorkedOn(deps, earlier) && earlier.id === '')",
+        "if (earlier.status === 'running' && isWorkedOn(deps, tx, earlier))",
+        "if (earlier.status === 'running' && isWorkedOn(deps, tx, earlier) && earlier.id === '')",
       ],
       [
         'src/engine/requests/requests.ts',

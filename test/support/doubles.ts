@@ -33,6 +33,7 @@ export const storeOver = (store: Store, parts: Partial<Store>): Store => ({
   },
   progress: () => store.progress(),
   bind: (genesis) => store.bind(genesis),
+  latestMs: () => store.latestMs(),
   raiseRevision: (revision) => store.raiseRevision(revision),
   transaction: (work) => store.transaction(work),
   read: (work) => store.read(work),

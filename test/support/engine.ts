@@ -17,7 +17,7 @@ import {
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
-import { DEFAULT_LIMITS, type OpenedEngine, openEngine } from '../../src/compose/engine.js';
+import { DEFAULT_LIMITS, type EngineFiles, type OpenedEngine, openEngine } from '../../src/compose/engine.js';
 import { createFileKeyring, type FileKeyring } from '../../src/compose/file-keyring.js';
 import { createInstances } from '../../src/compose/instances.js';
 import { dataFiles, requireLocalConfig, writeLocalConfig } from '../../src/compose/local-config.js';
@@ -27,11 +27,13 @@ import type { InitBatchResult, Pipeline } from '../../src/contract/schemas/batch
 import type { BurnRequest } from '../../src/contract/schemas/burn.js';
 import type { EngineDeps, EngineLimits } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
+import type { Store, StoreTransaction } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
 import { base58Encode } from '../../src/values/base58.js';
 import { randomIds } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
+import { storeOver } from './doubles.js';
 
 export interface TestProject {
   readonly registration: Registration;
@@ -74,18 +76,27 @@ export const REGISTER_DEFAULTS: Omit<RegisterInput, 'owner'> = {
   dailyAirdrop: null,
 };
 
+export interface TestEngineOptions {
+  readonly clock?: Clock;
+  readonly limits?: Partial<EngineLimits>;
+  /** Instead of the one in the directory; closed by who has opened it. */
+  readonly store?: Store;
+}
+
 /** Opens an engine in a fresh directory and registers one project. */
 export async function openTestEngine(
   input: Partial<RegisterInput> = {},
-  options: { readonly clock?: Clock; readonly limits?: Partial<EngineLimits> } = {},
+  options: TestEngineOptions = {},
 ): Promise<TestEngine> {
   const dataDir = mkdtempSync(join(tmpdir(), 'flywheel-'));
+  const { store } = options;
   const treasury = createFileKeyring(dataFiles(dataDir).keys).create().address;
   const home = { treasury, ownerKeypair: '', squadsProgram: false, genesis: null };
   writeLocalConfig(dataDir, home);
   const settings = {
     clock: options.clock ?? systemClock,
     ...(options.limits ? { limits: options.limits } : {}),
+    between: (files: EngineFiles): EngineFiles => ({ ...files, ...(store && { store }) }),
   };
   const opened = await openEngine(dataDir, home, settings);
   const register = (more: Partial<RegisterInput> = {}) => registerProject(opened, more);
@@ -127,9 +138,28 @@ async function registerProject(
   return { registration, owner, key, call: (more = {}) => ({ credential: key, ...more }) };
 }
 
-/** An engine beside the one of the test, on the same store and chain unless `parts` says otherwise. */
-export const engineBeside = ({ deps }: TestEngine, parts: Partial<EngineDeps> = {}): Engine =>
-  createEngine({ ...deps, instances: createInstances(), ...parts });
+/** The store as a process with another clock has opened it. */
+export function storeBy(store: Store, clock: Clock): Store {
+  const timed =
+    <Result>(work: (tx: StoreTransaction) => Promise<Result>) =>
+    (tx: StoreTransaction) =>
+      work({ ...tx, nowMs: clock.nowMs() });
+  return storeOver(store, {
+    latestMs: () => clock.nowMs(),
+    transaction: (work) => store.transaction(timed(work)),
+    read: (work) => store.read(timed(work)),
+  });
+}
+
+/**
+ * An engine beside the one of the test, on the same store and chain unless `parts` says otherwise; one with a clock of its own
+ * is of another process, which has opened the same store.
+ */
+export function engineBeside({ deps }: TestEngine, parts: Partial<EngineDeps> = {}): Engine {
+  const { store = deps.store, clock } = parts;
+  const own = { store: clock === undefined ? store : storeBy(store, clock) };
+  return createEngine({ ...deps, instances: createInstances(), ...parts, ...own });
+}
 
 export const aBurnRequest = (burnAmount: number, more: Partial<BurnRequest> = {}): BurnRequest => ({
   type: 'PRODUCT_BUY',

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
 import type { Store } from '../../src/store/store.js';
-import type { OpenStore } from './store.js';
+import type { OpenAgainOptions, OpenStore } from './store.js';
 
 /** PostgreSQL refuses to run as root; then it runs as nobody, from a copy that nobody can read. */
 const NOBODY = 65_534;
@@ -129,7 +129,7 @@ export const openPostgresStoreIn =
     await admin.query(`create schema ${schema}`);
     await admin.query(`set search_path = ${schema}`);
     const opened: Store[] = [];
-    const open = async (options: { readonly busyTimeoutMs?: number } = {}) => {
+    const open = async (options: OpenAgainOptions = {}) => {
       const address = `${url()}?options=${encodeURIComponent(`-c search_path=${schema}`)}`;
       const store = await openPostgresStore({ url: address, ...options });
       opened.push(store);

@@ -19,13 +19,19 @@ import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
-import type { UtcDay } from '../../src/values/time.js';
+import type { Clock, UtcDay } from '../../src/values/time.js';
+
+export interface OpenAgainOptions {
+  readonly busyTimeoutMs?: number;
+  /** Of the machine that opens it. */
+  readonly clock?: Clock;
+}
 
 /** A store with a way around its repositories. */
 export interface StoreUnderTest {
   readonly store: Store;
   /** Another store on the same data, as another process would open it. */
-  openAgain(options?: { readonly busyTimeoutMs?: number }): Promise<Store>;
+  openAgain(options?: OpenAgainOptions): Promise<Store>;
   /** Runs one statement on a connection of its own; rows when it has any. */
   raw(statement: string): Promise<Record<string, unknown>[]>;
   dispose(): Promise<void>;
@@ -68,7 +74,7 @@ export const openTemporarySqliteStore: OpenStore = async () => {
   const directory = temporaryDirectory();
   const path = join(directory, 'store.db');
   const opened: Store[] = [];
-  const open = async (options: { readonly busyTimeoutMs?: number } = {}) => {
+  const open = async (options: OpenAgainOptions = {}) => {
     const store = await openSqliteStore({ path, ...options });
     opened.push(store);
     return store;

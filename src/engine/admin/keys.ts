@@ -15,7 +15,7 @@ export interface KeyTerms {
 
 /** Stores the hash of a new key; the key itself is in the answer only. */
 export async function insertKey(
-  deps: Pick<EngineDeps, 'ids' | 'clock'>,
+  deps: Pick<EngineDeps, 'ids'>,
   tx: StoreTransaction,
   tokenId: string,
   terms: KeyTerms,
@@ -28,7 +28,7 @@ export async function insertKey(
     hash: apiKeyHash(key),
     scopes: terms.scopes,
     proofTypes: terms.proofTypes,
-    dateCreated: isoTime(deps.clock.nowMs()),
+    dateCreated: isoTime(tx.nowMs),
     dateRevoked: null,
     dateExpires: null,
     rotatedFrom: null,
@@ -64,7 +64,7 @@ export async function revokeKey(deps: EngineDeps, tokenId: string, id: string): 
       });
     }
     if (record.dateRevoked !== null) return keyInfo(record);
-    const dateRevoked = isoTime(deps.clock.nowMs());
+    const dateRevoked = isoTime(tx.nowMs);
     await tx.apiKeys.revoke(id, dateRevoked);
     return keyInfo({ ...record, dateRevoked });
   });

@@ -181,7 +181,7 @@ function records(
     supply: amounts.supply,
     burnWallet: addresses.burnWallet,
     burnTokenAccount: associatedTokenAddress(addresses.burnWallet, addresses.mint, program),
-    dateCreated: isoTime(deps.clock.nowMs()),
+    dateCreated: isoTime(deps.store.latestMs()),
   };
   const flywheel: FlywheelRecord = {
     id: deps.ids.uuid(),

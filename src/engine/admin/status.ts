@@ -23,7 +23,7 @@ export async function registrationStatus(
     flywheel.operator,
   ]);
   const used = await deps.store.read(async (tx) => {
-    const day = await dayOfNow(tx, token.id, deps.clock.nowMs());
+    const day = await dayOfNow(tx, token.id);
     const of = (kind: UsageKind) => tx.usage.used({ tokenId: token.id, day, kind });
     return { burn: await of('burn'), airdrop: await of('airdrop') };
   });

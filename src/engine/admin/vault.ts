@@ -79,7 +79,7 @@ export async function vaultReport(
   const { name, symbol, mintAddress, multisig, vaultIndex, vaultAddress, burnWallet, owner, operator } =
     status;
   const { balances } = status;
-  const day = await deps.store.read((tx) => dayOfNow(tx, token.id, deps.clock.nowMs()));
+  const day = await deps.store.read((tx) => dayOfNow(tx, token.id));
   const cap = async (kind: UsageKind): Promise<CapState> => {
     const used = await deps.store.read((tx) => tx.usage.used({ tokenId: token.id, day, kind }));
     const limit = dailyCap(flywheel, kind);

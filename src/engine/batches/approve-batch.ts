@@ -38,8 +38,8 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
   if (blocked !== null) return blocked;
   if (kindOf(before) === 'Executed') return null;
   // It can run already, no matter who approved it: so it counts from now on, even where it is refused here for being too much.
-  if (kindOf(before) === 'Approved') await deps.store.transaction((tx) => holdFromNow(deps, tx, batch));
-  await deps.store.read((tx) => refuseOverCaps(deps, tx, context, batch));
+  if (kindOf(before) === 'Approved') await deps.store.transaction((tx) => holdFromNow(tx, batch));
+  await deps.store.read((tx) => refuseOverCaps(tx, context, batch));
   if (kindOf(before) !== 'Active') return null;
   if (vote !== null && !standsOnChain(input, before)) await landVote(input, vote);
   if (kindOf(await readPlanned(input)) === 'Active') await landOperatorApproval(input);
@@ -120,8 +120,8 @@ async function landOperatorApproval({ deps, context, batch, lease }: ApproveInpu
     transactions: [approveInstructions(context, batch.batchIndex)],
     stored: stored.filter((bundle) => bundle.phase === 'OPERATOR_APPROVAL'),
     before: async (tx) => {
-      await refuseOverCaps(deps, tx, context, batch);
-      await holdFromNow(deps, tx, batch);
+      await refuseOverCaps(tx, context, batch);
+      await holdFromNow(tx, batch);
     },
     lease,
   });

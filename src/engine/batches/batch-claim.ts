@@ -27,9 +27,8 @@ export async function claimBatch(
   batchId: string,
 ): Promise<BatchRecord> {
   const batch = await currentRecord(tx, batchId);
-  if (isWorkedOn(deps, batch)) throw inProgress(batch.id, waitingHere(deps, batch.id));
-  const { instances, clock } = deps;
-  const claimed = { ...batch, instance: instances.id, leaseUntilMs: clock.nowMs() + LEASE_MS };
+  if (isWorkedOn(deps, tx, batch)) throw inProgress(batch.id, waitingHere(deps, batch.id));
+  const claimed = { ...batch, instance: deps.instances.id, leaseUntilMs: tx.nowMs + LEASE_MS };
   await tx.batches.claim(batch.id, claimed.instance, claimed.leaseUntilMs);
   return claimed;
 }

@@ -65,7 +65,7 @@ async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchRecord
   if (batch.status !== 'AVAILABLE_TO_QUEUE') return batch;
   const init = await tx.requests.get(batch.requestId);
   if (init?.status !== 'running') return batch;
-  if (isWorkedOn(deps, init)) {
+  if (isWorkedOn(deps, tx, init)) {
     throw new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${id} is being set up.`, {
       retryAfterSeconds: 1,
     });
@@ -183,7 +183,7 @@ class Cancellation {
   async #conclude(isOnChain: boolean): Promise<void> {
     const batch = this.#batch;
     await awaitFinal(this.#deps, batch.id, this.#lease);
-    const { store, clock } = this.#deps;
+    const { store } = this.#deps;
     const stored = await store.read((tx) => tx.bundles.ofBatch(batch.id));
     const found = isOnChain ? await this.#read() : null;
     const setUp = await this.#runEarlier('SETUP', stored, true);
@@ -197,12 +197,12 @@ class Cancellation {
     const foreign = batch.pipelines.filter((_, at) => at >= known && execution.foreign.includes(at));
     const isExecuted =
       found?.proposal?.status.kind === 'Executed' || execution.next === batch.pipelines.length;
-    const date = isoTime(clock.nowMs());
     await store.transaction(async (tx) => {
+      const date = isoTime(tx.nowMs);
       await setUp.settle(tx);
       await votes.settle(tx);
       await execution.settle(tx);
-      if ((await tx.usage.holdsOf(batch.id)).length > 0) await countLanded(tx, batch, foreign, clock.nowMs());
+      if ((await tx.usage.holdsOf(batch.id)).length > 0) await countLanded(tx, batch, foreign, tx.nowMs);
       await releaseHolds(tx, batch);
       await writeEnd(tx, batch, { execution, isExecuted, found, date });
     });

@@ -57,6 +57,6 @@ export async function closeAccounts(
     if (phase.failure !== null) return;
     const rentReclaimedLamports = rentCollector === null ? 0n : batch.cost.rentPaidLamports;
     await tx.batches.addCost(batch.id, { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports });
-    await tx.batches.setClosed(batch.id, isoTime(deps.clock.nowMs()));
+    await tx.batches.setClosed(batch.id, isoTime(tx.nowMs));
   });
 }

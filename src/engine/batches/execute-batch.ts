@@ -58,7 +58,7 @@ export const executeBatch = keyedOperation('executeBatch', {
 export async function carryOnExecution(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {
   const found = await deps.store.read(async (tx) => {
     const batch = await currentRecord(tx, batchId);
-    const context = isWorkedOn(deps, batch) ? undefined : await contextOfBatch(deps, tx, batch);
+    const context = isWorkedOn(deps, tx, batch) ? undefined : await contextOfBatch(deps, tx, batch);
     return context && { batch, context };
   });
   if (found === undefined) return false;
@@ -109,7 +109,7 @@ class Execution {
       if (batch.status === 'AVAILABLE_TO_QUEUE') {
         throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batch.id} is not finalized yet.`);
       }
-      if (isFinal(batch) && isWorkedOn(this.#deps, batch)) return 'busy';
+      if (isFinal(batch) && isWorkedOn(this.#deps, tx, batch)) return 'busy';
       await this.#requireAsked(tx, batch);
       const claimed = await claimBatch(this.#deps, tx, batch.id);
       if (this.#identity?.value !== undefined && !isFinal(batch)) await this.#open(tx, this.#identity);
@@ -188,14 +188,14 @@ class Execution {
   ): Promise<BatchRecord> {
     const executeResult = resultOf(batch, phase, blocked);
     const status = executeResult.totalFailed === 0 ? 'EXECUTED' : 'FAILED';
-    const { store, clock } = this.#deps;
+    const { store } = this.#deps;
     const foreign = batch.pipelines.filter((_, index) => phase.foreign.includes(index));
     await store.transaction(async (tx) => {
       await lease.renew(tx);
       await phase.settle(tx);
       // Nothing here says when others ran them; it is known now.
-      await countLanded(tx, batch, foreign, clock.nowMs());
-      await tx.batches.transition(batch.id, status, { executeResult }, isoTime(clock.nowMs()));
+      await countLanded(tx, batch, foreign, tx.nowMs);
+      await tx.batches.transition(batch.id, status, { executeResult }, isoTime(tx.nowMs));
       if (blocked !== null) await releaseHolds(tx, batch);
       if (this.#requestId !== null) {
         const value: ExecuteBatchResult = { batchId: batch.id as Uuid, result: executeResult };

@@ -139,10 +139,10 @@ export interface OperatorFunds {
 }
 
 export async function readOperatorFunds(
-  { chain, clock, limits }: EngineDeps,
+  { chain, store, limits }: EngineDeps,
   { operator }: BatchContext,
 ): Promise<OperatorFunds> {
-  const asOf = isoTime(clock.nowMs());
+  const asOf = isoTime(await store.read(async ({ nowMs }) => nowMs));
   const [[account], rent] = await Promise.all([chain.getAccounts([operator.address]), chain.rent()]);
   const keptLamports = leftLamports(rent, limits.minOperatorLamports);
   return { lamports: account?.lamports ?? 0n, keptLamports, asOf };

@@ -6,7 +6,6 @@ import type { BatchRecord, PlannedPipeline } from '../../store/records.js';
 import type { StoreTransaction, UsageHold, UsageKind } from '../../store/store.js';
 import { utcDay } from '../../values/time.js';
 import { dayOfNow, requireCaps, USAGE_KINDS } from '../daily-cap.js';
-import type { EngineDeps } from '../deps.js';
 import type { BatchContext } from './batch-context.js';
 import { totalAirdrop, totalBurn } from './funds.js';
 
@@ -41,19 +40,18 @@ export const holdWhileWaiting = (tx: StoreTransaction, batch: BatchRecord): Prom
 
 /** @throws `ERR_DAILY_LIMIT_EXCEEDED` when what is left of the batch would pass a cap of today. */
 export async function refuseOverCaps(
-  deps: EngineDeps,
   tx: StoreTransaction,
   { token, flywheel }: BatchContext,
   batch: BatchRecord,
 ): Promise<void> {
-  const day = await dayOfNow(tx, token.id, deps.clock.nowMs());
+  const day = await dayOfNow(tx, token.id);
   const asked = await heldAmounts(tx, batch);
   await requireCaps(tx, { token, flywheel, day, asked, exceptBatch: batch.id });
 }
 
 /** Lets what is left of the batch count every day from today on: it can run now, no matter who runs it. */
-export async function holdFromNow(deps: EngineDeps, tx: StoreTransaction, batch: BatchRecord): Promise<void> {
-  const fromDay = await dayOfNow(tx, batch.tokenId, deps.clock.nowMs());
+export async function holdFromNow(tx: StoreTransaction, batch: BatchRecord): Promise<void> {
+  const fromDay = await dayOfNow(tx, batch.tokenId);
   await setHolds(tx, batch, await heldAmounts(tx, batch), { fromDay, toDay: null });
 }
 
@@ -80,7 +78,6 @@ export async function countLanded(
 
 /** The opposite, for pipelines whose landing was taken back: they may land again, on any day. */
 export async function countUndone(
-  deps: EngineDeps,
   tx: StoreTransaction,
   batch: BatchRecord,
   pipelines: readonly PlannedPipeline[],
@@ -92,7 +89,7 @@ export async function countUndone(
     if (undone[kind] > 0n) await tx.usage.addLanded({ tokenId: batch.tokenId, day, kind }, -undone[kind]);
   }
   const held = await heldAmounts(tx, batch);
-  const fromDay = await dayOfNow(tx, batch.tokenId, deps.clock.nowMs());
+  const fromDay = await dayOfNow(tx, batch.tokenId);
   const amounts = { burn: held.burn + undone.burn, airdrop: held.airdrop + undone.airdrop };
   await setHolds(tx, batch, amounts, { fromDay, toDay: null });
 }

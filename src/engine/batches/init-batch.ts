@@ -95,7 +95,7 @@ export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Ca
     const batch = await currentRecord(tx, batchId);
     const request = await tx.requests.get(batch.requestId);
     if (batch.status !== 'AVAILABLE_TO_QUEUE' || request?.status !== 'running') return undefined;
-    if (isWorkedOn(deps, request) || isWorkedOn(deps, batch)) return undefined;
+    if (isWorkedOn(deps, tx, request) || isWorkedOn(deps, tx, batch)) return undefined;
     const context = await contextOfBatch(deps, tx, batch);
     return context && { context, opened: { batch, request: await claimRequest(deps, tx, request) } };
   });
@@ -132,8 +132,7 @@ async function begin(
   return deps.store.transaction(async (tx) => {
     const opening = await openRequest(deps, tx, identity);
     if (opening.kind !== 'fresh') throw justRun();
-    const nowMs = deps.clock.nowMs();
-    const day = await dayOfNow(tx, context.token.id, nowMs);
+    const day = await dayOfNow(tx, context.token.id);
     const asked = { burn: totalBurn(pipelines), airdrop: totalAirdrop(pipelines) };
     await requireCaps(tx, { ...context, day, asked });
     await requireRoomForRent(deps, tx, context, rentLamports);
@@ -154,8 +153,8 @@ async function begin(
       instance: null,
       leaseUntilMs: 0,
       cost: { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports: 0n },
-      dateCreated: isoTime(nowMs),
-      dateUpdated: isoTime(nowMs),
+      dateCreated: isoTime(tx.nowMs),
+      dateUpdated: isoTime(tx.nowMs),
       dateCancelled: null,
       dateClosed: null,
     };
@@ -173,7 +172,7 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
     const batch = earlier.batchId === null ? undefined : await tx.batches.get(earlier.batchId);
     invariant(batch !== undefined, 'An init request is stored together with its batch.');
     // Somebody cancels it.
-    if (isWorkedOn(deps, batch)) throw justRun();
+    if (isWorkedOn(deps, tx, batch)) throw justRun();
     return { request: opening.request, batch };
   });
 }
@@ -242,12 +241,12 @@ async function layOut(
 
 /** Caps that would be passed now; under the store's lock they are held against it once more. */
 async function capProblems(
-  { store, clock }: EngineDeps,
+  { store }: EngineDeps,
   { token, flywheel }: BatchContext,
   asked: CheckedRequest['asked'],
 ): Promise<readonly Problem[]> {
   return store.read(async (tx) => {
-    const day = await dayOfNow(tx, token.id, clock.nowMs());
+    const day = await dayOfNow(tx, token.id);
     const sentences = await exceededCaps(tx, { token, flywheel, day, asked });
     return sentences.map((text) => ({ code: 'ERR_DAILY_LIMIT_EXCEEDED', text: text.replace(/\.$/, '') }));
   });

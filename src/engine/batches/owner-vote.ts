@@ -40,7 +40,7 @@ const voteOf = (
 
 /** A vote for the owner to sign: the operator pays and has signed; the owner's signature is missing. */
 export async function issueVote(
-  { chain, clock }: Pick<EngineDeps, 'chain' | 'clock'>,
+  { chain, store }: Pick<EngineDeps, 'chain' | 'store'>,
   context: BatchContext,
   batch: BatchRecord,
   kind: VoteKind,
@@ -61,7 +61,7 @@ export async function issueVote(
     transaction,
     signature,
     lastValidBlockHeight,
-    dateCreated: isoTime(clock.nowMs()),
+    dateCreated: isoTime(store.latestMs()),
   };
 }
 

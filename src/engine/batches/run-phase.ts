@@ -236,7 +236,7 @@ class Phase {
       this.#unsaved.push({
         bundle,
         status: 'LANDED',
-        blockTimeMs: end.records[0]?.blockTimeMs ?? this.#deps.clock.nowMs(),
+        blockTimeMs: end.records[0]?.blockTimeMs ?? this.#deps.store.latestMs(),
         ...(landing && { landing: { ...landing, bundleId: bundle.id } }),
       });
       this.#take(bundle);

@@ -89,7 +89,7 @@ async function create(
     const phase = await runPhase(deps, {
       ...common(input, known),
       transactions: [createTransaction(input, batchIndex)],
-      before: (tx) => tx.batches.setBatchIndex(batch.id, batchIndex, isoTime(deps.clock.nowMs())),
+      before: (tx) => tx.batches.setBatchIndex(batch.id, batchIndex, isoTime(tx.nowMs)),
     });
     if (phase.failure === null) return { batch, phase };
     await deps.store.transaction(phase.settle);
@@ -146,7 +146,7 @@ async function stop(
   await deps.store.transaction(async (tx) => {
     await lease.renew(tx);
     for (const phase of phases) await phase.settle(tx);
-    await tx.batches.setInitResult(batch.id, result, isoTime(deps.clock.nowMs()));
+    await tx.batches.setInitResult(batch.id, result, isoTime(tx.nowMs));
   });
   return new FlywheelError('ERR_BATCH_INIT_FAILED', `The set-up of batch ${batch.id} stopped: ${message}`, {
     hint: 'Mend the reason and run init again with the same idempotency key; it carries on where it stopped.',
@@ -161,7 +161,7 @@ async function finalize(
   const { deps, context, request, lease } = input;
   const vote = await issueVote(deps, context, batch, 'approve');
   const result = await initResult(input, batch, phases);
-  const dateUpdated = isoTime(deps.clock.nowMs());
+  const dateUpdated = isoTime(deps.store.latestMs());
   const finalized: BatchRecord = { ...batch, status: 'FINALIZED', initResult: result, dateUpdated };
   const value = await initBatchView(finalized, context, vote);
   const { id, setupRentLamports: rentPaidLamports } = batch;

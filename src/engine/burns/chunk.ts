@@ -58,11 +58,10 @@ export type OpenBurn = Pick<
   | 'lastValidBlockHeight'
 >;
 
-/** What intents are written on the strength of; one time for all of them. */
+/** What intents are written on the strength of. */
 export interface IntentBasis {
   readonly balance: BurnWalletBalance;
   readonly recent: SigningTerms;
-  readonly nowMs: number;
   /** Is nothing on its way whose end might make room? Else nothing is refused yet. */
   readonly isSure: boolean;
 }
@@ -152,12 +151,12 @@ async function sign(
 export async function signAhead(
   context: BurnContext,
   elements: readonly ChunkElement[],
-  { balance, recent, nowMs, isSure }: IntentBasis,
+  { balance, recent, isSure }: IntentBasis,
   onRefused: (refusals: ReadonlyMap<number, Refusal>) => void,
 ): Promise<SignedAhead | undefined> {
   const { deps, token } = context;
   const chosen = await deps.store.transaction(async (tx) => {
-    const day = await dayOfNow(tx, token.id, nowMs);
+    const day = await dayOfNow(tx, token.id);
     const found = await select(context, tx, elements, { day, balance });
     if (!isSure && found.refusals.size > 0) return undefined;
     onRefused(found.refusals);
@@ -180,13 +179,13 @@ export async function writeIntents(
   tx: StoreTransaction,
   request: RequestRecord,
   elements: readonly ChunkElement[],
-  { balance, recent, nowMs, isSure }: IntentBasis,
+  { balance, recent, isSure }: IntentBasis,
   ahead?: SignedAhead,
 ): Promise<
   { readonly burns: readonly OpenBurn[]; readonly refusals: ReadonlyMap<number, Refusal> } | undefined
 > {
   const { token, principal } = context;
-  const day = await dayOfNow(tx, token.id, nowMs);
+  const day = await dayOfNow(tx, token.id);
   const open = ahead === undefined ? elements : elements.filter(({ index }) => ahead.signed.has(index));
   const found = await select(context, tx, open, { day, balance });
   const refusals = new Map([...(ahead?.refusals ?? []), ...found.refusals]);
@@ -201,7 +200,7 @@ export async function writeIntents(
     tokenId: token.id,
     keyId: principal.key.id,
     day,
-    dateCreated: isoTime(nowMs),
+    dateCreated: isoTime(tx.nowMs),
   };
   const intents = accepted.map(({ index }): BurnIntent => {
     const own = signed.get(index);
@@ -261,7 +260,7 @@ export async function settleBurns(
 
 function outcomeOf({ deps, token }: BurnSource, burn: OpenBurn, end: Landed | Failed): BurnOutcome {
   const [record] = end.records;
-  const dateSettled = isoTime(record?.blockTimeMs ?? deps.clock.nowMs());
+  const dateSettled = isoTime(record?.blockTimeMs ?? deps.store.latestMs());
   const feeLamports = record?.feeLamports ?? null;
   const { sequence, signature } = burn;
   if (end.kind === 'landed')

@@ -188,7 +188,7 @@ class Progress {
     ]);
     const balance = atLeast(held, onTheirWay, deps);
     const isSure = onTheirWay.count === 0;
-    const basis = () => ({ balance, recent, isSure, nowMs: deps.clock.nowMs() });
+    const basis = () => ({ balance, recent, isSure });
     const onRefused = (refusals: Written['refusals']): void => this.#run.onRefused?.(refusals);
     const { takesTime } = deps.keyring.get(token.burnWallet, 'burn wallet');
     const ahead = takesTime ? await signAhead(context, elements, basis(), onRefused) : undefined;

@@ -18,7 +18,7 @@ export async function reopenBatch(
   await deps.store.transaction(async (tx) => {
     const batch = await currentRecord(tx, batchId);
     const init = await tx.requests.get(batch.requestId);
-    if (isWorkedOn(deps, batch) || (init?.status === 'running' && isWorkedOn(deps, init))) return;
+    if (isWorkedOn(deps, tx, batch) || (init?.status === 'running' && isWorkedOn(deps, tx, init))) return;
     const watched = await tx.landings.waiting();
     // What another engine has taken up before, and has landed again, has done so in another slot.
     const still = undone.filter(({ bundleId, slot }) =>
@@ -27,27 +27,22 @@ export async function reopenBatch(
       ),
     );
     if (still.length === 0) return;
-    await takeBack(deps, tx, batch, still);
+    await takeBack(tx, batch, still);
     for (const landing of still) await tx.landings.remove(landing);
   });
 }
 
-async function takeBack(
-  deps: EngineDeps,
-  tx: StoreTransaction,
-  batch: BatchRecord,
-  undone: readonly Undone[],
-): Promise<void> {
+async function takeBack(tx: StoreTransaction, batch: BatchRecord, undone: readonly Undone[]): Promise<void> {
   for (const { bundleId } of undone) await tx.landings.reopenBundle(bundleId);
   const stored = await tx.bundles.ofBatch(batch.id);
   for (const { bundleId, phase, first, dateLanded } of undone) {
     if (phase !== 'EXECUTE') continue;
     const count = stored.find(({ id }) => id === bundleId)?.transactions.length ?? 0;
-    await countUndone(deps, tx, batch, batch.pipelines.slice(first, first + count), Date.parse(dateLanded));
+    await countUndone(tx, batch, batch.pipelines.slice(first, first + count), Date.parse(dateLanded));
   }
   const isSetUp = !undone.some(({ phase }) => phase === 'SETUP');
   if (!isSetUp) await holdWhileWaiting(tx, batch);
-  await takeBackStatus(deps, tx, batch, undone, isSetUp);
+  await takeBackStatus(tx, batch, undone, isSetUp);
   const rentPaid = isSetUp || batch.status === 'AVAILABLE_TO_QUEUE' ? 0n : batch.setupRentLamports;
   await tx.batches.addCost(batch.id, {
     feeLamports: -undone.reduce((sum, { feeLamports }) => sum + feeLamports, 0n),
@@ -57,13 +52,12 @@ async function takeBack(
 }
 
 async function takeBackStatus(
-  { clock }: EngineDeps,
   tx: StoreTransaction,
   batch: BatchRecord,
   undone: readonly Undone[],
   isSetUp: boolean,
 ): Promise<void> {
-  const date = isoTime(clock.nowMs());
+  const date = isoTime(tx.nowMs);
   if (batch.dateClosed !== null) await tx.landings.reopenClosed(batch.id);
   if (!isSetUp) {
     if (batch.status !== 'AVAILABLE_TO_QUEUE')

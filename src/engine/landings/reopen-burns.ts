@@ -15,7 +15,7 @@ export async function reopenBurns(
 ): Promise<void> {
   await deps.store.transaction(async (tx) => {
     const request = await tx.requests.get(requestId);
-    if (request?.status === 'running' && isWorkedOn(deps, request)) return;
+    if (request?.status === 'running' && isWorkedOn(deps, tx, request)) return;
     const burns = await tx.burns.ofRequest(requestId);
     let isReopened = false;
     for (const landing of undone) {

@@ -69,7 +69,7 @@ export async function findEarlier(
       `The idempotency key ${identity.value} was used with another body.`,
     );
   }
-  if (earlier.status === 'running' && isWorkedOn(deps, earlier))
+  if (earlier.status === 'running' && isWorkedOn(deps, tx, earlier))
     throw stillRunning(deps, identity.value, earlier);
   return earlier;
 }
@@ -117,7 +117,6 @@ export async function openRequest(
 ): Promise<Opening> {
   const earlier = await findEarlier(deps, tx, identity);
   if (earlier?.reply != null) return { kind: 'replayed', reply: earlier.reply };
-  const nowMs = deps.clock.nowMs();
   if (earlier !== undefined) {
     return { kind: 'resumed', request: await claimRequest(deps, tx, earlier) };
   }
@@ -130,10 +129,10 @@ export async function openRequest(
     fingerprint: identity.fingerprint,
     status: 'running',
     instance: deps.instances.id,
-    leaseUntilMs: nowMs + LEASE_MS,
+    leaseUntilMs: tx.nowMs + LEASE_MS,
     reply: null,
     batchId: null,
-    dateCreated: isoTime(nowMs),
+    dateCreated: isoTime(tx.nowMs),
   };
   await tx.requests.insert(request);
   return { kind: 'fresh', request };
@@ -141,11 +140,11 @@ export async function openRequest(
 
 /** Takes a request over that nobody works on. @returns it as it is then */
 export async function claimRequest(
-  { clock, instances }: EngineDeps,
+  { instances }: Pick<EngineDeps, 'instances'>,
   tx: StoreTransaction,
   request: RequestRecord,
 ): Promise<RequestRecord> {
-  const claimed = { ...request, instance: instances.id, leaseUntilMs: clock.nowMs() + LEASE_MS };
+  const claimed = { ...request, instance: instances.id, leaseUntilMs: tx.nowMs + LEASE_MS };
   await tx.requests.claim(request.id, claimed.instance, claimed.leaseUntilMs);
   return claimed;
 }
@@ -175,13 +174,12 @@ export async function abandonRequest(deps: EngineDeps, request: RequestRecord): 
 /** Does an engine that may be alive hold this lease? */
 export function isWorkedOn(
   deps: EngineDeps,
+  { nowMs }: Pick<StoreTransaction, 'nowMs'>,
   held: { readonly id: string; readonly instance: string | null; readonly leaseUntilMs: number },
 ): boolean {
   // Of its own work an engine knows, even after it has stood still for longer than a lease.
   if (isHeldHere(deps, held.id)) return true;
-  return (
-    held.instance !== null && held.leaseUntilMs > deps.clock.nowMs() && deps.instances.isAlive(held.instance)
-  );
+  return held.instance !== null && held.leaseUntilMs > nowMs && deps.instances.isAlive(held.instance);
 }
 
 const stillRunning = (deps: EngineDeps, value: string, { id }: RequestRecord): FlywheelError =>

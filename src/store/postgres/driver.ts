@@ -5,7 +5,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type CompiledQuery,
-  type DatabaseConnection,
   type Driver,
   Kysely,
   PostgresAdapter,
@@ -15,9 +14,10 @@ import {
   type TransactionSettings,
 } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Tables } from '../tables.js';
 import { createTurns, type Turns } from '../turns.js';
+import type { ServerClock, TimedConnection } from './clock.js';
 import {
   commitUnknown,
   isBroken,
@@ -34,6 +34,8 @@ export interface PostgresDriverOptions {
   readonly place: string;
   /** For how long to wait for the write lock, here or in another process. */
   readonly busyTimeoutMs: number;
+  /** Is told the server's time with every transaction. */
+  readonly clock: ServerClock;
   /** Is it for snapshots only? */
   readonly readOnly?: boolean;
 }
@@ -43,14 +45,24 @@ const LOCK = "pg_advisory_xact_lock(hashtextextended('flywheel store ' || curren
 
 const COMMANDS_THAT_CHANGE: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE']);
 
+/** The server's time, when it comes to this statement. */
+const NOW = 'floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms';
+
+interface Begun {
+  readonly now_ms: number;
+  readonly id?: string;
+}
+
 /** Pause between two questions what became of a commit. */
 const POLL_MS = 50;
 
 /** One connection as long as one transaction has it. */
-class PostgresConnection implements DatabaseConnection {
+class PostgresConnection implements TimedConnection {
   /** The transaction's number, by which the server knows what became of it. */
   transactionId: string | undefined;
   isBroken = false;
+  /** The server's time when the transaction began. */
+  nowMs = Number.NaN;
   readonly client: PoolClient;
   readonly #options: PostgresDriverOptions;
   readonly #onError = (): void => {
@@ -127,20 +139,32 @@ export class PostgresDriver implements Driver {
     const { place, busyTimeoutMs } = this.#options;
     try {
       if (settings.accessMode === 'read only') {
-        await connection.client.query('begin isolation level repeatable read read only');
+        await this.#begin(connection, `begin isolation level repeatable read read only; select ${NOW}`);
         return;
       }
-      const results: unknown = await connection.client.query(
+      const { id } = await this.#begin(
+        connection,
         `begin isolation level read committed; set local lock_timeout = ${busyTimeoutMs}; select ${LOCK};
-         select pg_current_xact_id()::text as id`,
+         select pg_current_xact_id()::text as id, ${NOW}`,
       );
-      connection.transactionId = (results as { rows: { id?: string }[] }[]).at(-1)?.rows[0]?.id;
+      connection.transactionId = id;
     } catch (error) {
       connection.isBroken ||= isBroken(error);
       await this.rollbackTransaction(connection);
       if (isLockTimeout(error)) throw lockedTooLong(place, busyTimeoutMs, 'another process', error);
       throw toStoreError(error, place);
     }
+  }
+
+  /** Sends all of it in one go. @returns the one row of the last statement, which tells the time. */
+  async #begin(connection: PostgresConnection, statements: string): Promise<Begun> {
+    const before = this.#options.clock.localNow();
+    const results: unknown = await connection.client.query(statements);
+    const begun = (results as { rows: Begun[] }[]).at(-1)?.rows[0];
+    invariant(begun !== undefined, 'A query that selects without a table has a row.');
+    connection.nowMs = begun.now_ms;
+    this.#options.clock.tell(begun.now_ms, before);
+    return begun;
   }
 
   async commitTransaction(connection: PostgresConnection): Promise<void> {

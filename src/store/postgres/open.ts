@@ -1,9 +1,11 @@
 /** Opens the store in a PostgreSQL database: its connections, what they insist on, its version. */
 import pg from 'pg';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { type Clock, systemClock } from '../../values/time.js';
 import { createKyselyStore } from '../kysely-store.js';
 import { migrate, refuseOtherStore, STORE_VERSION } from '../migrations/index.js';
 import type { Store } from '../store.js';
+import { ServerClock } from './clock.js';
 import { kyselyOver, PostgresDriver } from './driver.js';
 import { toStoreError } from './errors.js';
 import { POSTGRES_SCHEMA } from './schema.js';
@@ -17,6 +19,8 @@ export interface PostgresStoreOptions {
   readonly busyTimeoutMs?: number;
   /** The highest block of the ledger that this process has seen. @default none */
   readonly ledgerHeight?: () => number;
+  /** Of this machine; time is the server's, and this only says how long ago it was told. @default the system's */
+  readonly clock?: Clock;
 }
 
 /** Types by their OID, where a value is read in another way than by default: what is kept in a bigint stays below 2^53. */
@@ -86,10 +90,11 @@ async function readVersion(pool: pg.Pool): Promise<number> {
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { url, readers = 4, busyTimeoutMs = 5_000, ledgerHeight = () => 0 } = options;
+  const clock = new ServerClock(options.clock ?? systemClock);
   const place = placeOf(url);
   // One writes at a time; the other asks what became of it when its connection is lost.
   const writers = createPool(url, 2, busyTimeoutMs);
-  const driver = new PostgresDriver({ pool: writers, place, busyTimeoutMs });
+  const driver = new PostgresDriver({ pool: writers, place, busyTimeoutMs, clock });
   const writer = kyselyOver(driver);
   try {
     const version = await readVersion(writers);
@@ -103,12 +108,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     pool: createPool(url, readers, busyTimeoutMs),
     place,
     busyTimeoutMs,
+    clock,
     readOnly: true,
   });
   const reader = kyselyOver(reading);
   let closed = false;
   return createKyselyStore({
     ledgerHeight,
+    clock,
     writer,
     reader: () => reader,
     close: async () => {

@@ -14,7 +14,8 @@ import {
   prepareSqliteFile,
 } from '../../files/sqlite-connection.js';
 import { isBusy } from '../../files/sqlite-errors.js';
-import { createKyselyStore } from '../kysely-store.js';
+import { type Clock, systemClock } from '../../values/time.js';
+import { createKyselyStore, ownClock } from '../kysely-store.js';
 import { migrate, refuseOtherStore, STORE_VERSION } from '../migrations/index.js';
 import type { Store, StoreTransaction } from '../store.js';
 import type { Tables } from '../tables.js';
@@ -31,6 +32,8 @@ export interface SqliteStoreOptions {
   readonly busyTimeoutMs?: number;
   /** The highest block of the ledger that this process has seen. @default none */
   readonly ledgerHeight?: () => number;
+  /** The time of the store is that of who has opened it. @default the system's */
+  readonly clock?: Clock;
 }
 
 const POLL_MS = 5;
@@ -41,6 +44,7 @@ interface Place {
   readonly path: string;
   readonly busyTimeoutMs: number;
   readonly ledgerHeight: () => number;
+  readonly clock: Clock;
 }
 
 const number = (database: SqliteDatabase, pragma: string): number => {
@@ -111,7 +115,7 @@ function storeOver(
   database: SqliteDatabase,
   writer: { readonly driver: SqliteDriver; readonly db: Kysely<Tables> },
 ): Store {
-  const { path, busyTimeoutMs, ledgerHeight } = place;
+  const { path, busyTimeoutMs, ledgerHeight, clock } = place;
   const isSameFile = watchFile(path);
   let reader: { readonly driver: SqliteDriver; readonly db: Kysely<Tables> } | undefined;
   let closed = false;
@@ -135,6 +139,7 @@ function storeOver(
   };
   return createKyselyStore({
     ledgerHeight,
+    clock: ownClock(clock),
     check: () => {
       if (!isSameFile()) throw storeReplaced(path);
     },
@@ -159,9 +164,10 @@ function storeOver(
  * @throws `ERR_STORE_UNAVAILABLE` when the file is missing, foreign, locked too long, read-only, damaged, or of another build.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  const { path, busyTimeoutMs = BUSY_TIMEOUT_MS, create = true, ledgerHeight = () => 0 } = options;
+  const { path, busyTimeoutMs = BUSY_TIMEOUT_MS, create = true } = options;
   const connect = await loadSqlite(storeName(path));
-  const place = { path, busyTimeoutMs, ledgerHeight };
+  const { ledgerHeight = () => 0, clock = systemClock } = options;
+  const place = { path, busyTimeoutMs, ledgerHeight, clock };
   let database: SqliteDatabase | undefined;
   try {
     if (create) makeDirectory(dirname(path));
@@ -193,7 +199,12 @@ export async function lookIntoSqliteStore<Found>(
     const database = connect({ use: 'reader', inspect: (connection) => refuseForeign(connection, path) });
     const driver = new SqliteDriver({ database, file: path, busyTimeoutMs: BUSY_TIMEOUT_MS, readOnly: true });
     const db = kyselyOver(driver);
-    const store = createKyselyStore({ writer: db, reader: () => db, close: () => driver.destroy() });
+    const store = createKyselyStore({
+      writer: db,
+      reader: () => db,
+      clock: ownClock(systemClock),
+      close: () => driver.destroy(),
+    });
     try {
       refuseOtherStore(readVersion(database), path);
       return await store.read(look);

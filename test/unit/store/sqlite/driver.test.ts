@@ -3,10 +3,11 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createKyselyStore } from '../../../../src/store/kysely-store.js';
+import { createKyselyStore, ownClock } from '../../../../src/store/kysely-store.js';
 import { kyselyOver, SqliteDriver } from '../../../../src/store/sqlite/driver.js';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { Store } from '../../../../src/store/store.js';
+import { systemClock } from '../../../../src/values/time.js';
 import { aBurn, aRequest, rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
 
 let directory: string;
@@ -29,7 +30,12 @@ function storeWithRoomFor(pages: number): { readonly store: Store; readonly free
   const driver = new SqliteDriver({ database, file: path, busyTimeoutMs: 100 });
   const db = kyselyOver(driver);
   return {
-    store: createKyselyStore({ writer: db, reader: () => db, close: () => driver.destroy() }),
+    store: createKyselyStore({
+      writer: db,
+      reader: () => db,
+      clock: ownClock(systemClock),
+      close: () => driver.destroy(),
+    }),
     free: () => void database.prepare('pragma max_page_count = 1000000').all(),
   };
 }

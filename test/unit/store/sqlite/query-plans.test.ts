@@ -3,12 +3,13 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { expect, it } from 'vitest';
-import { createKyselyStore } from '../../../../src/store/kysely-store.js';
+import { createKyselyStore, ownClock } from '../../../../src/store/kysely-store.js';
 import type { BurnOutcome } from '../../../../src/store/records.js';
 import { kyselyOver, SqliteDriver } from '../../../../src/store/sqlite/driver.js';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { StoreTransaction } from '../../../../src/store/store.js';
 import { sha256 } from '../../../../src/values/digest.js';
+import { systemClock } from '../../../../src/values/time.js';
 import {
   aBatch,
   aBundle,
@@ -117,7 +118,12 @@ it('reads no table from end to end', async () => {
   };
   const driver = new SqliteDriver({ database: recording, file: path, busyTimeoutMs: 100 });
   const db = kyselyOver(driver);
-  const store = createKyselyStore({ writer: db, reader: () => db, close: () => driver.destroy() });
+  const store = createKyselyStore({
+    writer: db,
+    reader: () => db,
+    clock: ownClock(systemClock),
+    close: () => driver.destroy(),
+  });
   await store.transaction(callEverything);
 
   const scans = [...statements]
