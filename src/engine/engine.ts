@@ -86,7 +86,7 @@ export function createEngine(deps: EngineDeps): Engine {
     },
     reconcile: (terms) => reconciler.run(terms),
     ready: async () => {
-      await Promise.all([deps.store.read((tx) => tx.tokens.list()), deps.chain.blockHeight()]);
+      await Promise.all([deps.store.progress(), deps.chain.blockHeight()]);
     },
     countBatches: () => deps.store.read((tx) => tx.batches.countByStatus()),
   };

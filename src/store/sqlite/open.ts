@@ -21,7 +21,6 @@ import type { Store, StoreTransaction } from '../store.js';
 import type { Tables } from '../tables.js';
 import { kyselyOver, type SqliteDatabase, SqliteDriver } from './driver.js';
 import { lockedTooLong, storeClosed, storeName, storeReplaced, toStoreError } from './errors.js';
-import { SQLITE_MOVES } from './moves.js';
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.js';
 
 export interface SqliteStoreOptions {
@@ -141,7 +140,6 @@ function storeOver(
   return createKyselyStore({
     ledgerHeight,
     clock: ownClock(clock),
-    moves: SQLITE_MOVES,
     check: () => {
       if (!isSameFile()) throw storeReplaced(path);
     },
