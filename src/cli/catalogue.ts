@@ -93,6 +93,21 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     'Register a token of a cluster, with its multisig, in a data directory.',
     () => import('./commands/register.js'),
   ),
+  group('keys', 'Manage the API keys of a project.', [
+    command('list', 'List the API keys.', () => import('./commands/keys/list.js')),
+    command('create', 'Make an API key; it is shown once.', () => import('./commands/keys/create.js')),
+    command(
+      'rotate',
+      'Make a key in the place of another, which stays valid for a time.',
+      () => import('./commands/keys/rotate.js'),
+    ),
+    command('revoke', 'Revoke an API key.', () => import('./commands/keys/revoke.js')),
+  ]),
+  command(
+    'audit',
+    'Show who registered, made, rotated and revoked what.',
+    () => import('./commands/audit.js'),
+  ),
   command(
     'vault',
     'Show balances, what is left of the caps, and for how long the SOL lasts.',

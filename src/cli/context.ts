@@ -12,6 +12,9 @@ import type { Simulator } from '../chain/simulator.js';
 import type {
   ApiKeyCreated,
   ApiKeyInfo,
+  ApiKeyRotated,
+  AuditAct,
+  AuditQuery,
   BatchFunds,
   DataChain,
   FundInput,
@@ -172,6 +175,14 @@ export interface FetchedProgram {
   readonly fetched: boolean;
 }
 
+/** A key in the place of another, and where it lies. */
+export interface RotatedKey extends ApiKeyRotated {
+  readonly key: string;
+  readonly file: string;
+  /** The old one was that of the commands on this machine; they use the new one from now on. */
+  readonly isOwn: boolean;
+}
+
 export interface LocalAdmin {
   init(input: LocalInitInput): Promise<LocalInitResult>;
   status(): Promise<LocalStatusResult>;
@@ -192,6 +203,15 @@ export interface LocalAdmin {
   }): Promise<ApiKeyCreated>;
   listKeys(): Promise<readonly ApiKeyInfo[]>;
   revokeKey(id: string): Promise<ApiKeyInfo>;
+  /** The new key lies in its file before the store learns of it. @throws `ERR_INVALID_REQUEST`, `ERR_NOT_FOUND` */
+  rotateKey(input: {
+    readonly id: string;
+    readonly graceMs: number;
+    /** Absolute path; `null`: a file in the data directory. */
+    readonly outFile: string | null;
+  }): Promise<RotatedKey>;
+  /** What was administered, newest first. */
+  audit(query: AuditQuery): Promise<readonly AuditAct[]>;
   /** Writes the owner's keypair file (0600); never over an existing file. */
   exportOwner(outFile: string): Promise<{ readonly address: string; readonly keypair: string }>;
   close(): Promise<void>;

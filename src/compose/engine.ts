@@ -21,6 +21,7 @@ import type { Address } from '../values/address.js';
 import { type Sha256, sha256 } from '../values/digest.js';
 import { randomIds } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
+import { processActor } from './actor.js';
 import { fundsLimits } from './batch-funds.js';
 import type { OpenedKeyring } from './custody.js';
 import { shareDataDirectory } from './data-lock.js';
@@ -115,6 +116,7 @@ export function engineOver<OwnChain extends Chain>(
     clock,
     ids: randomIds,
     instances,
+    actor: processActor(),
     limits: { ...DEFAULT_LIMITS, ...limits },
   });
   const close = async (): Promise<void> => {

@@ -33,6 +33,7 @@ import {
   writeLocalConfig,
   writePrivate,
 } from './local-config.js';
+import { rotateKeyInFile } from './rotate-key.js';
 import type { OwnRpc } from './rpc.js';
 import { repair } from './two-files.js';
 
@@ -110,6 +111,8 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
     createKey: async (input) => (await engine()).createKey(input),
     listKeys: async () => (await engine()).listKeys(),
     revokeKey: async (id) => (await engine()).revokeKey(id),
+    rotateKey: async (input) => rotateKeyInFile(dataDir, await engine(), input),
+    audit: async (query) => (await engine()).audit(query),
     exportOwner: async (outFile) => exportOwner(place, outFile),
     close,
   };

@@ -27,6 +27,7 @@ import { requireSame, storedRegistration, storeRegistration } from '../registrat
 import { openSqliteStore } from '../store/sqlite/open.js';
 import { type Address, address } from '../values/address.js';
 import { randomIds } from '../values/ids.js';
+import { processActor } from './actor.js';
 import { chosenFunds } from './batch-funds.js';
 import { namesNodes, requireNamed, withClusterNodes } from './cluster-nodes.js';
 import { ownDataDirectory } from './data-lock.js';
@@ -222,7 +223,7 @@ class DataDirectoryRegistrar implements Registrar {
     const store = await openSqliteStore({ path: this.#files.store, create: true, clock: ambient.clock });
     try {
       await store.bind(plan.cluster.genesisHash);
-      const deps = { store, ids: randomIds };
+      const deps = { store, ids: randomIds, actor: processActor() };
       return await storeRegistration(deps, what, readApiKey(dataDir) !== null);
     } finally {
       await store.close();

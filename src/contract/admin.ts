@@ -1,5 +1,6 @@
 /** Registration, keys, funding and status of the embedded engine; never served over HTTP (contract, sections 2.1 and 2.7). */
 import type { Scope } from '../values/schemas.js';
+import type { Secret } from '../values/secret.js';
 
 export type TokenProgramName = 'token' | 'token-2022';
 export type TokenGeneration = 'v1' | 'v2';
@@ -48,6 +49,36 @@ export interface ApiKeyInfo {
   readonly proofTypes: readonly string[] | null;
   readonly dateCreated: string;
   readonly dateRevoked: string | null;
+  /** Valid before, and not from then on; `null` for a key without an end. */
+  readonly dateExpires: string | null;
+  /** The key that it takes the place of, if it was made for that. */
+  readonly rotatedFrom: string | null;
+}
+
+/** A key that takes the place of another. */
+export interface ApiKeyRotated extends ApiKeyInfo {
+  /** Until when the other stays valid. */
+  readonly validUntil: string | null;
+}
+
+/** What somebody has administered. */
+export interface AuditAct {
+  readonly date: string;
+  /** A user of a machine, or a key. */
+  readonly actor: string;
+  readonly action: string;
+  /** Name or symbol of the project; `null` for what concerns the whole store. */
+  readonly project: string | null;
+  /** Id of what it was done to. */
+  readonly subject: string | null;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** Which of them; ISO times. */
+export interface AuditQuery {
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit: number;
 }
 
 export interface Registration {
@@ -171,6 +202,27 @@ export interface Admin {
 
   /** @throws `ERR_NOT_FOUND` for an unknown id. Revoking twice is no error. */
   revokeKey(id: string): Promise<ApiKeyInfo>;
+
+  /**
+   * The key with this id, which may be rotated.
+   * @throws `ERR_NOT_FOUND`, `ERR_INVALID_REQUEST` for one that is not valid any more.
+   */
+  keyToRotate(id: string): Promise<{ readonly hash: string }>;
+
+  /**
+   * Puts `key`, which whoever calls has made and kept, in the place of another with the same rights. The same call again changes
+   * nothing and gives the same answer.
+   * @throws `ERR_NOT_FOUND`, `ERR_INVALID_REQUEST` where another key has taken its place already.
+   */
+  rotateKey(input: {
+    readonly id: string;
+    readonly key: Secret;
+    /** For how long the old one stays valid. */
+    readonly graceMs: number;
+  }): Promise<ApiKeyRotated>;
+
+  /** What was administered, newest first. */
+  audit(query: AuditQuery): Promise<readonly AuditAct[]>;
 }
 
 /** The chain that a data directory belongs to. */

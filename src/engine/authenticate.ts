@@ -3,7 +3,7 @@ import type { Operation } from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../store/records.js';
 import type { Store } from '../store/store.js';
-import { base58Encode } from '../values/base58.js';
+import { base58Decode, base58Encode } from '../values/base58.js';
 import { type Sha256, sha256 } from '../values/digest.js';
 import type { Ids } from '../values/ids.js';
 import type { Scope } from '../values/schemas.js';
@@ -14,6 +14,12 @@ const PREFIX = 'fwk_';
 const RANDOM_BYTES = 32;
 
 export const createApiKey = (ids: Ids): Secret => new Secret(PREFIX + base58Encode(ids.bytes(RANDOM_BYTES)));
+
+/** Has the text the shape of a key? Whose it is, if anybody's, it does not say. */
+export const isApiKey = (text: string): boolean => {
+  if (!text.startsWith(PREFIX)) return false;
+  return base58Decode(text.slice(PREFIX.length))?.length === RANDOM_BYTES;
+};
 
 /**
  * The hash under which a key is stored. Looking a key up by its hash takes no longer for one that is almost right, so
@@ -27,18 +33,42 @@ export interface Principal {
   /** `undefined`: the token is gone; most operations refuse then. */
   readonly token: TokenRecord | undefined;
   readonly flywheel: FlywheelRecord | undefined;
+  /** The store's clock when this was read. */
+  readonly nowMs: number;
 }
+
+/** What may be known of a key by those who only pass its calls on. */
+export interface KnownKey {
+  readonly keyId: string;
+  readonly scopes: readonly Scope[];
+  /** Id of the token that it is for. */
+  readonly project: string;
+  /** For how long it is valid from now on; absent where it has no end. */
+  readonly validForMs?: number;
+}
+
+export const knownKey = ({ key, nowMs }: Principal): KnownKey => ({
+  keyId: key.id,
+  scopes: key.scopes,
+  project: key.tokenId,
+  ...(key.dateExpires === null ? {} : { validForMs: Date.parse(key.dateExpires) - nowMs }),
+});
+
+/** Has the key come to the end that it was given? Decided by the clock of the store. */
+export const isOver = ({ dateExpires }: Pick<ApiKeyRecord, 'dateExpires'>, nowMs: number): boolean =>
+  dateExpires !== null && Date.parse(dateExpires) <= nowMs;
 
 /**
  * Finds the key's record, token and flywheel.
- * @throws `ERR_UNAUTHORIZED` for a missing, unknown or revoked key, and never says which.
+ * @throws `ERR_UNAUTHORIZED` for a missing, unknown, revoked or ended key, and never says which.
  */
 export async function authenticate(store: Store, credential: Secret | null): Promise<Principal> {
   const principal = await store.read(async (tx) => {
     const key = credential === null ? undefined : await tx.apiKeys.byHash(apiKeyHash(credential));
-    if (key === undefined || key.dateRevoked !== null) return undefined;
+    if (key === undefined || key.dateRevoked !== null || isOver(key, tx.nowMs)) return undefined;
     return {
       key,
+      nowMs: tx.nowMs,
       token: await tx.tokens.get(key.tokenId),
       flywheel: await tx.flywheels.ofToken(key.tokenId),
     };

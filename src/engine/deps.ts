@@ -55,6 +55,8 @@ export interface EngineDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly instances: Instances;
+  /** Who administers, as the audit log names them. */
+  readonly actor: string;
   readonly limits: EngineLimits;
 }
 

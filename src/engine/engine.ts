@@ -7,15 +7,16 @@ import type { BatchStatus } from '../contract/schemas/batch.js';
 import { eachOperation, type Service } from '../contract/service.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../store/records.js';
-import type { Scope } from '../values/schemas.js';
 import type { Secret } from '../values/secret.js';
+import { listActs } from './admin/audit.js';
 import { fund } from './admin/fund.js';
-import { checkKeyTerms, insertKey, keyInfo, revokeKey } from './admin/keys.js';
+import { createKey, keyInfo, revokeKey } from './admin/keys.js';
 import { refuseSecond, registerProject } from './admin/register.js';
 import { registrationView } from './admin/registration-view.js';
+import { requireRotatable, rotateKey } from './admin/rotate-key.js';
 import { registrationStatus } from './admin/status.js';
 import { vaultReport } from './admin/vault.js';
-import { authenticate } from './authenticate.js';
+import { authenticate, type KnownKey, knownKey } from './authenticate.js';
 import { cancelBatch } from './batches/cancel-batch.js';
 import { executeBatch } from './batches/execute-batch.js';
 import { currentBatch, getBatch } from './batches/get-batch.js';
@@ -36,9 +37,7 @@ import { listUnfinished } from './unfinished.js';
 
 export interface Engine extends Service, Admin {
   /** @throws `ERR_UNAUTHORIZED`; how long it takes tells nothing about the key. */
-  authenticate(
-    credential: Secret | null,
-  ): Promise<{ readonly keyId: string; readonly scopes: readonly Scope[] }>;
+  authenticate(credential: Secret | null): Promise<KnownKey>;
   /** A further project in the same store, as a service for many has them. */
   registerProject: (input: Parameters<Admin['register']>[0]) => ReturnType<Admin['register']>;
   readonly foresight: Foresight;
@@ -80,10 +79,7 @@ export function createEngine(deps: EngineDeps): Engine {
     },
     watch,
     registerProject: (input) => registerProject(deps, input),
-    authenticate: async (credential) => {
-      const { key } = await authenticate(deps.store, credential);
-      return { keyId: key.id, scopes: key.scopes };
-    },
+    authenticate: async (credential) => knownKey(await authenticate(deps.store, credential)),
     reconcile: (terms) => reconciler.run(terms),
     ready: async () => {
       await Promise.all([deps.store.progress(), deps.chain.blockHeight()]);
@@ -143,16 +139,18 @@ function createAdmin(deps: EngineDeps): Admin {
       const { token, flywheel } = await registered();
       return fund(deps, token, flywheel, input);
     },
-    createKey: async (terms) => {
-      const { token, flywheel } = await registered();
-      checkKeyTerms(flywheel, terms);
-      return deps.store.transaction((tx) => insertKey(deps, tx, token.id, terms));
-    },
+    createKey: async (terms) => createKey(deps, await registered(), terms),
     listKeys: async () => {
       const { token } = await registered();
       return (await deps.store.read((tx) => tx.apiKeys.ofToken(token.id))).map(keyInfo);
     },
     revokeKey: async (id) => revokeKey(deps, (await registered()).token.id, id),
+    keyToRotate: async (id) => {
+      const { token } = await registered();
+      return deps.store.read((tx) => requireRotatable(tx, token.id, id));
+    },
+    rotateKey: async (rotation) => rotateKey(deps, (await registered()).token.id, rotation),
+    audit: (query) => listActs(deps, query),
   };
 }
 

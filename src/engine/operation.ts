@@ -15,11 +15,11 @@ import type { EngineDeps } from './deps.js';
 import { beforeRecord, type KeysInFlight } from './requests/key-unused.js';
 import {
   findEarlier,
-  mayRead,
   noRepeat,
   type RequestIdentity,
   readReply,
   requestIdentity,
+  requireReadable,
 } from './requests/requests.js';
 
 /** A call that may be carried out: who calls, and what for. */
@@ -100,10 +100,13 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   // Its shape has been judged, and whatever else the text of a request holds is JSON too.
   const body = given as JsonValue;
   const identity = await requestIdentity(principal, id, value, body, plan.proofTypes(input));
-  const earlier = await deps.store.read((tx) => findEarlier(deps, tx, identity));
+  const earlier = await deps.store.read(async (tx) => {
+    const found = await findEarlier(deps, tx, identity);
+    if (found !== undefined) await requireReadable(tx, found, identity);
+    return found;
+  });
   if (plan.replay !== undefined) {
     if (earlier?.reply != null) {
-      mayRead(earlier, identity);
       return plan.replay(await readReply(earlier.reply), admitted);
     }
     if (call.repeatOnly === true) throw noRepeat();

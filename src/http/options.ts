@@ -11,8 +11,12 @@ import type { RateLimiter } from './rate-limiter.js';
 
 export interface Principal {
   readonly keyId: string;
+  /** Which project it is of, for the log. */
+  readonly project?: string;
   /** When given, a key without the scope is refused before its body is read; else the service alone refuses it. */
   readonly scopes?: readonly Scope[];
+  /** For how long it is valid from when this was read; `undefined`: it has no end. */
+  readonly validForMs?: number;
   /** Rates of its own, by operation, in place of the server's. */
   readonly rates?: Partial<Record<OperationId, Rate>>;
 }

@@ -60,13 +60,22 @@ export function cacheReads(source: ReadSource): Pick<ReadSource, 'service' | 'au
   const askers = new WeakMap<Secret, Asker>();
   const askerOf = ({ credential }: Call): Asker | undefined =>
     credential === null ? undefined : askers.get(credential);
+  // A key comes to its end without a write: whoever holds it is asked for again from then on.
+  const authenticateFor = async ({ version, digest }: Asker, credential: Secret): Promise<Principal> => {
+    const { principal, atMs } = await answers.answer(version, `key ${digest}`, async () => ({
+      atMs: performance.now(),
+      principal: await source.authenticate(credential),
+    }));
+    const isOver = performance.now() - atMs >= (principal.validForMs ?? Number.POSITIVE_INFINITY);
+    return isOver ? source.authenticate(credential) : principal;
+  };
   return {
     authenticate(credential) {
       if (credential === null) return source.authenticate(credential);
       // The digest, so that no key lies in memory longer than its request.
       const asker = { digest: sha256(credential.reveal()), version: source.version() };
       askers.set(credential, asker);
-      return answers.answer(asker.version, `key ${asker.digest}`, () => source.authenticate(credential));
+      return authenticateFor(asker, credential);
     },
     service: {
       ...eachOperation((id, input, call) => {

@@ -3,6 +3,7 @@ import { TOKEN_2022_PROGRAM } from '../chain/programs.js';
 import { associatedTokenAddress } from '../chain/tokens/addresses.js';
 import type { ApiKeyCreated, Registration } from '../contract/admin.js';
 import type { ClusterRegistration, RegistrationPlan } from '../contract/registration.js';
+import { recordRegistration } from '../engine/admin/audit.js';
 import { insertKey } from '../engine/admin/keys.js';
 import { registrationView } from '../engine/admin/registration-view.js';
 import type { EngineDeps } from '../engine/deps.js';
@@ -13,7 +14,7 @@ import { isoTime } from '../values/time.js';
 import { checkCaps } from './plan.js';
 import type { Places, StateOnChain } from './read-state.js';
 
-type StoreDeps = Pick<EngineDeps, 'store' | 'ids'>;
+type StoreDeps = Pick<EngineDeps, 'store' | 'ids' | 'actor'>;
 
 /** What is stored. */
 export interface ToStore {
@@ -103,6 +104,7 @@ export async function storeRegistration(
     await tx.tokens.insert(token);
     await tx.flywheels.insert(flywheel);
     const apiKey = await insertKey(deps, tx, token.id, { scopes, proofTypes: null });
+    await recordRegistration(deps, tx, token, apiKey);
     return { registration: registrationView(token, flywheel), apiKey };
   });
 }

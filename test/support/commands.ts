@@ -76,6 +76,8 @@ export function localWith(parts: Partial<LocalAdmin>): Pick<CliContext, 'openLoc
         createKey: unplanned,
         listKeys: unplanned,
         revokeKey: unplanned,
+        rotateKey: unplanned,
+        audit: unplanned,
         exportOwner: unplanned,
         close: async () => void opened.push('closed'),
         ...parts,

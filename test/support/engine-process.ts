@@ -28,6 +28,7 @@ const engine = createEngine({
   clock: systemClock,
   ids: randomIds,
   instances: createInstances(),
+  actor: 'test',
   limits: DEFAULT_LIMITS,
 });
 process.stdout.write('ready\n');

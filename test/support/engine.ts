@@ -113,6 +113,7 @@ export async function openTestEngine(
       clock: settings.clock,
       ids: randomIds,
       instances: createInstances(),
+      actor: 'test',
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     },
     register,

@@ -196,6 +196,7 @@ export async function openOnValidator(url: string): Promise<ServiceUnderTest> {
     clock: systemClock,
     ids: randomIds,
     instances,
+    actor: 'test',
     limits,
   };
   const engine = createEngine(deps);

@@ -1,6 +1,6 @@
 /** The flywheel of this machine, its keys and its funds as people read them. */
 import type { ApiKeyCreated, ApiKeyInfo, FundResult } from '../../contract/admin.js';
-import type { LocalInitResult, LocalStatusResult } from '../context.js';
+import type { LocalInitResult, LocalStatusResult, RotatedKey } from '../context.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines, wrapText } from '../output/table.js';
 import { countText, grouped, solOf, tokensText } from './unit.js';
@@ -29,7 +29,7 @@ const registrationFields = (
   ['daily airdrop', capText(value.dailyLimits.airdrop, used?.airdrop, value.symbol ?? null)],
 ];
 
-const keyFields = ({ id, scopes }: ApiKeyCreated): readonly Field[] => [
+const keyFields = ({ id, scopes }: Pick<ApiKeyCreated, 'id' | 'scopes'>): readonly Field[] => [
   ['id', id],
   ['scopes', scopes.join(', ')],
 ];
@@ -39,6 +39,22 @@ export const viewCreatedKey = (key: ApiKeyCreated, style: Style): readonly strin
   style.good('Made an API key. It is shown this once:'),
   `  ${key.key}`,
   ...fieldLines(keyFields(key), style),
+];
+
+/** A key that takes the place of another. */
+export const viewRotatedKey = (key: RotatedKey, style: Style): readonly string[] => [
+  style.good('Made an API key in the place of another:'),
+  `  ${key.key}`,
+  ...fieldLines(
+    [
+      ...keyFields(key),
+      ['kept in', key.file, 'whole'],
+      ['', 'readable by this user only'],
+      ['in place of', `${key.rotatedFrom}, which is valid until ${key.validUntil}`],
+    ],
+    style,
+  ),
+  ...(key.isOwn ? ['The commands on this machine use the new key from now on.'] : []),
 ];
 
 /** A key that was just made and stays in the data directory; it need not be seen. */
@@ -110,6 +126,7 @@ export const viewKeys = (keys: readonly ApiKeyInfo[], style: Style): readonly st
           { title: 'scopes' },
           { title: 'proof types' },
           { title: 'created' },
+          { title: 'ends' },
           { title: 'revoked' },
         ],
         keys.map((key) => [
@@ -117,6 +134,7 @@ export const viewKeys = (keys: readonly ApiKeyInfo[], style: Style): readonly st
           key.scopes.join(', '),
           key.proofTypes?.join(', ') ?? 'all',
           key.dateCreated,
+          key.dateExpires ?? 'never',
           key.dateRevoked ?? 'no',
         ]),
         style.width,

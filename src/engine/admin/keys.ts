@@ -1,12 +1,13 @@
-/** API keys of a registration: make, list, revoke. */
+/** API keys of a registration: make, list, revoke. Every change is written down with who made it. */
 import type { ApiKeyCreated, ApiKeyInfo } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { ApiKeyRecord, FlywheelRecord } from '../../store/records.js';
+import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Scope } from '../../values/schemas.js';
 import { isoTime } from '../../values/time.js';
 import { apiKeyHash, createApiKey } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
+import { recordAct } from './audit.js';
 
 export interface KeyTerms {
   readonly scopes: readonly Scope[];
@@ -52,20 +53,44 @@ export const keyInfo = (record: ApiKeyRecord): ApiKeyInfo => ({
   proofTypes: record.proofTypes,
   dateCreated: record.dateCreated,
   dateRevoked: record.dateRevoked,
+  dateExpires: record.dateExpires,
+  rotatedFrom: record.rotatedFrom,
 });
+
+/** @throws `ERR_NOT_FOUND` for a key that is not there, or another project's. */
+export async function requireKey(tx: StoreTransaction, tokenId: string, id: string): Promise<ApiKeyRecord> {
+  const record = await tx.apiKeys.get(id);
+  if (record !== undefined && record.tokenId === tokenId) return record;
+  throw new FlywheelError('ERR_NOT_FOUND', `There is no API key ${id}.`, {
+    hint: '`flywheel keys list` shows them.',
+  });
+}
+
+/** A further key. */
+export async function createKey(
+  deps: Pick<EngineDeps, 'ids' | 'actor' | 'store'>,
+  { token, flywheel }: { readonly token: TokenRecord; readonly flywheel: FlywheelRecord },
+  terms: KeyTerms,
+): Promise<ApiKeyCreated> {
+  checkKeyTerms(flywheel, terms);
+  return deps.store.transaction(async (tx) => {
+    const created = await insertKey(deps, tx, token.id, terms);
+    await recordAct(deps, tx, {
+      ...{ tokenId: token.id, action: 'keys.create', subject: created.id },
+      detail: { scopes: terms.scopes, proofTypes: terms.proofTypes },
+    });
+    return created;
+  });
+}
 
 /** @throws `ERR_NOT_FOUND` */
 export async function revokeKey(deps: EngineDeps, tokenId: string, id: string): Promise<ApiKeyInfo> {
   return deps.store.transaction(async (tx) => {
-    const record = await tx.apiKeys.get(id);
-    if (record === undefined || record.tokenId !== tokenId) {
-      throw new FlywheelError('ERR_NOT_FOUND', `There is no API key ${id}.`, {
-        hint: '`flywheel local keys list` shows them.',
-      });
-    }
+    const record = await requireKey(tx, tokenId, id);
     if (record.dateRevoked !== null) return keyInfo(record);
     const dateRevoked = isoTime(tx.nowMs);
     await tx.apiKeys.revoke(id, dateRevoked);
+    await recordAct(deps, tx, { tokenId, action: 'keys.revoke', subject: id });
     return keyInfo({ ...record, dateRevoked });
   });
 }

@@ -29,6 +29,7 @@ import { isoTime } from '../../values/time.js';
 import { parseTokenAmount } from '../../values/token-amount.js';
 import type { EngineDeps } from '../deps.js';
 import { settleOne } from '../settle/settle.js';
+import { recordRegistration } from './audit.js';
 import { insertKey } from './keys.js';
 import { registrationView } from './registration-view.js';
 
@@ -107,6 +108,7 @@ export async function registerProject(
     await tx.tokens.insert(token);
     await tx.flywheels.insert(flywheel);
     const apiKey = await insertKey(deps, tx, token.id, { scopes: input.scopes, proofTypes: null });
+    await recordRegistration(deps, tx, token, apiKey);
     return { registration: registrationView(token, flywheel), apiKey };
   });
 }

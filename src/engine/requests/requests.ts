@@ -86,12 +86,21 @@ export async function readReply(reply: string): Promise<unknown> {
 }
 
 /**
- * A stored answer is the project's; a key that is limited to some proof types reads those answers only.
+ * What was done is the project's, whichever of its keys asked for it; a key that is limited to some proof types gets the answer,
+ * or carries the request on, only where it may use every type that the maker of the request could. What that one was refused tells
+ * nothing, so a key that took the maker's place gets all that it got.
  * @throws `ERR_INVALID_PROOF`
  */
-export function mayRead(request: RequestRecord, { keyId, permitted, proofTypes }: RequestIdentity): void {
+export async function requireReadable(
+  tx: StoreTransaction,
+  request: RequestRecord,
+  { keyId, permitted, proofTypes }: RequestIdentity,
+): Promise<void> {
   if (request.keyId === keyId || permitted === null) return;
-  const foreign = proofTypes.find((type) => !permitted.includes(type));
+  const { proofTypes: ofMaker = null } = (await tx.apiKeys.get(request.keyId)) ?? {};
+  const foreign = proofTypes.find(
+    (type) => !permitted.includes(type) && (ofMaker === null || ofMaker.includes(type)),
+  );
   if (foreign === undefined) return;
   throw new FlywheelError(
     'ERR_INVALID_PROOF',

@@ -5,6 +5,7 @@ import { access } from './access.js';
 import { batches } from './batches.js';
 import { burning } from './burning.js';
 import { once } from './once.js';
+import { rotation } from './rotation.js';
 
 export function serviceContract(way: string, openService: OpenService): void {
   describe(`service ${way}`, () => {
@@ -19,6 +20,7 @@ export function serviceContract(way: string, openService: OpenService): void {
     describe('access', () => access(() => under));
     describe('burning', () => burning(() => under));
     describe('once', () => once(() => under));
+    describe('rotation', () => rotation(() => under));
     describe('batches', () => batches(() => under));
   });
 }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Service } from '../../../src/contract/service.js';
+import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { cacheReads } from '../../../src/http/read-cache.js';
 import { Secret } from '../../../src/values/secret.js';
 import { type FakeService, fakeAuthenticate, fakeService, GOOD_KEY } from '../../support/fake-service.js';
@@ -54,6 +55,24 @@ describe('cacheReads', () => {
     version += 1;
     await current();
     expect([asked().length, logins]).toEqual([2, 2]);
+  });
+
+  it('asks again for a key that comes to its end without a write', async () => {
+    let isValid = true;
+    const ending = cacheReads({
+      service: fake.service,
+      version: () => version,
+      authenticate: async () => {
+        if (isValid) return { keyId: 'key-1', validForMs: 1 };
+        throw new FlywheelError('ERR_UNAUTHORIZED', 'The API key is missing or not valid.');
+      },
+    });
+    const authenticate = () => ending.authenticate(new Secret(GOOD_KEY));
+    await authenticate();
+    isValid = false;
+    const startMs = performance.now();
+    while (performance.now() - startMs < 2) await new Promise(setImmediate);
+    await expect(authenticate()).rejects.toMatchObject({ code: 'ERR_UNAUTHORIZED' });
   });
 
   it('does not keep an answer that a write may have overtaken', async () => {

@@ -169,6 +169,8 @@ describe('keys', () => {
       proofTypes: ['WATCH_AD'],
       dateCreated: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
       dateRevoked: null,
+      dateExpires: null,
+      rotatedFrom: null,
     });
     expect(JSON.stringify(listed)).not.toContain(made.key);
     const revoked = await test.engine.revokeKey(made.id);

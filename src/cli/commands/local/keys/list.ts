@@ -9,7 +9,9 @@ export const command = defineCommand({
     session.output.result(keys, (style) => viewKeys(keys, style));
     return undefined;
   },
-  output: ['[ { "id", "scopes", "proofTypes", "dateCreated", "dateRevoked" } ]'],
+  output: [
+    '[ { "id", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires", "rotatedFrom" } ]',
+  ],
   errors: ['ERR_LOCAL_NOT_FOUND'],
   examples: ['flywheel local keys list'],
 });

@@ -8,7 +8,7 @@ export const command = defineCommand({
     session.output.result(key, (style) => [style.good(`Revoked ${key.id} (${key.dateRevoked ?? 'now'}).`)]);
     return undefined;
   },
-  output: ['{ "id", "scopes", "proofTypes", "dateCreated", "dateRevoked" }'],
+  output: ['{ "id", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires", "rotatedFrom" }'],
   errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_NOT_FOUND'],
   examples: ['flywheel local keys revoke key_1'],
 });

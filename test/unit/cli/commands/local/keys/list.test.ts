@@ -7,11 +7,16 @@ import { localWith, READER, refusal, refuse } from '../../../../../support/comma
 const KEYS: readonly ApiKeyInfo[] = [
   {
     ...{ id: 'key-1', scopes: ['burn', 'airdrop'], proofTypes: null },
-    ...{ dateCreated: '2026-01-31T12:00:00.000Z', dateRevoked: null },
+    ...{ dateCreated: '2026-01-31T12:00:00.000Z', dateRevoked: null, dateExpires: null, rotatedFrom: null },
   },
   {
     ...{ id: 'key-2', scopes: ['burn'], proofTypes: ['A', 'B'] },
-    ...{ dateCreated: '2026-01-31T12:00:01.000Z', dateRevoked: '2026-01-31T12:00:02.000Z' },
+    ...{
+      dateCreated: '2026-01-31T12:00:01.000Z',
+      dateRevoked: '2026-01-31T12:00:02.000Z',
+      dateExpires: null,
+      rotatedFrom: null,
+    },
   },
 ];
 

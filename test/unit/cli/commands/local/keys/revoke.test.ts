@@ -6,7 +6,12 @@ import { localWith, READER, refusal, refuse } from '../../../../../support/comma
 
 const REVOKED: ApiKeyInfo = {
   ...{ id: 'key-1', scopes: ['burn'], proofTypes: null },
-  ...{ dateCreated: '2026-01-31T12:00:00.000Z', dateRevoked: '2026-01-31T12:00:02.000Z' },
+  ...{
+    dateCreated: '2026-01-31T12:00:00.000Z',
+    dateRevoked: '2026-01-31T12:00:02.000Z',
+    dateExpires: null,
+    rotatedFrom: null,
+  },
 };
 
 /** A command line, and which keys its flywheel was to revoke. */

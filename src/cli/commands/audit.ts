@@ -1,0 +1,51 @@
+/** `flywheel audit`: who registered, made, rotated and revoked what, newest first. */
+import type { Command } from '@commander-js/extra-typings';
+import type { AuditAct } from '../../contract/admin.js';
+import { defineCommand, type OptionsOf, type Session } from '../command.js';
+import { integerOption } from '../options/amounts.js';
+import { timeOption } from '../options/times.js';
+import { viewAudit } from '../views/audit.js';
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1_000_000;
+
+const COLUMNS = ['date', 'who', 'what', 'project', 'subject', 'detail'] as const;
+
+const cells = (act: AuditAct) => [
+  act.date,
+  act.actor,
+  act.action,
+  act.project ?? undefined,
+  act.subject ?? undefined,
+  JSON.stringify(act.detail),
+];
+
+const configure = (command: Command) =>
+  command
+    .option('--since <time>', 'only what was done at this time (ISO 8601) or later')
+    .option('--until <time>', 'only what was done before this time')
+    .option('--limit <n>', `at most so many (default: ${DEFAULT_LIMIT})`);
+
+async function run(session: Session, _args: [], options: OptionsOf<typeof configure>): Promise<undefined> {
+  const since = timeOption('--since', options.since);
+  const until = timeOption('--until', options.until);
+  const acts = await (await session.local()).audit({
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
+    limit: integerOption('--limit', options.limit, { least: 1, most: MAX_LIMIT, fallback: DEFAULT_LIMIT }),
+  });
+  await session.output.list(acts, { columns: COLUMNS, cells }, (style) => viewAudit(acts, style));
+  return undefined;
+}
+
+export const command = defineCommand({
+  configure,
+  run,
+  details: [
+    'Every registration, change of a key, import, migration and accepted gap is written down in the transaction that makes it. The database refuses to change or remove an entry. Nothing in it is secret.',
+  ],
+  output: ['[ { "date", "actor", "action", "project", "subject", "detail" } ]'],
+  csv: COLUMNS,
+  errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_INPUT_INVALID'],
+  examples: ['flywheel audit', 'flywheel audit --since 2026-01-01 --output csv > audit.csv'],
+});

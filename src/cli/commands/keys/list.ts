@@ -1,0 +1,31 @@
+/** `flywheel keys list`: the API keys of a project, without the keys themselves. */
+import type { ApiKeyInfo } from '../../../contract/admin.js';
+import { defineCommand } from '../../command.js';
+import { viewKeys } from '../../views/local.js';
+
+const COLUMNS = ['id', 'scopes', 'proof types', 'created', 'ends', 'revoked', 'in the place of'] as const;
+
+const cells = (key: ApiKeyInfo) => [
+  key.id,
+  key.scopes.join(' '),
+  key.proofTypes?.join(' '),
+  key.dateCreated,
+  key.dateExpires ?? undefined,
+  key.dateRevoked ?? undefined,
+  key.rotatedFrom ?? undefined,
+];
+
+export const command = defineCommand({
+  configure: (command) => command,
+  run: async (session) => {
+    const keys = await (await session.local()).listKeys();
+    await session.output.list(keys, { columns: COLUMNS, cells }, (style) => viewKeys(keys, style));
+    return undefined;
+  },
+  output: [
+    '[ { "id", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires", "rotatedFrom" } ]',
+  ],
+  csv: COLUMNS,
+  errors: ['ERR_LOCAL_NOT_FOUND'],
+  examples: ['flywheel keys list'],
+});

@@ -1,0 +1,19 @@
+/** What was administered, as people read it. */
+import type { AuditAct } from '../../contract/admin.js';
+import type { Style } from '../output/color.js';
+import { tableLines } from '../output/table.js';
+
+export const viewAudit = (acts: readonly AuditAct[], style: Style): readonly string[] =>
+  acts.length === 0
+    ? ['Nothing was administered.']
+    : tableLines(
+        [{ title: 'date' }, { title: 'who' }, { title: 'what' }, { title: 'project' }, { title: 'subject' }],
+        acts.map(({ date, actor, action, project, subject }) => [
+          date,
+          actor,
+          action,
+          project ?? 'all',
+          subject ?? '',
+        ]),
+        style.width,
+      );

@@ -1,0 +1,61 @@
+/**
+ * Rotates an API key so that a lost answer loses nothing: the new key lies in a file, readable by this user only, before the store
+ * learns of it. Run again, the key is taken from that file, and the rotation is carried on or found done.
+ */
+import { dirname, join } from 'node:path';
+import type { RotatedKey } from '../cli/context.js';
+import type { Admin } from '../contract/admin.js';
+import { apiKeyHash, createApiKey, isApiKey } from '../engine/authenticate.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { fileProblem, readIfThere } from '../files/read-file.js';
+import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
+import { randomIds } from '../values/ids.js';
+import { Secret } from '../values/secret.js';
+import { dataFiles, PRIVATE_FILE_MODE, readApiKey, writePrivate } from './local-config.js';
+
+export interface KeyRotation {
+  readonly id: string;
+  readonly graceMs: number;
+  /** Absolute path; `null`: a file of its own in the data directory. */
+  readonly outFile: string | null;
+}
+
+/** Keys that were made in the place of others, each in a file with the name of the other. */
+const ROTATED_DIRECTORY = 'rotated-keys';
+
+/** The key in the file, or a new one that lies in it from here on. @throws `ERR_INPUT_INVALID` for a file with anything else. */
+function keyIn(file: string): Secret {
+  let text: string | undefined;
+  try {
+    text = readIfThere(file)?.trim();
+  } catch (cause) {
+    throw new FlywheelError('ERR_INPUT_INVALID', `${file}: ${fileProblem(cause)}.`, { cause });
+  }
+  if (text !== undefined) {
+    if (isApiKey(text)) return new Secret(text);
+    throw new FlywheelError('ERR_INPUT_INVALID', `${file}: there is a file of that name already.`);
+  }
+  const key = createApiKey(randomIds);
+  writeFileAtomic(file, `${key.reveal()}\n`, 'ERR_INPUT_INVALID', {
+    mode: PRIVATE_FILE_MODE,
+    exclusive: true,
+  });
+  return key;
+}
+
+/** Also gives the commands of this machine the new key, where the old one was theirs. */
+export async function rotateKeyInFile(
+  dataDir: string,
+  admin: Pick<Admin, 'keyToRotate' | 'rotateKey'>,
+  { id, graceMs, outFile }: KeyRotation,
+): Promise<RotatedKey> {
+  const { hash } = await admin.keyToRotate(id);
+  const file = outFile ?? join(dataDir, ROTATED_DIRECTORY, `${id}.key`);
+  if (outFile === null) makePrivateDirectory(dirname(file), 'ERR_INPUT_INVALID');
+  const key = keyIn(file);
+  const rotated = await admin.rotateKey({ id, key, graceMs });
+  const own = readApiKey(dataDir);
+  const isOwn = own !== null && apiKeyHash(own) === hash;
+  if (isOwn) writePrivate(dataFiles(dataDir).apiKey, `${key.reveal()}\n`);
+  return { ...rotated, key: key.reveal(), file, isOwn };
+}

@@ -1,0 +1,53 @@
+/** Writes down who administered what, in the transaction that does it. */
+import type { ApiKeyCreated, AuditAct } from '../../contract/admin.js';
+import type { AuditAction, AuditEntry, TokenRecord } from '../../store/records.js';
+import type { AuditFilter, StoreTransaction } from '../../store/store.js';
+import { isoTime } from '../../values/time.js';
+import type { EngineDeps } from '../deps.js';
+
+/** What was done, and to what. */
+export interface Act {
+  /** `null` for what concerns the whole store. */
+  readonly tokenId: string | null;
+  readonly action: AuditAction;
+  readonly subject: string | null;
+  /** Never a secret. */
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** Without this row nothing of the act is written either. */
+export async function recordAct(
+  { actor }: Pick<EngineDeps, 'actor'>,
+  tx: StoreTransaction,
+  { detail = {}, ...act }: Act,
+): Promise<void> {
+  await tx.audit.append({ ...act, detail, actor, dateCreated: isoTime(tx.nowMs) });
+}
+
+/** A project was registered, with its first key. */
+export const recordRegistration = (
+  deps: Pick<EngineDeps, 'actor'>,
+  tx: StoreTransaction,
+  { id: tokenId, mintAddress }: TokenRecord,
+  { id: keyId }: ApiKeyCreated,
+): Promise<void> =>
+  recordAct(deps, tx, { tokenId, action: 'register', subject: tokenId, detail: { mintAddress, keyId } });
+
+const actOf = (
+  { actor, action, subject, detail, dateCreated }: AuditEntry,
+  project: string | null,
+): AuditAct => ({ date: dateCreated, actor, action, project, subject, detail });
+
+/** What was administered, newest first. */
+export async function listActs(
+  { store }: Pick<EngineDeps, 'store'>,
+  filter: AuditFilter,
+): Promise<readonly AuditAct[]> {
+  return store.read(async (tx) => {
+    const symbols = new Map((await tx.tokens.list()).map(({ id, symbol }) => [id, symbol]));
+    const entries = await tx.audit.list(filter);
+    return entries.map((entry) =>
+      actOf(entry, entry.tokenId === null ? null : (symbols.get(entry.tokenId) ?? entry.tokenId)),
+    );
+  });
+}
