@@ -1,0 +1,117 @@
+/** What the commands that look after a flywheel ask of it, and what they are told. */
+import type {
+  ApiKeyCreated,
+  ApiKeyInfo,
+  ApiKeyRotated,
+  AuditAct,
+  AuditQuery,
+  BatchFunds,
+  FundInput,
+  FundResult,
+  RegisterInput,
+  VaultReport,
+} from '../contract/admin.js';
+import type { Scope } from '../values/schemas.js';
+
+/** Input of `local init`. */
+export interface LocalInitInput extends Omit<RegisterInput, 'owner'>, BatchFunds {
+  /** An existing owner; `null`: a new keypair is made in the data directory. */
+  readonly owner: { readonly address: string; readonly keypair: string } | null;
+  /** Path of a Squads program file that replaces the native one. */
+  readonly squadsProgram: string | null;
+}
+
+/** What `local init` prints (contract, section 2.7). */
+export interface LocalInitResult {
+  readonly tokenId: string;
+  readonly mintAddress: string;
+  readonly decimals: number;
+  readonly tokenProgram: string;
+  readonly flywheelId: string;
+  readonly multisig: string;
+  readonly vaultIndex: number;
+  readonly vaultAddress: string;
+  readonly burnWallet: string;
+  readonly owner: { readonly address: string; readonly keypair: string };
+  readonly operator: string;
+  readonly apiKey: ApiKeyCreated;
+  readonly proofTypes: readonly string[];
+  readonly dailyLimits: { readonly burn: string | null; readonly airdrop: string | null };
+}
+
+/** What `local status` prints: the registration without the key, and balances. */
+export interface LocalStatusResult extends Omit<LocalInitResult, 'apiKey' | 'owner'> {
+  /** `keypair` is `null` where the owner's key is not kept here. */
+  readonly owner: { readonly address: string; readonly keypair: string | null };
+  readonly apiKey?: Omit<ApiKeyCreated, 'key'>;
+  readonly name?: string;
+  readonly symbol?: string;
+  readonly supply: string;
+  readonly burned: string;
+  readonly balances: {
+    readonly vault: { readonly tokens: string; readonly lamports: string };
+    readonly burnWallet: { readonly tokens: string; readonly lamports: string };
+    readonly owner: { readonly lamports: string };
+    readonly operator?: { readonly lamports: string };
+  };
+  readonly usedToday: { readonly burn: string; readonly airdrop: string };
+}
+
+/** What `vault` prints. */
+export interface LocalVaultResult extends VaultReport {
+  /** `null`: the embedded ledger. `name` is `null` for somebody's own cluster. */
+  readonly cluster: { readonly name: string | null; readonly genesisHash: string } | null;
+}
+
+/** The Squads program that the embedded engine runs. */
+export interface FetchedProgram {
+  readonly program: string;
+  readonly sha256: string;
+  /** Where it lies. */
+  readonly file: string;
+  /** It was not there before. */
+  readonly fetched: boolean;
+}
+
+/** A key in the place of another, and where it lies. */
+export interface RotatedKey extends ApiKeyRotated {
+  readonly key: string;
+  readonly file: string;
+  /** The old one was that of the commands on this machine; they use the new one from now on. */
+  readonly isOwn: boolean;
+}
+
+/** What can be done with the flywheel of a data directory beside calling its service. */
+export interface LocalAdmin {
+  init(input: LocalInitInput): Promise<LocalInitResult>;
+  status(): Promise<LocalStatusResult>;
+  vault(): Promise<LocalVaultResult>;
+  fund(input: FundInput): Promise<FundResult>;
+  /**
+   * Lets a store that is older than its ledger go on, if nothing is lost by it.
+   * @returns what was done. @throws `ERR_STORE_UNAVAILABLE`
+   */
+  repair(): Promise<string>;
+  /** Takes the Squads program over from the user's own RPC node. @throws `ERR_USAGE` where none is named. */
+  fetchSquads(): Promise<FetchedProgram>;
+  /** Wipes the data directory. */
+  reset(): Promise<void>;
+  createKey(input: {
+    readonly scopes: readonly Scope[];
+    readonly proofTypes: readonly string[] | null;
+  }): Promise<ApiKeyCreated>;
+  listKeys(): Promise<readonly ApiKeyInfo[]>;
+  revokeKey(id: string): Promise<ApiKeyInfo>;
+  /** The new key lies in its file before the store learns of it. @throws `ERR_INVALID_REQUEST`, `ERR_NOT_FOUND` */
+  rotateKey(input: {
+    readonly id: string;
+    readonly graceMs: number;
+    /** Absolute path; `null`: a file in the data directory. */
+    readonly outFile: string | null;
+  }): Promise<RotatedKey>;
+  /** What was administered, newest first. */
+  audit(query: AuditQuery): Promise<readonly AuditAct[]>;
+  /** Writes the owner's keypair file (0600); never over an existing file. */
+  exportOwner(outFile: string): Promise<{ readonly address: string; readonly keypair: string }>;
+  close(): Promise<void>;
+}
