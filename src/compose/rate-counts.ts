@@ -7,12 +7,20 @@
  *
  * A row holds the theoretical arrival time of the generic cell rate algorithm: when all points will be there again.
  */
+import {
+  groupTakes,
+  type RateCounts,
+  type RateTake,
+  type RateTaken,
+  shareOut,
+} from '../contract/rate-counts.js';
 import { openSqliteFile, type SqliteFile } from '../files/sqlite-file.js';
-import type { RateCounts, RateTake, RateTaken } from '../http/rate-limiter.js';
+
 import type { Clock } from '../values/time.js';
 
 /** Counts in a file. */
 export interface OpenRateCounts extends RateCounts {
+  take(requests: readonly RateTake[]): readonly RateTaken[];
   close(): void;
 }
 
@@ -61,18 +69,6 @@ export async function openRateCounts(path: string, clock: Clock): Promise<OpenRa
   }
 }
 
-/** Requests of one key and limit, which are counted together; those of different keys do not touch each other. */
-function grouped(requests: readonly RateTake[]): Iterable<readonly RateTake[]> {
-  const groups = new Map<string, RateTake[]>();
-  for (const request of requests) {
-    const name = `${request.intervalUs} ${request.periodUs} ${request.key}`;
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [request]);
-    else group.push(request);
-  }
-  return groups.values();
-}
-
 function countsIn(file: SqliteFile, clock: Clock): OpenRateCounts {
   const [take, clean] = [file.prepare(TAKE), file.prepare(CLEAN)];
   let turns = 0;
@@ -84,14 +80,11 @@ function countsIn(file: SqliteFile, clock: Clock): OpenRateCounts {
         turns += 1;
         if (turns % TURNS_BETWEEN_CLEANING === 0) clean.run([now]);
         const taken = new Map<RateTake, RateTaken>();
-        for (const alike of grouped(requests)) {
-          const { key, intervalUs, periodUs } = alike[0] as RateTake;
-          const [wholeAtUs, fitting] = take.get([key, now, intervalUs, periodUs, alike.length]) ?? [];
-          for (const [at, request] of alike.entries()) {
-            const later = Math.max(0, Number(fitting) - 1 - at);
-            const wholeAfterUs = Number(wholeAtUs) - now - later * intervalUs;
-            taken.set(request, { allowed: at < Number(fitting), wholeAfterUs });
-          }
+        for (const group of groupTakes(requests)) {
+          const { key, intervalUs, periodUs } = group;
+          const [wholeAtUs, fitting] =
+            take.get([key, now, intervalUs, periodUs, group.requests.length]) ?? [];
+          shareOut(group, Number(fitting), Number(wholeAtUs) - now, taken);
         }
         return requests.map((request) => taken.get(request) as RateTaken);
       }),

@@ -5,6 +5,7 @@
  * The requests of one turn of the event loop are counted in one go.
  */
 import type { Rate, RateLimit } from '../contract/operations.js';
+import type { RateCounts, RateTake, RateTaken } from '../contract/rate-counts.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 
 export interface RateDecision {
@@ -20,28 +21,6 @@ export interface RateDecision {
 export interface RateLimiter {
   /** Counts one request. A refused one is not counted. @throws `ERR_UNAVAILABLE` when it cannot be written down. */
   take(keyId: string, limit: RateLimit): Promise<RateDecision>;
-}
-
-/** One request to be counted. */
-export interface RateTake {
-  readonly key: string;
-  /** Time in which one point comes back. */
-  readonly intervalUs: number;
-  /** Time in which all points come back. */
-  readonly periodUs: number;
-}
-
-/** What the store says of one request. */
-export interface RateTaken {
-  readonly allowed: boolean;
-  /** How long from now all points will be there again, this request counted if it is allowed; at most the period. */
-  readonly wholeAfterUs: number;
-}
-
-/** Where requests are counted, by its own clock. Synchronous and quick. */
-export interface RateCounts {
-  /** Counts all of them, in their order, or none. */
-  take(requests: readonly RateTake[]): readonly RateTaken[];
 }
 
 const US_PER_SECOND = 1_000_000;
@@ -70,14 +49,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** A limiter on counts that several servers may share. */
+/** A limiter on counts that several servers may share. What comes while some are being counted is counted after them, in one go. */
 export function createRateLimiter(counts: RateCounts): RateLimiter {
   let waiting: Waiting[] = [];
-  const count = (): void => {
+  let isCounting = false;
+  const count = async (): Promise<void> => {
     const batch = waiting;
     waiting = [];
     try {
-      const taken = counts.take(batch.map(({ request }) => request));
+      const taken = await counts.take(batch.map(({ request }) => request));
       for (const [at, { request, resolve }] of batch.entries())
         resolve(decide(request, taken[at] as RateTaken));
     } catch (cause) {
@@ -85,12 +65,16 @@ export function createRateLimiter(counts: RateCounts): RateLimiter {
       const error = new FlywheelError('ERR_UNAVAILABLE', 'The rate limit cannot be written down.', options);
       for (const { reject } of batch) reject(error);
     }
+    isCounting = waiting.length > 0;
+    if (isCounting) setImmediate(count);
   };
   return {
     take: (keyId, limit) =>
       new Promise((resolve, reject) => {
-        if (waiting.length === 0) setImmediate(count);
         waiting.push({ request: rateTake(keyId, limit), resolve, reject });
+        if (isCounting) return;
+        isCounting = true;
+        setImmediate(count);
       }),
   };
 }

@@ -17,6 +17,7 @@ import { usageRepository } from './repositories/usage.js';
 import type { Session } from './session.js';
 import type { Store, StoreTransaction } from './store.js';
 import type { Tables } from './tables.js';
+import { type MoveTerms, rowRepository } from './transfer/rows.js';
 
 export interface KyselyStoreSources {
   /** Its transactions are serialised with all others that write. */
@@ -27,6 +28,8 @@ export interface KyselyStoreSources {
   readonly ledgerHeight?: () => number;
   /** The clock of the store. */
   readonly clock: StoreClock;
+  /** How all of it is moved; without them nothing can be moved into it. */
+  readonly moves?: MoveTerms;
   /** Asked before every transaction. @throws when the data must not be used any more. */
   readonly check?: () => void;
   readonly close: () => Promise<void>;
@@ -59,11 +62,12 @@ const repositories = (session: Session, nowMs: number): StoreTransaction => ({
   signatures: signatureRepository(session),
   unfinished: unfinishedRepository(session),
   audit: auditRepository(session),
+  rows: rowRepository(session),
 });
 
 /** The store over two ways to the same data. Closing waits for the transactions that were begun before. */
 export function createKyselyStore(sources: KyselyStoreSources): Store {
-  const { writer, reader, clock, close, ledgerHeight = () => 0, check = () => undefined } = sources;
+  const { writer, reader, clock, close, moves, ledgerHeight = () => 0, check = () => undefined } = sources;
   const compiled = new Map<string, CompiledQuery>();
   const running = new Set<Promise<unknown>>();
   let revision = 0;
@@ -87,7 +91,7 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     check();
     const written = await run(
       writer.transaction().execute(async (db) => {
-        const session = { db, compiled };
+        const session = { db, compiled, moves };
         const result = await work(session);
         return { result, revision: await countWrite(session, ledgerHeight()) };
       }),
@@ -101,7 +105,7 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
       reader()
         .transaction()
         .setAccessMode('read only')
-        .execute((db) => work({ db, compiled })),
+        .execute((db) => work({ db, compiled, moves })),
     );
   };
 

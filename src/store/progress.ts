@@ -43,3 +43,13 @@ export async function raiseRevision({ db }: Session, revision: number): Promise<
     .where('revision', '<', revision)
     .execute();
 }
+
+/** The store has come as far as another had, and is of the same ledger. */
+export async function restoreProgress({ db }: Session, progress: StoreProgress): Promise<void> {
+  const { genesis, revision, ledgerHeight } = progress;
+  await db
+    .updateTable('progress')
+    .set({ genesis, revision, ledger_height: ledgerHeight })
+    .where('id', '=', 1)
+    .execute();
+}

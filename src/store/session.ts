@@ -3,11 +3,14 @@ import type { CompiledQuery, Kysely } from 'kysely';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { piecesOf } from '../values/pieces.js';
 import type { CounterName, Tables } from './tables.js';
+import type { MoveTerms } from './transfer/rows.js';
 
 export interface Session {
   readonly db: Kysely<Tables>;
   /** Compiled statements by name; the same for every transaction of a store. */
   readonly compiled: Map<string, CompiledQuery>;
+  /** How all of the store is moved, where it can be moved into. */
+  readonly moves?: MoveTerms | undefined;
 }
 
 /**

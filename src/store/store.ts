@@ -27,6 +27,7 @@ import type {
   TokenRecord,
   WatchedLanding,
 } from './records.js';
+import type { RowRepository } from './transfer/rows.js';
 
 /** Every move that a batch may make (service specification, section 3). */
 export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[] = [
@@ -273,6 +274,7 @@ export interface StoreTransaction {
   readonly signatures: SignatureRepository;
   readonly unfinished: UnfinishedRepository;
   readonly audit: AuditRepository;
+  readonly rows: RowRepository;
 }
 
 /** How far the store has come, and what it knows of its ledger. */

@@ -13,7 +13,7 @@ export const projectsSchema: Migration = {
     // What a data directory keeps in its configuration, except for the nodes.
     `alter table flywheels add column place ${text}`,
     `alter table api_keys add column date_expires ${text}`,
-    `alter table api_keys add column rotated_from ${text} references api_keys (id)`,
+    `alter table api_keys add column rotated_from ${text} references api_keys (id) deferrable initially deferred`,
     // A key has one successor that is valid: a rotation whose answer was lost is found again.
     'create unique index api_keys_rotated on api_keys (rotated_from) where rotated_from is not null and date_revoked is null',
     `create table audit_log (

@@ -8,6 +8,7 @@ import type { Store } from '../store.js';
 import { ServerClock } from './clock.js';
 import { kyselyOver, PostgresDriver } from './driver.js';
 import { toStoreError } from './errors.js';
+import { POSTGRES_MOVES } from './moves.js';
 import { POSTGRES_SCHEMA } from './schema.js';
 
 export interface PostgresStoreOptions {
@@ -116,6 +117,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   return createKyselyStore({
     ledgerHeight,
     clock,
+    moves: POSTGRES_MOVES,
     writer,
     reader: () => reader,
     close: async () => {

@@ -110,17 +110,26 @@ const AUDIT_TRIGGERS: readonly string[] = [
     for each statement execute function audit_log_kept()`,
 ];
 
-/** What SQLite calls so; one name for both. */
-const INSTR = `create or replace function instr(whole text, part text) returns integer
-  language sql immutable strict parallel safe return strpos(whole, part)`;
+/** Room in each page, so that a count changes its row in place and no index. */
+const RATE_COUNTS = `create table rate_counts (
+  key text collate "C" primary key,
+  whole_at_us bigint not null,
+  allowed bigint not null check (allowed >= 0),
+  counted_at_us bigint not null,
+  interval_us bigint not null check (interval_us > 0),
+  period_us bigint not null check (period_us >= interval_us)) with (fillfactor = 50)`;
 
 /** Where many projects share a table, the newest burns of one are found without passing those of the others. */
 const BURNS_OF_TOKEN = 'create index burns_of_token on burns (token_id, sequence)';
 
+/** What SQLite calls so; one name for both. */
+const INSTR = `create or replace function instr(whole text, part text) returns integer
+  language sql immutable strict parallel safe return strpos(whole, part)`;
+
 const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
   [INITIAL_VERSION]: [INSTR, ...INITIAL_TRIGGERS],
   [LANDINGS_VERSION]: LANDINGS_TRIGGERS,
-  [PROJECTS_VERSION]: [...AUDIT_TRIGGERS, BURNS_OF_TOKEN],
+  [PROJECTS_VERSION]: [...AUDIT_TRIGGERS, RATE_COUNTS, BURNS_OF_TOKEN],
 };
 
 export const POSTGRES_SCHEMA: SchemaDialect = {

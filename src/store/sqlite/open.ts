@@ -21,6 +21,7 @@ import type { Store, StoreTransaction } from '../store.js';
 import type { Tables } from '../tables.js';
 import { kyselyOver, type SqliteDatabase, SqliteDriver } from './driver.js';
 import { lockedTooLong, storeClosed, storeName, storeReplaced, toStoreError } from './errors.js';
+import { SQLITE_MOVES } from './moves.js';
 import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.js';
 
 export interface SqliteStoreOptions {
@@ -140,6 +141,7 @@ function storeOver(
   return createKyselyStore({
     ledgerHeight,
     clock: ownClock(clock),
+    moves: SQLITE_MOVES,
     check: () => {
       if (!isSameFile()) throw storeReplaced(path);
     },
