@@ -8,6 +8,7 @@ import { batchRepository } from './repositories/batches.js';
 import { bundleRepository } from './repositories/bundles.js';
 import { burnRepository } from './repositories/burns.js';
 import { flywheelRepository } from './repositories/flywheels.js';
+import { gapRepository } from './repositories/gaps.js';
 import { landingRepository } from './repositories/landings.js';
 import { requestRepository } from './repositories/requests.js';
 import { signatureRepository } from './repositories/signatures.js';
@@ -62,6 +63,7 @@ const repositories = (session: Session, nowMs: number): StoreTransaction => ({
   signatures: signatureRepository(session),
   unfinished: unfinishedRepository(session),
   audit: auditRepository(session),
+  gaps: gapRepository(session),
   rows: rowRepository(session),
 });
 

@@ -263,3 +263,33 @@ export interface BundleRecord {
   /** Within the bundle, from 0. */
   readonly failedTransaction: number | null;
 }
+
+/** A transaction that has moved something of a project and of which the store has no other record. */
+export interface LostTransaction {
+  readonly signature: string;
+  /** Base units. */
+  readonly burned: bigint;
+  readonly airdropped: bigint;
+  /** The memos that it names itself. */
+  readonly memo: string | null;
+  /** ISO text; `null` where no node says. */
+  readonly dateLanded: string | null;
+}
+
+/** What the chain knows of a project and the store does not. */
+export interface GapRecord {
+  readonly id: string;
+  readonly tokenId: string;
+  readonly status: 'OPEN' | 'ACCEPTED';
+  /** Transactions that burned something. */
+  readonly burns: number;
+  /** Base units. */
+  readonly burned: bigint;
+  readonly airdropped: bigint;
+  readonly transactions: number;
+  /** The oldest and the newest. */
+  readonly firstSignature: string;
+  readonly lastSignature: string;
+  readonly dateFound: string;
+  readonly dateAccepted: string | null;
+}

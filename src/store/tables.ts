@@ -213,12 +213,31 @@ export interface GapTable {
   token_id: string;
   status: 'OPEN' | 'ACCEPTED';
   burns: number;
+  /** Base units that were burned, by burns and batches. */
   amount: U64Text;
+  airdropped: U64Text;
   transactions: number;
   first_signature: string;
   last_signature: string;
   date_found: IsoText;
   date_accepted: IsoText | null;
+}
+
+/** A transaction of a gap. */
+export interface GapTransactionTable {
+  signature: string;
+  gap_id: string;
+  burned: U64Text;
+  airdropped: U64Text;
+  memo: string | null;
+  date_landed: IsoText | null;
+}
+
+/** Up to which transaction of an account all was looked at. */
+export interface ChainMarkTable {
+  account: string;
+  token_id: string;
+  signature: string;
 }
 
 export type CounterName = 'burn' | 'batch' | 'bundle' | 'vote' | 'day' | 'audit';
@@ -263,6 +282,8 @@ export interface Tables {
   landings: LandingTable;
   audit_log: AuditLogTable;
   gaps: GapTable;
+  gap_transactions: GapTransactionTable;
+  chain_marks: ChainMarkTable;
   counters: CounterTable;
   noted_days: NotedDayTable;
   progress: ProgressTable;

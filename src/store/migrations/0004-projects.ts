@@ -32,6 +32,7 @@ export const projectsSchema: Migration = {
       status ${text} not null ${isOneOf('status', ['OPEN', 'ACCEPTED'])},
       burns ${integer} not null check (burns >= 0),
       amount ${text} not null ${isU64('amount')},
+      airdropped ${text} not null ${isU64('airdropped')},
       transactions ${integer} not null check (transactions >= burns),
       first_signature ${text} not null,
       last_signature ${text} not null,
@@ -40,5 +41,18 @@ export const projectsSchema: Migration = {
       check ((status = 'ACCEPTED') = (date_accepted is not null)))`,
     // Of each project no more than one gap is open.
     "create unique index gaps_open on gaps (token_id) where status = 'OPEN'",
+    `create table gap_transactions (
+      signature ${text} primary key,
+      gap_id ${text} not null references gaps (id),
+      burned ${text} not null ${isU64('burned')},
+      airdropped ${text} not null ${isU64('airdropped')},
+      memo ${text},
+      date_landed ${text})`,
+    'create index gap_transactions_of_gap on gap_transactions (gap_id)',
+    // Of an account, the newest transaction up to which all was looked at: what others send to it is not looked at twice.
+    `create table chain_marks (
+      account ${text} primary key,
+      token_id ${text} not null references tokens (id),
+      signature ${text} not null)`,
   ],
 };

@@ -224,12 +224,22 @@ const administration: readonly MovedTable[] = [
     status: text,
     burns: integer,
     amount: text,
+    airdropped: text,
     transactions: integer,
     first_signature: text,
     last_signature: text,
     date_found: text,
     date_accepted: text,
   }),
+  moved('gap_transactions', ['signature'], {
+    signature: text,
+    gap_id: text,
+    burned: text,
+    airdropped: text,
+    memo: text,
+    date_landed: text,
+  }),
+  moved('chain_marks', ['account'], { account: text, token_id: text, signature: text }),
   AUDIT_LOG,
   moved('noted_days', ['day'], { day: text }, { ofFresh: 'replaced' }),
   moved('counters', ['name'], { name: text, value: integer }, { ofFresh: 'replaced' }),
@@ -238,5 +248,5 @@ const administration: readonly MovedTable[] = [
 /** In the order in which their rows are written. */
 export const MOVED_TABLES: readonly MovedTable[] = [...registration, ...batches, ...burns, ...administration];
 
-/** `progress` stands in the header, and what brings a store up to date writes the other itself. */
-export const LEFT_BEHIND: readonly (keyof Tables)[] = ['progress', 'store_migrations'];
+/** `progress` stands in the header, what brings a store up to date writes its own, and rates are counted again. */
+export const LEFT_BEHIND: readonly string[] = ['progress', 'store_migrations', 'rate_counts'];
