@@ -13,6 +13,7 @@ import type { BatchStatus, ExecuteResult, InitResult } from '../contract/schemas
 import type { Sha256 } from '../values/digest.js';
 import type { UtcDay } from '../values/time.js';
 import type { BurnRepository } from './burn-repository.js';
+import type { GapRepository, SignatureRepository } from './gap-repository.js';
 import type {
   ApiKeyRecord,
   AuditEntry,
@@ -20,9 +21,7 @@ import type {
   BundleRecord,
   BundleStatus,
   FlywheelRecord,
-  GapRecord,
   IssuedVote,
-  LostTransaction,
   NewAuditEntry,
   NewLanding,
   RequestRecord,
@@ -254,32 +253,6 @@ export interface AuditRepository {
   append(entry: NewAuditEntry): Promise<void>;
   /** Newest first. */
   list(filter: AuditFilter): Promise<readonly AuditEntry[]>;
-}
-
-/** Every signature that the store has ever written down before it was sent, and those of gaps. */
-export interface SignatureRepository {
-  isKnown(signature: string): Promise<boolean>;
-  /** Which of them are. */
-  known(signatures: readonly string[]): Promise<ReadonlySet<string>>;
-}
-
-/** What the chain knows of a project and the store does not. */
-export interface GapRepository {
-  /** The one that is open; there is one at most. */
-  open(tokenId: string): Promise<GapRecord | undefined>;
-  allOpen(): Promise<readonly GapRecord[]>;
-  /** Opens a gap, or adds to the one that is open. @param lost - at least one, in the order in which they landed. */
-  add(
-    gap: { readonly id: string; readonly tokenId: string; readonly dateFound: string },
-    lost: readonly LostTransaction[],
-  ): Promise<void>;
-  /** In the order in which they landed. */
-  transactions(id: string): Promise<readonly LostTransaction[]>;
-  /** Nothing waits for it any more. */
-  accept(id: string, dateAccepted: string): Promise<void>;
-  /** Up to which transaction of an account all was looked at. */
-  mark(account: string): Promise<string | undefined>;
-  setMark(tokenId: string, account: string, signature: string): Promise<void>;
 }
 
 export interface StoreTransaction {

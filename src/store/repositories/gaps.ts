@@ -2,9 +2,9 @@
 import type { Selectable } from 'kysely';
 import { invariant } from '../../errors/flywheel-error.js';
 import { toU64Text } from '../column-values.js';
+import type { GapRepository } from '../gap-repository.js';
 import type { GapRecord, LostTransaction } from '../records.js';
 import { expectAffected, insertRows, type Session } from '../session.js';
-import type { GapRepository } from '../store.js';
 import type { GapTable } from '../tables.js';
 
 const toRecord = (row: Selectable<GapTable>): GapRecord => ({

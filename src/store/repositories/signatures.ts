@@ -1,8 +1,8 @@
 /** Signatures of everything that the store has written down before it was sent, and of what was found to be lost. */
 import { sql } from 'kysely';
 import { piecesOf } from '../../values/pieces.js';
+import type { SignatureRepository } from '../gap-repository.js';
 import type { Session } from '../session.js';
-import type { SignatureRepository } from '../store.js';
 
 const TABLES = ['burns', 'bundle_transactions', 'issued_votes', 'gap_transactions'] as const;
 
