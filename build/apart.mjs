@@ -10,6 +10,7 @@ export const APART = {
   undici: 'undici',
   'prom-client': 'prom-client',
   ws: 'ws',
+  pg: 'pg',
 };
 
 const exactly = (names) => new RegExp(`^(${names.join('|').replaceAll('.', '\\.')})$`);
@@ -55,6 +56,9 @@ const STAND_INS = {
       : process.arch === 'arm' ? machine + (loads(machine + '-gnueabihf') ? '-gnueabihf' : '-musleabihf')
       : loads(machine + '-gnu') ? machine + '-gnu' : machine + '-musl';`,
   'detect-libc': "exports.GLIBC = 'glibc'; exports.MUSL = 'musl'; exports.familySync = () => null;",
+  // Native, and not asked for; and of another runtime.
+  'pg-native': "throw new Error('not installed');",
+  'pg-cloudflare': 'exports.CloudflareSocket = undefined;',
   // Native, and not needed: `ws` has the same in JavaScript for where they are not installed.
   bufferutil: "throw new Error('not installed');",
   'utf-8-validate': "throw new Error('not installed');",

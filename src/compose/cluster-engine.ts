@@ -2,11 +2,13 @@
 
 import type { Chain } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
-import { tokenProgramAddress } from '../chain/programs.js';
+import { SQUADS_PROGRAM, tokenProgramAddress } from '../chain/programs.js';
 import { decodeMint } from '../chain/tokens/accounts.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import type { TokenRecord } from '../store/records.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store } from '../store/store.js';
+import type { Address } from '../values/address.js';
 import { fundsLimits } from './batch-funds.js';
 import { shareDataDirectory } from './data-lock.js';
 import { type EngineTerms, engineOver, type OpenedEngine } from './engine.js';
@@ -44,14 +46,33 @@ export async function openClusterEngine(
     const store = await openSqliteStore({ path: files.store, create: false, clock: terms.clock });
     closers.push(() => store.close());
     await requireSameCluster(store, config.cluster);
-    const verify = once(() => verifyCluster(rpc.chain, store, config.cluster));
-    const chain = afterCheck(rpc.chain, verify);
     const limits = { ...fundsLimits(config), ...terms.limits };
-    return { ...engineOver(dataDir, { store, chain, close }, null, { ...terms, limits }), rpc, verify };
+    const check = (): Promise<void> => verifyDirectory(rpc.chain, store, config.cluster);
+    return engineOnCluster(dataDir, { store, rpc, check, close }, { ...terms, limits });
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** What an engine on a cluster works on. */
+export interface ClusterData {
+  readonly store: Store;
+  readonly rpc: OwnRpc;
+  /** Is the chain the one of the store? @throws `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE` */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The engine over a store and the nodes of its cluster; of the chain nothing is asked before the check has passed. */
+export function engineOnCluster(
+  dataDir: string,
+  { store, rpc, check, close }: ClusterData,
+  terms: EngineTerms,
+): OpenedClusterEngine {
+  const verify = once(check);
+  const chain = afterCheck(rpc.chain, verify);
+  return { ...engineOver(dataDir, { store, chain, close }, null, terms), rpc, verify };
 }
 
 /** The store was made for the cluster that `local.json` names. @throws `ERR_STORE_UNAVAILABLE` */
@@ -83,24 +104,62 @@ function once(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** The nodes make sure of the genesis hash themselves, each before it is first believed. */
-async function verifyCluster(chain: Chain, store: Store, place: ClusterPlace): Promise<void> {
-  const mismatch = (message: string): FlywheelError =>
-    new FlywheelError('ERR_CHAIN_MISMATCH', `${message} on ${clusterText(place.genesisHash)}.`);
-  const token = await store.read((tx) => tx.tokens.list().then(([first]) => first));
-  const [mintState, program] = await chain.getAccounts([place.mint, place.squadsProgram]);
-  if (program?.executable !== true)
-    throw mismatch(`The Squads program ${place.squadsProgram} of this data directory is not there`);
-  const mint = decodeMint(mintState ?? null);
-  if (mint === undefined) throw mismatch(`The account ${place.mint} of this data directory is not a mint`);
-  if (token === undefined) return;
-  const expected = `${token.decimals} decimals and the program ${tokenProgramAddress(token.tokenProgram)}`;
-  const found = `${mint.decimals} decimals and the program ${mint.tokenProgram}`;
-  if (token.mintAddress !== place.mint)
-    throw mismatch(`store.db is of the mint ${token.mintAddress}, and local.json of ${place.mint}`);
-  if (found !== expected)
-    throw mismatch(`The mint ${place.mint} was registered with ${expected}, and has ${found}`);
+/** What has to be on the cluster, and where it is said to be. */
+interface Expected {
+  readonly genesisHash: string;
+  readonly squadsProgram: Address;
+  /** Such as "this data directory". */
+  readonly of: string;
 }
+
+/**
+ * Program and mints are on the chain as they were registered. The nodes make sure of the genesis hash themselves, each before it
+ * is first believed.
+ */
+async function verifyCluster(
+  chain: Chain,
+  tokens: readonly (Pick<TokenRecord, 'mintAddress'> & Partial<TokenRecord>)[],
+  { genesisHash, squadsProgram, of }: Expected,
+): Promise<void> {
+  const mismatch = (message: string): FlywheelError =>
+    new FlywheelError('ERR_CHAIN_MISMATCH', `${message} on ${clusterText(genesisHash)}.`);
+  const [program, ...mints] = await chain.getAccounts([
+    squadsProgram,
+    ...tokens.map(({ mintAddress }) => mintAddress),
+  ]);
+  if (program?.executable !== true)
+    throw mismatch(`The Squads program ${squadsProgram} of ${of} is not there`);
+  for (const [at, { mintAddress, decimals, tokenProgram }] of tokens.entries()) {
+    const mint = decodeMint(mints[at] ?? null);
+    if (mint === undefined) throw mismatch(`The account ${mintAddress} of ${of} is not a mint`);
+    if (decimals === undefined || tokenProgram === undefined) continue;
+    const expected = `${decimals} decimals and the program ${tokenProgramAddress(tokenProgram)}`;
+    const found = `${mint.decimals} decimals and the program ${mint.tokenProgram}`;
+    if (found !== expected)
+      throw mismatch(`The mint ${mintAddress} was registered with ${expected}, and has ${found}`);
+  }
+}
+
+const listTokens = (store: Store): Promise<readonly TokenRecord[]> => store.read((tx) => tx.tokens.list());
+
+async function verifyDirectory(chain: Chain, store: Store, place: ClusterPlace): Promise<void> {
+  const expected = { ...place, of: 'this data directory' };
+  const [token] = await listTokens(store);
+  await verifyCluster(chain, [{ mintAddress: place.mint }], expected);
+  if (token === undefined) return;
+  if (token.mintAddress !== place.mint)
+    throw new FlywheelError(
+      'ERR_CHAIN_MISMATCH',
+      `store.db is of the mint ${token.mintAddress}, and local.json of ${place.mint} on ${clusterText(place.genesisHash)}.`,
+    );
+  await verifyCluster(chain, [token], expected);
+}
+
+/** All projects of a database at once: they are of one chain, and one that is wrong means that it is another. */
+export const verifyDatabase = async (chain: Chain, store: Store, genesisHash: string): Promise<void> =>
+  verifyCluster(chain, await listTokens(store), {
+    ...{ genesisHash, squadsProgram: SQUADS_PROGRAM, of: 'this database' },
+  });
 
 /** A chain of which nothing is asked before the check has passed. All that it does is asynchronous. */
 function afterCheck(chain: Chain, check: () => Promise<void>): Chain {

@@ -28,12 +28,18 @@ export const effectiveSettings: Openers['effectiveSettings'] = async (ambient, s
 
 export const dataChain: Openers['dataChain'] = async (_ambient, settings) => {
   if (settings.apiUrl.value !== null) return null;
+  const { databaseOf } = await import('./data-place.js');
+  const address = databaseOf(settings);
+  if (address !== null) return (await import('./database.js')).chainOfDatabase(address);
   const { chainOfData } = await import('./local-config.js');
   return chainOfData(settings.dataDir.value);
 };
 
 export const dataPins: Openers['dataPins'] = async (_ambient, settings) => {
   if (settings.apiUrl.value !== null) return null;
+  const { databaseOf } = await import('./data-place.js');
+  const address = databaseOf(settings);
+  if (address !== null) return (await import('./project.js')).pinsInDatabase(address, settings);
   const { pinsOfData } = await import('./data-pins.js');
   return pinsOfData(settings.dataDir.value);
 };
@@ -45,6 +51,15 @@ export const openLocal: Openers['openLocal'] = async (ambient, settings) => {
     openRpc: async () => (await import('./rpc.js')).openOwnRpc(ambient, settings),
     openOnCluster: async (config) =>
       (await import('./data-engine.js')).openOnCluster(ambient, settings, config),
+    openInDatabase: async () => {
+      if (settings.database.value === null) return null;
+      const [{ databaseOf }, { openInDatabase }] = await Promise.all([
+        import('./data-place.js'),
+        import('./data-engine.js'),
+      ]);
+      const address = databaseOf(settings);
+      return address === null ? null : openInDatabase(ambient, settings, address);
+    },
   });
 };
 

@@ -1,6 +1,7 @@
 /** What the flywheel of a data directory is held against, read from its files alone. */
 import type { Pins } from '../approval/pins.js';
 import type { Flywheel } from '../chain/flywheel.js';
+import type { FoundRegistration } from '../engine/admin/find-registration.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';
 import { lookIntoSqliteStore } from '../store/sqlite/open.js';
 import type { StoreTransaction } from '../store/store.js';
@@ -13,12 +14,18 @@ export interface Registered {
   readonly symbol: string;
 }
 
+/** The flywheel of a project. */
+export const registeredOf = ({ token, flywheel }: FoundRegistration): Registered => ({
+  flywheel: flywheelOf(token, flywheel),
+  symbol: token.symbol,
+});
+
 /** The flywheel of the data directory: who holds the directory holds its keys, so there is none to doubt. */
 export async function readRegistered(tx: StoreTransaction): Promise<Registered | null> {
   const [token] = await tx.tokens.list();
   const flywheel = token === undefined ? undefined : await tx.flywheels.ofToken(token.id);
   if (token === undefined || flywheel === undefined) return null;
-  return { flywheel: flywheelOf(token, flywheel), symbol: token.symbol };
+  return registeredOf({ token, flywheel });
 }
 
 /** @returns `null` before there is a flywheel. @throws `ERR_STORE_UNAVAILABLE` */

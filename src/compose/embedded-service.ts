@@ -5,21 +5,19 @@ import type { Flywheel } from '../chain/flywheel.js';
 import { createLocalSender } from '../chain/local/local-sender.js';
 import { clusterName } from '../chain/node-address.js';
 import { LOCAL_CHAIN, walletChain } from '../chain/wallet-chain.js';
+import type { DatabaseAddress } from '../cli/config/database-address.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
 import { plainStyle } from '../cli/output/color.js';
 import { warningLines } from '../cli/output/output.js';
-import { readRegistered } from './data-pins.js';
+import type { Secret } from '../values/secret.js';
+import type { OpenedClusterEngine } from './cluster-engine.js';
+import { type Registered, readRegistered } from './data-pins.js';
+import { requirePlace } from './data-place.js';
 import { type OpenEngineOptions, type OpenedEngine, openEngine } from './engine.js';
 import { journalPlace } from './journal-place.js';
 import { keyringOf } from './keyring-settings.js';
-import {
-  type ClusterConfig,
-  isOnCluster,
-  type LocalConfig,
-  readApiKey,
-  requireDataConfig,
-} from './local-config.js';
+import { type ClusterConfig, isOnCluster, type LocalConfig, readApiKey } from './local-config.js';
 import { withPatience } from './patience.js';
 import { openSimulator, pinsOf, registeredPins } from './pinned.js';
 
@@ -30,6 +28,8 @@ interface Backing extends Pick<OpenedService, 'sender' | 'walletChain' | 'explor
   readonly reader: ChainReader & History;
   /** Which chain the operations of the journal are of. */
   readonly place: string;
+  readonly credential: Secret | null;
+  readonly trusted: Registered | null;
   pinsOf(flywheel: Flywheel): Pins;
 }
 
@@ -39,11 +39,20 @@ export async function openEmbeddedService(
   settings: Settings,
   options: Omit<OpenEngineOptions, 'clock'> = {},
 ): Promise<OpenedService> {
-  const config = requireDataConfig(settings.dataDir.value);
-  const backing = isOnCluster(config)
-    ? await onCluster(ambient, settings, config, options)
-    : await onLedger(ambient, settings, config, options);
-  return serviceOver(ambient, settings, backing);
+  return serviceOver(ambient, settings, await openBacking(ambient, settings, options));
+}
+
+async function openBacking(
+  ambient: Ambient,
+  settings: Settings,
+  options: Omit<OpenEngineOptions, 'clock'>,
+): Promise<Backing> {
+  const place = requirePlace(settings);
+  if (place.kind === 'database') return inDatabase(ambient, settings, place.address, options);
+  const { config } = place;
+  return isOnCluster(config)
+    ? onCluster(ambient, settings, config, options)
+    : onLedger(ambient, settings, config, options);
 }
 
 async function onLedger(
@@ -61,6 +70,8 @@ async function onLedger(
     walletChain: async () => LOCAL_CHAIN,
     explorer: null,
     place: `embedded:${config.genesis ?? ''}`,
+    credential: credentialOf(settings),
+    trusted: await opened.store.read(readRegistered),
     pinsOf: registeredPins,
   };
 }
@@ -72,44 +83,84 @@ async function onCluster(
   options: Omit<OpenEngineOptions, 'clock'>,
 ): Promise<Backing> {
   const { openOnCluster } = await import('./data-engine.js');
-  const { withSecondDecoder } = await import('../chain/rpc/second-decoder.js');
   const opened = await openOnCluster(ambient, settings, config, options);
-  await tellOfForks(ambient, settings, opened);
   const { genesisHash, mint, facts } = config.cluster;
-  return {
-    opened,
-    reader: withSecondDecoder(opened.chain),
-    sender: opened.rpc.sender,
-    walletChain: async () => walletChain(genesisHash),
-    explorer: clusterName(genesisHash),
+  return overCluster(ambient, settings, opened, genesisHash, async () => ({
     place: `cluster:${genesisHash}:${mint}`,
+    credential: credentialOf(settings),
+    trusted: await opened.store.read(readRegistered),
     pinsOf: (flywheel) => ({ ...registeredPins(flywheel), facts }),
-  };
+  }));
 }
 
-/** What a fork took back since the last command is pending again, and said. @throws what makes the directory unusable, which is closed then. */
-async function tellOfForks(
-  { io }: Ambient,
-  { output }: Settings,
-  { engine, close }: Pick<OpenedEngine<Chain>, 'engine' | 'close'>,
-): Promise<void> {
+async function inDatabase(
+  ambient: Ambient,
+  settings: Settings,
+  address: DatabaseAddress,
+  options: Omit<OpenEngineOptions, 'clock'>,
+): Promise<Backing> {
+  const { openInDatabase } = await import('./data-engine.js');
+  const { findProject } = await import('./project.js');
+  const opened = await openInDatabase(ambient, settings, address, options);
+  const { genesis } = opened;
+  return overCluster(ambient, settings, opened, genesis, async () => {
+    const { credential, registered, facts } = await findProject(opened.store, settings);
+    return {
+      // The same operations as those of a data directory that the project may have come from.
+      place: `cluster:${genesis}:${registered?.flywheel.mint ?? ''}`,
+      credential,
+      trusted: registered,
+      pinsOf: (flywheel) => ({ ...registeredPins(flywheel), ...(facts === null ? {} : { facts }) }),
+    };
+  });
+}
+
+/** What is the same for every flywheel on a cluster. Closes it again when something is wrong. */
+async function overCluster(
+  ambient: Ambient,
+  settings: Settings,
+  opened: OpenedClusterEngine,
+  genesisHash: string,
+  own: () => Promise<Pick<Backing, 'place' | 'credential' | 'trusted' | 'pinsOf'>>,
+): Promise<Backing> {
   try {
-    const undone = await engine.watch();
-    if (undone === 0) return;
-    const text = `The chain has taken back ${undone} that had landed; they are pending again. \`flywheel pending resume\` brings them to their end.`;
-    const lines = warningLines(text, output, plainStyle(io.stderr.columns), io.stderr);
-    io.stderr.write(`${lines.join('\n')}\n`);
+    const { withSecondDecoder } = await import('../chain/rpc/second-decoder.js');
+    await tellOfForks(ambient, settings, opened);
+    return {
+      opened,
+      reader: withSecondDecoder(opened.chain),
+      sender: opened.rpc.sender,
+      walletChain: async () => walletChain(genesisHash),
+      explorer: clusterName(genesisHash),
+      ...(await own()),
+    };
   } catch (error) {
-    await close();
+    await opened.close();
     throw error;
   }
 }
 
+const credentialOf = ({ apiKey, dataDir }: Settings): Secret | null =>
+  apiKey.value ?? readApiKey(dataDir.value);
+
+/** What a fork took back since the last command is pending again, and said. */
+async function tellOfForks(
+  { io }: Ambient,
+  { output }: Settings,
+  { engine }: Pick<OpenedEngine<Chain>, 'engine'>,
+): Promise<void> {
+  const undone = await engine.watch();
+  if (undone === 0) return;
+  const text = `The chain has taken back ${undone} that had landed; they are pending again. \`flywheel pending resume\` brings them to their end.`;
+  const lines = warningLines(text, output, plainStyle(io.stderr.columns), io.stderr);
+  io.stderr.write(`${lines.join('\n')}\n`);
+}
+
 async function serviceOver(ambient: Ambient, settings: Settings, backing: Backing): Promise<OpenedService> {
   const dataDir = settings.dataDir.value;
-  const { engine, chain, store, close } = backing.opened;
+  const { engine, chain, close } = backing.opened;
   const operations = journalPlace(ambient, dataDir, { place: backing.place, profile: '' });
-  const trusted = await store.read(readRegistered);
+  const { trusted } = backing;
   const given = settings.pinned.value;
   let pins =
     settings.pinned.source === 'flag' && given !== null
@@ -119,7 +170,7 @@ async function serviceOver(ambient: Ambient, settings: Settings, backing: Backin
     kind: 'embedded',
     // A local ledger is never waited for.
     service: chain.pollMs === null ? engine : withPatience(engine, settings.waitSeconds.value * 1_000),
-    credential: settings.apiKey.value ?? readApiKey(dataDir),
+    credential: backing.credential,
     chain: backing.reader,
     sender: backing.sender,
     walletChain: backing.walletChain,

@@ -44,6 +44,8 @@ export type EngineFiles = Pick<OpenedEngine, 'store' | 'chain'>;
 export interface EngineTerms {
   readonly clock: Clock;
   readonly limits?: Partial<EngineLimits>;
+  /** Name of the project that administration acts on. @default the only one */
+  readonly project?: string | null;
   /** Who keeps the keys. @default the data directory */
   readonly keys?: (files: FileKeyring) => OpenedKeyring;
 }
@@ -104,7 +106,7 @@ export function engineOver<OwnChain extends Chain>(
   dataDir: string,
   { store, chain, close: closeFiles }: Omit<OpenedEngine<OwnChain>, 'engine'>,
   treasury: Address | null,
-  { clock, limits, keys = inFiles }: EngineTerms,
+  { clock, limits, project = null, keys = inFiles }: EngineTerms,
 ): OpenedEngine<OwnChain> {
   const instances = createInstances();
   const keyring = keys(createFileKeyring(dataFiles(dataDir).keys));
@@ -118,6 +120,7 @@ export function engineOver<OwnChain extends Chain>(
     instances,
     actor: processActor(),
     limits: { ...DEFAULT_LIMITS, ...limits },
+    project,
   });
   const close = async (): Promise<void> => {
     await keyring.close();

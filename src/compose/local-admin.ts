@@ -5,7 +5,13 @@ import { isAbsolute, resolve } from 'node:path';
 import type { Chain } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
 import { createKeypairSigner, generateKeypair } from '../chain/transaction/signer.js';
-import type { FetchedProgram, LocalAdmin, LocalInitInput, LocalInitResult } from '../cli/context.js';
+import type {
+  FetchedProgram,
+  LocalAdmin,
+  LocalInitInput,
+  LocalInitResult,
+  LocalVaultResult,
+} from '../cli/context.js';
 import type { ApiKeyCreated, Registration } from '../contract/admin.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { keypairText, parseKeypairText } from '../files/keypair-file.js';
@@ -60,6 +66,8 @@ export interface LocalPlace {
   readonly openRpc: () => Promise<OwnRpc | null>;
   /** Opens the engine of a data directory that is on a cluster. */
   readonly openOnCluster: (config: ClusterConfig) => Promise<OpenedEngine<Chain>>;
+  /** Opens that of a database, for what is about any flywheel; `null` where none is named. @default none is */
+  readonly openInDatabase?: () => Promise<OpenedEngine<Chain> | null>;
 }
 
 /** What can be done with the flywheel of a data directory; the engine is opened when it is first needed. */
@@ -70,6 +78,12 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
     const config = requireDataConfig(dataDir);
     opened ??= isOnCluster(config) ? place.openOnCluster(config) : openEngine(dataDir, config, { clock });
     return opened;
+  };
+  const openAny = async (): Promise<OpenedEngine<Chain>> => {
+    const elsewhere = opened === undefined ? await place.openInDatabase?.() : null;
+    if (elsewhere == null) return open();
+    opened = Promise.resolve(elsewhere);
+    return elsewhere;
   };
   const engine = async () => (await open()).engine;
   const close = async (): Promise<void> => {
@@ -86,12 +100,7 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
       const keypair = isOnCluster(config) ? null : config.ownerKeypair;
       return { ...rest, name, symbol, owner: { address, keypair } };
     },
-    vault: async () => {
-      const config = requireDataConfig(dataDir);
-      const genesisHash = isOnCluster(config) ? config.cluster.genesisHash : null;
-      const cluster = genesisHash === null ? null : { name: clusterName(genesisHash), genesisHash };
-      return { cluster, ...(await (await engine()).vault()) };
-    },
+    vault: async () => vaultOf(await openAny()),
     fund: async (input) => {
       requireLocalConfig(dataDir);
       return (await engine()).fund(input);
@@ -108,14 +117,22 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
         lock.release();
       }
     },
-    createKey: async (input) => (await engine()).createKey(input),
-    listKeys: async () => (await engine()).listKeys(),
-    revokeKey: async (id) => (await engine()).revokeKey(id),
-    rotateKey: async (input) => rotateKeyInFile(dataDir, await engine(), input),
-    audit: async (query) => (await engine()).audit(query),
+    createKey: async (input) => (await openAny()).engine.createKey(input),
+    listKeys: async () => (await openAny()).engine.listKeys(),
+    revokeKey: async (id) => (await openAny()).engine.revokeKey(id),
+    rotateKey: async (input) => rotateKeyInFile(dataDir, (await openAny()).engine, input),
+    audit: async (query) => (await openAny()).engine.audit(query),
     exportOwner: async (outFile) => exportOwner(place, outFile),
     close,
   };
+}
+
+async function vaultOf({ engine, store, chain }: OpenedEngine<Chain>): Promise<LocalVaultResult> {
+  const { genesis } = await store.progress();
+  // A local ledger is never waited for.
+  const cluster =
+    chain.pollMs === null || genesis === null ? null : { name: clusterName(genesis), genesisHash: genesis };
+  return { cluster, ...(await engine.vault()) };
 }
 
 /** The keys of a flywheel on a cluster move what lies there: they are not wiped with a word. */

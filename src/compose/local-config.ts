@@ -79,6 +79,11 @@ export const dataFiles = (dataDir: string) => ({
   lock: join(dataDir, 'lock'),
 });
 
+/** What a machine keeps of a project of a database. */
+export const projectFiles = (dataDir: string, project: string) => ({
+  apiKey: join(dataDir, 'api-keys', project),
+});
+
 type Json = Readonly<Record<string, unknown>>;
 
 const isText = (value: unknown): value is string => typeof value === 'string';
@@ -183,6 +188,12 @@ export function writeLocalConfig(dataDir: string, config: DataConfig): void {
 /** The API key that `local init` made, or `null`. */
 export function readApiKey(dataDir: string): Secret | null {
   const text = read(dataFiles(dataDir).apiKey)?.trim();
+  return text === undefined || text === '' ? null : new Secret(text);
+}
+
+/** The API key of a project of a database that `register` made here, or `null`. */
+export function readProjectKey(dataDir: string, project: string): Secret | null {
+  const text = read(projectFiles(dataDir, project).apiKey)?.trim();
   return text === undefined || text === '' ? null : new Secret(text);
 }
 

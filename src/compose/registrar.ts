@@ -1,11 +1,9 @@
-/** `flywheel register`: brings a project of a cluster into a data directory, resumable at every point. */
+/** `flywheel register`: brings a project of a cluster into a data directory or a database, resumable at every point. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { SQUADS_PROGRAM } from '../chain/programs.js';
 import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
 import { multisigAddress } from '../chain/squads/layouts/addresses.js';
 import { createKeypairSigner } from '../chain/transaction/signer.js';
-import { typedSending } from '../cli/config/resolve-sending.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient } from '../cli/context.js';
 import type { Registration } from '../contract/admin.js';
@@ -23,26 +21,14 @@ import { makePrivateDirectory } from '../files/write-file.js';
 import { landRegistration } from '../registration/land.js';
 import { type Planned, planRegistration } from '../registration/plan.js';
 import { factsOf, type Places } from '../registration/read-state.js';
-import { requireSame, storedRegistration, storeRegistration } from '../registration/records.js';
-import { openSqliteStore } from '../store/sqlite/open.js';
+import { requireSame } from '../registration/records.js';
 import { type Address, address } from '../values/address.js';
-import { randomIds } from '../values/ids.js';
-import { processActor } from './actor.js';
-import { chosenFunds } from './batch-funds.js';
-import { namesNodes, requireNamed, withClusterNodes } from './cluster-nodes.js';
+import { requireNamed, withClusterNodes } from './cluster-nodes.js';
 import { ownDataDirectory } from './data-lock.js';
 import { createFileKeyring } from './file-keyring.js';
 import { keyringOf } from './keyring-settings.js';
-import {
-  dataFiles,
-  exists,
-  isOnCluster,
-  readApiKey,
-  readDataConfig,
-  type StoredSigners,
-  writeLocalConfig,
-  writePrivate,
-} from './local-config.js';
+import { dataFiles, exists, writePrivate } from './local-config.js';
+import { type RegistrationTarget, registrationTarget, type TargetPlace } from './registration-target.js';
 import { type OwnRpc, openOwnRpc } from './rpc.js';
 import {
   begin,
@@ -51,15 +37,6 @@ import {
   readUnfinished,
   type UnfinishedRegistration,
 } from './unfinished-registration.js';
-
-/** What a registration works on. */
-interface Workplace {
-  readonly ambient: Ambient;
-  readonly settings: Settings;
-  /** As it was typed. */
-  readonly cluster: string;
-  readonly dataDir: string;
-}
 
 /** A plan with all that performing it takes. */
 interface Ready extends Planned {
@@ -73,12 +50,14 @@ interface Ready extends Planned {
 }
 
 class DataDirectoryRegistrar implements Registrar {
-  readonly #place: Workplace;
+  readonly #place: TargetPlace;
+  readonly #target: RegistrationTarget;
   #rpc: OwnRpc | undefined;
   #ready: Ready | undefined;
 
-  constructor(place: Workplace) {
+  constructor(place: TargetPlace) {
     this.#place = place;
+    this.#target = registrationTarget(place);
   }
 
   async plan(input: RegistrationInput): Promise<RegistrationPlan> {
@@ -88,8 +67,8 @@ class DataDirectoryRegistrar implements Registrar {
     const operator = addressOf(input.operator, keys);
     const given = input.burnWallet === null ? null : addressOf(input.burnWallet, keys);
     const wanted: ClusterRegistration = { ...input, operator, burnWallet: given };
-    const found = readUnfinished(this.#files.registration);
-    const finished = await this.#finished();
+    const found = readUnfinished(this.#target.unfinishedFile(input.mint));
+    const finished = await this.#target.finished(input.mint, genesisHash);
     const begun =
       finished === null
         ? begin({ ...wanted, genesisHash }, found, keys)
@@ -103,8 +82,9 @@ class DataDirectoryRegistrar implements Registrar {
       rentOf: await rpc.chain.rent(),
     };
     const planned = await planRegistration(chain, wanted, places, begun.createKey !== null);
-    const state = finished !== null ? 'finished' : begun === found ? 'unfinished' : 'new';
-    const plan = { ...planned.plan, state } as const;
+    const state: RegistrationPlan['state'] =
+      finished !== null ? 'finished' : begun === found ? 'unfinished' : 'new';
+    const plan = { ...planned.plan, ...(await this.#target.named(planned.plan, places)), state };
     this.#ready = { ...planned, plan, wanted, rpc, begun, keys, found };
     return plan;
   }
@@ -147,32 +127,9 @@ class DataDirectoryRegistrar implements Registrar {
     return genesis;
   }
 
-  /** The project that is registered here, or `null`. @throws `ERR_LOCAL_ALREADY_EXISTS` for one of the embedded ledger. */
-  async #finished(): Promise<Registration | null> {
-    const { dataDir } = this.#place;
-    const config = readDataConfig(dataDir);
-    if (config === undefined) return null;
-    if (!isOnCluster(config))
-      throw new FlywheelError(
-        'ERR_LOCAL_ALREADY_EXISTS',
-        `${dataDir} already holds a local flywheel; nothing was changed.`,
-        { hint: 'Give another directory with --data-dir.' },
-      );
-    const store = await openSqliteStore({
-      path: this.#files.store,
-      create: false,
-      clock: this.#place.ambient.clock,
-    });
-    try {
-      return await storedRegistration({ store });
-    } finally {
-      await store.close();
-    }
-  }
-
   /** @throws `ERR_STORE_UNAVAILABLE` when another process has been at work here since it was planned. */
-  #requireUnchanged({ found }: Ready): void {
-    const now = readUnfinished(this.#files.registration);
+  #requireUnchanged({ found, wanted }: Ready): void {
+    const now = readUnfinished(this.#target.unfinishedFile(wanted.mint));
     const text = (one: UnfinishedRegistration | null): string =>
       one === null ? '' : [one.burnWallet, one.createKey, one.sent?.transactions[0]?.signature].join(' ');
     if (text(now) === text(found)) return;
@@ -186,21 +143,21 @@ class DataDirectoryRegistrar implements Registrar {
   async #register(ready: Ready): Promise<RegistrationResult> {
     const { begun, places, rpc, wanted, plan } = ready;
     const files = this.#files;
+    const unfinished = this.#target.unfinishedFile(wanted.mint);
     this.#keepKeys(ready.keys);
     const ownKeys = createFileKeyring(files.keys);
     const keyring = keyringOf(this.#place.ambient, this.#place.settings)(ownKeys);
-    const sent = keepUnfinished(files.registration, begun);
+    const sent = keepUnfinished(unfinished, begun);
     const reader = withSecondDecoder(rpc.chain);
     const { state, txHash } = await landRegistration({
       ...{ chain: rpc.chain, reader, places, sent, squadsTreasury: ready.squadsTreasury },
       operator: keyring.get(places.operator, 'operator'),
       createKey: begun.createKey === null ? null : ownKeys.get(begun.createKey),
     }).finally(() => keyring.close());
-    const stored = await this.#store(ready, { wanted, plan, places, state });
-    if (stored.apiKey !== null) writePrivate(files.apiKey, `${stored.apiKey.key}\n`);
     invariant(state.multisig !== null, 'What has landed is there.');
-    this.#writeConfig(ready, factsOf(state.multisig, state.token));
-    forgetUnfinished(files.registration);
+    const facts = factsOf(state.multisig, state.token);
+    const stored = await this.#target.keep({ wanted, plan, places, state, facts }, ready.found !== null);
+    forgetUnfinished(unfinished);
     const createKey = begun.createKey ?? ready.found?.createKey ?? null;
     if (createKey !== null) rmSync(keyFile(files.keys, createKey), { force: true });
     return { cluster: plan.cluster, ...stored, txHash };
@@ -214,44 +171,6 @@ class DataDirectoryRegistrar implements Registrar {
       if (!exists(file)) writePrivate(file, keypairText(keypair));
     }
   }
-
-  async #store(
-    { plan }: Ready,
-    what: Parameters<typeof storeRegistration>[1],
-  ): ReturnType<typeof storeRegistration> {
-    const { ambient, dataDir } = this.#place;
-    const store = await openSqliteStore({ path: this.#files.store, create: true, clock: ambient.clock });
-    try {
-      await store.bind(plan.cluster.genesisHash);
-      const deps = { store, ids: randomIds, actor: processActor() };
-      return await storeRegistration(deps, what, readApiKey(dataDir) !== null);
-    } finally {
-      await store.close();
-    }
-  }
-
-  #writeConfig({ plan, places, wanted }: Ready, facts: Readonly<Record<string, string>>): void {
-    const { ambient, settings, cluster, dataDir } = this.#place;
-    const { rpcUrl, rpcQuorum } = withClusterNodes(ambient, settings, cluster);
-    const config = readDataConfig(dataDir);
-    const before = config !== undefined && isOnCluster(config) ? config : undefined;
-    writeLocalConfig(dataDir, {
-      cluster: {
-        genesisHash: plan.cluster.genesisHash,
-        mint: places.mint,
-        squadsProgram: SQUADS_PROGRAM,
-        ...(before !== undefined && !namesNodes(ambient, settings, cluster)
-          ? { rpcUrls: before.cluster.rpcUrls, rpcQuorum: before.cluster.rpcQuorum }
-          : { rpcUrls: rpcUrl.value.map(({ given }) => given), rpcQuorum: rpcQuorum.value }),
-        ...{ facts, sending: { ...before?.cluster.sending, ...typedSending(settings) } },
-      },
-      signers: { ...before?.signers, ...typedSigners(settings) },
-      ...chosenFunds({
-        minOperatorSol: wanted.minOperatorSol ?? before?.minOperatorSol,
-        maxBatchRent: wanted.maxBatchRent ?? before?.maxBatchRent,
-      }),
-    });
-  }
 }
 
 /** The address of a key; one that is to be kept is added to the others. */
@@ -260,17 +179,6 @@ function addressOf(given: GivenKey, keys: Map<Address, Uint8Array>): Address {
   const own = createKeypairSigner(given).address;
   keys.set(own, given);
   return own;
-}
-
-/** Programs that were typed are asked from then on. */
-function typedSigners({ signers: { operator, burnWallet } }: Settings): StoredSigners {
-  const command = ({ value, source }: typeof operator): string | undefined =>
-    source === 'flag' && value !== null && 'command' in value ? value.command : undefined;
-  const [ofOperator, ofBurnWallet] = [command(operator), command(burnWallet)];
-  return {
-    ...(ofOperator === undefined ? {} : { operator: ofOperator }),
-    ...(ofBurnWallet === undefined ? {} : { burnWallet: ofBurnWallet }),
-  };
 }
 
 const keyFile = (directory: string, owner: Address): string => join(directory, `${owner}.json`);

@@ -7,16 +7,22 @@ import { OPERATION_LIST, OPERATIONS, type OperationId, type RateLimit } from '..
 import { callOperation, eachOperation, type Perform, type Service } from '../contract/service.js';
 import type { Engine } from '../engine/engine.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import type { FileName } from '../files/sqlite-errors.js';
+import { makePrivateDirectory } from '../files/write-file.js';
+import type { Principal } from '../http/options.js';
 import { createRateLimiter, withRate } from '../http/rate-limiter.js';
 import { cacheReads } from '../http/read-cache.js';
 import { createHttpServer, type HttpServer } from '../http/server.js';
 import type { Store } from '../store/store.js';
+import type { Secret } from '../values/secret.js';
 import { openDataEngine } from './data-engine.js';
+import { type DataPlace, requirePlace } from './data-place.js';
 import { type DataWatch, watchData } from './data-watch.js';
 import { createDiskCheck } from './disk-check.js';
 import { type OpenEngineOptions, SHARED_LIMITS } from './engine.js';
 import { keepReconciling, problemLine, type Reconciling } from './keep-reconciling.js';
-import { dataFiles, isOnCluster, requireDataConfig } from './local-config.js';
+import { dataFiles, isOnCluster } from './local-config.js';
+import { Opened } from './opened.js';
 import { openRateCounts } from './rate-counts.js';
 import { openStoreVersion } from './store-version.js';
 
@@ -71,20 +77,6 @@ export async function openServer(
   }
 }
 
-/** What has been opened so far, to be closed again whatever happens next. */
-class Opened {
-  readonly #closers: (() => unknown)[] = [];
-
-  keep<Thing extends { close(): unknown }>(thing: Thing): Thing {
-    this.#closers.push(() => thing.close());
-    return thing;
-  }
-
-  async close(): Promise<void> {
-    for (const close of this.#closers.splice(0).reverse()) await close();
-  }
-}
-
 async function createServer(
   opened: Opened,
   ambient: Ambient,
@@ -93,39 +85,36 @@ async function createServer(
 ): Promise<Omit<OpenServer, 'close'>> {
   const { clock } = ambient;
   const dataDir = settings.dataDir.value;
-  const files = dataFiles(dataDir);
   const shared = {
     limits: SHARED_LIMITS,
     outlivesSignal: true,
+    database: { schema: 'update' } as const,
     ...(between === undefined ? {} : { between }),
   };
   const { engine, chain, store: keys, verify } = opened.keep(await openDataEngine(ambient, settings, shared));
   await verifyAtStart(verify, ambient);
   await requireKeys(keys, Object.keys(options.keyRates));
-  const data = opened.keep(watchFiles(dataDir));
-  const counts = opened.keep(await openRateCounts(files.rateCounts, clock));
-  const store = opened.keep(await openStoreVersion(files.store));
+  makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
+  const { data, look } = await watchPlace(opened, settings);
+  const counts = opened.keep(await openRateCounts(dataFiles(dataDir).rateCounts, clock));
   const checkDisk = createDiskCheck({ directory: dataDir, process: ambient.processes.self(), clock });
   opened.keep(await finishWhatIsLeft(engine, chain, options, ambient));
   const writes = countWrites(engine);
-  const version = (): number => {
-    data.check();
-    return store.version();
+  const reads = {
+    service: writes.service,
+    authenticate: async (credential: Secret | null): Promise<Principal> => {
+      const principal = await engine.authenticate(credential);
+      return { ...principal, rates: options.keyRates[principal.keyId] ?? {} };
+    },
   };
   const server = await createHttpServer(
     {
-      ...cacheReads({
-        service: writes.service,
-        authenticate: async (credential) => {
-          const principal = await engine.authenticate(credential);
-          return { ...principal, rates: options.keyRates[principal.keyId] ?? {} };
-        },
-        version,
-      }),
+      // What another machine has written to a database is not known here.
+      ...(look === null ? reads : cacheReads({ ...reads, version: look })),
       health: {
         ready: async () => {
           // Looks at the files, where the engine may still have in memory what it asks for.
-          version();
+          look?.();
           await Promise.all([engine.ready(), checkDisk()]);
         },
       },
@@ -146,11 +135,28 @@ async function createServer(
   return { server, data };
 }
 
-/** The files that requests are served from. */
-function watchFiles(dataDir: string): DataWatch {
+/** What requests are served from, as far as it is files; `look` tells whether something was written, and that all is still there. */
+async function watchPlace(
+  opened: Opened,
+  settings: Settings,
+): Promise<{ readonly data: DataWatch; readonly look: (() => number) | null }> {
+  const dataDir = settings.dataDir.value;
+  const place = requirePlace(settings);
+  const data = opened.keep(watchData(filesOf(dataDir, place)));
+  if (place.kind === 'database') return { data, look: null };
+  const store = opened.keep(await openStoreVersion(dataFiles(dataDir).store));
+  const look = (): number => {
+    data.check();
+    return store.version();
+  };
+  return { data, look };
+}
+
+function filesOf(dataDir: string, place: DataPlace): readonly FileName[] {
+  if (place.kind === 'database') return [];
   const { store, ledger } = dataFiles(dataDir);
   const own = { path: store, noun: 'store' } as const;
-  return watchData(isOnCluster(requireDataConfig(dataDir)) ? [own] : [own, { path: ledger, noun: 'ledger' }]);
+  return isOnCluster(place.config) ? [own] : [own, { path: ledger, noun: 'ledger' }];
 }
 
 /** A server may start before its nodes answer: it is then not ready, and what it is asked waits for the same check. */

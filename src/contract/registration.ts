@@ -38,6 +38,8 @@ export interface RegistrationStep {
 export interface RegistrationPlan {
   /** `name` is `null` for somebody's own cluster. */
   readonly cluster: { readonly name: string | null; readonly genesisHash: string };
+  /** Its name in a database. */
+  readonly project?: string;
   readonly mint: string;
   readonly name: string;
   readonly symbol: string;
@@ -100,6 +102,8 @@ export interface Registrar {
 /** What came of a registration. */
 export interface RegistrationResult {
   readonly cluster: RegistrationPlan['cluster'];
+  /** Its name in a database. */
+  readonly project?: string;
   readonly registration: Registration;
   /** `null` where the first key was made before. */
   readonly apiKey: ApiKeyCreated | null;

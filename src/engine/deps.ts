@@ -58,6 +58,8 @@ export interface EngineDeps {
   /** Who administers, as the audit log names them. */
   readonly actor: string;
   readonly limits: EngineLimits;
+  /** Name of the project that administration acts on. @default the only one */
+  readonly project?: string | null;
 }
 
 /** For how long an engine is believed to work on a request after its last sign of life. */

@@ -5,10 +5,10 @@ import type { OperationId } from '../contract/operations.js';
 import type { Recovery } from '../contract/recovery.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import { eachOperation, type Service } from '../contract/service.js';
-import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
-import type { FlywheelRecord, TokenRecord } from '../store/records.js';
+import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
 import { listActs } from './admin/audit.js';
+import { requireRegistration } from './admin/find-registration.js';
 import { fund } from './admin/fund.js';
 import { createKey, keyInfo, revokeKey } from './admin/keys.js';
 import { refuseSecond, registerProject } from './admin/register.js';
@@ -117,7 +117,7 @@ function createService(deps: EngineDeps): Service {
 }
 
 function createAdmin(deps: EngineDeps): Admin {
-  const registered = () => findRegistration(deps);
+  const registered = () => deps.store.read((tx) => requireRegistration(tx, deps.project ?? null));
   return {
     register: async (input) => {
       await deps.store.read(refuseSecond);
@@ -152,14 +152,4 @@ function createAdmin(deps: EngineDeps): Admin {
     rotateKey: async (rotation) => rotateKey(deps, (await registered()).token.id, rotation),
     audit: (query) => listActs(deps, query),
   };
-}
-
-async function findRegistration(deps: EngineDeps): Promise<{ token: TokenRecord; flywheel: FlywheelRecord }> {
-  const found = await deps.store.read(async (tx) => {
-    const [token] = await tx.tokens.list();
-    const flywheel = token === undefined ? undefined : await tx.flywheels.ofToken(token.id);
-    return token === undefined || flywheel === undefined ? undefined : { token, flywheel };
-  });
-  if (found !== undefined) return found;
-  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'Nothing is registered here.');
 }

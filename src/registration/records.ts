@@ -8,7 +8,7 @@ import { insertKey } from '../engine/admin/keys.js';
 import { registrationView } from '../engine/admin/registration-view.js';
 import type { EngineDeps } from '../engine/deps.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { FlywheelRecord, TokenRecord } from '../store/records.js';
+import type { FlywheelPlace, FlywheelRecord, TokenRecord } from '../store/records.js';
 import type { StoreTransaction } from '../store/store.js';
 import { isoTime } from '../values/time.js';
 import { checkCaps } from './plan.js';
@@ -22,12 +22,14 @@ export interface ToStore {
   readonly plan: Pick<RegistrationPlan, 'name' | 'symbol'>;
   readonly places: Places;
   readonly state: StateOnChain;
+  /** Its name and what is kept with it, in a store of many projects. */
+  readonly project: { readonly name: string; readonly place: FlywheelPlace } | null;
 }
 
 function recordsOf(
   { ids }: Pick<StoreDeps, 'ids'>,
   tx: StoreTransaction,
-  { wanted, plan, places, state }: ToStore,
+  { wanted, plan, places, state, project }: ToStore,
 ) {
   const { mint, flywheel: onChain } = state.token;
   const token: TokenRecord = {
@@ -54,18 +56,39 @@ function recordsOf(
     operator: places.operator,
     proofTypes: wanted.proofTypes,
     ...checkCaps(wanted, mint.decimals),
+    ...{ name: project?.name ?? null, place: project?.place ?? null },
   };
   return { token, flywheel };
 }
 
-/** The registration that the store holds, or `null`. */
-export async function storedRegistration({ store }: Pick<EngineDeps, 'store'>): Promise<Registration | null> {
-  return store.read(async (tx) => {
-    const [token] = await tx.tokens.list();
-    const flywheel = token === undefined ? undefined : await tx.flywheels.ofToken(token.id);
-    return token === undefined || flywheel === undefined ? null : registrationView(token, flywheel);
-  });
+/** Which project of a store is looked for: by its name, by its mint, or whichever there is. */
+export type Sought = { readonly name: string } | { readonly mint: string } | 'any';
+
+/** A project that is registered. */
+export interface StoredProject {
+  readonly registration: Registration;
+  readonly flywheel: FlywheelRecord;
 }
+
+async function seek(tx: StoreTransaction, sought: Sought): Promise<StoredProject | null> {
+  const named =
+    typeof sought === 'object' && 'name' in sought ? await tx.flywheels.byName(sought.name) : null;
+  const token =
+    named !== null
+      ? named && (await tx.tokens.get(named.tokenId))
+      : sought === 'any'
+        ? (await tx.tokens.list())[0]
+        : await tx.tokens.byMint((sought as { mint: string }).mint);
+  const flywheel = token === undefined ? undefined : await tx.flywheels.ofToken(token.id);
+  if (token === undefined || flywheel === undefined) return null;
+  return { registration: registrationView(token, flywheel), flywheel };
+}
+
+/** The registration that the store holds, or `null`. */
+export const storedProject = (
+  { store }: Pick<EngineDeps, 'store'>,
+  sought: Sought,
+): Promise<StoredProject | null> => store.read((tx) => seek(tx, sought));
 
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` when the store holds another registration. */
 export function requireSame(known: Registration, places: Places): void {
@@ -84,26 +107,47 @@ export function requireSame(known: Registration, places: Places): void {
   );
 }
 
+/** @throws `ERR_LOCAL_ALREADY_EXISTS` when another project has the mint, the vault or the name. */
+export async function requireFree(tx: StoreTransaction, places: Places, name: string | null): Promise<void> {
+  const others = [
+    ['mint', (await seek(tx, { mint: places.mint }))?.flywheel],
+    ['vault', await tx.flywheels.ofVault(places.multisig, places.vaultIndex)],
+    ['name', name === null ? undefined : await tx.flywheels.byName(name)],
+  ] as const;
+  const [taken] = others.filter(([, other]) => other !== undefined);
+  if (taken === undefined) return;
+  const [what, other] = taken;
+  throw new FlywheelError(
+    'ERR_LOCAL_ALREADY_EXISTS',
+    `The project ${other?.name ?? other?.id} is registered here already, with the same ${what}; nothing was changed.`,
+  );
+}
+
 /** Stores what is not stored yet. @param keyIsKept - is there a first key already that somebody can use? */
 export async function storeRegistration(
   deps: StoreDeps,
   what: ToStore,
   keyIsKept: boolean,
 ): Promise<{ readonly registration: Registration; readonly apiKey: ApiKeyCreated | null }> {
-  const { scopes } = what.wanted;
-  const known = await storedRegistration(deps);
-  if (known !== null) requireSame(known, what.places);
-  if (known !== null && keyIsKept) return { registration: known, apiKey: null };
+  const { project, places } = what;
+  const terms = { scopes: what.wanted.scopes, proofTypes: null };
+  const sought = project === null ? 'any' : { name: project.name };
   return deps.store.transaction(async (tx) => {
-    if (known !== null)
+    const known = await seek(tx, sought);
+    if (known !== null) {
+      const { registration, flywheel } = known;
+      requireSame(registration, places);
+      if (project !== null) await tx.flywheels.setPlace(flywheel.id, project.place);
       return {
-        registration: known,
-        apiKey: await insertKey(deps, tx, known.tokenId, { scopes, proofTypes: null }),
+        registration,
+        apiKey: keyIsKept ? null : await insertKey(deps, tx, registration.tokenId, terms),
       };
+    }
+    await requireFree(tx, places, project?.name ?? null);
     const { token, flywheel } = recordsOf(deps, tx, what);
     await tx.tokens.insert(token);
     await tx.flywheels.insert(flywheel);
-    const apiKey = await insertKey(deps, tx, token.id, { scopes, proofTypes: null });
+    const apiKey = await insertKey(deps, tx, token.id, terms);
     await recordRegistration(deps, tx, token, apiKey);
     return { registration: registrationView(token, flywheel), apiKey };
   });

@@ -39,6 +39,21 @@ export interface FlywheelRecord {
   /** Base units a UTC day; `null` for no cap. */
   readonly dailyBurnCap: bigint | null;
   readonly dailyAirdropCap: bigint | null;
+  /** Unique among the projects of a database; `null` where a store holds one project. */
+  readonly name: string | null;
+  /** `null` where a data directory says it. */
+  readonly place: FlywheelPlace | null;
+}
+
+/** What a database says of a flywheel on a cluster beside its addresses. */
+export interface FlywheelPlace {
+  readonly squadsProgram: Address;
+  /** Who may act for the flywheel and what its token allows, as it was confirmed at its registration. */
+  readonly facts: Readonly<Record<string, string>>;
+  /** Lamports that are left to the operator at least; `null`: as usual. */
+  readonly minOperatorSol: bigint | null;
+  /** Lamports of rent that waiting batches may take together; `null`: as usual. */
+  readonly maxBatchRent: bigint | null;
 }
 
 export interface ApiKeyRecord {

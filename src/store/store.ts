@@ -20,6 +20,7 @@ import type {
   BatchRecord,
   BundleRecord,
   BundleStatus,
+  FlywheelPlace,
   FlywheelRecord,
   IssuedVote,
   NewAuditEntry,
@@ -43,11 +44,18 @@ export interface TokenRepository {
   insert(token: TokenRecord): Promise<void>;
   get(id: string): Promise<TokenRecord | undefined>;
   list(): Promise<readonly TokenRecord[]>;
+  byMint(mintAddress: string): Promise<TokenRecord | undefined>;
 }
 
 export interface FlywheelRepository {
   insert(flywheel: FlywheelRecord): Promise<void>;
   ofToken(tokenId: string): Promise<FlywheelRecord | undefined>;
+  byName(name: string): Promise<FlywheelRecord | undefined>;
+  /** Of the multisig's vault. */
+  ofVault(multisig: string, vaultIndex: number): Promise<FlywheelRecord | undefined>;
+  /** The first ones by their names, those without one last. */
+  list(limit: number): Promise<readonly FlywheelRecord[]>;
+  setPlace(id: string, place: FlywheelPlace): Promise<void>;
 }
 
 export interface ApiKeyRepository {

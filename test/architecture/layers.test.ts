@@ -42,6 +42,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'approval',
     'store',
     'store/sqlite',
+    'store/postgres',
     'engine',
     'registration',
     'client',

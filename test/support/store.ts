@@ -121,6 +121,8 @@ export const aFlywheel = (more: Partial<FlywheelRecord> = {}): FlywheelRecord =>
   proofTypes: ['PRODUCT_BUY', 'WATCH_AD'],
   dailyBurnCap: 1_000_000n,
   dailyAirdropCap: null,
+  name: null,
+  place: null,
   ...more,
 });
 

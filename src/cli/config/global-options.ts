@@ -23,6 +23,11 @@ export const addGlobalOptions = (program: Command) =>
     .option('--api-key-header <name>', 'header that carries the API key')
     .option('--data-dir <dir>', 'where the embedded engine keeps its state')
     .option(
+      '--database-url-file <file>',
+      'file with the address of the PostgreSQL database that holds the flywheels',
+    )
+    .option('--project <name>', 'which flywheel of the database')
+    .option(
       '--rpc-url <url>',
       'RPC node of your own, or mainnet, devnet, testnet, localhost; repeat it for several',
       collect,

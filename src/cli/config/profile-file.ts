@@ -16,6 +16,11 @@ export interface Profile extends StoredSending {
   readonly apiUrl?: string;
   readonly apiKeyHeader?: string;
   readonly dataDir?: string;
+  /** Address of a PostgreSQL database, or the file that holds it. */
+  readonly databaseUrl?: string;
+  readonly databaseUrlFile?: string;
+  /** Name of one of its flywheels. */
+  readonly project?: string;
   /** One address, or several; names of clusters too. */
   readonly rpcUrl?: string | readonly string[];
   readonly rpcQuorum?: number;
@@ -44,6 +49,9 @@ export const PROFILE_FIELDS = [
   'apiUrl',
   'apiKeyHeader',
   'dataDir',
+  'databaseUrl',
+  'databaseUrlFile',
+  'project',
   'keypair',
   'operatorSigner',
   'burnSigner',

@@ -40,8 +40,14 @@ function parsedValue(name: Settable, text: string, cwd: string): unknown {
       `${name}: expected a whole number, got ${JSON.stringify(text.slice(0, 60))}.`,
     );
   }
+  if (name === 'databaseUrl' && URL.canParse(text) && new URL(text).password !== '')
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      'databaseUrl: a password never stands on the command line, where others can see it.',
+      { hint: 'Put the address into a file and set databaseUrlFile, or use `flywheel profile edit`.' },
+    );
   if (name === 'keypair') return typedPath(text, name);
-  if (name === 'dataDir') return resolve(cwd, text);
+  if (name === 'dataDir' || name === 'databaseUrlFile') return resolve(cwd, text);
   if (name !== 'rpcUrl') return text;
   const urls = text.split(/[\s,]+/).filter((url) => url !== '');
   return urls.length === 1 ? urls[0] : urls;

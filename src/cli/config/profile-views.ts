@@ -1,5 +1,6 @@
 /** Profiles without their keys, and without those in the addresses of RPC nodes and block engines, as commands print them. */
 import { isMoniker, NodeAddress } from '../../chain/node-address.js';
+import { databasePlace } from '../../values/database-url.js';
 import type { Session } from '../command.js';
 import type { ProfileView } from '../views/profile.js';
 import { type Profile, readProfileKey, readProfiles } from './profile-file.js';
@@ -18,6 +19,7 @@ export function profileViews({ settings, context }: Session): readonly ProfileVi
       ...profile,
       ...shownRpc(profile),
       ...shownEngine(profile),
+      ...shownDatabase(profile),
     }));
 }
 
@@ -31,6 +33,9 @@ const shownEngine = ({ blockEngine, tipFloor }: Profile): Pick<ProfileView, 'blo
   ...(blockEngine === undefined ? {} : { blockEngine: shownUrl(blockEngine) }),
   ...(tipFloor === undefined ? {} : { tipFloor: shownUrl(tipFloor) }),
 });
+
+const shownDatabase = ({ databaseUrl }: Profile): Pick<ProfileView, 'databaseUrl'> =>
+  databaseUrl === undefined ? {} : { databaseUrl: databasePlace(databaseUrl) ?? '***' };
 
 /** One that an older version stored may be no address; what it is instead may be a key. */
 function shownUrl(text: string): string {

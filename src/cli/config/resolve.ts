@@ -9,6 +9,7 @@ import { fromEnvironment } from '../wallet/keypair-source.js';
 import { outputMode } from './output-mode.js';
 import { configDir, defaultDataDir } from './paths.js';
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
+import { resolveDatabase } from './resolve-database.js';
 import { requireQuorum, resolveRpc } from './resolve-rpc.js';
 import { resolveSending } from './resolve-sending.js';
 import { resolveSigners } from './resolve-signers.js';
@@ -29,6 +30,8 @@ export interface GlobalFlags {
   readonly apiUrl?: string;
   readonly apiKeyHeader?: string;
   readonly dataDir?: string;
+  readonly databaseUrlFile?: string;
+  readonly project?: string;
   readonly timeout?: string;
   readonly wait?: string;
   readonly maxWait?: string;
@@ -190,9 +193,11 @@ export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings 
  */
 export function checkProfile(ambient: Ambient, profile: Profile): void {
   const alone = { ...ambient, env: {} };
-  const { rpcUrl, rpcQuorum } = settingsWith(alone, {}, configDir(ambient), {
+  const { rpcUrl, rpcQuorum, database } = settingsWith(alone, {}, configDir(ambient), {
     ...{ value: null, source: 'default', profile },
   });
+  // A file may be there only where the profile is used.
+  if (database.value?.file === null) database.value.reveal();
   requireQuorum(rpcUrl.value, rpcQuorum);
 }
 
@@ -230,6 +235,7 @@ function settingsWith(
     },
     configDir: config,
     dataDir: { ...dataDir, value: resolvePath(cwd, dataDir.value) },
+    ...resolveDatabase(ambient, flags, profile, apiUrl.value !== null),
     ...resolveRpc(ambient, flags, profile, apiUrl.value !== null),
     ...resolveSending(ambient, flags, profile),
     timeoutSeconds: seconds(flags.timeout, '--timeout', null),

@@ -4,6 +4,7 @@ import type { Commitment } from '../../chain/chain.js';
 import type { NodeAddress } from '../../chain/node-address.js';
 import type { Secret } from '../../values/secret.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
+import type { DatabaseAddress } from './database-address.js';
 
 /** Where a value came from, strongest first. */
 export type Source = 'flag' | 'environment' | 'data directory' | 'profile' | 'solana config' | 'default';
@@ -59,6 +60,10 @@ export interface Settings {
   readonly apiKey: Setting<Secret | null>;
   readonly configDir: Setting<string>;
   readonly dataDir: Setting<string>;
+  /** Holds the flywheels in place of the data directory; `null` in remote use, and where none is named. */
+  readonly database: Setting<DatabaseAddress | null>;
+  /** Which of its flywheels is meant, by name; `null`: the only one, or that of the API key. */
+  readonly project: Setting<string | null>;
   /** The user's own RPC nodes, the first choice first; with them approvals are checked in remote use. None: empty. */
   readonly rpcUrl: Setting<readonly NodeAddress[]>;
   /** How many of them have to agree. */

@@ -51,6 +51,13 @@ const sendingFields = (profile: ProfileView): readonly Field[] => {
   ];
 };
 
+/** Where its flywheels are, where that is no directory. */
+const databaseFields = ({ databaseUrl, databaseUrlFile, project }: ProfileView): readonly Field[] => [
+  ...(databaseUrl === undefined ? [] : [['database', databaseUrl] as const]),
+  ...(databaseUrlFile === undefined ? [] : [['database file', databaseUrlFile] as const]),
+  ...(project === undefined ? [] : [['project', project] as const]),
+];
+
 /** One profile. */
 export const viewProfile = (profile: ProfileView, style: Style): readonly string[] => {
   const fields: readonly Field[] = [
@@ -58,6 +65,7 @@ export const viewProfile = (profile: ProfileView, style: Style): readonly string
     ...(profile.apiKeyHeader === undefined ? [] : [['key header', profile.apiKeyHeader] as const]),
     ['api key', profile.hasApiKey ? 'stored' : 'none'],
     ...(profile.dataDir === undefined ? [] : [['data dir', profile.dataDir] as const]),
+    ...databaseFields(profile),
     ...(profile.rpcUrl === undefined ? [] : [['rpc', rpcText(profile)] as const]),
     ...(profile.rpcQuorum === undefined ? [] : [['rpc quorum', String(profile.rpcQuorum)] as const]),
     ...sendingFields(profile),

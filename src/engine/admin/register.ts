@@ -197,6 +197,7 @@ function records(
     proofTypes: input.proofTypes,
     dailyBurnCap: amounts.dailyBurnCap,
     dailyAirdropCap: amounts.dailyAirdropCap,
+    ...{ name: null, place: null },
   };
   return { token, flywheel };
 }

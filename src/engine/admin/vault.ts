@@ -10,7 +10,7 @@ import type { UsageKind } from '../../store/store.js';
 import { proofHash } from '../../values/digest.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { flywheelOf } from '../batches/batch-context.js';
-import { feeLamports, setupRentLamports } from '../batches/funds.js';
+import { feeLamports, fundsLimits, setupRentLamports } from '../batches/funds.js';
 import { planPipeline } from '../batches/plan-batch.js';
 import { dailyCap, dayOfNow } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
@@ -42,6 +42,7 @@ async function pipelinesLeft(
   operatorLamports: bigint,
 ): Promise<VaultReport['pipelines']> {
   const { chain, limits, store } = deps;
+  const funds = fundsLimits(limits, flywheel);
   const rentOf = await chain.rent();
   const [fixedRent, openRent] = await Promise.all([
     setupRentLamports(rentOf, []),
@@ -51,11 +52,11 @@ async function pipelinesLeft(
   const fixedFees = feeLamports(chain, 0);
   const fees = feeLamports(chain, 1) - fixedFees;
   const each = fees + (fixedFees + BigInt(SHARED_BY) - 1n) / BigInt(SHARED_BY);
-  const kept = least(operatorLamports, BigInt(limits.minOperatorLamports));
+  const kept = least(operatorLamports, funds.minOperatorLamports);
   const free = operatorLamports - kept;
   const atOnce = least(
     atLeastNone(free - fixedRent - fixedFees) / (rent + fees),
-    atLeastNone(limits.maxOpenRentLamports - openRent - fixedRent) / rent,
+    atLeastNone(funds.maxOpenRentLamports - openRent - fixedRent) / rent,
     BigInt(limits.maxPipelines),
   );
   // Rent comes back with each batch that is closed; what is left for fees is what is not laid out meanwhile.

@@ -9,12 +9,12 @@ import { storedMessageSize } from '../../chain/squads/layouts/message.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { PlannedPipeline, TokenRecord } from '../../store/records.js';
+import type { FlywheelRecord, PlannedPipeline, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
-import type { EngineDeps } from '../deps.js';
+import type { EngineDeps, EngineLimits } from '../deps.js';
 import { inTurns } from '../pause.js';
 import { maxFeeLamports } from '../signing-terms.js';
 import type { BatchContext } from './batch-context.js';
@@ -138,13 +138,22 @@ export interface OperatorFunds {
   readonly asOf: string;
 }
 
+/** How much SOL the batches of a flywheel may take: as it was registered, else as the engine has it. */
+export const fundsLimits = (
+  limits: EngineLimits,
+  { place }: FlywheelRecord,
+): Pick<EngineLimits, 'minOperatorLamports' | 'maxOpenRentLamports'> => ({
+  minOperatorLamports: place?.minOperatorSol ?? limits.minOperatorLamports,
+  maxOpenRentLamports: place?.maxBatchRent ?? limits.maxOpenRentLamports,
+});
+
 export async function readOperatorFunds(
   { chain, store, limits }: EngineDeps,
-  { operator }: BatchContext,
+  { operator, flywheel }: BatchContext,
 ): Promise<OperatorFunds> {
   const asOf = isoTime(await store.read(async ({ nowMs }) => nowMs));
   const [[account], rent] = await Promise.all([chain.getAccounts([operator.address]), chain.rent()]);
-  const keptLamports = leftLamports(rent, limits.minOperatorLamports);
+  const keptLamports = leftLamports(rent, fundsLimits(limits, flywheel).minOperatorLamports);
   return { lamports: account?.lamports ?? 0n, keptLamports, asOf };
 }
 
@@ -180,10 +189,11 @@ export async function requireRoomForRent(
   rentLamports: bigint,
 ): Promise<void> {
   const open = await tx.batches.openRentLamports(flywheel.id);
-  if (open + rentLamports <= limits.maxOpenRentLamports) return;
+  const { maxOpenRentLamports } = fundsLimits(limits, flywheel);
+  if (open + rentLamports <= maxOpenRentLamports) return;
   throw new FlywheelError(
     'ERR_INSUFFICIENT_FUNDS',
-    `The batch is refused and nothing was created: waiting batches hold ${solText(open)} of rent, this one would add ${solText(rentLamports)}, and at most ${solText(limits.maxOpenRentLamports)} may wait.`,
+    `The batch is refused and nothing was created: waiting batches hold ${solText(open)} of rent, this one would add ${solText(rentLamports)}, and at most ${solText(maxOpenRentLamports)} may wait.`,
     { hint: 'Execute or cancel what waits: `flywheel batch list`, `flywheel batch cancel ID`.' },
   );
 }

@@ -31,6 +31,7 @@ import {
   pipelineList,
 } from './check-pipelines.js';
 import {
+  fundsLimits,
   missingFunds,
   type PlannedBatch,
   readOperatorFunds,
@@ -198,7 +199,7 @@ export async function checkAndPlan(
 ): Promise<PlannedBatch> {
   const { pipelines, problems, asked } = await checkPipelines(principal, context.token, list, deps.limits);
   const { planned, tooLarge } = await layOut(context, pipelines);
-  const leaveOperator = deps.limits.minOperatorLamports;
+  const leaveOperator = fundsLimits(deps.limits, context.flywheel).minOperatorLamports;
   const batch = {
     pipelines: planned,
     rentLamports: await setupRentLamports(await deps.chain.rent(), planned),

@@ -1,6 +1,7 @@
 /** Opens the store in a PostgreSQL database: its connections, what they insist on, its version. */
 import pg from 'pg';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { databasePlace } from '../../values/database-url.js';
 import { type Clock, systemClock } from '../../values/time.js';
 import { createKyselyStore } from '../kysely-store.js';
 import { migrate, refuseOtherStore, STORE_VERSION } from '../migrations/index.js';
@@ -18,6 +19,8 @@ export interface PostgresStoreOptions {
   readonly readers?: number;
   /** For how long to wait for a connection or a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
+  /** Is the schema made and brought up to date, or has it to be there as this build knows it? @default 'update' */
+  readonly schema?: 'update' | 'require';
   /** The highest block of the ledger that this process has seen. @default none */
   readonly ledgerHeight?: () => number;
   /** Of this machine; time is the server's, and this only says how long ago it was told. @default the system's */
@@ -46,14 +49,9 @@ const SESSION = `select set_config('synchronous_commit', 'on', false) where curr
 
 /** The address without what is secret in it. */
 function placeOf(url: string): string {
-  try {
-    const { hostname, port, pathname } = new URL(url);
-    return `postgres://${hostname}${port === '' ? '' : `:${port}`}${pathname}`;
-  } catch (cause) {
-    throw new FlywheelError('ERR_CONFIG_INVALID', 'The address of the database is no URL: postgres://….', {
-      cause,
-    });
-  }
+  const place = databasePlace(url);
+  if (place !== null) return place;
+  throw new FlywheelError('ERR_CONFIG_INVALID', 'The address of the database is no URL: postgres://….');
 }
 
 function createPool(url: string, max: number, busyTimeoutMs: number): pg.Pool {
@@ -76,6 +74,20 @@ function createPool(url: string, max: number, busyTimeoutMs: number): pg.Pool {
   return pool;
 }
 
+/** A database is shared: who only uses it does not change what others, of an older version, still work on. */
+function refuseOlderSchema(version: number, place: string): void {
+  if (version === STORE_VERSION) return;
+  if (version === 0)
+    throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `There is no flywheel in the database ${place}.`, {
+      hint: 'Register one: `flywheel register`. Or unset what names the database.',
+    });
+  throw new FlywheelError(
+    'ERR_STORE_UNAVAILABLE',
+    `The store ${place} has version ${version}, and this build of flywheel needs version ${STORE_VERSION}.`,
+    { hint: 'Bring it up to date: `flywheel db migrate`.' },
+  );
+}
+
 /** The version as it stands, or 0. */
 async function readVersion(pool: pg.Pool): Promise<number> {
   const { rows: tables } = await pool.query("select to_regclass('store_migrations') as name");
@@ -90,7 +102,7 @@ async function readVersion(pool: pg.Pool): Promise<number> {
  * @throws `ERR_STORE_UNAVAILABLE` when the server cannot be reached or cannot serve, or the store is of another build.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { url, readers = 4, busyTimeoutMs = 5_000, ledgerHeight = () => 0 } = options;
+  const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update', ledgerHeight = () => 0 } = options;
   const clock = new ServerClock(options.clock ?? systemClock);
   const place = placeOf(url);
   // One writes at a time; the other asks what became of it when its connection is lost.
@@ -100,7 +112,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   try {
     const version = await readVersion(writers);
     refuseOtherStore(version, place);
-    if (version < STORE_VERSION) await migrate(writer, POSTGRES_SCHEMA, place);
+    if (schema === 'require') refuseOlderSchema(version, place);
+    else if (version < STORE_VERSION) await migrate(writer, POSTGRES_SCHEMA, place);
   } catch (error) {
     await writers.end();
     throw toStoreError(error, place);

@@ -47,6 +47,15 @@ export const tokenRepository = ({ db }: Session): TokenRepository => ({
     return row && toRecord(row);
   },
 
+  async byMint(mintAddress) {
+    const row = await db
+      .selectFrom('tokens')
+      .selectAll()
+      .where('mint_address', '=', mintAddress)
+      .executeTakeFirst();
+    return row && toRecord(row);
+  },
+
   async list() {
     const rows = await db.selectFrom('tokens').selectAll().orderBy('date_created').orderBy('id').execute();
     return rows.map(toRecord);

@@ -37,6 +37,8 @@ const settings = (): Settings => ({
   apiKeyHeader: by(API_KEY_HEADER),
   apiKey: by(null),
   configDir: by(directory),
+  database: by(null),
+  project: by(null),
   dataDir: by(dataDir),
   rpcUrl: by([]),
   rpcQuorum: by(1),

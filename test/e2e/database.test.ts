@@ -1,0 +1,127 @@
+/** Flywheels in a PostgreSQL database, as a program: registered, burned from a machine and through servers that share nothing else. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { transfer } from '../../src/chain/system.js';
+import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
+import { transferChecked } from '../../src/chain/tokens/instructions.js';
+import { address } from '../../src/values/address.js';
+import { systemClock } from '../../src/values/time.js';
+import { removeDirectories, signedWith, TOKEN_DECIMALS, treasury } from '../support/chain.js';
+import { emptyDirectory, flywheel } from '../support/cli.js';
+import { ask, type ServeProcess, serve } from '../support/http-serve.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import { type TestProject, testProject } from '../support/registration.js';
+import { rpcChain } from '../support/rpc-chain.js';
+
+const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
+const UNIT = 10n ** BigInt(TOKEN_DECIMALS);
+
+let project: TestProject;
+let node: TestNode;
+let postgres: PostgresServer;
+let home: string;
+const running: ServeProcess[] = [];
+
+beforeAll(async () => {
+  project = await testProject();
+  node = await startTestNode({ directory: project.directory, ...SLOTS });
+  postgres = await startPostgres();
+  home = emptyDirectory();
+});
+afterAll(async () => {
+  for (const server of running.splice(0)) await server.end('SIGKILL');
+  await closeTestNodes();
+  await postgres.stop();
+  removeDirectories();
+});
+
+/** A machine: its own directory, and the database that all share. */
+const machine = (name: string) => ({
+  home,
+  dataDir: join(home, name),
+  env: {
+    FLYWHEEL_DATA_DIR: join(home, name),
+    DATABASE_URL: postgres.url,
+    FLYWHEEL_RPC_URL: node.url,
+  },
+});
+
+const run = async (on: string, ...words: string[]) => {
+  const ended = await flywheel(machine(on), ...words, '--json');
+  expect([ended.exit, ended.stderr]).toEqual([0, expect.any(String)]);
+  return JSON.parse(ended.stdout);
+};
+
+const failed = async (on: string, ...words: string[]) => {
+  const { exit, stderr } = await flywheel(machine(on), ...words, '--json');
+  return {
+    exit,
+    ...(JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: string; message: string }),
+  };
+};
+
+const register = (mint: string): string[] => [
+  ...['register', '--cluster', node.url, '--mint', mint, '--owner', project.owner.address],
+  ...['--operator-keypair', project.files.operator, '--daily-burn-cap', '100', '--yes'],
+];
+
+async function send(to: string, tokens: bigint, lamports: bigint): Promise<void> {
+  const { chain, sender } = rpcChain([node.url]);
+  const { blockhash } = await chain.latestBlockhash();
+  const [mint, owner] = [project.token.mint, treasury.address];
+  const { bytes } = signedWith(
+    blockhash,
+    [treasury],
+    [
+      transfer({ from: owner, to: address(to), lamports }),
+      transferChecked({
+        ...{ mint, owner, tokenProgram: TOKEN_PROGRAM, decimals: TOKEN_DECIMALS, amount: tokens * UNIT },
+        from: project.token.account,
+        to: associatedTokenAddress(address(to), mint, TOKEN_PROGRAM),
+      }),
+    ],
+  );
+  const outcome = await sender.submitAndConfirm(bytes, { deadlineMs: systemClock.nowMs() + 60_000 });
+  expect(outcome.kind).toBe('landed');
+}
+
+describe('a flywheel in a database', () => {
+  it('is registered, burned from and served', async () => {
+    expect(await failed('a', 'vault')).toMatchObject({ error: 'ERR_LOCAL_NOT_FOUND' });
+    const registered = await run('a', ...register(project.token.mint));
+    expect(registered).toMatchObject({ project: expect.any(String), apiKey: { key: expect.any(String) } });
+    expect(await run('a', ...register(project.token.mint))).toMatchObject({
+      project: registered.project,
+      registration: registered.registration,
+      apiKey: null,
+    });
+    const { registration, apiKey } = registered;
+    await send(registration.burnWallet, 50n, 10_000_000n);
+
+    await run(
+      'a',
+      'burn',
+      '--type',
+      'PRODUCT_BUY',
+      '--proof',
+      '{"n":1}',
+      '--amount',
+      '3',
+      '--persist-onchain',
+    );
+    expect(await run('a', 'pending')).toEqual([]);
+
+    const servers = [await serve(machine('a')), await serve(machine('a'))];
+    running.push(...servers);
+    const body = { type: 'PRODUCT_BUY', proof: { order: 7 }, burnAmount: 1, persistOnchain: false };
+    const answers = await Promise.all(
+      servers.map(({ url }) => ask(`${url}/v1/tokenomics/burn`, apiKey.key, { body, idempotencyKey: 'k' })),
+    );
+    const [one] = answers;
+    for (const answer of answers) expect([200, 409]).toContain(answer.status);
+    expect(one).toBeDefined();
+    expect(await run('a', 'vault')).toMatchObject({ today: { burn: { used: '4', cap: '100' } } });
+  }, 120_000);
+});
