@@ -14,6 +14,8 @@ const SHORT_MS = LEASE_MS / 2;
 
 /** What is worked on. */
 export interface Holding {
+  /** Whose it is. */
+  readonly tokenId: string;
   /** Of its records; no two in the store have the same. */
   readonly ids: readonly string[];
   /** Until when it was taken, by the store's clock; nothing that happened since is known. */
@@ -140,6 +142,6 @@ class HeldLease implements Lease {
     this.#untilMs = await this.#deps.store.transaction(async (tx) => {
       await this.renew(tx);
       return tx.nowMs + LEASE_MS;
-    });
+    }, this.#holding);
   }
 }

@@ -15,14 +15,18 @@ import { signatureRepository } from './repositories/signatures.js';
 import { tokenRepository } from './repositories/tokens.js';
 import { unfinishedRepository } from './repositories/unfinished.js';
 import { usageRepository } from './repositories/usage.js';
-import type { Session } from './session.js';
-import type { Store, StoreTransaction } from './store.js';
+import type { Session, TakeNumbers } from './session.js';
+import type { OfProject, Store, StoreTransaction } from './store.js';
 import type { Tables } from './tables.js';
 import { type MoveTerms, rowRepository } from './transfer/rows.js';
 
 export interface KyselyStoreSources {
-  /** Its transactions are serialised with all others that write. */
-  readonly writer: Kysely<Tables>;
+  /** For one transaction, which is serialised with all others that write the same project, or without one with all that write. */
+  readonly writer: (of?: OfProject) => Kysely<Tables>;
+  /** Gives numbers out at once, whatever becomes of the transaction; where it is missing, within the transaction. */
+  readonly numbers?: TakeNumbers;
+  /** May several write at the same time? Rows have locks of their own then, and none is written by every transaction. */
+  readonly isShared: boolean;
   /** For snapshots; asked for at the first read. */
   readonly reader: () => Kysely<Tables>;
   /** The highest block of the ledger that this process has seen; kept with every write. */
@@ -69,7 +73,17 @@ const repositories = (session: Session, nowMs: number): StoreTransaction => ({
 
 /** The store over two ways to the same data. Closing waits for the transactions that were begun before. */
 export function createKyselyStore(sources: KyselyStoreSources): Store {
-  const { writer, reader, clock, close, moves, ledgerHeight = () => 0, check = () => undefined } = sources;
+  const {
+    writer,
+    reader,
+    clock,
+    close,
+    moves,
+    numbers,
+    isShared,
+    ledgerHeight = () => 0,
+    check = () => undefined,
+  } = sources;
   const compiled = new Map<string, CompiledQuery>();
   const running = new Set<Promise<unknown>>();
   let revision = 0;
@@ -89,14 +103,19 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     return repositories(session, nowMs);
   };
 
-  const write = async <Result>(work: (session: Session) => Promise<Result>): Promise<Result> => {
+  const write = async <Result>(
+    work: (session: Session) => Promise<Result>,
+    of?: OfProject,
+  ): Promise<Result> => {
     check();
     const written = await run(
-      writer.transaction().execute(async (db) => {
-        const session = { db, compiled, moves };
-        const result = await work(session);
-        return { result, revision: await countWrite(session, ledgerHeight()) };
-      }),
+      writer(of)
+        .transaction()
+        .execute(async (db) => {
+          const session = { db, compiled, moves, locksRows: isShared, ...(numbers && { numbers }) };
+          const result = await work(session);
+          return { result, revision: isShared ? revision : await countWrite(session, ledgerHeight()) };
+        }),
     );
     revision = written.revision;
     return written.result;
@@ -107,7 +126,7 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
       reader()
         .transaction()
         .setAccessMode('read only')
-        .execute((db) => work({ db, compiled, moves })),
+        .execute((db) => work({ db, compiled, moves, locksRows: isShared })),
     );
   };
 
@@ -123,7 +142,7 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     bind: (genesis) => write((session) => bindGenesis(session, genesis)),
     raiseRevision: (to) => write((session) => raiseRevision(session, to)),
     latestMs: () => clock.latestMs(),
-    transaction: (work) => write(async (session) => work(await transactionOf(session))),
+    transaction: (work, of) => write(async (session) => work(await transactionOf(session)), of),
     read: (work) => read(async (session) => work(await transactionOf(session))),
     close: async () => {
       await Promise.allSettled(running);

@@ -183,6 +183,7 @@ export type NewLanding = ({ readonly sequence: number } | { readonly bundleId: s
 /** The same with what it belongs to. */
 export type WatchedLanding = {
   /** Of all its transactions. */
+  readonly tokenId: string;
   readonly signatures: readonly string[];
   readonly slot: bigint;
 } & (

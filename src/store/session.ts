@@ -5,7 +5,14 @@ import { piecesOf } from '../values/pieces.js';
 import type { CounterName, Tables } from './tables.js';
 import type { MoveTerms } from './transfer/rows.js';
 
+/** Gives out the next `count` numbers of a counter. @returns the first of them, from 1. */
+export type TakeNumbers = (name: CounterName, count: number) => Promise<number>;
+
 export interface Session {
+  /** Does a row have a lock of its own? Else whoever writes is alone with all of them. */
+  readonly locksRows: boolean;
+  /** Where it is there, numbers are given out by it. */
+  readonly numbers?: TakeNumbers;
   readonly db: Kysely<Tables>;
   /** Compiled statements by name; the same for every transaction of a store. */
   readonly compiled: Map<string, CompiledQuery>;
@@ -65,8 +72,14 @@ function compileOnce(session: Session, name: string, build: () => CompiledQuery)
   return query;
 }
 
-/** Gives out the next `count` numbers of a counter. @returns the first of them, from 1. */
+/** {@link TakeNumbers}; what is not used of them is never given out again. */
 export async function takeNumbers(session: Session, name: CounterName, count: number): Promise<number> {
+  if (session.numbers !== undefined) return session.numbers(name, count);
+  return countOn(session, name, count);
+}
+
+/** Gives numbers out within the transaction, after which others may: for counters that seldom rise. */
+export async function countOn(session: Session, name: CounterName, count: number): Promise<number> {
   const { value } = await session.db
     .updateTable('counters')
     .set((column) => ({ value: column('value', '+', count) }))

@@ -1,7 +1,7 @@
 /**
  * The port to the store: repositories inside one transaction.
  *
- * A transaction is serialised with every other one that writes, in this process and in others. Invariants are
+ * A transaction is serialised with every other one that writes the same project, in this process and in others. Invariants are
  * constraints of the database: one record for (key, operation, idempotency value), signatures unique, caps never passed,
  * no status transition that the table in {@link BATCH_TRANSITIONS} does not name.
  */
@@ -24,12 +24,11 @@ import type {
   FlywheelRecord,
   IssuedVote,
   NewAuditEntry,
-  NewLanding,
   RequestRecord,
   TokenRecord,
-  WatchedLanding,
 } from './records.js';
 import type { RowRepository } from './transfer/rows.js';
+import type { LandingRepository, UnfinishedRepository } from './unfinished-repository.js';
 
 /** Every move that a batch may make (service specification, section 3). */
 export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[] = [
@@ -215,37 +214,6 @@ export interface BundleRepository {
   ): Promise<void>;
 }
 
-/** Landings that are not final; what was taken back becomes an intent again, and the same work as ever carries it to its end. */
-export interface LandingRepository {
-  add(landings: readonly NewLanding[]): Promise<void>;
-  /** All of them: burns, then bundles in the order in which they were signed. */
-  waiting(): Promise<readonly WatchedLanding[]>;
-  /** Stops watching. @returns whether it was still watched. */
-  remove(landing: WatchedLanding): Promise<boolean>;
-  /** The burn, which has to be watched, is pending again. */
-  reopenBurn(sequence: number): Promise<void>;
-  /** The bundle, which has to be watched, is pending again. */
-  reopenBundle(id: string): Promise<void>;
-  /** The request has no answer again, and nobody works on it; one that is forgotten stays so. */
-  reopenRequest(id: string): Promise<void>;
-  /** The batch, one of whose bundles has to be watched, has not come as far. */
-  reopenBatch(id: string, to: 'AVAILABLE_TO_QUEUE' | 'FINALIZED', dateUpdated: string): Promise<void>;
-  /** The accounts of the batch are not closed. */
-  reopenClosed(id: string): Promise<void>;
-}
-
-/** Work that has not come to its end, in the order in which it was begun, whether or not somebody is at it. */
-export interface UnfinishedRepository {
-  /** Ids of requests that have pending burns. */
-  burnRequests(): Promise<readonly string[]>;
-  /** Ids of batches whose set-up was begun, and not stopped for a reason. */
-  setUps(): Promise<readonly string[]>;
-  /** Ids of batches that the operator has approved, or set out to, and that nobody has begun to end. */
-  executions(): Promise<readonly string[]>;
-  /** Ids of executed batches that may have left something on chain. */
-  closings(): Promise<readonly string[]>;
-}
-
 /** Which administrative acts to list. */
 export interface AuditFilter {
   /** Of one project; of all where it is missing. */
@@ -282,11 +250,17 @@ export interface StoreTransaction {
   readonly rows: RowRepository;
 }
 
+/** What belongs to one project. */
+export interface OfProject {
+  /** `null`: rows of several, each taken by itself and only where nobody else has it. */
+  readonly tokenId: string | null;
+}
+
 /** How far the store has come, and what it knows of its ledger. */
 export interface StoreProgress {
   /** Hash of the ledger's first block, base58; `null` before they are bound to each other. */
   readonly genesis: string | null;
-  /** Rises with every write. */
+  /** Rises with every write to a store that lies beside a ledger; a database, which many write at once, counts none. */
   readonly revision: number;
   /** The highest block of the ledger that was known at some write. */
   readonly ledgerHeight: number;
@@ -303,10 +277,12 @@ export interface Store {
   /** Takes a revision that the ledger knows for its own, once it is certain that nothing was lost. */
   raiseRevision(revision: number): Promise<void>;
   /**
-   * Runs `work` in one transaction that takes the write lock at its start; commits when it resolves, rolls back when it throws.
+   * Runs `work` in one transaction that takes a write lock at its start; commits when it resolves, rolls back when it throws.
+   * @param of - whose records are written; those of other projects may be written at the same time. Without it the transaction is
+   * alone with the whole store.
    * @throws `ERR_STORE_UNAVAILABLE` when the store is locked too long, read-only, full or damaged; nothing has then changed.
    */
-  transaction<Result>(work: (tx: StoreTransaction) => Promise<Result>): Promise<Result>;
+  transaction<Result>(work: (tx: StoreTransaction) => Promise<Result>, of?: OfProject): Promise<Result>;
   /** Reads a consistent state without the write lock. */
   read<Result>(work: (tx: StoreTransaction) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;

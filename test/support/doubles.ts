@@ -35,7 +35,7 @@ export const storeOver = (store: Store, parts: Partial<Store>): Store => ({
   bind: (genesis) => store.bind(genesis),
   latestMs: () => store.latestMs(),
   raiseRevision: (revision) => store.raiseRevision(revision),
-  transaction: (work) => store.transaction(work),
+  transaction: (work, of) => store.transaction(work, of),
   read: (work) => store.read(work),
   close: () => store.close(),
   ...parts,

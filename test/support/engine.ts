@@ -147,7 +147,7 @@ export function storeBy(store: Store, clock: Clock): Store {
       work({ ...tx, nowMs: clock.nowMs() });
   return storeOver(store, {
     latestMs: () => clock.nowMs(),
-    transaction: (work) => store.transaction(timed(work)),
+    transaction: (work, of) => store.transaction(timed(work), of),
     read: (work) => store.read(timed(work)),
   });
 }

@@ -38,7 +38,7 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
   if (blocked !== null) return blocked;
   if (kindOf(before) === 'Executed') return null;
   // It can run already, no matter who approved it: so it counts from now on, even where it is refused here for being too much.
-  if (kindOf(before) === 'Approved') await deps.store.transaction((tx) => holdFromNow(tx, batch));
+  if (kindOf(before) === 'Approved') await deps.store.transaction((tx) => holdFromNow(tx, batch), batch);
   await deps.store.read((tx) => refuseOverCaps(tx, context, batch));
   if (kindOf(before) !== 'Active') return null;
   if (vote !== null && !standsOnChain(input, before)) await landVote(input, vote);
@@ -115,6 +115,7 @@ async function landOperatorApproval({ deps, context, batch, lease }: ApproveInpu
   const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
   const phase = await runPhase(deps, {
     batchId: batch.id,
+    tokenId: batch.tokenId,
     phase: 'OPERATOR_APPROVAL',
     signer: context.operator,
     transactions: [approveInstructions(context, batch.batchIndex)],
@@ -129,7 +130,7 @@ async function landOperatorApproval({ deps, context, batch, lease }: ApproveInpu
   await deps.store.transaction(async (tx) => {
     await phase.settle(tx);
     if (failure !== null) await holdWhileWaiting(tx, batch);
-  });
+  }, batch);
   if (failure === null) return;
   throw new FlywheelError(
     'ERR_BATCH_EXECUTE_FAILED',

@@ -35,9 +35,10 @@ export async function claimBatch(
 
 /** A batch that was just taken, and the request that asks for it, if that has a record. */
 export const batchHolding = (
-  { id, leaseUntilMs: untilMs }: BatchRecord,
+  { id, tokenId, leaseUntilMs: untilMs }: BatchRecord,
   requestId: string | null = null,
 ): Holding => ({
+  tokenId,
   ids: requestId === null ? [id] : [id, requestId],
   untilMs,
   prolong: async (tx, instance, toMs) => {

@@ -36,7 +36,7 @@ export const cancelBatch = operation('cancelBatch', {
     const found = await findBatch(deps, principal, batchId);
     await watchLandings(deps, found.id);
     const context = contextOf(deps, principal);
-    const batch = await deps.store.transaction((tx) => claim(deps, tx, found));
+    const batch = await deps.store.transaction((tx) => claim(deps, tx, found), found);
     try {
       const cancelTx = await underLease(deps, batchHolding(batch), call, (lease) =>
         new Cancellation(deps, context, batch, lease).run(signedTx),
@@ -47,7 +47,7 @@ export const cancelBatch = operation('cancelBatch', {
       return { value: { ownerVoteNeeded: false, batch: batchView(current, context) }, meta };
     } finally {
       await deps.store
-        .transaction((tx) => tx.batches.unclaim(batch.id, deps.instances.id))
+        .transaction((tx) => tx.batches.unclaim(batch.id, deps.instances.id), batch)
         .catch(() => {
           // The store is out of reach; the lease runs out by itself.
         });
@@ -113,7 +113,7 @@ class Cancellation {
       ({ phase, first, status }) => phase === 'SETUP' && first === 0 && status !== 'FAILED',
     );
     const settled = await this.#runEarlier('SETUP', stored, false);
-    await this.#deps.store.transaction(settled.settle);
+    await this.#deps.store.transaction(settled.settle, this.#batch);
     if (opening === undefined) return false;
     const [record] = await this.#deps.chain.lookUp([opening.transactions[0]?.signature ?? '']);
     if (record !== null) return record?.error === null;
@@ -154,7 +154,7 @@ class Cancellation {
 
   async #askOwner(kind: VoteKind): Promise<string> {
     const vote = await issueVote(this.#deps, this.#context, this.#batch, kind);
-    await this.#deps.store.transaction((tx) => tx.batches.addVote(vote));
+    await this.#deps.store.transaction((tx) => tx.batches.addVote(vote), this.#batch);
     return Buffer.from(vote.transaction).toString('base64');
   }
 
@@ -163,6 +163,7 @@ class Cancellation {
     const stored = all.filter(({ phase }) => phase === 'CANCEL');
     const phase = await runPhase(this.#deps, {
       batchId: this.#batch.id,
+      tokenId: this.#batch.tokenId,
       phase: 'CANCEL',
       signer: this.#context.operator,
       transactions: [instructions],
@@ -170,7 +171,7 @@ class Cancellation {
       stored,
       lease: this.#lease,
     });
-    await this.#deps.store.transaction(phase.settle);
+    await this.#deps.store.transaction(phase.settle, this.#batch);
     if (phase.failure === null) return;
     // A vote of an earlier try may have landed only now; the chain as it is then decides what is next.
     throw new FlywheelError(
@@ -205,7 +206,7 @@ class Cancellation {
       if ((await tx.usage.holdsOf(batch.id)).length > 0) await countLanded(tx, batch, foreign, tx.nowMs);
       await releaseHolds(tx, batch);
       await writeEnd(tx, batch, { execution, isExecuted, found, date });
-    });
+    }, batch);
   }
 
   #read(): Promise<BatchOnChain> {
@@ -222,6 +223,7 @@ class Cancellation {
     const { pipelines } = this.#batch;
     return runPhase(this.#deps, {
       batchId: this.#batch.id,
+      tokenId: this.#batch.tokenId,
       phase,
       signer: this.#context.operator,
       // Only their number counts, since none of them is sent.

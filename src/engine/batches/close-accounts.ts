@@ -42,6 +42,7 @@ export async function closeAccounts(
   const size = rentCollector === null ? null : (found.batch?.size ?? null);
   const phase = await runPhase(deps, {
     batchId: batch.id,
+    tokenId: batch.tokenId,
     phase: 'CLOSE',
     signer: context.operator,
     transactions:
@@ -58,5 +59,5 @@ export async function closeAccounts(
     const rentReclaimedLamports = rentCollector === null ? 0n : batch.cost.rentPaidLamports;
     await tx.batches.addCost(batch.id, { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports });
     await tx.batches.setClosed(batch.id, isoTime(tx.nowMs));
-  });
+  }, batch);
 }

@@ -114,7 +114,7 @@ class Execution {
       const claimed = await claimBatch(this.#deps, tx, batch.id);
       if (this.#identity?.value !== undefined && !isFinal(batch)) await this.#open(tx, this.#identity);
       return claimed;
-    });
+    }, this.#batch);
   }
 
   /** Without anybody who asks, only what was asked for before is carried on, and only as long as nobody has begun to end it. */
@@ -161,6 +161,7 @@ class Execution {
     return runPhase(this.#deps, {
       ...how,
       batchId: batch.id,
+      tokenId: batch.tokenId,
       phase: 'EXECUTE',
       signer: this.#context.operator,
       transactions: await inTurns(executeTransactions(place, messages(batch))),
@@ -202,7 +203,7 @@ class Execution {
         await tx.requests.complete(this.#requestId, JSON.stringify(value));
         this.#requestId = null;
       }
-    });
+    }, batch);
     return { ...batch, status, executeResult };
   }
 
@@ -222,7 +223,7 @@ class Execution {
       await tx.batches.unclaim(this.#batch.id, instances.id);
       if (requestId !== null && (await tx.requests.renew(requestId, instances.id, 0)))
         await tx.requests.remove(requestId);
-    });
+    }, this.#batch);
   }
 
   async #answer(batchId: string, replayed: boolean): Promise<Reply<ExecuteBatchResult>> {

@@ -92,6 +92,7 @@ async function bringUp(
 
 /** Finishes a set-up that nobody works on. @returns whether there was one */
 export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {
+  const found = await deps.store.read((tx) => currentRecord(tx, batchId));
   const taken = await deps.store.transaction(async (tx) => {
     const batch = await currentRecord(tx, batchId);
     const request = await tx.requests.get(batch.requestId);
@@ -99,7 +100,7 @@ export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Ca
     if (isWorkedOn(deps, tx, request) || isWorkedOn(deps, tx, batch)) return undefined;
     const context = await contextOfBatch(deps, tx, batch);
     return context && { context, opened: { batch, request: await claimRequest(deps, tx, request) } };
-  });
+  }, found);
   if (taken === undefined) return false;
   await bringUp(deps, taken.context, taken.opened, caller);
   return true;
@@ -163,7 +164,7 @@ async function begin(
     await holdWhileWaiting(tx, batch);
     await tx.requests.linkBatch(opening.request.id, batch.id);
     return { request: opening.request, batch };
-  });
+  }, identity);
 }
 
 async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: RequestRecord): Promise<Opened> {
@@ -175,7 +176,7 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
     // Somebody cancels it.
     if (isWorkedOn(deps, tx, batch)) throw justRun();
     return { request: opening.request, batch };
-  });
+  }, identity);
 }
 
 const justRun = (): FlywheelError =>

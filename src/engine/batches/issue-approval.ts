@@ -33,7 +33,7 @@ export const issueApproval = operation('issueApproval', {
     const current = await deps.store.transaction(async (tx) => {
       await tx.batches.addVote(vote);
       return currentRecord(tx, batch.id);
-    });
+    }, batch);
     return {
       value: await initBatchView(current, context, vote),
       meta: { replayed: false, cost: current.cost },

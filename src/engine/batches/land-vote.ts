@@ -100,7 +100,7 @@ export async function countVotes(
       const { feeLamports } = record;
       await tx.batches.addCost(batch.id, { feeLamports, rentPaidLamports: 0n, rentReclaimedLamports: 0n });
     }
-  });
+  }, batch);
 }
 
 const isVote = (phase: BundlePhase): boolean => phase === 'OWNER_APPROVAL' || phase === 'OPERATOR_APPROVAL';

@@ -9,6 +9,7 @@ import type { Lease } from '../lease.js';
 
 export interface PhaseInput {
   readonly batchId: string;
+  readonly tokenId: string;
   readonly phase: BundlePhase;
   /** Pays and signs every transaction. */
   readonly signer: Signer;

@@ -105,7 +105,7 @@ class Phase {
     while (this.#next < this.#end) {
       if (this.#failure !== null && !(await this.#passForeign())) return;
       const { signal } = this.#input.lease;
-      if (signal?.aborted === true) await this.#deps.store.transaction((tx) => this.#settle(tx));
+      if (signal?.aborted === true) await this.#deps.store.transaction((tx) => this.#settle(tx), this.#input);
       signal?.throwIfAborted();
       await this.#runWindow();
       this.#input.lease.tellSteps?.({ done: this.#next, total: this.#end });
@@ -161,7 +161,7 @@ class Phase {
       await this.#settle(tx);
       if (!this.#begun) await this.#input.before?.(tx);
       if (fresh.length > 0) await tx.bundles.insertMany(fresh);
-    });
+    }, this.#input);
     this.#begun = true;
     for (const bundle of window) this.#pending.set(bundle.first, bundle);
     const settled = await settle(chain, {
@@ -211,7 +211,7 @@ class Phase {
     await this.#deps.store.transaction(async (tx) => {
       await this.#settle(tx);
       await tx.bundles.insertMany(renewed);
-    });
+    }, this.#input);
     for (const bundle of renewed) this.#pending.set(bundle.first, bundle);
     return renewed;
   }

@@ -70,6 +70,7 @@ async function fillingTransactions(
 
 const common = ({ context, batch, lease }: SetUpInput, stored: readonly BundleRecord[]) => ({
   batchId: batch.id,
+  tokenId: batch.tokenId,
   phase: 'SETUP' as const,
   signer: context.operator,
   stored,
@@ -92,7 +93,7 @@ async function create(
       before: (tx) => tx.batches.setBatchIndex(batch.id, batchIndex, isoTime(tx.nowMs)),
     });
     if (phase.failure === null) return { batch, phase };
-    await deps.store.transaction(phase.settle);
+    await deps.store.transaction(phase.settle, batch);
     const next = await nextBatchIndex(deps.chain, context.flywheel);
     if (next <= batchIndex) {
       throw await stop(input, batch, [phase], phase.failure.message);
@@ -147,7 +148,7 @@ async function stop(
     await lease.renew(tx);
     for (const phase of phases) await phase.settle(tx);
     await tx.batches.setInitResult(batch.id, result, isoTime(tx.nowMs));
-  });
+  }, batch);
   return new FlywheelError('ERR_BATCH_INIT_FAILED', `The set-up of batch ${batch.id} stopped: ${message}`, {
     hint: 'Mend the reason and run init again with the same idempotency key; it carries on where it stopped.',
   });
@@ -172,6 +173,6 @@ async function finalize(
     await tx.batches.addVote(vote);
     await tx.batches.transition(id, 'FINALIZED', { initResult: result }, dateUpdated);
     await tx.requests.complete(request.id, JSON.stringify(value));
-  });
+  }, batch);
   return value;
 }

@@ -162,7 +162,7 @@ export async function signAhead(
     onRefused(found.refusals);
     const { length } = found.accepted;
     return { ...found, first: length === 0 ? 0 : await tx.burns.reserveSequences(length) };
-  });
+  }, context.principal.key);
   if (chosen === undefined) return undefined;
   const { accepted, refusals, first } = chosen;
   return { signed: await sign(context, accepted, first, recent), refusals };
@@ -288,12 +288,15 @@ async function signAgain(
   const recent = await burnSigningTerms(deps.chain, token, burns);
   const signed = await signBurns(token, wallet, burns, recent);
   const renewed = burns.map((burn, position) => unitOf({ ...burn, ...signed[position] }));
-  await deps.store.transaction(async (tx) => {
-    for (const [position, { burn }] of renewed.entries()) {
-      const before = expired[position]?.burn.signature;
-      if (before !== undefined) await tx.burns.resign(burn.sequence, before, burn);
-    }
-  });
+  await deps.store.transaction(
+    async (tx) => {
+      for (const [position, { burn }] of renewed.entries()) {
+        const before = expired[position]?.burn.signature;
+        if (before !== undefined) await tx.burns.resign(burn.sequence, before, burn);
+      }
+    },
+    { tokenId: token.id },
+  );
   return renewed;
 }
 

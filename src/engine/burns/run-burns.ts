@@ -200,7 +200,7 @@ class Progress {
       const intents = await writeIntents(context, tx, request, elements, basis(), ahead);
       if (intents !== undefined) onRefused(intents.refusals);
       return { request, intents };
-    });
+    }, this.#run.principal.key);
     this.#take(request);
     this.#tally.forget(settled);
     return intents;
@@ -222,7 +222,7 @@ class Progress {
         const request = await this.#open(tx);
         if (principal.token !== undefined) await writeOutcomes(tx, principal.token.id, this.#tally.unwritten);
         await close(tx, request, outcomes);
-      });
+      }, principal.key);
     } catch (cause) {
       // Without a stored answer a repeat would do what this one says it has not done.
       if (isFlywheelError(cause) && cause.code !== 'ERR_INTERNAL') throw cause;
@@ -248,7 +248,7 @@ class Progress {
       await deps.store.transaction(async (tx) => {
         await this.#lease?.renew(tx);
         await writeOutcomes(tx, tokenId, this.#tally.unwritten);
-      });
+      }, request);
       this.#tally.forget(this.#tally.unwritten);
       await abandonRequest(deps, request);
     } catch {
@@ -264,7 +264,7 @@ class Progress {
   /** Takes an unfinished request before any of its burns is sent or signed again: two must never do that at once. */
   async #takeOver(): Promise<void> {
     if (this.#run.earlier === undefined || this.#request !== undefined) return;
-    this.#take(await this.#run.deps.store.transaction((tx) => this.#open(tx)));
+    this.#take(await this.#run.deps.store.transaction((tx) => this.#open(tx), this.#run.principal.key));
   }
 
   /** The request is this run's from here on. */

@@ -15,6 +15,8 @@ export async function reopenBatch(
   batchId: string,
   undone: readonly Undone[],
 ): Promise<void> {
+  const [project] = undone;
+  if (project === undefined) return;
   await deps.store.transaction(async (tx) => {
     const batch = await currentRecord(tx, batchId);
     const init = await tx.requests.get(batch.requestId);
@@ -29,7 +31,7 @@ export async function reopenBatch(
     if (still.length === 0) return;
     await takeBack(tx, batch, still);
     for (const landing of still) await tx.landings.remove(landing);
-  });
+  }, project);
 }
 
 async function takeBack(tx: StoreTransaction, batch: BatchRecord, undone: readonly Undone[]): Promise<void> {

@@ -13,6 +13,8 @@ export async function reopenBurns(
   requestId: string,
   undone: readonly Extract<WatchedLanding, { kind: 'burn' }>[],
 ): Promise<void> {
+  const [project] = undone;
+  if (project === undefined) return;
   await deps.store.transaction(async (tx) => {
     const request = await tx.requests.get(requestId);
     if (request?.status === 'running' && isWorkedOn(deps, tx, request)) return;
@@ -29,5 +31,5 @@ export async function reopenBurns(
       isReopened = true;
     }
     if (isReopened) await tx.landings.reopenRequest(requestId);
-  });
+  }, project);
 }

@@ -86,9 +86,7 @@ async function finalityOf(
 
 async function forget({ store }: EngineDeps, landings: readonly WatchedLanding[]): Promise<void> {
   if (landings.length === 0) return;
-  await store.transaction(async (tx) => {
-    for (const landing of landings) await tx.landings.remove(landing);
-  });
+  await store.transaction(({ landings: watched }) => watched.forget(landings), { tokenId: null });
 }
 
 /** Each bundle of a batch rests on those before it, so that what came after one that is undone does not stand either. */

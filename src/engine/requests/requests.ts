@@ -159,7 +159,12 @@ export async function claimRequest(
 }
 
 /** A request that was just taken. Where another engine takes it over, its answer is there for the next try. */
-export const requestHolding = ({ id: requestId, leaseUntilMs: untilMs }: RequestRecord): Holding => ({
+export const requestHolding = ({
+  id: requestId,
+  tokenId,
+  leaseUntilMs: untilMs,
+}: RequestRecord): Holding => ({
+  tokenId,
   ids: [requestId],
   untilMs,
   prolong: (tx, instance, toMs) => tx.requests.renew(requestId, instance, toMs),
@@ -177,7 +182,7 @@ export async function abandonRequest(deps: EngineDeps, request: RequestRecord): 
     if (current?.status === 'running' && current.instance === deps.instances.id) {
       await tx.requests.claim(request.id, deps.instances.id, 0);
     }
-  });
+  }, request);
 }
 
 /** Does an engine that may be alive hold this lease? */

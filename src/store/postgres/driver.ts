@@ -13,10 +13,10 @@ import {
   type QueryResult,
   type TransactionSettings,
 } from 'kysely';
-import type { Pool, PoolClient } from 'pg';
+import pg, { type Pool, type PoolClient } from 'pg';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import type { OfProject } from '../store.js';
 import type { Tables } from '../tables.js';
-import { createTurns, type Turns } from '../turns.js';
 import type { ServerClock, TimedConnection } from './clock.js';
 import {
   commitUnknown,
@@ -30,6 +30,8 @@ import {
 
 export interface PostgresDriverOptions {
   readonly pool: Pool;
+  /** To ask what became of a commit whose connection was lost. */
+  readonly asking: Pool;
   /** Named in errors; without secrets. */
   readonly place: string;
   /** For how long to wait for the write lock, here or in another process. */
@@ -40,8 +42,21 @@ export interface PostgresDriverOptions {
   readonly readOnly?: boolean;
 }
 
-/** The write lock of a store: one of all that are kept in the same database, each in a schema of its own. */
-const LOCK = "pg_advisory_xact_lock(hashtextextended('flywheel store ' || current_schema(), 0))";
+/** A lock of this store: one of all that are kept in the same database, each in a schema of its own. */
+const lockOf = (what: string): string =>
+  `hashtextextended(${pg.escapeLiteral(`${what} `)} || current_schema(), 0)`;
+
+/**
+ * What a writer locks, always in this order: the store, shared by those who write one project each and taken whole by all others,
+ * then its project. So whoever waits holds nothing that others wait for but in the same order.
+ */
+function locksOf(of: OfProject | undefined): string {
+  const store = lockOf('flywheel store');
+  if (of === undefined) return `select pg_advisory_xact_lock(${store})`;
+  const shared = `select pg_advisory_xact_lock_shared(${store})`;
+  if (of.tokenId === null) return shared;
+  return `${shared}; select pg_advisory_xact_lock(${lockOf(`flywheel project ${of.tokenId}`)})`;
+}
 
 const COMMANDS_THAT_CHANGE: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE']);
 
@@ -57,7 +72,7 @@ interface Begun {
 const POLL_MS = 50;
 
 /** One connection as long as one transaction has it. */
-class PostgresConnection implements TimedConnection {
+export class PostgresConnection implements TimedConnection {
   /** The transaction's number, by which the server knows what became of it. */
   transactionId: string | undefined;
   isBroken = false;
@@ -102,40 +117,37 @@ class PostgresConnection implements TimedConnection {
 
 export class PostgresDriver implements Driver {
   readonly #options: PostgresDriverOptions;
-  /** Who writes waits here, in the order of asking; readers are as many as the pool has connections. */
-  readonly #turns: Turns | null;
   #closed = false;
 
   constructor(options: PostgresDriverOptions) {
     this.#options = options;
-    const { place, busyTimeoutMs, readOnly = false } = options;
-    this.#turns = readOnly
-      ? null
-      : createTurns(busyTimeoutMs, () =>
-          lockedTooLong(place, busyTimeoutMs, 'another transaction of this process'),
-        );
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<PostgresConnection> {
-    await this.#turns?.take();
     try {
       if (this.#closed) throw storeClosed(this.#options.place);
       return new PostgresConnection(await this.#options.pool.connect(), this.#options);
     } catch (error) {
-      this.#turns?.give();
       throw toStoreError(error, this.#options.place);
     }
   }
 
   async releaseConnection(connection: PostgresConnection): Promise<void> {
     connection.release();
-    this.#turns?.give();
   }
 
-  /** One round trip. Each statement of a writer sees all that was committed before it, and with the lock nobody else commits. */
-  async beginTransaction(connection: PostgresConnection, settings: TransactionSettings): Promise<void> {
+  /** As {@link PostgresDriver.begin}, alone with the whole store where it writes. */
+  beginTransaction(connection: PostgresConnection, settings: TransactionSettings): Promise<void> {
+    return this.begin(connection, settings);
+  }
+
+  /**
+   * One round trip. Each statement of a writer sees all that was committed before it, and with the lock nobody else commits what is
+   * of the same project.
+   */
+  async begin(connection: PostgresConnection, settings: TransactionSettings, of?: OfProject): Promise<void> {
     const { place, busyTimeoutMs } = this.#options;
     try {
       if (settings.accessMode === 'read only') {
@@ -144,7 +156,7 @@ export class PostgresDriver implements Driver {
       }
       const { id } = await this.#begin(
         connection,
-        `begin isolation level read committed; set local lock_timeout = ${busyTimeoutMs}; select ${LOCK};
+        `begin isolation level read committed; set local lock_timeout = ${busyTimeoutMs}; ${locksOf(of)};
          select pg_current_xact_id()::text as id, ${NOW}`,
       );
       connection.transactionId = id;
@@ -194,11 +206,9 @@ export class PostgresDriver implements Driver {
     }
   }
 
-  /** Closes when it is its turn; those who come later are refused. */
+  /** Closes when those who have connections have given them back; those who come later are refused. */
   async destroy(): Promise<void> {
-    await this.#turns?.take();
     this.#closed = true;
-    this.#turns?.give();
     await this.#options.pool.end();
   }
 
@@ -207,11 +217,11 @@ export class PostgresDriver implements Driver {
    * @throws `ERR_STORE_UNAVAILABLE` when it was not, or when nobody can be asked.
    */
   async #learnOutcome(transactionId: string, cause: unknown): Promise<void> {
-    const { pool, place, busyTimeoutMs } = this.#options;
+    const { asking, place, busyTimeoutMs } = this.#options;
     const startMs = performance.now();
     while (performance.now() - startMs < busyTimeoutMs) {
       try {
-        const { rows } = await pool.query('select pg_xact_status($1::xid8) as status', [transactionId]);
+        const { rows } = await asking.query('select pg_xact_status($1::xid8) as status', [transactionId]);
         const [row] = rows as readonly { readonly status: string | null }[];
         if (row?.status === 'committed') return;
         if (row?.status === 'aborted') throw toStoreError(cause, place);
@@ -225,7 +235,7 @@ export class PostgresDriver implements Driver {
 }
 
 /** kysely that speaks PostgreSQL's SQL through a driver. */
-export const kyselyOver = (driver: PostgresDriver): Kysely<Tables> =>
+export const kyselyOver = (driver: Driver): Kysely<Tables> =>
   new Kysely<Tables>({
     dialect: {
       createAdapter: () => new PostgresAdapter(),

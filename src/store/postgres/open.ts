@@ -10,13 +10,17 @@ import { ServerClock } from './clock.js';
 import { kyselyOver, PostgresDriver } from './driver.js';
 import { toStoreError } from './errors.js';
 import { POSTGRES_MOVES } from './moves.js';
+import { createNumbers } from './numbers.js';
 import { POSTGRES_SCHEMA } from './schema.js';
+import { createWriters } from './writers.js';
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, as libpq takes it. */
   readonly url: string;
-  /** Connections for reads; one more writes. @default 4 */
+  /** Connections for reads. @default 4 */
   readonly readers?: number;
+  /** Connections for writes, each of another project; one more gives out numbers. @default 4 */
+  readonly writers?: number;
   /** For how long to wait for a connection or a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
   /** Is the schema made and brought up to date, or has it to be there as this build knows it? @default 'update' */
@@ -54,7 +58,7 @@ function placeOf(url: string): string {
   throw new FlywheelError('ERR_CONFIG_INVALID', 'The address of the database is no URL: postgres://….');
 }
 
-function createPool(url: string, max: number, busyTimeoutMs: number): pg.Pool {
+function createPool(url: string, max: number, busyTimeoutMs: number, session = SESSION): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max,
@@ -66,7 +70,7 @@ function createPool(url: string, max: number, busyTimeoutMs: number): pg.Pool {
       getTypeParser: (oid, format) => PARSERS[oid] ?? pg.types.getTypeParser(oid, format as 'text'),
     },
     onConnect: async (client) => {
-      await client.query(SESSION);
+      await client.query(session);
     },
   });
   // A connection that ends while nobody has it is replaced when it is next needed.
@@ -105,21 +109,21 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update', ledgerHeight = () => 0 } = options;
   const clock = new ServerClock(options.clock ?? systemClock);
   const place = placeOf(url);
-  // One writes at a time; the other asks what became of it when its connection is lost.
-  const writers = createPool(url, 2, busyTimeoutMs);
-  const driver = new PostgresDriver({ pool: writers, place, busyTimeoutMs, clock });
-  const writer = kyselyOver(driver);
+  const writers = createPool(url, options.writers ?? 4, busyTimeoutMs);
+  const asking = createPool(url, 1, busyTimeoutMs, 'set synchronous_commit = off');
+  const driver = new PostgresDriver({ pool: writers, asking, place, busyTimeoutMs, clock });
   try {
     const version = await readVersion(writers);
     refuseOtherStore(version, place);
     if (schema === 'require') refuseOlderSchema(version, place);
-    else if (version < STORE_VERSION) await migrate(writer, POSTGRES_SCHEMA, place);
+    else if (version < STORE_VERSION) await migrate(kyselyOver(driver), POSTGRES_SCHEMA, place);
   } catch (error) {
-    await writers.end();
+    await Promise.all([writers.end(), asking.end()]);
     throw toStoreError(error, place);
   }
   const reading = new PostgresDriver({
     pool: createPool(url, readers, busyTimeoutMs),
+    asking,
     place,
     busyTimeoutMs,
     clock,
@@ -131,13 +135,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ledgerHeight,
     clock,
     moves: POSTGRES_MOVES,
-    writer,
+    writer: createWriters(driver, { place, busyTimeoutMs }),
+    numbers: createNumbers(asking, place),
+    isShared: true,
     reader: () => reader,
     close: async () => {
       if (closed) return;
       closed = true;
       await reading.destroy();
       await driver.destroy();
+      await asking.end();
     },
   });
 }

@@ -2,7 +2,7 @@
 import type { Selectable } from 'kysely';
 import { fromJson } from '../column-values.js';
 import type { AuditAction, AuditEntry } from '../records.js';
-import { type Session, takeNumbers } from '../session.js';
+import { countOn, type Session } from '../session.js';
 import type { AuditRepository } from '../store.js';
 import type { AuditLogTable } from '../tables.js';
 
@@ -18,7 +18,7 @@ const toRecord = (row: Selectable<AuditLogTable>): AuditEntry => ({
 
 export const auditRepository = (session: Session): AuditRepository => ({
   async append({ tokenId, actor, action, subject, detail, dateCreated }) {
-    const ordinal = await takeNumbers(session, 'audit', 1);
+    const ordinal = await countOn(session, 'audit', 1);
     await session.db
       .insertInto('audit_log')
       .values({

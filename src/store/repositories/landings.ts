@@ -1,20 +1,22 @@
 /** Landings that are not final yet, and how what a fork has taken back becomes an intent again. */
+import { piecesOf } from '../../values/pieces.js';
 import type { NewLanding, WatchedLanding } from '../records.js';
 import { expectAffected, insertRows, type Session } from '../session.js';
-import type { LandingRepository } from '../store.js';
+import type { LandingRepository } from '../unfinished-repository.js';
 import { TIP_POSITION } from './bundles.js';
 
 async function burns({ db }: Session): Promise<readonly WatchedLanding[]> {
   const rows = await db
     .selectFrom('landings')
     .innerJoin('burns', 'burns.sequence', 'landings.burn_sequence')
-    .select(['burns.sequence', 'burns.request_id', 'burns.signature', 'landings.slot'])
+    .select(['burns.sequence', 'burns.request_id', 'burns.token_id', 'burns.signature', 'landings.slot'])
     .orderBy('burns.sequence')
     .execute();
-  return rows.map(({ sequence, request_id, signature, slot }) => ({
+  return rows.map(({ sequence, request_id, token_id, signature, slot }) => ({
     kind: 'burn',
     sequence: Number(sequence),
     requestId: request_id,
+    tokenId: token_id,
     signatures: [signature],
     slot: BigInt(slot),
   }));
@@ -24,8 +26,15 @@ async function bundles({ db }: Session): Promise<readonly WatchedLanding[]> {
   const rows = await db
     .selectFrom('landings')
     .innerJoin('bundles', 'bundles.id', 'landings.bundle_id')
+    .innerJoin('batches', 'batches.id', 'bundles.batch_id')
     .innerJoin('bundle_transactions', 'bundle_transactions.bundle_id', 'bundles.id')
-    .select(['bundles.id', 'bundles.batch_id', 'bundles.phase', 'bundles.first_transaction'])
+    .select([
+      'bundles.id',
+      'bundles.batch_id',
+      'batches.token_id',
+      'bundles.phase',
+      'bundles.first_transaction',
+    ])
     .select([
       'bundle_transactions.signature',
       'landings.slot',
@@ -44,6 +53,7 @@ async function bundles({ db }: Session): Promise<readonly WatchedLanding[]> {
       kind: 'bundle',
       bundleId: row.id,
       batchId: row.batch_id,
+      tokenId: row.token_id,
       phase: row.phase,
       first: row.first_transaction,
       signatures: [...(known?.signatures ?? []), row.signature],
@@ -63,6 +73,21 @@ const toRow = (landing: NewLanding) => ({
   fee_lamports: landing.feeLamports.toString(),
 });
 
+async function forget({ db, locksRows }: Session, landings: readonly WatchedLanding[]): Promise<void> {
+  const burned = landings.flatMap((one) => (one.kind === 'burn' ? [one.sequence] : []));
+  for (const piece of piecesOf(burned)) {
+    const found = db.selectFrom('landings').select('burn_sequence').where('burn_sequence', 'in', piece);
+    const free = locksRows ? found.forUpdate().skipLocked() : found;
+    await db.deleteFrom('landings').where('burn_sequence', 'in', free).execute();
+  }
+  const bundled = landings.flatMap((one) => (one.kind === 'bundle' ? [one.bundleId] : []));
+  for (const piece of piecesOf(bundled)) {
+    const found = db.selectFrom('landings').select('bundle_id').where('bundle_id', 'in', piece);
+    const free = locksRows ? found.forUpdate().skipLocked() : found;
+    await db.deleteFrom('landings').where('bundle_id', 'in', free).execute();
+  }
+}
+
 export const landingRepository = (session: Session): LandingRepository => ({
   add: (landings) =>
     insertRows(session, 'landings', landings.map(toRow), (rows) =>
@@ -70,6 +95,8 @@ export const landingRepository = (session: Session): LandingRepository => ({
     ),
 
   waiting: async () => [...(await burns(session)), ...(await bundles(session))],
+
+  forget: (landings) => forget(session, landings),
 
   async remove(landing) {
     const { db } = session;

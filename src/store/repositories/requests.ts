@@ -3,7 +3,7 @@ import { type Selectable, sql } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { RequestRecord } from '../records.js';
-import { expectAffected, type Session, takeNumbers } from '../session.js';
+import { countOn, expectAffected, type Session } from '../session.js';
 import type { RequestRepository } from '../store.js';
 import type { RequestTable } from '../tables.js';
 
@@ -145,7 +145,7 @@ const removals = (session: Session): Removals => ({
       .values({ day })
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirst();
-    return numInsertedOrUpdatedRows === 1n ? takeNumbers(session, 'day', 1) : countDays(session.db);
+    return numInsertedOrUpdatedRows === 1n ? countOn(session, 'day', 1) : countDays(session.db);
   },
 
   async removeDone(olderThanDays) {

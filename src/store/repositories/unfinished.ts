@@ -1,7 +1,7 @@
 /** What was begun and has not come to its end, whoever is at it: found by a few partial indexes, and nearly always nothing. */
 import { sql } from 'kysely';
 import type { Session } from '../session.js';
-import type { UnfinishedRepository } from '../store.js';
+import type { UnfinishedRepository } from '../unfinished-repository.js';
 
 // Literals, because a partial index serves only a condition that is written out.
 const PENDING = sql.lit('PENDING' as const);

@@ -145,7 +145,8 @@ function storeOver(
     check: () => {
       if (!isSameFile()) throw storeReplaced(path);
     },
-    writer: writer.db,
+    writer: () => writer.db,
+    isShared: false,
     reader: () => {
       reader ??= openReader();
       return reader.db;
@@ -202,7 +203,8 @@ export async function lookIntoSqliteStore<Found>(
     const driver = new SqliteDriver({ database, file: path, busyTimeoutMs: BUSY_TIMEOUT_MS, readOnly: true });
     const db = kyselyOver(driver);
     const store = createKyselyStore({
-      writer: db,
+      writer: () => db,
+      isShared: false,
       reader: () => db,
       clock: ownClock(systemClock),
       close: () => driver.destroy(),

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { invariant } from '../../errors/flywheel-error.js';
 import { readProgress, restoreProgress } from '../progress.js';
-import { executeInPieces, type Session, takeNumbers } from '../session.js';
+import { countOn, executeInPieces, type Session } from '../session.js';
 import type { StoreProgress } from '../store.js';
 import { AUDIT_LOG, type MovedTable } from './tables.js';
 
@@ -121,7 +121,7 @@ export const rowRepository = (session: Session): RowRepository => ({
   },
 
   async appendAudit(cells) {
-    const ordinal = await takeNumbers(session, 'audit', 1);
+    const ordinal = await countOn(session, 'audit', 1);
     await insertInto(session, AUDIT_LOG, [[ordinal, ...cells.slice(1)]]);
   },
 

@@ -8,7 +8,7 @@ import { aBurn, CREATED, LATER, pending, settled, success } from '../../support/
 /** Burns, one by one and many at once. */
 export function burns(store: () => Store): void {
   describe('burns', () => {
-    it('gives out rising numbers without gaps, also when a transaction is rolled back', async () => {
+    it('gives out rising numbers, none twice, also when a transaction is rolled back', async () => {
       const [first, second] = await store().transaction(async (tx) => [
         await tx.burns.reserveSequences(3),
         await tx.burns.reserveSequences(1),
@@ -19,9 +19,10 @@ export function burns(store: () => Store): void {
           throw new RangeError('no');
         })
         .catch(() => undefined);
-      expect([first, second, await store().transaction((tx) => tx.burns.reserveSequences(1))]).toStrictEqual([
-        1, 4, 5,
-      ]);
+      const third = await store().transaction((tx) => tx.burns.reserveSequences(1));
+      expect([first, second]).toStrictEqual([1, 4]);
+      // A database that many write at once leaves out those of the transaction that was rolled back.
+      expect([5, 15]).toContain(third);
     });
 
     it.each([0, 1, 2, 3, 127, 128, 129, 1_000])('inserts and settles %i at once', async (count) => {

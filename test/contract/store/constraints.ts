@@ -75,7 +75,7 @@ export function constraints(under: () => StoreUnderTest): void {
       ],
       [
         'a gap that is accepted at no time',
-        `insert into gaps values ('g', 'token-1', 'ACCEPTED', 1, '${digits('5')}', 1, 'a', 'b', '2026', null)`,
+        `insert into gaps values ('g', 'token-1', 'ACCEPTED', 1, '${digits('5')}', '${digits('5')}', 1, 'a', 'b', '2026', null)`,
       ],
       ['two keys in the place of one', "update api_keys set rotated_from = 'key-1'"],
     ])('refuses %s', async (_, statement) => {

@@ -7,7 +7,7 @@ import { aBatch, aBundle, aBurn, LATER, RESULT, success } from '../../support/st
 
 const LANDED = { slot: 7n, dateLanded: '2026-01-02T03:04:05.000Z', feeLamports: 5_000n };
 const ofBurn: WatchedLanding = {
-  ...{ kind: 'burn', sequence: 1, requestId: 'request-1', signatures: ['signature 1'] },
+  ...{ kind: 'burn', tokenId: 'token-1', sequence: 1, requestId: 'request-1', signatures: ['signature 1'] },
   slot: 7n,
 };
 

@@ -13,7 +13,14 @@ import {
 
 const LANDED = { slot: 7n, dateLanded: '2026-01-02T03:04:05.000Z', feeLamports: 5_000n };
 const seen = {
-  ...{ kind: 'burn', sequence: 1, requestId: 'request-1', signatures: ['signature 1'], slot: 7n },
+  ...{
+    kind: 'burn',
+    tokenId: 'token-1',
+    sequence: 1,
+    requestId: 'request-1',
+    signatures: ['signature 1'],
+    slot: 7n,
+  },
 } as const satisfies WatchedLanding;
 
 let test: TestEngine;

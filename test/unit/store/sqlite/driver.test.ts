@@ -31,7 +31,8 @@ function storeWithRoomFor(pages: number): { readonly store: Store; readonly free
   const db = kyselyOver(driver);
   return {
     store: createKyselyStore({
-      writer: db,
+      writer: () => db,
+      isShared: false,
       reader: () => db,
       clock: ownClock(systemClock),
       close: () => driver.destroy(),

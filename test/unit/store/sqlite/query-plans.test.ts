@@ -119,7 +119,8 @@ it('reads no table from end to end', async () => {
   const driver = new SqliteDriver({ database: recording, file: path, busyTimeoutMs: 100 });
   const db = kyselyOver(driver);
   const store = createKyselyStore({
-    writer: db,
+    writer: () => db,
+    isShared: false,
     reader: () => db,
     clock: ownClock(systemClock),
     close: () => driver.destroy(),
