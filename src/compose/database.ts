@@ -5,6 +5,7 @@ import type { DataChain } from '../contract/admin.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { PostgresStoreOptions } from '../store/postgres/open.js';
 import type { Store } from '../store/store.js';
+import type { OpenRateCounts } from './rate-counts.js';
 
 /** What is chosen where a database is opened. */
 export type DatabaseTerms = Pick<PostgresStoreOptions, 'schema' | 'readers'>;
@@ -18,6 +19,12 @@ export async function openDatabase(address: DatabaseAddress, terms: DatabaseTerm
   const url = address.reveal();
   const { openPostgresStore } = await import('../store/postgres/open.js');
   return openPostgresStore({ url, ...terms });
+}
+
+/** Where all servers on the database count the requests for their limits. */
+export async function openDatabaseRateCounts(address: DatabaseAddress): Promise<OpenRateCounts> {
+  const { openPostgresRateCounts } = await import('../store/postgres/rate-counts.js');
+  return openPostgresRateCounts({ url: address.reveal() });
 }
 
 /** Nothing is registered in it yet. */

@@ -20,6 +20,11 @@ import type { Clock } from '../values/time.js';
 
 /** Counts in a file. */
 export interface OpenRateCounts extends RateCounts {
+  close(): unknown;
+}
+
+/** Counts at once. */
+export interface FileRateCounts extends OpenRateCounts {
   take(requests: readonly RateTake[]): readonly RateTaken[];
   close(): void;
 }
@@ -52,7 +57,7 @@ const CLEAN = 'delete from arrivals where whole_at_us <= ?1';
  * Opens the file, creating it when missing; its directory must be there.
  * @throws `ERR_STORE_UNAVAILABLE` when it cannot be opened.
  */
-export async function openRateCounts(path: string, clock: Clock): Promise<OpenRateCounts> {
+export async function openRateCounts(path: string, clock: Clock): Promise<FileRateCounts> {
   const file = await openSqliteFile({
     path,
     noun: 'rate limits',
@@ -69,7 +74,7 @@ export async function openRateCounts(path: string, clock: Clock): Promise<OpenRa
   }
 }
 
-function countsIn(file: SqliteFile, clock: Clock): OpenRateCounts {
+function countsIn(file: SqliteFile, clock: Clock): FileRateCounts {
   const [take, clean] = [file.prepare(TAKE), file.prepare(CLEAN)];
   let turns = 0;
   return {

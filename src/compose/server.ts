@@ -15,15 +15,17 @@ import { cacheReads } from '../http/read-cache.js';
 import { createHttpServer, type HttpServer } from '../http/server.js';
 import type { Store } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
+import type { Clock } from '../values/time.js';
 import { openDataEngine } from './data-engine.js';
 import { type DataPlace, requirePlace } from './data-place.js';
 import { type DataWatch, watchData } from './data-watch.js';
+import { openDatabaseRateCounts } from './database.js';
 import { createDiskCheck } from './disk-check.js';
 import { type OpenEngineOptions, SHARED_LIMITS } from './engine.js';
 import { keepReconciling, problemLine, type Reconciling } from './keep-reconciling.js';
 import { dataFiles, isOnCluster } from './local-config.js';
 import { Opened } from './opened.js';
-import { openRateCounts } from './rate-counts.js';
+import { type OpenRateCounts, openRateCounts } from './rate-counts.js';
 import { openStoreVersion } from './store-version.js';
 
 /** Settles what an earlier server left pending, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
@@ -96,7 +98,7 @@ async function createServer(
   await requireKeys(keys, Object.keys(options.keyRates));
   makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
   const { data, look } = await watchPlace(opened, settings);
-  const counts = opened.keep(await openRateCounts(dataFiles(dataDir).rateCounts, clock));
+  const counts = opened.keep(await openCounts(settings, clock));
   const checkDisk = createDiskCheck({ directory: dataDir, process: ambient.processes.self(), clock });
   opened.keep(await finishWhatIsLeft(engine, chain, options, ambient));
   const writes = countWrites(engine);
@@ -186,6 +188,14 @@ const finishWhatIsLeft = (
 
 /** Levels of the log at which what stays unfinished is said. */
 const LOGS_PROBLEMS: ReadonlySet<ServeOptions['logLevel']> = new Set(['warn', 'info', 'debug', 'trace']);
+
+/** Requests are counted where all servers on the same flywheels count them. */
+function openCounts(settings: Settings, clock: Clock): Promise<OpenRateCounts> {
+  const place = requirePlace(settings);
+  return place.kind === 'database'
+    ? openDatabaseRateCounts(place.address)
+    : openRateCounts(dataFiles(settings.dataDir.value).rateCounts, clock);
+}
 
 /** A rate for a key that is not there is most likely a slip. @throws `ERR_CONFIG_INVALID` */
 async function requireKeys(store: Store, ids: readonly string[]): Promise<void> {

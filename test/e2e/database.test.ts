@@ -123,5 +123,32 @@ describe('a flywheel in a database', () => {
     for (const answer of answers) expect([200, 409]).toContain(answer.status);
     expect(one).toBeDefined();
     expect(await run('a', 'vault')).toMatchObject({ today: { burn: { used: '4', cap: '100' } } });
+
+    const burnAt = (url: string, order: number) =>
+      ask(`${url}/v1/tokenomics/burn`, apiKey.key, {
+        body: { type: 'PRODUCT_BUY', proof: { order }, burnAmount: 1, persistOnchain: false },
+        idempotencyKey: `order-${order}`,
+      });
+    for (let order = 0; order < 4; order += 1) {
+      const [to, other] = order % 2 === 0 ? servers : [...servers].reverse();
+      const burned = await burnAt(to?.url ?? '', order);
+      expect(burned.status).toBe(200);
+      const { txHash } = (await burned.json()) as { txHash: string };
+      const listed = await ask(`${other?.url}/v1/tokenomics/burns?limit=1`, apiKey.key);
+      expect(await listed.json()).toMatchObject({ items: [{ txHash }] });
+    }
+
+    const limited = await Promise.all(['a', 'a'].map((name) => serve(machine(name), '--rate', 'burn=3/min')));
+    running.push(...limited);
+    const tries = await Promise.all(
+      Array.from({ length: 8 }, (_, at) => burnAt(limited[at % 2]?.url ?? '', 100 + at)),
+    );
+    expect(tries.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(5);
+    await postgres.restart(async () => {
+      const { status, headers } = await burnAt(servers[0]?.url ?? '', 200);
+      expect([status, headers.get('retry-after')]).toEqual([503, expect.any(String)]);
+    });
+    const after = await ask(`${servers[0]?.url}/v1/tokenomics/burns?limit=1`, apiKey.key);
+    expect(after.status).toBe(200);
   }, 120_000);
 });
