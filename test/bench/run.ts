@@ -12,6 +12,7 @@ import { benchHttp } from './http.js';
 import { benchStart } from './processes.js';
 import { type BenchRatio, keeps } from './ratio.js';
 import { benchReport } from './report.js';
+import { benchScale } from './scale.js';
 import { benchSquads } from './squads.js';
 
 const bin = resolve('bin/flywheel.js');
@@ -33,6 +34,7 @@ const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
   cluster: benchCluster,
   files: () => benchFiles(bin, env),
   report: () => benchReport(bin, env),
+  scale: benchScale,
   bodies: async () => [...(await benchBodies()), ...(await benchDearEngine())],
 };
 
@@ -46,7 +48,7 @@ function print(measured: BenchRatio): void {
 }
 
 /** Parts that take minutes: only when named. */
-const LONG: readonly string[] = ['files', 'report'];
+const LONG: readonly string[] = ['files', 'report', 'scale'];
 
 const wanted = process.argv.slice(2);
 let missed = 0;

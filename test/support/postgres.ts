@@ -16,6 +16,8 @@ const NOBODY = 65_534;
 export interface PostgresServer {
   /** Address of the one database. */
   readonly url: string;
+  /** Of its first process. */
+  readonly pid: number;
   /** Ends it as if the power were cut, and starts it again on the same data. */
   restart(meanwhile: () => Promise<void>): Promise<void>;
   stop(): Promise<void>;
@@ -101,6 +103,9 @@ export async function startPostgres(...settings: readonly string[]): Promise<Pos
   process.once('exit', end);
   return {
     url,
+    get pid() {
+      return running.child.pid ?? 0;
+    },
     async restart(meanwhile) {
       running.child.kill('SIGQUIT');
       await running.ended;

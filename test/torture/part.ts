@@ -13,5 +13,6 @@ export interface OpenTorture {
 export interface TorturePart {
   /** What one round is, for the summary. */
   readonly of: string;
-  open(): Promise<OpenTorture>;
+  /** @param seed - for what is chosen before the first round. */
+  open(seed: number): Promise<OpenTorture>;
 }

@@ -10,6 +10,7 @@ import { Random } from '../fuzz/random.js';
 import { tortureBodies } from './bodies.js';
 import { tortureBusy } from './busy.js';
 import { tortureCommands } from './commands.js';
+import { tortureMachines } from './machines.js';
 import type { TorturePart } from './part.js';
 import { tortureServer } from './server.js';
 import { tortureSoak } from './soak.js';
@@ -18,6 +19,7 @@ const PARTS: Readonly<Record<string, TorturePart>> = {
   bodies: tortureBodies,
   busy: tortureBusy,
   commands: tortureCommands,
+  machines: tortureMachines,
   server: tortureServer,
   soak: tortureSoak,
 };
@@ -44,7 +46,7 @@ async function torture(name: string, part: TorturePart): Promise<boolean> {
   let rounds = 0;
   let report: string | undefined;
   try {
-    const opened = await part.open();
+    const opened = await part.open(seed);
     try {
       while (performance.now() < untilMs) {
         await opened.round(random);

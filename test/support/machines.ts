@@ -1,0 +1,184 @@
+/**
+ * Projects on one ledger, a node over it as the only chain, one PostgreSQL, and any number of `flywheel serve` processes that
+ * share nothing else: each has a way of its own to the database, and a clock of its own.
+ */
+import { cpSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import pg from 'pg';
+import { SQUADS_PROGRAM } from '../../src/chain/programs.js';
+import {
+  createKeypairSigner,
+  generateKeypair,
+  type KeypairSigner,
+} from '../../src/chain/transaction/signer.js';
+import { openEngine } from '../../src/compose/engine.js';
+import { createFileKeyring } from '../../src/compose/file-keyring.js';
+import { dataFiles, writeLocalConfig } from '../../src/compose/local-config.js';
+import type { RegisterInput, Registration } from '../../src/contract/admin.js';
+import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
+import { openPostgresStore } from '../../src/store/postgres/open.js';
+import type { Address } from '../../src/values/address.js';
+import { systemClock } from '../../src/values/time.js';
+import { type DatabaseWay, openDatabaseWay } from './database-way.js';
+import { REGISTER_DEFAULTS } from './engine.js';
+import { listening, type ServeProcess, serve } from './http-serve.js';
+import { type PostgresServer, startPostgres } from './postgres.js';
+import { rpcResult } from './rpc-call.js';
+
+/** A project of the database, and who may act for it. */
+export interface MachineProject {
+  readonly name: string;
+  readonly registration: Registration;
+  readonly owner: KeypairSigner;
+  readonly apiKey: string;
+}
+
+export interface MachinesOptions {
+  /** Each with what differs from a plain project. */
+  readonly projects: readonly (Partial<RegisterInput> & { readonly name: string })[];
+  readonly faults?: readonly FaultRule[];
+  readonly seed?: number;
+  readonly slotMs: number;
+  /** Settings of PostgreSQL, as `name=value`. */
+  readonly postgres?: readonly string[];
+}
+
+/** One `flywheel serve` with all that is its own. */
+export interface Machine {
+  readonly way: DatabaseWay;
+  /** `undefined` while it is down. */
+  process: ServeProcess | undefined;
+  /** Of all its processes so far. */
+  log(): string;
+  start(): Promise<void>;
+  end(): Promise<void>;
+}
+
+export interface Machines {
+  readonly database: PostgresServer;
+  readonly node: ServeProcess;
+  readonly projects: readonly MachineProject[];
+  /** Opens one that is not started yet. @param apartMs - how far its clock is from the true time. */
+  openMachine(words: readonly string[], apartMs?: number): Promise<Machine>;
+  /** Base units of a project's mint that there are. */
+  supplyOf(project: MachineProject): Promise<bigint>;
+  close(): Promise<void>;
+}
+
+async function registerProjects(
+  dataDir: string,
+  databaseUrl: string,
+  inputs: MachinesOptions['projects'],
+): Promise<readonly MachineProject[]> {
+  const store = await openPostgresStore({ url: databaseUrl });
+  const treasury = createFileKeyring(dataFiles(dataDir).keys).create().address;
+  const config = { treasury, ownerKeypair: '', squadsProgram: false, genesis: null };
+  writeLocalConfig(dataDir, config);
+  const opened = await openEngine(dataDir, config, {
+    clock: systemClock,
+    between: ({ chain }) => ({ chain, store }),
+  });
+  const projects: MachineProject[] = [];
+  try {
+    for (const input of inputs) {
+      const owner = createKeypairSigner(generateKeypair());
+      const { registration, apiKey } = await opened.engine.registerProject({
+        ...REGISTER_DEFAULTS,
+        ...{ burnWalletSol: '100', vaultSol: '50', owner: owner.address },
+        symbol: input.name.toUpperCase(),
+        ...input,
+      });
+      projects.push({ name: input.name, registration, owner, apiKey: apiKey.key });
+    }
+  } finally {
+    await opened.close();
+    await store.close();
+  }
+  return projects;
+}
+
+/** What `flywheel register` writes beside the registration itself. */
+async function nameProjects(databaseUrl: string, projects: readonly MachineProject[]): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  for (const { name, registration } of projects) {
+    const place = { squadsProgram: SQUADS_PROGRAM, facts: {}, minOperatorSol: null, maxBatchRent: null };
+    await client.query('update flywheels set name = $1, place = $2 where id = $3', [
+      name,
+      JSON.stringify(place),
+      registration.flywheelId,
+    ]);
+  }
+  await client.end();
+}
+
+/** Puts all of it together; servers are opened from it. */
+export async function openMachines(options: MachinesOptions): Promise<Machines> {
+  const home = mkdtempSync(join(tmpdir(), 'flywheel-machines-'));
+  const ledger = join(home, 'ledger');
+  const database = await startPostgres(...(options.postgres ?? []));
+  const projects = await registerProjects(ledger, database.url, options.projects);
+  await nameProjects(database.url, projects);
+  const node = await listening(
+    { home, dataDir: ledger },
+    ...['local', 'rpc', '--port', '0', '--slot-ms', String(options.slotMs)],
+    ...['--confirmed-after', '1', '--finalized-after', '6', '--seed', String(options.seed ?? 1)],
+    ...['--faults', JSON.stringify(options.faults ?? [])],
+  );
+  const opened: Machine[] = [];
+  const preload = pathToFileURL(resolve('test/support/clock-apart.mjs')).href;
+  return {
+    ...{ database, node, projects },
+    async openMachine(words, apartMs = 0) {
+      const way = await openDatabaseWay(database.url);
+      const dataDir = join(home, `machine-${opened.length}`);
+      cpSync(dataFiles(ledger).keys, dataFiles(dataDir).keys, { recursive: true });
+      const env = {
+        FLYWHEEL_DATABASE_URL: way.url,
+        FLYWHEEL_RPC_URL: node.url,
+        ...(apartMs === 0 ? {} : { NODE_OPTIONS: `--import ${preload}`, CLOCK_APART_MS: String(apartMs) }),
+      };
+      const earlier: ServeProcess[] = [];
+      const machine: Machine = {
+        way,
+        process: undefined,
+        log: () => earlier.map((one) => one.log()).join(''),
+        async start() {
+          machine.process = await serve({ home, dataDir, env }, ...words);
+          earlier.push(machine.process);
+        },
+        async end() {
+          await machine.process?.end('SIGKILL');
+          machine.process = undefined;
+          await way.end();
+        },
+      };
+      opened.push(machine);
+      return machine;
+    },
+    supplyOf: ({ registration }) => supplyOf(node.url, registration.mintAddress as Address),
+    async close() {
+      for (const machine of opened) await machine.end();
+      await node.end('SIGTERM');
+      await database.stop();
+    },
+  };
+}
+
+const MOST_TRIES = 20;
+
+/** The node may have faults: it is asked until it answers. */
+async function supplyOf(url: string, mint: Address): Promise<bigint> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const { value } = await rpcResult<{ value: { amount: string } }>(url, 'getTokenSupply', mint, {
+        commitment: 'processed',
+      });
+      return BigInt(value.amount);
+    } catch (error) {
+      if (tries >= MOST_TRIES) throw error;
+    }
+  }
+}

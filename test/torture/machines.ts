@@ -1,0 +1,278 @@
+/**
+ * Three `flywheel serve` on one PostgreSQL and one chain with faults: servers are killed, the database restarts, connections are
+ * cut, held and used up, transactions are left idle, clocks are minutes apart; clients bring every request until it is answered.
+ *
+ * Afterwards every burn that was answered is on chain exactly once and nothing else is, caps were never passed, every batch is in
+ * one final state, a repeat has the first answer on every server, and rates have held for all servers together.
+ */
+import { strict as assert } from 'node:assert';
+import { randomUUID } from 'node:crypto';
+import type { Batch, InitBatchResult } from '../../src/contract/schemas/batch.js';
+import type { BurnBatchResult, BurnResult } from '../../src/contract/schemas/burn.js';
+import { Random } from '../fuzz/random.js';
+import { signApproval } from '../support/engine.js';
+import type { MachineProject } from '../support/machines.js';
+import { type Asked, Clients } from './machines/clients.js';
+import { MISHAPS } from './machines/mishaps.js';
+import { CAP, openWorld, REPORTS_A_MINUTE, type World } from './machines/world.js';
+import type { OpenTorture, TorturePart } from './part.js';
+
+const BURNS = 12;
+const MAX_ELEMENTS = 12;
+const MAX_PIPELINES = 12;
+/** One base unit, in whole tokens. */
+const UNIT = 0.000001;
+const UNITS_A_TOKEN = 1_000_000;
+const MINUTE_MS = 60_000;
+/** Bursts that a limit lets through at once, and what a restart of the database may forget. */
+const RATE_SLACK = 1.25;
+const LOG_LINES = 6;
+const LOG_CHARACTERS = 1_500;
+
+/** What was asked of a project's tokens. */
+interface Wanted extends Asked {
+  readonly project: MachineProject;
+  /** Base units of each element. */
+  readonly units: readonly number[];
+}
+
+interface BatchWanted {
+  readonly init: Wanted;
+  executed: number;
+  id: string;
+}
+
+const elementOf = (key: string, index: number, units: number, persistOnchain: boolean) => ({
+  type: 'PRODUCT_BUY',
+  proof: { key, index },
+  burnAmount: Number((units * UNIT).toFixed(6)),
+  persistOnchain,
+});
+
+function burnsOf(random: Random, project: MachineProject): Wanted {
+  const key = randomUUID();
+  const count = random.oneIn(5) ? 1 + random.below(MAX_ELEMENTS) : 1;
+  const units = Array.from({ length: count }, () => 1 + random.below(40));
+  const elements = units.map((one, index) => elementOf(key, index, one, random.oneIn(4)));
+  const isList = count > 1;
+  const path = isList ? '/v1/tokenomics/burn-batch' : '/v1/tokenomics/burn';
+  return {
+    project,
+    apiKey: project.apiKey,
+    key,
+    units,
+    path,
+    body: JSON.stringify(isList ? elements : elements[0]),
+  };
+}
+
+function pipelinesOf(random: Random, project: MachineProject): Wanted {
+  const key = randomUUID();
+  const units = Array.from({ length: 1 + random.below(MAX_PIPELINES) }, () => 1 + random.below(40));
+  const pipelines = units.map((one, index) => ({
+    type: 'PRODUCT_BUY',
+    payload: JSON.stringify({ key, index }),
+    actions: [{ action: 'BURN', amount: Number((one * UNIT).toFixed(6)) }],
+  }));
+  const path = '/v1/flywheel/batch/init';
+  return { project, apiKey: project.apiKey, key, units, path, body: JSON.stringify({ pipelines }) };
+}
+
+class MachinesTorture implements OpenTorture {
+  readonly #world: World;
+  readonly #clients: Clients;
+  readonly #before: ReadonlyMap<MachineProject, bigint>;
+  readonly #burns: Wanted[] = [];
+  readonly #batches: BatchWanted[] = [];
+  readonly #happened = new Map<string, number>();
+  readonly #reports = { startedMs: performance.now(), answered: 0 };
+
+  constructor(world: World, before: ReadonlyMap<MachineProject, bigint>, random: Random) {
+    this.#world = world;
+    this.#before = before;
+    const urls = (): readonly string[] => {
+      const there = world.machines.flatMap(({ process }) => (process === undefined ? [] : [process.url]));
+      return there.length === 0 ? ['http://127.0.0.1:9'] : there;
+    };
+    this.#clients = new Clients(random, urls);
+  }
+
+  async round(random: Random): Promise<void> {
+    const { free, capped, batches } = this.#world.projects;
+    const asked = Array.from({ length: BURNS }, () => burnsOf(random, random.oneIn(3) ? capped : free));
+    this.#burns.push(...asked);
+    const others = [this.#runBatch(random, batches), this.#report(free)];
+    const mishaps = random.shuffled(MISHAPS).slice(0, 1 + random.below(3));
+    for (const { name } of mishaps) this.#happened.set(name, (this.#happened.get(name) ?? 0) + 1);
+    const ends = await Promise.allSettled([
+      ...asked.map((one) => this.#clients.bring(one)),
+      // Twice at the same time: the second is told to wait, or gets the answer of the first.
+      ...asked.slice(0, 3).map((one) => this.#clients.bring(one)),
+      ...others,
+      ...mishaps.map((mishap) => mishap.happen(this.#world, random)),
+    ]);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    for (const one of random.shuffled(this.#burns).slice(0, 6))
+      if (one.answer?.status === 200) await this.#clients.bring(one);
+  }
+
+  report(): string {
+    const { tries, broken, byStatus } = this.#clients.met;
+    const elements = this.#burns.reduce((sum, { units }) => sum + units.length, 0);
+    const list = (map: ReadonlyMap<string, number>): string =>
+      [...map]
+        .map(([name, count]) => `${count} × ${name}`)
+        .sort()
+        .join(', ');
+    return [
+      `      ${this.#burns.length} requests with ${elements} burns, ${this.#batches.length} batches; ${tries} tries, ${broken} without an answer`,
+      `      ${list(byStatus)}`,
+      `      ${list(this.#happened)}`,
+      ...this.#world.machines.flatMap(({ log }) => errorsIn(log())),
+    ].join('\n');
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#settle();
+      await this.#checkBurns();
+      await this.#checkBatches();
+      this.#checkReports();
+    } finally {
+      await this.#clients.close();
+      await this.#world.close();
+    }
+  }
+
+  async #runBatch(random: Random, project: MachineProject): Promise<void> {
+    const init = pipelinesOf(random, project);
+    const { status, text } = await this.#clients.bring(init);
+    assert.equal(status, 200, text);
+    let { batch, ...approval } = JSON.parse(text) as InitBatchResult;
+    const wanted: BatchWanted = { init, executed: 0, id: batch.id };
+    this.#batches.push(wanted);
+    for (;;) {
+      const signedTx = signApproval(project.owner, { batch, ...approval });
+      const key = randomUUID();
+      const answer = await this.#clients.bring({
+        ...{ path: '/v1/flywheel/batch/execute', apiKey: project.apiKey, key },
+        body: JSON.stringify({ batchId: batch.id, signedTx }),
+      });
+      if (answer.status === 200) {
+        const { result } = JSON.parse(answer.text) as { result: { totalSuccessful: number } };
+        wanted.executed = result.totalSuccessful;
+        return;
+      }
+      assert(answer.text.includes('ERR_APPROVAL_EXPIRED'), answer.text);
+      const issued = await this.#clients.bring({
+        ...{ path: `/v1/flywheel/batch/${batch.id}/approval`, apiKey: project.apiKey, key: '' },
+        body: '{}',
+      });
+      if (issued.status !== 200) continue;
+      ({ batch, ...approval } = JSON.parse(issued.text) as InitBatchResult);
+    }
+  }
+
+  async #report(project: MachineProject): Promise<void> {
+    for (let tries = 0; tries < 8; tries += 1) {
+      const answer = await this.#clients.read('/v1/tokenomics/report', project.apiKey);
+      if (answer?.status === 200) this.#reports.answered += 1;
+    }
+  }
+
+  /** Every server is up again and asked for everything once more. */
+  async #settle(): Promise<void> {
+    for (const { process } of this.#world.machines)
+      assert(process !== undefined, 'A server is down for good.');
+    for (const one of this.#burns) {
+      if (one.answer?.status !== 200) continue;
+      await this.#clients.bring(one);
+    }
+  }
+
+  async #checkBurns(): Promise<void> {
+    const { free, capped, batches } = this.#world.projects;
+    const landed = new Map<MachineProject, number>();
+    const signatures = new Set<string>();
+    for (const one of this.#burns) {
+      const units = landedUnits(one, signatures);
+      landed.set(one.project, (landed.get(one.project) ?? 0) + units);
+    }
+    for (const { init, executed } of this.#batches) {
+      assert.equal(executed, init.units.length, `Batch of ${init.key} was not executed whole.`);
+      const units = init.units.reduce((sum, one) => sum + one, 0);
+      landed.set(batches, (landed.get(batches) ?? 0) + units);
+    }
+    assert((landed.get(capped) ?? 0) <= CAP * UNITS_A_TOKEN, `The cap was passed: ${landed.get(capped)}.`);
+    for (const project of [free, capped, batches]) {
+      const gone = (this.#before.get(project) ?? 0n) - (await this.#world.supplyOf(project));
+      assert.equal(Number(gone), landed.get(project) ?? 0, `${project.name}: the chain has burned ${gone}.`);
+    }
+  }
+
+  async #checkBatches(): Promise<void> {
+    const { apiKey } = this.#world.projects.batches;
+    for (const { id, init } of this.#batches) {
+      for (const { process } of this.#world.machines) {
+        const answer = await fetch(`${process?.url}/v1/flywheel/batch/${id}`, {
+          headers: { 'x-service-api-key': apiKey },
+        });
+        const batch = (await answer.json()) as Batch;
+        assert.equal(batch.status, 'EXECUTED', `${answer.status} ${JSON.stringify(batch)}`);
+        assert.equal(batch.executeResult?.totalSuccessful, init.units.length);
+      }
+    }
+  }
+
+  #checkReports(): void {
+    const { startedMs, answered } = this.#reports;
+    const minutes = (performance.now() - startedMs) / MINUTE_MS;
+    const most = REPORTS_A_MINUTE * (1 + minutes) * RATE_SLACK;
+    assert(answered <= most, `${answered} reports in ${minutes.toFixed(1)} minutes.`);
+  }
+}
+
+/** The last lines of a log that say what should not have been; that something was out of reach for a while is no surprise. */
+const errorsIn = (log: string): readonly string[] =>
+  log
+    .split('\n')
+    .filter((line) => /"level":"(?:error|fatal)"/.test(line) && !line.includes('"ERR_UNAVAILABLE"'))
+    .slice(-LOG_LINES)
+    .map((line) => line.slice(0, LOG_CHARACTERS));
+
+/** What of a request was burned, in base units; each of its signatures is the first of its kind. */
+function landedUnits({ answer, units, key }: Wanted, signatures: Set<string>): number {
+  assert(answer !== undefined, `${key} was never answered.`);
+  if (answer.status !== 200) {
+    assert(/ERR_DAILY_LIMIT_EXCEEDED/.test(answer.text), `${key}: ${answer.status} ${answer.text}`);
+    return 0;
+  }
+  const value = JSON.parse(answer.text) as BurnResult | BurnBatchResult;
+  const once = ({ txHash }: BurnResult): void => {
+    assert(!signatures.has(txHash), `${txHash} is the answer of two burns.`);
+    signatures.add(txHash);
+  };
+  if (!('success' in value)) {
+    once(value);
+    return units[0] ?? 0;
+  }
+  value.success.forEach(once);
+  assert.equal(value.success.length + value.errors.length, units.length);
+  const failed = new Set<number>();
+  for (const { type, proof } of value.errors) {
+    assert.equal(type, 'ERR_DAILY_LIMIT_EXCEEDED', JSON.stringify(value.errors));
+    failed.add((proof as { index: number }).index);
+  }
+  return units.reduce((sum, one, index) => sum + (failed.has(index) ? 0 : one), 0);
+}
+
+/** Three servers, one database, one chain. */
+export const tortureMachines: TorturePart = {
+  of: `${BURNS} requests, a batch and some mishaps on three servers`,
+  async open(seed) {
+    const world = await openWorld(seed);
+    const before = new Map<MachineProject, bigint>();
+    for (const project of Object.values(world.projects)) before.set(project, await world.supplyOf(project));
+    return new MachinesTorture(world, before, new Random(seed));
+  },
+};
