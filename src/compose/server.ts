@@ -8,7 +8,6 @@ import { callOperation, eachOperation, type Perform, type Service } from '../con
 import type { Engine } from '../engine/engine.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { FileName } from '../files/sqlite-errors.js';
-import { makePrivateDirectory } from '../files/write-file.js';
 import type { Principal } from '../http/options.js';
 import { createRateLimiter, withRate } from '../http/rate-limiter.js';
 import { cacheReads } from '../http/read-cache.js';
@@ -16,13 +15,14 @@ import { createHttpServer, type HttpServer } from '../http/server.js';
 import type { Store } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
 import type { Clock } from '../values/time.js';
-import { openDataEngine } from './data-engine.js';
+import { type OpenedDataEngine, openDataEngine } from './data-engine.js';
 import { type DataPlace, requirePlace } from './data-place.js';
 import { type DataWatch, watchData } from './data-watch.js';
 import { openDatabaseRateCounts } from './database.js';
 import { createDiskCheck } from './disk-check.js';
 import { type OpenEngineOptions, SHARED_LIMITS } from './engine.js';
 import { keepReconciling, problemLine, type Reconciling } from './keep-reconciling.js';
+import { openLateEngine } from './late-engine.js';
 import { dataFiles, isOnCluster } from './local-config.js';
 import { Opened } from './opened.js';
 import { type OpenRateCounts, openRateCounts } from './rate-counts.js';
@@ -85,22 +85,26 @@ async function createServer(
   settings: Settings,
   { between, ...options }: OpenServerOptions,
 ): Promise<Omit<OpenServer, 'close'>> {
-  const { clock } = ambient;
   const dataDir = settings.dataDir.value;
-  const shared = {
-    limits: SHARED_LIMITS,
-    outlivesSignal: true,
-    database: { schema: 'update' } as const,
-    ...(between === undefined ? {} : { between }),
-  };
-  const { engine, chain, store: keys, verify } = opened.keep(await openDataEngine(ambient, settings, shared));
-  await verifyAtStart(verify, ambient);
-  await requireKeys(keys, Object.keys(options.keyRates));
-  makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
-  const { data, look } = await watchPlace(opened, settings);
-  const counts = opened.keep(await openCounts(settings, clock));
-  const checkDisk = createDiskCheck({ directory: dataDir, process: ambient.processes.self(), clock });
-  opened.keep(await finishWhatIsLeft(engine, chain, options, ambient));
+  const place = requirePlace(settings);
+  const isShared = place.kind === 'database';
+  const { engine } = opened.keep(
+    await openLateEngine({
+      mayWait: isShared,
+      open: () =>
+        openDataEngine(ambient, settings, {
+          ...{ limits: SHARED_LIMITS, outlivesSignal: true, database: { schema: 'update' } },
+          ...(between === undefined ? {} : { between }),
+        }),
+      begin: (ready) => begin(ready, options, ambient),
+      onProblem: (message) => warn(ambient, message),
+    }),
+  );
+  const { data, look } = await watchPlace(opened, settings, place);
+  const counts = opened.keep(await openCounts(settings, ambient.clock));
+  const checkDisk = isShared
+    ? async () => {}
+    : createDiskCheck({ directory: dataDir, process: ambient.processes.self(), clock: ambient.clock });
   const writes = countWrites(engine);
   const reads = {
     service: writes.service,
@@ -137,13 +141,24 @@ async function createServer(
   return { server, data };
 }
 
+/** What a server does before it serves, and goes on doing. */
+async function begin(
+  { engine, chain, store, verify }: OpenedDataEngine,
+  options: Pick<ServeOptions, 'keyRates' | 'logLevel'>,
+  ambient: Ambient,
+): Promise<Reconciling> {
+  await verifyAtStart(verify, ambient);
+  await requireKeys(store, Object.keys(options.keyRates));
+  return finishWhatIsLeft(engine, chain, options, ambient);
+}
+
 /** What requests are served from, as far as it is files; `look` tells whether something was written, and that all is still there. */
 async function watchPlace(
   opened: Opened,
   settings: Settings,
+  place: DataPlace,
 ): Promise<{ readonly data: DataWatch; readonly look: (() => number) | null }> {
   const dataDir = settings.dataDir.value;
-  const place = requirePlace(settings);
   const data = opened.keep(watchData(filesOf(dataDir, place)));
   if (place.kind === 'database') return { data, look: null };
   const store = opened.keep(await openStoreVersion(dataFiles(dataDir).store));
@@ -162,15 +177,18 @@ function filesOf(dataDir: string, place: DataPlace): readonly FileName[] {
 }
 
 /** A server may start before its nodes answer: it is then not ready, and what it is asked waits for the same check. */
-async function verifyAtStart(verify: () => Promise<void>, { io }: Ambient): Promise<void> {
+async function verifyAtStart(verify: () => Promise<void>, ambient: Ambient): Promise<void> {
   try {
     await verify();
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_UNAVAILABLE')) throw error;
-    const msg = `${error.message} The server starts, and is not ready until a node answers.`;
-    io.stderr.write(`${JSON.stringify({ level: 'warn', msg })}\n`);
+    warn(ambient, `${error.message} The server starts, and is not ready until a node answers.`);
   }
 }
+
+const warn = ({ io }: Ambient, msg: string): void => {
+  io.stderr.write(`${JSON.stringify({ level: 'warn', msg })}\n`);
+};
 
 /** What a chain takes its time with is not waited for. */
 const finishWhatIsLeft = (

@@ -164,6 +164,12 @@ export const ERRORS = {
     EXIT.unavailable,
     'the data directory is locked, read-only, full or damaged',
   ),
+  ERR_STORE_VERSION_MISMATCH: rule(
+    null,
+    EXIT.unavailable,
+    'the database has another schema than this version of flywheel works on',
+    { hint: '`flywheel db status` shows both; `flywheel db migrate` brings an older one up to date.' },
+  ),
   ERR_APPROVAL_REFUSED: rule(null, EXIT.unsafe, 'the approval is not what it should be; nothing was signed'),
   ERR_CHAIN_MISMATCH: rule(
     null,

@@ -1,5 +1,6 @@
 /** Flywheels in a PostgreSQL database, as a program: registered, burned from a machine and through servers that share nothing else. */
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { transfer } from '../../src/chain/system.js';
@@ -23,6 +24,13 @@ let node: TestNode;
 let postgres: PostgresServer;
 let home: string;
 const running: ServeProcess[] = [];
+
+interface Registered {
+  readonly project: string;
+  readonly registration: { readonly burnWallet: string };
+  readonly apiKey: { readonly key: string };
+}
+const projects: Registered[] = [];
 
 beforeAll(async () => {
   project = await testProject();
@@ -90,7 +98,8 @@ async function send(to: string, tokens: bigint, lamports: bigint): Promise<void>
 describe('a flywheel in a database', () => {
   it('is registered, burned from and served', async () => {
     expect(await failed('a', 'vault')).toMatchObject({ error: 'ERR_LOCAL_NOT_FOUND' });
-    const registered = await run('a', ...register(project.token.mint));
+    const registered: Registered = await run('a', ...register(project.token.mint));
+    projects.push(registered);
     expect(registered).toMatchObject({ project: expect.any(String), apiKey: { key: expect.any(String) } });
     expect(await run('a', ...register(project.token.mint))).toMatchObject({
       project: registered.project,
@@ -151,4 +160,36 @@ describe('a flywheel in a database', () => {
     const after = await ask(`${servers[0]?.url}/v1/tokenomics/burns?limit=1`, apiKey.key);
     expect(after.status).toBe(200);
   }, 120_000);
+
+  it('is waited for by a server, at its start and in the middle', async () => {
+    const { apiKey } = projects[0] as Registered;
+    const ready = async ({ url }: ServeProcess): Promise<number> => (await fetch(`${url}/readyz`)).status;
+    const until = async (server: ServeProcess, status: number): Promise<void> => {
+      while ((await ready(server)) !== status) await setTimeout(20);
+    };
+    const burn = ({ url }: ServeProcess) =>
+      ask(`${url}/v1/tokenomics/burn`, apiKey.key, {
+        body: { type: 'PRODUCT_BUY', proof: { away: 1 }, burnAmount: 1, persistOnchain: false },
+        idempotencyKey: 'away',
+      });
+    const [before] = running;
+    if (before === undefined) throw new TypeError('No server is running.');
+    let early: ServeProcess | undefined;
+    await postgres.restart(async () => {
+      await until(before, 503);
+      early = await serve(machine('a'));
+      running.push(early);
+      for (const server of [before, early]) {
+        const away = await burn(server);
+        expect([away.status, away.headers.get('retry-after')]).toEqual([503, expect.any(String)]);
+        expect(await away.json()).toMatchObject({ error: 'ERR_UNAVAILABLE' });
+      }
+    });
+    if (early === undefined) throw new TypeError('It did not start.');
+    for (const server of [before, early]) await until(server, 200);
+    const answers = [await burn(before), await burn(early)];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    const [first, second] = await Promise.all(answers.map(async (answer) => JSON.parse(await answer.text())));
+    expect(second).toEqual(first);
+  }, 60_000);
 });

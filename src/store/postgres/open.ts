@@ -1,17 +1,15 @@
 /** Opens the store in a PostgreSQL database: its connections, what they insist on, its version. */
-import pg from 'pg';
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import { databasePlace } from '../../values/database-url.js';
 import { type Clock, systemClock } from '../../values/time.js';
 import { createKyselyStore } from '../kysely-store.js';
-import { migrate, refuseOtherStore, STORE_VERSION } from '../migrations/index.js';
+import { STORE_VERSION } from '../migrations/index.js';
 import type { Store } from '../store.js';
 import { ServerClock } from './clock.js';
+import { asAddressProblem, createPool, placeOf } from './connection.js';
 import { kyselyOver, PostgresDriver } from './driver.js';
 import { toStoreError } from './errors.js';
 import { POSTGRES_MOVES } from './moves.js';
 import { createNumbers } from './numbers.js';
-import { POSTGRES_SCHEMA } from './schema.js';
+import { readVersion, refuseOtherSchema, upgradeStore } from './upgrade.js';
 import { createWriters } from './writers.js';
 
 export interface PostgresStoreOptions {
@@ -31,96 +29,27 @@ export interface PostgresStoreOptions {
   readonly clock?: Clock;
 }
 
-/** Types by their OID, where a value is read in another way than by default: what is kept in a bigint stays below 2^53. */
-const BYTEA = 17;
-const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
-  20: Number,
-  [BYTEA]: (text) => Uint8Array.from(pg.types.getTypeParser(BYTEA, 'text')(text) as Buffer),
-};
-
-/** Of an answer that does not come in this time the way to the server is given up: it may be cut without a word. */
-const QUERY_TIMEOUT_MS = 30_000;
-
-/** The server ends a transaction that does nothing for so long, and gives back its lock: its process is stopped or gone. */
-const MAX_IDLE_IN_TRANSACTION_MS = 30_000;
-
-/**
- * What every connection insists on: a commit is on disk before it is answered, whatever the database is set to, and nobody
- * keeps the lock who does nothing.
- */
-const SESSION = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') in ('off', 'local');
-  set idle_in_transaction_session_timeout = ${MAX_IDLE_IN_TRANSACTION_MS}`;
-
-/** The address without what is secret in it. */
-function placeOf(url: string): string {
-  const place = databasePlace(url);
-  if (place !== null) return place;
-  throw new FlywheelError('ERR_CONFIG_INVALID', 'The address of the database is no URL: postgres://….');
-}
-
-function createPool(url: string, max: number, busyTimeoutMs: number, session = SESSION): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max,
-    application_name: 'flywheel',
-    connectionTimeoutMillis: busyTimeoutMs,
-    keepAlive: true,
-    query_timeout: QUERY_TIMEOUT_MS,
-    types: {
-      getTypeParser: (oid, format) => PARSERS[oid] ?? pg.types.getTypeParser(oid, format as 'text'),
-    },
-    onConnect: async (client) => {
-      await client.query(session);
-    },
-  });
-  // A connection that ends while nobody has it is replaced when it is next needed.
-  pool.on('error', () => undefined);
-  return pool;
-}
-
-/** A database is shared: who only uses it does not change what others, of an older version, still work on. */
-function refuseOlderSchema(version: number, place: string): void {
-  if (version === STORE_VERSION) return;
-  if (version === 0)
-    throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `There is no flywheel in the database ${place}.`, {
-      hint: 'Register one: `flywheel register`. Or unset what names the database.',
-    });
-  throw new FlywheelError(
-    'ERR_STORE_UNAVAILABLE',
-    `The store ${place} has version ${version}, and this build of flywheel needs version ${STORE_VERSION}.`,
-    { hint: 'Bring it up to date: `flywheel db migrate`.' },
-  );
-}
-
-/** The version as it stands, or 0. */
-async function readVersion(pool: pg.Pool): Promise<number> {
-  const { rows: tables } = await pool.query("select to_regclass('store_migrations') as name");
-  if ((tables as { name: string | null }[])[0]?.name === null) return 0;
-  const { rows } = await pool.query('select max(version) as version from store_migrations');
-  return Number((rows as { version: number | null }[])[0]?.version ?? 0);
-}
-
 /**
  * Opens the store, and creates or updates it first when needed; of many processes that start at once one does so.
  *
- * @throws `ERR_STORE_UNAVAILABLE` when the server cannot be reached or cannot serve, or the store is of another build.
+ * @throws `ERR_STORE_UNAVAILABLE` when the server cannot be reached or cannot serve, `ERR_CONFIG_INVALID` when it refuses the user or has
+ *   no such database, `ERR_STORE_VERSION_MISMATCH` when the schema is of another build, `ERR_LOCAL_NOT_FOUND` when it is required and not there.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update', ledgerHeight = () => 0 } = options;
   const clock = new ServerClock(options.clock ?? systemClock);
   const place = placeOf(url);
   const writers = createPool(url, options.writers ?? 4, busyTimeoutMs);
-  const asking = createPool(url, 1, busyTimeoutMs, 'set synchronous_commit = off');
-  const driver = new PostgresDriver({ pool: writers, asking, place, busyTimeoutMs, clock });
+  const asking = createPool(url, 1, busyTimeoutMs, { session: 'set synchronous_commit = off' });
   try {
     const version = await readVersion(writers);
-    refuseOtherStore(version, place);
-    if (schema === 'require') refuseOlderSchema(version, place);
-    else if (version < STORE_VERSION) await migrate(kyselyOver(driver), POSTGRES_SCHEMA, place);
+    refuseOtherSchema(version, place, schema);
+    if (version < STORE_VERSION) await upgradeStore({ url });
   } catch (error) {
     await Promise.all([writers.end(), asking.end()]);
-    throw toStoreError(error, place);
+    throw toStoreError(asAddressProblem(error, place), place);
   }
+  const driver = new PostgresDriver({ pool: writers, asking, place, busyTimeoutMs, clock });
   const reading = new PostgresDriver({
     pool: createPool(url, readers, busyTimeoutMs),
     asking,

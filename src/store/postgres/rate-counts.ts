@@ -16,6 +16,7 @@ import {
   shareOut,
 } from '../../contract/rate-counts.js';
 import { invariant } from '../../errors/flywheel-error.js';
+import { libpqUrl } from './connection.js';
 
 export interface PostgresRateCountsOptions {
   /** As of the store. */
@@ -103,7 +104,7 @@ export function openPostgresRateCounts({
   timeoutMs = 2_000,
 }: PostgresRateCountsOptions): RateCounts & { close(): Promise<void> } {
   const pool = new pg.Pool({
-    connectionString: url,
+    connectionString: libpqUrl(url),
     max: 1,
     application_name: 'flywheel rate limits',
     connectionTimeoutMillis: timeoutMs,

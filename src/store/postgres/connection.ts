@@ -1,0 +1,92 @@
+/** What every connection to a database has in common: how its address is read, and for how long anything may take. */
+import pg from 'pg';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { databasePlace } from '../../values/database-url.js';
+
+/** Of an answer that does not come in this time the way to the server is given up: it may be cut without a word. */
+const QUERY_TIMEOUT_MS = 30_000;
+/** The server gives up before, and its locks with it. */
+const STATEMENT_TIMEOUT_MS = 25_000;
+
+/** The address without what is secret in it. */
+export function placeOf(url: string): string {
+  const place = databasePlace(url);
+  if (place !== null) return place;
+  throw new FlywheelError('ERR_CONFIG_INVALID', 'The address of the database is no URL: postgres://….');
+}
+
+/** The address with the options of libpq in the meaning that they have there; what the driver made of them differed, and will again. */
+export function libpqUrl(text: string): string {
+  const url = new URL(text);
+  const { searchParams: options } = url;
+  // The certificates of the system are what is used without others.
+  if (options.get('sslrootcert') === 'system') {
+    options.delete('sslrootcert');
+    options.set('sslmode', 'verify-full');
+  }
+  if (options.has('sslmode') && !options.has('uselibpqcompat')) options.set('uselibpqcompat', 'true');
+  return url.href;
+}
+
+/** Types by their OID, where a value is read in another way than by default: what is kept in a bigint stays below 2^53. */
+const BYTEA = 17;
+const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  20: Number,
+  [BYTEA]: (text) => Uint8Array.from(pg.types.getTypeParser(BYTEA, 'text')(text) as Buffer),
+};
+
+/** The server ends a transaction that does nothing for so long, and gives back its lock: its process is stopped or gone. */
+const MAX_IDLE_IN_TRANSACTION_MS = 30_000;
+
+/**
+ * What every connection insists on: a commit is on disk before it is answered, whatever the database is set to, and nobody
+ * keeps the lock who does nothing.
+ */
+const SESSION = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') in ('off', 'local');
+  set idle_in_transaction_session_timeout = ${MAX_IDLE_IN_TRANSACTION_MS}`;
+
+/** Connections to the database. @param isPatient - may a statement take as long as it takes, as changes of the schema do? */
+export function createPool(
+  url: string,
+  max: number,
+  busyTimeoutMs: number,
+  { isPatient = false, session = SESSION }: { readonly isPatient?: boolean; readonly session?: string } = {},
+): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: libpqUrl(url),
+    max,
+    application_name: 'flywheel',
+    connectionTimeoutMillis: busyTimeoutMs,
+    keepAlive: true,
+    ...(isPatient ? {} : { query_timeout: QUERY_TIMEOUT_MS }),
+    types: {
+      getTypeParser: (oid, format) => PARSERS[oid] ?? pg.types.getTypeParser(oid, format as 'text'),
+    },
+    onConnect: async (client) => {
+      await client.query(isPatient ? session : `${session}; set statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
+    },
+  });
+  // A connection that ends while nobody has it is replaced when it is next needed.
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+/** What the address itself is at fault for, as that; everything else as it is. */
+export function asAddressProblem(error: unknown, place: string): unknown {
+  const code = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  const refuse = (sentence: string, hint: string): FlywheelError =>
+    new FlywheelError('ERR_CONFIG_INVALID', sentence, { cause: error, hint });
+  if (code === '28P01' || code === '28000')
+    return refuse(
+      `The database ${place} refuses the user or the password.`,
+      'Check both, and what pg_hba.conf allows; nothing was changed.',
+    );
+  if (code === '3D000')
+    return refuse(`There is no database ${place}.`, 'Create it: `createdb`, or `create database …`.');
+  if (code === '42501')
+    return refuse(
+      `The user may not use the schema of the database ${place}.`,
+      'Let it own the schema, or grant it usage and create there.',
+    );
+  return error;
+}
