@@ -25,6 +25,7 @@ import {
   isReadOnly,
   lockedTooLong,
   storeClosed,
+  storeUnavailable,
   toStoreError,
 } from './errors.js';
 
@@ -38,6 +39,8 @@ export interface PostgresDriverOptions {
   readonly busyTimeoutMs: number;
   /** Is told the server's time with every transaction. */
   readonly clock: ServerClock;
+  /** Of the schema that this build works on; with another, nothing is begun. @default whichever there is */
+  readonly version?: number;
   /** Is it for snapshots only? */
   readonly readOnly?: boolean;
 }
@@ -63,8 +66,12 @@ const COMMANDS_THAT_CHANGE: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', '
 /** The server's time, when it comes to this statement. */
 const NOW = 'floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms';
 
+/** The version of the schema: it is changed alone with the store, so that it stays for as long as a writer is at work. */
+const VERSION = '(select max(version) from store_migrations) as version';
+
 interface Begun {
   readonly now_ms: number;
+  readonly version?: number;
   readonly id?: string;
 }
 
@@ -123,6 +130,11 @@ export class PostgresDriver implements Driver {
     this.#options = options;
   }
 
+  /** What each transaction is told at its start. */
+  get #now(): string {
+    return this.#options.version === undefined ? NOW : `${NOW}, ${VERSION}`;
+  }
+
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<PostgresConnection> {
@@ -151,13 +163,13 @@ export class PostgresDriver implements Driver {
     const { place, busyTimeoutMs } = this.#options;
     try {
       if (settings.accessMode === 'read only') {
-        await this.#begin(connection, `begin isolation level repeatable read read only; select ${NOW}`);
+        await this.#begin(connection, `begin isolation level repeatable read read only; select ${this.#now}`);
         return;
       }
       const { id } = await this.#begin(
         connection,
         `begin isolation level read committed; set local lock_timeout = ${busyTimeoutMs}; ${locksOf(of)};
-         select pg_current_xact_id()::text as id, ${NOW}`,
+         select pg_current_xact_id()::text as id, ${this.#now}`,
       );
       connection.transactionId = id;
     } catch (error) {
@@ -174,9 +186,19 @@ export class PostgresDriver implements Driver {
     const results: unknown = await connection.client.query(statements);
     const begun = (results as { rows: Begun[] }[]).at(-1)?.rows[0];
     invariant(begun !== undefined, 'A query that selects without a table has a row.');
+    this.#requireSameVersion(begun);
     connection.nowMs = begun.now_ms;
     this.#options.clock.tell(begun.now_ms, before);
     return begun;
+  }
+
+  /** @throws `ERR_STORE_UNAVAILABLE` when the schema was changed since it was opened. */
+  #requireSameVersion({ version }: Begun): void {
+    const { version: own, place } = this.#options;
+    if (own === undefined || version === own) return;
+    throw storeUnavailable(place, `has schema version ${version} now, and this process works on ${own}`, {
+      hint: 'Stop it, and start the version of flywheel that changed the schema, or a newer one.',
+    });
   }
 
   async commitTransaction(connection: PostgresConnection): Promise<void> {

@@ -49,13 +49,17 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await Promise.all([writers.end(), asking.end()]);
     throw toStoreError(asAddressProblem(error, place), place);
   }
-  const driver = new PostgresDriver({ pool: writers, asking, place, busyTimeoutMs, clock });
+  const driver = new PostgresDriver({
+    ...{ pool: writers, asking, place, busyTimeoutMs, clock },
+    version: STORE_VERSION,
+  });
   const reading = new PostgresDriver({
     pool: createPool(url, readers, busyTimeoutMs),
     asking,
     place,
     busyTimeoutMs,
     clock,
+    version: STORE_VERSION,
     readOnly: true,
   });
   const reader = kyselyOver(reading);
