@@ -122,7 +122,10 @@ describe('a flywheel in a database', () => {
     );
     expect(await run('a', 'pending')).toEqual([]);
 
-    const servers = [await serve(machine('a')), await serve(machine('a'))];
+    const servers = [
+      await serve(machine('a'), '--rate', 'burn=100/s'),
+      await serve(machine('a'), '--rate', 'burn=100/s'),
+    ];
     running.push(...servers);
     const body = { type: 'PRODUCT_BUY', proof: { order: 7 }, burnAmount: 1, persistOnchain: false };
     const answers = await Promise.all(
@@ -177,7 +180,7 @@ describe('a flywheel in a database', () => {
     let early: ServeProcess | undefined;
     await postgres.restart(async () => {
       await until(before, 503);
-      early = await serve(machine('a'));
+      early = await serve(machine('a'), '--rate', 'burn=100/s');
       running.push(early);
       for (const server of [before, early]) {
         const away = await burn(server);
