@@ -13,6 +13,7 @@ import { MAX_PIPELINES } from '../contract/schemas/batch.js';
 import { MAX_BURN_BATCH_ELEMENTS } from '../contract/schemas/burn.js';
 import type { EngineLimits } from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
+import type { EngineEvent } from '../engine/events.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem } from '../files/read-file.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
@@ -28,12 +29,15 @@ import { shareDataDirectory } from './data-lock.js';
 import { createFileKeyring, type FileKeyring } from './file-keyring.js';
 import { createInstances } from './instances.js';
 import { dataFiles, type LocalConfig } from './local-config.js';
+import type { Meter } from './measure.js';
 import { requireTogether } from './two-files.js';
 
 export interface OpenedEngine<OwnChain extends Chain = LocalChain> {
   readonly engine: Engine;
   readonly chain: OwnChain;
   readonly store: Store;
+  /** Name under which it holds leases. */
+  readonly instance: string;
   close(): Promise<void>;
 }
 
@@ -46,6 +50,10 @@ export interface EngineTerms {
   readonly limits?: Partial<EngineLimits>;
   /** Name of the project that administration acts on. @default the only one */
   readonly project?: string | null;
+  /** Hears what is done, and by whom. */
+  readonly onEvent?: (event: EngineEvent, instance: string) => void;
+  /** Measures what the engine waits for. */
+  readonly meter?: Meter;
   /** Who keeps the keys. @default the data directory */
   readonly keys?: (files: FileKeyring) => OpenedKeyring;
 }
@@ -104,15 +112,15 @@ const inFiles = (files: FileKeyring): OpenedKeyring => ({ ...files, close: async
 /** The engine over the store and chain of a data directory. */
 export function engineOver<OwnChain extends Chain>(
   dataDir: string,
-  { store, chain, close: closeFiles }: Omit<OpenedEngine<OwnChain>, 'engine'>,
+  { store, chain, close: closeFiles }: Omit<OpenedEngine<OwnChain>, 'engine' | 'instance'>,
   treasury: Address | null,
-  { clock, limits, project = null, keys = inFiles }: EngineTerms,
+  { clock, limits, project = null, keys = inFiles, meter, onEvent }: EngineTerms,
 ): OpenedEngine<OwnChain> {
   const instances = createInstances();
   const keyring = keys(createFileKeyring(dataFiles(dataDir).keys));
   const engine = createEngine({
-    store,
-    chain,
+    store: meter?.store(store) ?? store,
+    chain: meter?.chain(chain) ?? chain,
     keyring,
     treasury,
     clock,
@@ -121,13 +129,14 @@ export function engineOver<OwnChain extends Chain>(
     actor: processActor(),
     limits: { ...DEFAULT_LIMITS, ...limits },
     project,
+    ...(onEvent === undefined ? {} : { onEvent: (event) => onEvent(event, instances.id) }),
   });
   const close = async (): Promise<void> => {
     await keyring.close();
     instances.release();
     await closeFiles();
   };
-  return { engine, chain, store, close };
+  return { engine, chain, store, instance: instances.id, close };
 }
 
 /** Store and ledger of a data directory, with the lock that keeps others from wiping it; whether they belong together is not looked at. */
@@ -135,7 +144,7 @@ export async function openFiles(
   dataDir: string,
   config: LocalConfig,
   clock: Clock,
-): Promise<Omit<OpenedEngine, 'engine'>> {
+): Promise<Omit<OpenedEngine, 'engine' | 'instance'>> {
   const files = dataFiles(dataDir);
   const squadsProgram = config.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
   const create = config.genesis === null;

@@ -8,22 +8,24 @@ import { callOperation, eachOperation, type Perform, type Service } from '../con
 import type { Engine } from '../engine/engine.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { FileName } from '../files/sqlite-errors.js';
-import type { Principal } from '../http/options.js';
+import type { HttpServerDeps, Principal } from '../http/options.js';
 import { createRateLimiter, withRate } from '../http/rate-limiter.js';
 import { cacheReads } from '../http/read-cache.js';
 import { createHttpServer, type HttpServer } from '../http/server.js';
 import type { Store } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
 import type { Clock } from '../values/time.js';
-import { type OpenedDataEngine, openDataEngine } from './data-engine.js';
+import { type DataEngineOptions, type OpenedDataEngine, openDataEngine } from './data-engine.js';
 import { type DataPlace, requirePlace } from './data-place.js';
 import { type DataWatch, watchData } from './data-watch.js';
 import { openDatabaseRateCounts } from './database.js';
 import { createDiskCheck } from './disk-check.js';
 import { type OpenEngineOptions, SHARED_LIMITS } from './engine.js';
+import { engineLog } from './engine-log.js';
 import { keepReconciling, problemLine, type Reconciling } from './keep-reconciling.js';
 import { openLateEngine } from './late-engine.js';
 import { dataFiles, isOnCluster } from './local-config.js';
+import { Meter } from './measure.js';
 import { Opened } from './opened.js';
 import { type OpenRateCounts, openRateCounts } from './rate-counts.js';
 import { openStoreVersion } from './store-version.js';
@@ -83,19 +85,21 @@ async function createServer(
   opened: Opened,
   ambient: Ambient,
   settings: Settings,
-  { between, ...options }: OpenServerOptions,
+  options: OpenServerOptions,
 ): Promise<Omit<OpenServer, 'close'>> {
   const dataDir = settings.dataDir.value;
   const place = requirePlace(settings);
   const isShared = place.kind === 'database';
+  const meter = new Meter();
+  let instance: string | undefined;
   const { engine } = opened.keep(
     await openLateEngine({
       mayWait: isShared,
-      open: () =>
-        openDataEngine(ambient, settings, {
-          ...{ limits: SHARED_LIMITS, outlivesSignal: true, database: { schema: 'update' } },
-          ...(between === undefined ? {} : { between }),
-        }),
+      open: async () => {
+        const own = await openDataEngine(ambient, settings, engineOptions(options, ambient, meter));
+        instance = own.instance;
+        return own;
+      },
       begin: (ready) => begin(ready, options, ambient),
       onProblem: (message) => warn(ambient, message),
     }),
@@ -124,9 +128,9 @@ async function createServer(
           await Promise.all([engine.ready(), checkDisk()]);
         },
       },
-      metrics: { batchesByStatus: () => engine.countBatches(), queueDepth: writes.waiting },
+      metrics: metricsOf(engine, writes, meter),
       rateLimiter: createRateLimiter(counts),
-      log: { level: options.logLevel, stream: ambient.io.stderr },
+      log: { level: options.logLevel, stream: ambient.io.stderr, server: () => instance },
     },
     {
       apiKeyHeader: settings.apiKeyHeader.value,
@@ -140,6 +144,31 @@ async function createServer(
   );
   return { server, data };
 }
+
+/** How the engine of a server differs from that of a command. */
+const engineOptions = (
+  { between, logLevel }: Pick<OpenServerOptions, 'between' | 'logLevel'>,
+  { io }: Ambient,
+  meter: Meter,
+): DataEngineOptions => ({
+  ...{ limits: SHARED_LIMITS, outlivesSignal: true, database: { schema: 'update' } },
+  meter,
+  onEvent: engineLog({ level: logLevel, stream: io.stderr }),
+  ...(between === undefined ? {} : { between }),
+});
+
+/** What the metrics tell beside the requests. */
+const metricsOf = (
+  engine: Engine,
+  writes: { waiting(): number },
+  meter: Meter,
+): NonNullable<HttpServerDeps['metrics']> => ({
+  batchesByStatus: () => engine.countBatches(),
+  queueDepth: writes.waiting,
+  attach: (observe) => meter.attach(observe),
+  transactions: () => meter.transactions,
+  state: () => engine.state(),
+});
 
 /** What a server does before it serves, and goes on doing. */
 async function begin(

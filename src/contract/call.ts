@@ -44,6 +44,8 @@ export interface Call {
   readonly repeatOnly?: boolean;
   /** Aborting stops waiting and stops before the next step; what was submitted goes on. */
   readonly signal?: AbortSignal;
+  /** Hears under which id the service keeps the request, as soon as it does. */
+  readonly onOperation?: (operationId: string) => void;
   /** Hears of each burn-batch element as soon as its outcome is stored. */
   readonly onElement?: (outcome: ElementOutcome) => void;
   /** Hears how many transactions of a batch have come to their end, as they do. */

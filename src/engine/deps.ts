@@ -5,6 +5,7 @@ import type { Store } from '../store/store.js';
 import type { Address } from '../values/address.js';
 import type { Ids } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
+import type { EngineEvent } from './events.js';
 
 /** What a key signs for. */
 export type KeyRole = 'operator' | 'burn wallet' | 'treasury';
@@ -60,6 +61,8 @@ export interface EngineDeps {
   readonly limits: EngineLimits;
   /** Name of the project that administration acts on. @default the only one */
   readonly project?: string | null;
+  /** Hears what is done, for a log. */
+  readonly onEvent?: (event: EngineEvent) => void;
 }
 
 /** For how long an engine is believed to work on a request after its last sign of life. */

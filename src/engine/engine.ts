@@ -7,7 +7,7 @@ import type { BatchStatus } from '../contract/schemas/batch.js';
 import { eachOperation, type Service } from '../contract/service.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
-import { listActs } from './admin/audit.js';
+import { auditFilter, listActs } from './admin/audit.js';
 import { requireRegistration } from './admin/find-registration.js';
 import { fund } from './admin/fund.js';
 import { createKey, keyInfo, revokeKey } from './admin/keys.js';
@@ -33,6 +33,7 @@ import type { EngineOperation } from './operation.js';
 import { type Reconciled, Reconciler, type ReconcileTerms } from './reconcile.js';
 import { report } from './report.js';
 import { KeysInFlight } from './requests/key-unused.js';
+import { type EngineState, engineState } from './state.js';
 import { listUnfinished } from './unfinished.js';
 
 export interface Engine extends Service, Admin {
@@ -48,6 +49,8 @@ export interface Engine extends Service, Admin {
   reconcile(terms?: ReconcileTerms): Promise<Reconciled>;
   /** Do store and chain answer? @throws `ERR_UNAVAILABLE` or `ERR_STORE_UNAVAILABLE` */
   ready(): Promise<void>;
+  /** How it stands, for those who watch it. */
+  state(): Promise<EngineState>;
   countBatches(): Promise<Readonly<Record<BatchStatus, number>>>;
 }
 
@@ -84,6 +87,7 @@ export function createEngine(deps: EngineDeps): Engine {
     ready: async () => {
       await Promise.all([deps.store.progress(), deps.chain.blockHeight()]);
     },
+    state: () => engineState(deps),
     countBatches: () => deps.store.read((tx) => tx.batches.countByStatus()),
   };
 }
@@ -150,6 +154,6 @@ function createAdmin(deps: EngineDeps): Admin {
       return deps.store.read((tx) => requireRotatable(tx, token.id, id));
     },
     rotateKey: async (rotation) => rotateKey(deps, (await registered()).token.id, rotation),
-    audit: (query) => listActs(deps, query),
+    audit: async (query) => listActs(deps, await auditFilter(deps, query)),
   };
 }

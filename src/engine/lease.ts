@@ -6,6 +6,7 @@ import type { Call, Steps, WaitingForChain } from '../contract/call.js';
 import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { StoreTransaction } from '../store/store.js';
 import { type EngineDeps, type Instances, LEASE_MS } from './deps.js';
+import { tell } from './events.js';
 
 /** Several times within a lease, so that one that fails is no loss. */
 const RENEW_MS = LEASE_MS / 4;
@@ -31,6 +32,8 @@ export type Caller = Pick<Call, 'signal' | 'onWaiting' | 'onSteps'>;
 
 /** The hold of one engine on what it works on, and who waits for that. */
 export interface Lease {
+  /** Of what is worked on, as events name it. */
+  readonly id: string;
   /**
    * Prolongs the lease in the transaction that writes something for it.
    * @throws when another has taken over, which may be far ahead by its clock; nothing more may be written then.
@@ -52,6 +55,10 @@ const heldHere = new WeakMap<Instances, Map<string, HeldLease>>();
 /** Is this engine itself at it, whatever time it is? */
 export const isHeldHere = ({ instances }: Pick<EngineDeps, 'instances'>, id: string): boolean =>
   heldHere.get(instances)?.has(id) === true;
+
+/** How many pieces of work this engine holds now. */
+export const countHeld = (instances: Instances): number =>
+  new Set(heldHere.get(instances)?.values() ?? []).size;
 
 /** What this engine waits for with it, as far as that is known. */
 export const waitingHere = (
@@ -113,8 +120,13 @@ class HeldLease implements Lease {
   readonly renew = async (tx: StoreTransaction): Promise<void> => {
     if (await this.#holding.prolong(tx, this.#deps.instances.id, tx.nowMs + LEASE_MS)) return;
     this.#isLost = true;
+    tell(this.#deps, { operationId: this.id, event: 'lease lost' });
     throw this.#holding.lost();
   };
+
+  get id(): string {
+    return this.#holding.ids[0] ?? '';
+  }
 
   get signal(): AbortSignal | undefined {
     return this.#caller.signal;

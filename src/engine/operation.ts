@@ -99,7 +99,8 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   const admitted = { deps, principal, input, call };
   // Its shape has been judged, and whatever else the text of a request holds is JSON too.
   const body = given as JsonValue;
-  const identity = await requestIdentity(principal, id, value, body, plan.proofTypes(input));
+  const proofTypes = plan.proofTypes(input);
+  const identity = { ...(await requestIdentity(principal, id, value, body, proofTypes)), call };
   const earlier = await deps.store.read(async (tx) => {
     const found = await findEarlier(deps, tx, identity);
     if (found !== undefined) await requireReadable(tx, found, identity);
@@ -107,6 +108,7 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   });
   if (plan.replay !== undefined) {
     if (earlier?.reply != null) {
+      call.onOperation?.(earlier.id);
       return plan.replay(await readReply(earlier.reply), admitted);
     }
     if (call.repeatOnly === true) throw noRepeat();

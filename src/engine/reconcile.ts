@@ -10,6 +10,7 @@ import { carryOnExecution } from './batches/execute-batch.js';
 import { carryOnSetUp } from './batches/init-batch.js';
 import { settleBurns, writeOutcomes } from './burns/chunk.js';
 import type { EngineDeps } from './deps.js';
+import { tell } from './events.js';
 import { watchLandings } from './landings/watch.js';
 import { type Caller, underLease } from './lease.js';
 import { abandonRequest, claimRequest, isWorkedOn, requestHolding } from './requests/requests.js';
@@ -74,16 +75,22 @@ export class Reconciler {
         settleRequest(deps, id, terms),
       );
       burns += settled ?? 0;
-      if (settled !== undefined && settled > 0) requests += 1;
+      if (settled === undefined || settled === 0) continue;
+      requests += 1;
+      tell(deps, { operationId: id, event: 'reconciled', what: 'burns' });
     }
     let batches = 0;
     for (const id of left.setUps) {
       const work = (): Promise<boolean> => carryOnSetUp(deps, id, terms);
-      if (await this.#try(`the set-up of batch ${id}`, id, terms, work)) batches += 1;
+      if (!(await this.#try(`the set-up of batch ${id}`, id, terms, work))) continue;
+      batches += 1;
+      tell(deps, { operationId: id, event: 'reconciled', what: 'set-up' });
     }
     for (const id of left.executions) {
       const work = (): Promise<boolean> => carryOnExecution(deps, id, terms);
-      if (await this.#try(`the execution of batch ${id}`, id, terms, work)) batches += 1;
+      if (!(await this.#try(`the execution of batch ${id}`, id, terms, work))) continue;
+      batches += 1;
+      tell(deps, { operationId: id, event: 'reconciled', what: 'execution' });
     }
     return { burns, requests, batches };
   }

@@ -63,6 +63,10 @@ export const loggerOptions = (log: HttpServerDeps['log']): NonNullable<FastifySe
   level: log.level,
   stream: { write: (line: string) => void log.stream.write(line) },
   base: null,
+  mixin: () => {
+    const server = log.server?.();
+    return server === undefined ? {} : { server };
+  },
   timestamp: createTimestamp(),
   formatters: { level: (level: string) => ({ level }) },
   serializers: { err: (error: unknown) => loggedError(error) },
@@ -71,7 +75,8 @@ export const loggerOptions = (log: HttpServerDeps['log']): NonNullable<FastifySe
 
 /** The one line of a request; of its path only the route's pattern. */
 export function logEnd(log: FastifyBaseLogger, life: RequestLife): void {
-  const { requestId, request, route, response, keyId, problemCode, replayed, isAnswered } = life;
+  const { requestId, request, route, response, keyId, project, operationId } = life;
+  const { problemCode, replayed, isAnswered, outcome } = life;
   log.info(
     {
       requestId,
@@ -80,6 +85,9 @@ export function logEnd(log: FastifyBaseLogger, life: RequestLife): void {
       status: response.statusCode,
       durationMs: Math.round(life.elapsedMs * 1_000) / 1_000,
       ...(keyId === undefined ? {} : { keyId }),
+      ...(project === undefined ? {} : { project }),
+      ...(operationId === undefined ? {} : { operationId }),
+      ...outcome,
       ...(problemCode === undefined ? {} : { error: problemCode }),
       ...(replayed ? { replayed } : {}),
     },

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Reply } from '../contract/call.js';
 import type { OperationId } from '../contract/operations.js';
 import type { MetricsSource } from './options.js';
+import { addBuildInfo, addStateGauges, addTimings } from './state-metrics.js';
 
 export interface Metrics {
   /** A request has ended, whatever came of it; `operation` is `none` for all other paths. */
@@ -155,7 +156,7 @@ function addSourceGauges(
 }
 
 /** Counters and gauges of one server. */
-export async function createMetrics(source: MetricsSource & ServerState): Promise<Metrics> {
+export async function createMetrics(source: MetricsSource & ServerState, version: string): Promise<Metrics> {
   const prometheus = await import('prom-client');
   const registry = new prometheus.Registry();
   prometheus.collectDefaultMetrics({ register: registry });
@@ -163,6 +164,9 @@ export async function createMetrics(source: MetricsSource & ServerState): Promis
     registry,
   ]);
   addSourceGauges(prometheus, [registry], source);
+  addStateGauges(prometheus, [registry], source);
+  addBuildInfo(prometheus, [registry], version);
+  source.attach?.(addTimings(prometheus, [registry]));
   // Bound once for each combination of labels, since binding costs more than counting.
   const requestsOf = makeOnce((operation: string, status: number) =>
     requests.labels(operation, String(status)),

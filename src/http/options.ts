@@ -21,7 +21,31 @@ export interface Principal {
   readonly rates?: Partial<Record<OperationId, Rate>>;
 }
 
+/** What was waited for, and for how long. */
+export type Measured =
+  | { readonly what: 'wait'; readonly kind: 'read' | 'write'; readonly seconds: number }
+  | { readonly what: 'transaction'; readonly kind: 'read' | 'write'; readonly seconds: number }
+  | { readonly what: 'commit'; readonly seconds: number }
+  | { readonly what: 'chain'; readonly method: string; readonly seconds: number };
+
+/** How the service stands. */
+export interface ServiceState {
+  readonly leases: number;
+  readonly unfinished: Readonly<Record<string, number>>;
+  readonly oldestSeconds: number;
+  readonly gaps: number;
+  /** `null` where nobody knows. */
+  readonly wallets:
+    | readonly { readonly project: string; readonly wallet: string; readonly lamports: bigint }[]
+    | null;
+}
+
 export interface MetricsSource {
+  /** Gives what takes measurements to who makes them. */
+  attach?(observe: (measured: Measured) => void): void;
+  /** Transactions of the store at this moment. */
+  transactions?(): { readonly waiting: number; readonly open: number };
+  state?(): Promise<ServiceState>;
   batchesByStatus?(): Promise<Readonly<Record<BatchStatus, number>>>;
   /** Pieces of chain work that wait for their turn. */
   queueDepth?(): number;
@@ -40,7 +64,12 @@ export interface HttpServerDeps {
   };
   readonly metrics?: MetricsSource;
   readonly rateLimiter: RateLimiter;
-  readonly log: { readonly level: LogLevel; readonly stream: { write(line: string): unknown } };
+  readonly log: {
+    readonly level: LogLevel;
+    readonly stream: { write(line: string): unknown };
+    /** Which server this is, in each line, once that is known: the name under which its engine holds leases. */
+    server?(): string | undefined;
+  };
 }
 
 export interface HttpLimits {

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import type { OperationId } from '../contract/operations.js';
 import { FlywheelError, invariant } from '../errors/flywheel-error.js';
+import type { Outcome } from './outcome.js';
 import { requestIdFrom } from './request-headers.js';
 
 declare module 'node:http' {
@@ -35,6 +36,12 @@ export class RequestLife {
   route: string | null = null;
   operation: OperationId | undefined;
   keyId: string | undefined;
+  /** Id of the token that the key is for. */
+  project: string | undefined;
+  /** Under which the service keeps the request. */
+  operationId: string | undefined;
+  /** Transactions of the answer, and its batch. */
+  outcome: Outcome | undefined;
   problemCode: string | undefined;
   replayed = false;
 

@@ -13,6 +13,7 @@ import { createAdmission } from './admission.js';
 import { answerText } from './answer-text.js';
 import { metaHeaders, operationHeaders, rateLimitHeaders } from './headers.js';
 import type { Principal } from './options.js';
+import { outcomeOf } from './outcome.js';
 import { readInput } from './read-input.js';
 import { readCredential, readIdempotencyKey } from './request-headers.js';
 import type { RequestLife } from './request-life.js';
@@ -44,6 +45,7 @@ export function createOperationHandler(
     const credential = readCredential(request.raw, settings);
     const principal = await deps.authenticate(credential);
     life.keyId = principal.keyId;
+    life.project = principal.project;
     const admission = await admit(principal, request.raw, reply);
     checkScope(operation, principal);
     const idempotencyKey = readIdempotencyKey(operation, request.raw);
@@ -52,6 +54,9 @@ export function createOperationHandler(
       credential,
       requestId: life.requestId,
       signal: shutdown.signal,
+      onOperation: (operationId) => {
+        life.operationId = operationId;
+      },
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       ...(admission.repeatOnly ? { repeatOnly: true } : {}),
     };
@@ -67,6 +72,7 @@ export function createOperationHandler(
     const answer = await serve(request, reply, life);
     metrics.answered(operation.id, answer);
     life.replayed = answer.meta.replayed;
+    if (operation.submits) life.outcome = outcomeOf(answer.value);
     const text = await answerText(answer.value, bodies.slices);
     // A shutdown may have answered in the meantime.
     if (!life.mayAnswer()) return;

@@ -120,11 +120,8 @@ export async function createHttpServer(
   const settings = httpSettings(options);
   const { limits } = settings;
   const budget = new BodyBudget(limits.maxHeldBytes);
-  const metrics = await createMetrics({
-    ...deps.metrics,
-    connections: () => connections.size,
-    heldBytes: () => budget.usedBytes,
-  });
+  const source = { connections: () => connections.size, heldBytes: () => budget.usedBytes };
+  const metrics = await createMetrics({ ...deps.metrics, ...source }, settings.version);
   const app = createApp(deps, settings);
   const lives = createLives(app, settings, metrics);
   const connections = new Connections(limits, lives);

@@ -1,9 +1,10 @@
 /** Writes down who administered what, in the transaction that does it. */
-import type { ApiKeyCreated, AuditAct } from '../../contract/admin.js';
+import type { ApiKeyCreated, AuditAct, AuditQuery } from '../../contract/admin.js';
 import type { AuditAction, AuditEntry, TokenRecord } from '../../store/records.js';
 import type { AuditFilter, StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
+import { requireRegistration } from './find-registration.js';
 
 /** What was done, and to what. */
 export interface Act {
@@ -37,6 +38,16 @@ const actOf = (
   { actor, action, subject, detail, dateCreated }: AuditEntry,
   project: string | null,
 ): AuditAct => ({ date: dateCreated, actor, action, project, subject, detail });
+
+/** Of the project that is named; of all where none is. */
+export async function auditFilter(
+  { store, project = null }: Pick<EngineDeps, 'store' | 'project'>,
+  query: AuditQuery,
+): Promise<AuditFilter> {
+  if (project === null) return query;
+  const { token } = await store.read((tx) => requireRegistration(tx, project));
+  return { ...query, tokenId: token.id };
+}
 
 /** What was administered, newest first. */
 export async function listActs(

@@ -4,6 +4,7 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
+import { tell } from '../events.js';
 import { type Holding, waitingHere } from '../lease.js';
 import { isWorkedOn, waitsFor } from '../requests/requests.js';
 
@@ -30,6 +31,8 @@ export async function claimBatch(
   if (isWorkedOn(deps, tx, batch)) throw inProgress(batch.id, waitingHere(deps, batch.id));
   const claimed = { ...batch, instance: deps.instances.id, leaseUntilMs: tx.nowMs + LEASE_MS };
   await tx.batches.claim(batch.id, claimed.instance, claimed.leaseUntilMs);
+  if (batch.instance !== null)
+    tell(deps, { operationId: batch.id, event: 'taken over', from: batch.instance });
   return claimed;
 }
 

@@ -7,6 +7,7 @@ import type { BundleExecution } from '../../contract/schemas/batch.js';
 import type { BundleRecord, BundleStatus, NewLanding } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps } from '../deps.js';
+import { tellSettled, tellSigned } from '../events.js';
 import { createPause } from '../pause.js';
 import {
   awaitFates,
@@ -162,6 +163,7 @@ class Phase {
       if (!this.#begun) await this.#input.before?.(tx);
       if (fresh.length > 0) await tx.bundles.insertMany(fresh);
     }, this.#input);
+    tellSigned(this.#deps, this.#subject, fresh);
     this.#begun = true;
     for (const bundle of window) this.#pending.set(bundle.first, bundle);
     const settled = await settle(chain, {
@@ -171,6 +173,7 @@ class Phase {
       lease: this.#input.lease,
       renew: (expired, inVain) => this.#signAgain(expired, inVain),
     });
+    tellSettled(this.#deps, this.#subject, settled);
     for (const { unit, end } of settled) this.#takeEnd(unit, end);
   }
 
@@ -212,6 +215,7 @@ class Phase {
       await this.#settle(tx);
       await tx.bundles.insertMany(renewed);
     }, this.#input);
+    tellSigned(this.#deps, this.#subject, renewed);
     for (const bundle of renewed) this.#pending.set(bundle.first, bundle);
     return renewed;
   }
@@ -241,6 +245,11 @@ class Phase {
       });
       this.#take(bundle);
     }
+  }
+
+  /** Of which events tell. */
+  get #subject() {
+    return { operationId: this.#input.batchId, phase: this.#input.phase };
   }
 
   #isMine({ first }: BundleRecord): boolean {

@@ -3,19 +3,13 @@
  * transaction). What becomes of a burn is only ever learned by looking its signature up.
  */
 import { invariant } from '../../errors/flywheel-error.js';
-import type {
-  BurnIntent,
-  BurnOutcome,
-  BurnRecord,
-  NewLanding,
-  RequestRecord,
-  TokenRecord,
-} from '../../store/records.js';
+import type { BurnIntent, BurnOutcome, NewLanding, RequestRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
 import { dailyCap, dayOfNow } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
+import { burnsOf, tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
 import type { Failed, Landed, Unit } from '../settle/fate.js';
 import { watchedLanding } from '../settle/landing.js';
@@ -33,9 +27,7 @@ export interface BurnSource {
 }
 
 /** Of what is burned, and for whom. */
-export interface BurnContext extends BurnSource {
-  readonly principal: Principal;
-}
+export type BurnContext = BurnSource & { readonly principal: Principal };
 
 /** An element that may be burned. */
 export interface ChunkElement {
@@ -44,19 +36,7 @@ export interface ChunkElement {
 }
 
 /** A burn that may be under way: its intent is stored. */
-export type OpenBurn = Pick<
-  BurnRecord,
-  | 'sequence'
-  | 'index'
-  | 'amount'
-  | 'proofType'
-  | 'proofHash'
-  | 'persistOnchain'
-  | 'day'
-  | 'signature'
-  | 'transaction'
-  | 'lastValidBlockHeight'
->;
+export type OpenBurn = Omit<BurnIntent, 'requestId' | 'tokenId' | 'keyId' | 'dateCreated'>;
 
 /** What intents are written on the strength of. */
 export interface IntentBasis {
@@ -146,7 +126,7 @@ async function sign(
  * Has elements signed by somebody who takes time, before the transaction that writes their intents: nobody else could write
  * meanwhile. What is signed here and not stored in the end is never sent.
  * @param onRefused - hears what balance and cap refuse; nothing is signed or written if it throws.
- * @returns `undefined`, with nothing signed, where it cannot be said yet what is refused.
+ * @returns `undefined`, with nothing signed, where that cannot be said yet.
  */
 export async function signAhead(
   context: BurnContext,
@@ -171,8 +151,7 @@ export async function signAhead(
 /**
  * Writes the intents of elements that have none, within balance and cap: sequence, signed transaction.
  * @param ahead - what was signed before, where signing takes time; nothing else is accepted then.
- * @returns the burns to submit, and the elements that were refused; `undefined`, with nothing written, where it cannot be said yet
- * what is refused.
+ * @returns the burns to submit, and the elements that were refused; `undefined`, with nothing written, where it cannot be said yet.
  */
 export async function writeIntents(
   context: BurnContext,
@@ -208,6 +187,7 @@ export async function writeIntents(
     return { ...common, ...own, index };
   });
   await tx.burns.insertMany(intents);
+  tellSigned(context.deps, burnsOf(request.id), intents.map(unitOf));
   return { burns: intents, refusals };
 }
 
@@ -246,8 +226,9 @@ export async function settleBurns(
     areNew,
     as: 'alone',
     lease,
-    renew: (expired) => signAgain(source, expired),
+    renew: (expired) => signAgain(source, expired, lease),
   });
+  tellSettled(source.deps, burnsOf(lease.id), settled);
   return settled.map(({ unit: { burn }, end }) => {
     const landing = end.kind === 'landed' ? watchedLanding(end) : null;
     return {
@@ -282,6 +263,7 @@ function outcomeOf({ deps, token }: BurnSource, burn: OpenBurn, end: Landed | Fa
 async function signAgain(
   { deps, token }: BurnSource,
   expired: readonly BurnUnit[],
+  lease: Lease,
 ): Promise<readonly BurnUnit[]> {
   const wallet = deps.keyring.get(token.burnWallet, 'burn wallet');
   const burns = expired.map(({ burn }) => burn);
@@ -297,6 +279,7 @@ async function signAgain(
     },
     { tokenId: token.id },
   );
+  tellSigned(deps, burnsOf(lease.id), renewed);
   return renewed;
 }
 

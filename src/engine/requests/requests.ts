@@ -2,7 +2,7 @@
  * Idempotency: the first result of a request wins, a repeat gets it again, and a request that its engine did not finish is
  * carried on by the next call that brings it (contract, section 1.4).
  */
-import type { WaitingForChain } from '../../contract/call.js';
+import type { Call, WaitingForChain } from '../../contract/call.js';
 import type { KeyedOperationId } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { RequestRecord } from '../../store/records.js';
@@ -13,6 +13,7 @@ import { StrictJsonReader } from '../../values/json-reader.js';
 import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
+import { tell } from '../events.js';
 import { type Holding, isHeldHere, waitingHere } from '../lease.js';
 import { createPause } from '../pause.js';
 
@@ -28,6 +29,8 @@ export interface RequestIdentity {
   /** Proof types that the key is limited to, and those that the request is about. */
   readonly permitted: readonly string[] | null;
   readonly proofTypes: readonly string[];
+  /** The call that brings it. */
+  readonly call?: Pick<Call, 'requestId' | 'onOperation'>;
 }
 
 /** How a request begins. */
@@ -127,6 +130,7 @@ export async function openRequest(
   const earlier = await findEarlier(deps, tx, identity);
   if (earlier?.reply != null) return { kind: 'replayed', reply: earlier.reply };
   if (earlier !== undefined) {
+    identity.call?.onOperation?.(earlier.id);
     return { kind: 'resumed', request: await claimRequest(deps, tx, earlier) };
   }
   const request: RequestRecord = {
@@ -144,17 +148,33 @@ export async function openRequest(
     dateCreated: isoTime(tx.nowMs),
   };
   await tx.requests.insert(request);
+  sayBegun(deps, request, identity.call);
   return { kind: 'fresh', request };
+}
+
+function sayBegun(
+  deps: EngineDeps,
+  { id: operationId, operation, tokenId: project, keyId }: RequestRecord,
+  call: RequestIdentity['call'],
+): void {
+  call?.onOperation?.(operationId);
+  const requestId = call?.requestId;
+  tell(deps, {
+    ...{ operationId, event: 'begun', operation, project, keyId },
+    ...(requestId === undefined ? {} : { requestId }),
+  });
 }
 
 /** Takes a request over that nobody works on. @returns it as it is then */
 export async function claimRequest(
-  { instances }: Pick<EngineDeps, 'instances'>,
+  deps: Pick<EngineDeps, 'instances' | 'onEvent'>,
   tx: StoreTransaction,
   request: RequestRecord,
 ): Promise<RequestRecord> {
+  const { instances } = deps;
   const claimed = { ...request, instance: instances.id, leaseUntilMs: tx.nowMs + LEASE_MS };
   await tx.requests.claim(request.id, claimed.instance, claimed.leaseUntilMs);
+  tell(deps, { operationId: request.id, event: 'taken over', from: request.instance });
   return claimed;
 }
 

@@ -1,0 +1,77 @@
+/**
+ * What an engine says of its work as it does it, each under the id of the operation: of the request that asked for it, or of the
+ * batch. Who follows one operation through several processes looks for that id in the log of each. Nothing is decided by it.
+ */
+import type { KeyedOperationId } from '../contract/operations.js';
+import type { EngineDeps } from './deps.js';
+import type { Unit } from './settle/fate.js';
+import type { Settled } from './settle/settle.js';
+
+export type EngineEvent = {
+  /** Id of the request's record, or of the batch. */
+  readonly operationId: string;
+} & (
+  | {
+      /** A request was written down. */
+      readonly event: 'begun';
+      readonly operation: KeyedOperationId;
+      readonly project: string;
+      readonly keyId: string;
+      /** Of the call that brought it, where it has one. */
+      readonly requestId?: string;
+    }
+  /** Another engine had it, and does not work on it any more. */
+  | { readonly event: 'taken over'; readonly from: string | null }
+  /** Another engine has it now; this one does nothing more for it. */
+  | { readonly event: 'lease lost' }
+  /** Transactions that were signed and written down; they are sent next. */
+  | { readonly event: 'signed'; readonly phase: string; readonly signatures: readonly string[] }
+  /** What has become of some of them is known. */
+  | {
+      readonly event: 'settled';
+      readonly phase: string;
+      readonly landed: readonly string[];
+      readonly failed: readonly string[];
+    }
+  /** What was left unfinished has come to its end, or to where it waits for somebody. */
+  | { readonly event: 'reconciled'; readonly what: string }
+);
+
+/** Says it to whoever listens. */
+export const tell = ({ onEvent }: Pick<EngineDeps, 'onEvent'>, event: EngineEvent): void => onEvent?.(event);
+
+/** The burns of a request, to say something of them. */
+export const burnsOf = (operationId: string) => ({ operationId, phase: 'BURN' });
+
+/** Says what was signed and written down, if anything was. */
+export function tellSigned(
+  deps: Pick<EngineDeps, 'onEvent'>,
+  { operationId, phase }: { readonly operationId: string; readonly phase: string },
+  units: readonly Pick<Unit, 'transactions'>[],
+): void {
+  if (deps.onEvent === undefined || units.length === 0) return;
+  const signatures = units.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
+  tell(deps, { operationId, event: 'signed', phase, signatures });
+}
+
+/** Says what has become of units. */
+export function tellSettled(
+  deps: Pick<EngineDeps, 'onEvent'>,
+  { operationId, phase }: { readonly operationId: string; readonly phase: string },
+  settled: readonly Settled<Unit>[],
+): void {
+  if (deps.onEvent === undefined || settled.length === 0) return;
+  tell(deps, { operationId, event: 'settled', phase, ...endsOf(settled) });
+}
+
+/** Signatures of units by what became of them. */
+function endsOf(settled: readonly Settled<Unit>[]): {
+  readonly landed: readonly string[];
+  readonly failed: readonly string[];
+} {
+  const of = (kind: 'landed' | 'failed'): readonly string[] =>
+    settled
+      .filter(({ end }) => end.kind === kind)
+      .flatMap(({ unit }) => unit.transactions.map(({ signature }) => signature));
+  return { landed: of('landed'), failed: of('failed') };
+}

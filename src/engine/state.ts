@@ -1,0 +1,92 @@
+/** How an engine stands, for those who watch it: what it holds, what is unfinished, what its projects have to pay with. */
+import type { Chain } from '../chain/chain.js';
+import type { StoreTransaction } from '../store/store.js';
+import type { Address } from '../values/address.js';
+import type { EngineDeps } from './deps.js';
+import { countHeld } from './lease.js';
+
+export interface WalletState {
+  /** Name of the project, or the symbol of its token. */
+  readonly project: string;
+  readonly wallet: 'operator' | 'burn wallet';
+  readonly lamports: bigint;
+}
+
+export interface EngineState {
+  /** Pieces of work that this engine holds a lease of. */
+  readonly leases: number;
+  readonly unfinished: Readonly<Record<'burns' | 'set-up' | 'execution' | 'closing', number>>;
+  /** Of what is unfinished, how long ago the oldest was begun; 0 where nothing is. */
+  readonly oldestSeconds: number;
+  /** Projects with burns on chain of which nobody has a record. */
+  readonly gaps: number;
+  /** `null` where the chain does not answer. */
+  readonly wallets: readonly WalletState[] | null;
+}
+
+/** Of more projects than these the wallets are not looked at: each would be a series of its own. */
+const MAX_PROJECTS = 100;
+/** Of so many pieces of work the oldest is looked for. */
+const MAX_DATED = 50;
+
+type Owner = Omit<WalletState, 'lamports'> & { readonly address: Address };
+
+export async function engineState(deps: EngineDeps): Promise<EngineState> {
+  const { store, chain, instances } = deps;
+  const { owners, ...state } = await store.read(async (tx) => ({
+    ...(await unfinishedState(tx)),
+    gaps: (await tx.gaps.allOpen()).length,
+    owners: await walletOwners(tx),
+  }));
+  return { ...state, leases: countHeld(instances), wallets: await walletsOf(chain, owners) };
+}
+
+async function unfinishedState(
+  tx: StoreTransaction,
+): Promise<Pick<EngineState, 'unfinished' | 'oldestSeconds'>> {
+  const burns = await tx.unfinished.burnRequests();
+  const setUps = await tx.unfinished.setUps();
+  const executions = await tx.unfinished.executions();
+  const closings = await tx.unfinished.closings();
+  const dates: (string | undefined)[] = [];
+  for (const id of burns.slice(0, MAX_DATED)) dates.push((await tx.requests.get(id))?.dateCreated);
+  for (const id of [...setUps.slice(0, MAX_DATED), ...executions.slice(0, MAX_DATED)])
+    dates.push((await tx.batches.get(id))?.dateUpdated);
+  const [oldest] = dates.filter((date) => date !== undefined).sort();
+  return {
+    unfinished: {
+      burns: burns.length,
+      'set-up': setUps.length,
+      execution: executions.length,
+      closing: closings.length,
+    },
+    oldestSeconds: oldest === undefined ? 0 : Math.max(0, (tx.nowMs - Date.parse(oldest)) / 1_000),
+  };
+}
+
+async function walletOwners(tx: StoreTransaction): Promise<readonly Owner[]> {
+  const owners: Owner[] = [];
+  for (const token of (await tx.tokens.list()).slice(0, MAX_PROJECTS)) {
+    const flywheel = await tx.flywheels.ofToken(token.id);
+    if (flywheel === undefined) continue;
+    const project = flywheel.name ?? token.symbol;
+    owners.push(
+      { project, wallet: 'operator', address: flywheel.operator },
+      { project, wallet: 'burn wallet', address: token.burnWallet },
+    );
+  }
+  return owners;
+}
+
+async function walletsOf(chain: Chain, owners: readonly Owner[]): Promise<EngineState['wallets']> {
+  try {
+    const accounts = await chain.getAccounts(owners.map(({ address }) => address));
+    return owners.map(({ project, wallet }, index) => ({
+      ...{ project, wallet },
+      lamports: accounts[index]?.lamports ?? 0n,
+    }));
+  } catch {
+    // That the chain does not answer is told by other means.
+    return null;
+  }
+}
