@@ -8,10 +8,12 @@ import type { OpenedDataEngine } from './data-engine.js';
 const RETRY_MS = 1_000;
 
 /** What a server asks of an engine. */
-export type ServedEngine = Service & Pick<Engine, 'authenticate' | 'ready' | 'countBatches'>;
+export type ServedEngine = Service & Pick<Engine, 'authenticate' | 'ready' | 'countBatches' | 'state'>;
 
 export interface LateEngine {
   readonly engine: ServedEngine;
+  /** Name under which it holds leases, once it is open. */
+  readonly instance: string | undefined;
   close(): Promise<void>;
 }
 
@@ -46,8 +48,13 @@ class Late implements LateEngine {
       authenticate: async (credential) => this.#now().authenticate(credential),
       ready: async () => this.#now().ready(),
       countBatches: async () => this.#now().countBatches(),
+      state: async () => this.#now().state(),
       close: async () => {},
     };
+  }
+
+  get instance(): string | undefined {
+    return this.#opened?.engine.instance;
   }
 
   /** @throws what is wrong for good, or with the first try where there is no waiting. */

@@ -8,7 +8,7 @@ import { callOperation, eachOperation, type Perform, type Service } from '../con
 import type { Engine } from '../engine/engine.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { FileName } from '../files/sqlite-errors.js';
-import type { HttpServerDeps, Principal } from '../http/options.js';
+import type { HttpServerDeps, HttpServerOptions, Principal } from '../http/options.js';
 import { createRateLimiter, withRate } from '../http/rate-limiter.js';
 import { cacheReads } from '../http/read-cache.js';
 import { createHttpServer, type HttpServer } from '../http/server.js';
@@ -23,7 +23,7 @@ import { createDiskCheck } from './disk-check.js';
 import { type OpenEngineOptions, SHARED_LIMITS } from './engine.js';
 import { engineLog } from './engine-log.js';
 import { keepReconciling, problemLine, type Reconciling } from './keep-reconciling.js';
-import { openLateEngine } from './late-engine.js';
+import { openLateEngine, type ServedEngine } from './late-engine.js';
 import { dataFiles, isOnCluster } from './local-config.js';
 import { Meter } from './measure.js';
 import { Opened } from './opened.js';
@@ -91,19 +91,15 @@ async function createServer(
   const place = requirePlace(settings);
   const isShared = place.kind === 'database';
   const meter = new Meter();
-  let instance: string | undefined;
-  const { engine } = opened.keep(
+  const late = opened.keep(
     await openLateEngine({
       mayWait: isShared,
-      open: async () => {
-        const own = await openDataEngine(ambient, settings, engineOptions(options, ambient, meter));
-        instance = own.instance;
-        return own;
-      },
+      open: () => openDataEngine(ambient, settings, engineOptions(options, ambient, meter)),
       begin: (ready) => begin(ready, options, ambient),
       onProblem: (message) => warn(ambient, message),
     }),
   );
+  const { engine } = late;
   const { data, look } = await watchPlace(opened, settings, place);
   const counts = opened.keep(await openCounts(settings, ambient.clock));
   const checkDisk = isShared
@@ -130,20 +126,24 @@ async function createServer(
       },
       metrics: metricsOf(engine, writes, meter),
       rateLimiter: createRateLimiter(counts),
-      log: { level: options.logLevel, stream: ambient.io.stderr, server: () => instance },
+      log: { level: options.logLevel, stream: ambient.io.stderr, server: () => late.instance },
     },
-    {
-      apiKeyHeader: settings.apiKeyHeader.value,
-      version: ambient.version,
-      limits: { maxBodyBytes: options.maxBodyBytes },
-      rateLimits: namedRates(options.rates),
-      corsOrigins: options.corsOrigins,
-      bearer: options.bearer,
-      ...(options.metricsToken === null ? {} : { metricsToken: options.metricsToken }),
-    },
+    httpOptions(ambient, settings, options),
   );
   return { server, data };
 }
+
+const httpOptions = (
+  { version }: Ambient,
+  { apiKeyHeader }: Settings,
+  { maxBodyBytes, rates, corsOrigins, bearer, metricsToken }: OpenServerOptions,
+): HttpServerOptions => ({
+  ...{ version, corsOrigins, bearer },
+  apiKeyHeader: apiKeyHeader.value,
+  limits: { maxBodyBytes },
+  rateLimits: namedRates(rates),
+  ...(metricsToken === null ? {} : { metricsToken }),
+});
 
 /** How the engine of a server differs from that of a command. */
 const engineOptions = (
@@ -159,7 +159,7 @@ const engineOptions = (
 
 /** What the metrics tell beside the requests. */
 const metricsOf = (
-  engine: Engine,
+  engine: ServedEngine,
   writes: { waiting(): number },
   meter: Meter,
 ): NonNullable<HttpServerDeps['metrics']> => ({
