@@ -44,7 +44,6 @@ export interface TestCliOptions {
       | 'dataChain'
       | 'dataPins'
       | 'openRegistrar'
-      | 'openDatabase'
     >
   >;
   readonly home?: string;
@@ -170,7 +169,6 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     dataChain: async () => null,
     dataPins: async () => null,
     openRegistrar: unplanned,
-    openDatabase: unplanned,
     ...options.openers,
   };
   return {
