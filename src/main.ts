@@ -224,6 +224,7 @@ function createContext(): CliContext {
     startServer: async (settings, options) => (await openers()).startServer(context, settings, options),
     startLocalRpc: async (settings, terms) => (await openers()).startLocalRpc(context, settings, terms),
     checkRpc: async (settings) => (await openers()).checkRpc(context, settings),
+    openDatabase: async (settings) => (await openers()).openDatabase(context, settings),
     openRegistrar: async (settings, cluster) => (await openers()).openRegistrar(context, settings, cluster),
     dataChain: async (settings) => (await openers()).dataChain(context, settings),
     dataPins: async (settings) => (await openers()).dataPins(context, settings),

@@ -103,6 +103,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     ),
     command('revoke', 'Revoke an API key.', () => import('./commands/keys/revoke.js')),
   ]),
+  group('db', 'Look after the PostgreSQL database that holds the flywheels.', [
+    command('status', 'Show what is in it, and who is at work.', () => import('./commands/db/status.js')),
+    command('migrate', 'Bring its schema up to date.', () => import('./commands/db/migrate.js')),
+    command('check', 'Look for what constraints cannot state.', () => import('./commands/db/check.js')),
+  ]),
   command(
     'audit',
     'Show who registered, made, rotated and revoked what.',

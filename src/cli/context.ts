@@ -20,6 +20,7 @@ import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
 import type { Clock } from '../values/time.js';
 import type { Settings } from './config/settings.js';
+import type { DatabaseAdmin } from './database-admin.js';
 import type { Journal, Processes } from './journal/journal.js';
 import type { LocalAdmin } from './local-admin.js';
 
@@ -192,6 +193,8 @@ export interface CliContext {
   checkRpc(settings: Settings): Promise<readonly NodeReport[]>;
   /** Registers a project of a cluster in the data directory. @param cluster - a name or the address of a node. */
   openRegistrar(settings: Settings, cluster: string): Promise<Registrar>;
+  /** The database of the settings. @throws `ERR_CONFIG_INVALID` where none is named. */
+  openDatabase(settings: Settings): Promise<DatabaseAdmin>;
   /** The chain of the data directory, read from its configuration alone; `null` where there is none, or the service is elsewhere. */
   dataChain(settings: Settings): Promise<DataChain | null>;
   /** What the flywheel of the data directory is held against, as it was registered; `null` where there is none, or the service is elsewhere. */
@@ -212,6 +215,7 @@ export type Ambient = Omit<
   | 'dataChain'
   | 'dataPins'
   | 'openRegistrar'
+  | 'openDatabase'
 >;
 
 /** How services are opened for a process; `compose` has the one implementation. */
@@ -223,6 +227,7 @@ export interface Openers {
   checkRpc(ambient: Ambient, settings: Settings): Promise<readonly NodeReport[]>;
   effectiveSettings(ambient: Ambient, settings: Settings): Promise<Settings>;
   openRegistrar(ambient: Ambient, settings: Settings, cluster: string): Promise<Registrar>;
+  openDatabase(ambient: Ambient, settings: Settings): Promise<DatabaseAdmin>;
   dataChain(ambient: Ambient, settings: Settings): Promise<DataChain | null>;
   dataPins(ambient: Ambient, settings: Settings): Promise<Pins | null>;
 }

@@ -20,6 +20,11 @@ export const openRegistrar: Openers['openRegistrar'] = async (ambient, settings,
   return createRegistrar(ambient, settings, cluster);
 };
 
+export const openDatabase: Openers['openDatabase'] = async (ambient, settings) => {
+  const { createDatabaseAdmin } = await import('./database-admin.js');
+  return createDatabaseAdmin(ambient, settings);
+};
+
 export const effectiveSettings: Openers['effectiveSettings'] = async (ambient, settings) => {
   if (settings.apiUrl.value !== null) return settings;
   const { effectiveSettings: effective } = await import('./rpc.js');

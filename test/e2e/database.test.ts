@@ -194,4 +194,18 @@ describe('a flywheel in a database', () => {
     const [first, second] = await Promise.all(answers.map(async (answer) => JSON.parse(await answer.text())));
     expect(second).toEqual(first);
   }, 60_000);
+
+  it('is looked after', async () => {
+    const status = await run('a', 'db', 'status');
+    expect(status).toMatchObject({
+      source: 'DATABASE_URL',
+      schema: { upToDate: true },
+      projects: { count: 1 },
+      pending: { burns: 0, batches: 0 },
+    });
+    expect(await run('a', 'db', 'migrate')).toMatchObject({ applied: [] });
+    const { ok, checks } = await run('a', 'db', 'check', '--chain');
+    expect([ok, checks.filter((one: { ok: boolean }) => !one.ok)]).toEqual([true, []]);
+    expect(checks.length).toBeGreaterThan(6);
+  }, 60_000);
 });

@@ -187,6 +187,9 @@ export class Machine implements Workplace {
       edit: async () => null,
       dataChain: async () => null,
       dataPins: async () => null,
+      openDatabase: async () => {
+        throw new TypeError('There is no database here.');
+      },
       openRegistrar: async () => {
         throw new FlywheelError('ERR_INTERNAL', `Nobody types ${words.join(' ')}.`);
       },

@@ -44,6 +44,7 @@ export interface TestCliOptions {
       | 'dataChain'
       | 'dataPins'
       | 'openRegistrar'
+      | 'openDatabase'
     >
   >;
   readonly home?: string;
@@ -169,6 +170,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     dataChain: async () => null,
     dataPins: async () => null,
     openRegistrar: unplanned,
+    openDatabase: unplanned,
     ...options.openers,
   };
   return {

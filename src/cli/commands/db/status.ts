@@ -1,0 +1,22 @@
+/** `flywheel db status`: what is in a database, how large it is, and who is at work on it. */
+import { defineCommand } from '../../command.js';
+import { viewDatabase } from '../../views/database.js';
+
+export const command = defineCommand({
+  configure: (command) => command,
+  run: async ({ context, settings, output }) => {
+    const status = await (await context.openDatabase(settings)).status();
+    output.result(status, (style) => viewDatabase(status, style));
+    return undefined;
+  },
+  details: [
+    'Rows of tables are estimates of the database; who is at work is told by leases, so one that has ended may be listed until its lease is over.',
+  ],
+  output: [
+    '{ "database", "source", "serverVersion", "latencyMs", "schema": { "version", "needed", "upToDate" }, "chain": { "name", "genesisHash" }|null,',
+    '  "projects": { "count", "first": [ { "name", "symbol", "mintAddress" } ] }, "sizes": { "bytes", "tables": [ { "name", "rows", "bytes" } ] },',
+    '  "connections": { "flywheel", "all", "max" }, "pending": { "burns", "batches" }, "holders": [ { "instance", "requests", "batches" } ], "openGaps" }',
+  ],
+  errors: ['ERR_CONFIG_INVALID', 'ERR_STORE_UNAVAILABLE', 'ERR_STORE_VERSION_MISMATCH'],
+  examples: ['flywheel db status', 'flywheel db status --json'],
+});

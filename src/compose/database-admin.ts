@@ -1,0 +1,142 @@
+/** `flywheel db …`: brings a database up to date, tells how it is doing, and looks for what must not be. */
+import type { Chain } from '../chain/chain.js';
+import { clusterName } from '../chain/node-address.js';
+import { decodeMint } from '../chain/tokens/accounts.js';
+import type { DatabaseAddress } from '../cli/config/database-address.js';
+import type { Settings } from '../cli/config/settings.js';
+import type { Ambient } from '../cli/context.js';
+import type { DatabaseAdmin, DatabaseFinding, DatabaseStatus } from '../cli/database-admin.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import type { Inspection } from '../store/postgres/inspect.js';
+import type { TokenRecord } from '../store/records.js';
+import type { Store } from '../store/store.js';
+import { databaseOf } from './data-place.js';
+
+/** Burns of a project that are looked up, the newest. */
+const LOOKED_UP = 100;
+
+const RULES: Readonly<Record<string, string>> = {
+  caps: 'days on which more has landed than their cap',
+  sums: 'projects whose days count less than their burns',
+  'one project': 'rows that belong to two projects',
+  signatures: 'transactions that stand twice',
+  answers: 'answered requests with pending burns',
+  batches: 'executed batches with pending transactions',
+};
+
+function statusOf(address: DatabaseAddress, found: Inspection): DatabaseStatus {
+  const { server, content, tables, version, needed } = found;
+  const counts = content?.counts ?? {};
+  const genesis = counts['genesis'];
+  return {
+    ...{ database: address.shown, source: address.name, serverVersion: String(server['server_version']) },
+    latencyMs: Math.round(found.latencyMs * 10) / 10,
+    schema: { version, needed, upToDate: version === needed },
+    chain: typeof genesis === 'string' ? { name: clusterName(genesis), genesisHash: genesis } : null,
+    projects: {
+      count: Number(counts['projects'] ?? 0),
+      first: (content?.projects ?? []).map(({ name, symbol, mint_address }) => ({
+        name: typeof name === 'string' ? name : null,
+        ...{ symbol: String(symbol), mintAddress: String(mint_address) },
+      })),
+    },
+    sizes: {
+      bytes: Number(server['bytes']),
+      tables: tables.map(({ name, rows, bytes }) => ({
+        ...{ name: String(name), rows: Number(rows), bytes: Number(bytes) },
+      })),
+    },
+    connections: {
+      flywheel: Number(server['own_connections']),
+      all: Number(server['all_connections']),
+      max: Number(server['max_connections']),
+    },
+    pending: { burns: Number(counts['burns'] ?? 0), batches: Number(counts['batches'] ?? 0) },
+    holders: (content?.holders ?? []).map(({ instance, requests, batches }) => ({
+      ...{ instance: String(instance), requests: Number(requests), batches: Number(batches) },
+    })),
+    openGaps: Number(counts['gaps'] ?? 0),
+  };
+}
+
+/** The newest burns that have landed are on the chain, and no supply is higher than what was burned leaves. */
+async function checkOnChain(
+  store: Store,
+  chain: Chain,
+  burned: ReadonlyMap<string, bigint>,
+): Promise<readonly DatabaseFinding[]> {
+  const findings: DatabaseFinding[] = [];
+  for (const token of await store.read((tx) => tx.tokens.list()))
+    findings.push(
+      await checkLanded(store, chain, token),
+      await checkSupply(chain, token, burned.get(token.id) ?? 0n),
+    );
+  return findings;
+}
+
+async function checkLanded(store: Store, chain: Chain, token: TokenRecord): Promise<DatabaseFinding> {
+  const burns = await store.read(async (tx) => {
+    const { items } = await tx.burns.list({ tokenId: token.id, status: 'SUCCESS', limit: LOOKED_UP });
+    return items;
+  });
+  const traces = await chain.trace(burns);
+  const missing = burns.filter((_, at) => traces[at]?.kind === 'never').map(({ signature }) => signature);
+  const name = `landed ${token.symbol}`;
+  return missing.length === 0
+    ? { name, ok: true, detail: `${burns.length} burns are on the chain` }
+    : {
+        name,
+        ok: false,
+        detail: `${missing.length} of ${burns.length} burns are not on the chain, first ${missing[0]}`,
+      };
+}
+
+async function checkSupply(chain: Chain, token: TokenRecord, burned: bigint): Promise<DatabaseFinding> {
+  const [account] = await chain.getAccounts([token.mintAddress]);
+  const mint = decodeMint(account ?? null);
+  const supply = mint?.supply ?? 0n;
+  const name = `supply ${token.symbol}`;
+  const detail = `registered ${token.supply}, burned ${burned}, on the chain ${supply} base units`;
+  // Who may mint makes up for what was burned.
+  const isFixed = mint?.mintAuthority === null;
+  const ok = !isFixed || token.supply - burned >= supply;
+  return { name, ok, detail: ok ? detail : `${detail}: less was burned than is written down` };
+}
+
+/** @throws `ERR_CONFIG_INVALID` where no database is named. */
+export function createDatabaseAdmin(ambient: Ambient, settings: Settings): DatabaseAdmin {
+  const address = databaseOf(settings);
+  if (address === null)
+    throw new FlywheelError('ERR_CONFIG_INVALID', 'No database is named.', {
+      hint: 'Set FLYWHEEL_DATABASE_URL, or name a file that holds its address with --database-url-file.',
+    });
+  const inspect = () => import('../store/postgres/inspect.js');
+  const url = address.reveal();
+  return {
+    migrate: async ({ isDryRun }) => {
+      const { upgradeStore } = await import('../store/postgres/upgrade.js');
+      return { database: address.shown, ...(await upgradeStore({ url, isDryRun })) };
+    },
+    status: async () => statusOf(address, await (await inspect()).inspectStore(url)),
+    check: async ({ onChain }) => {
+      const { openInDatabase } = await import('./data-engine.js');
+      const { openDatabase } = await import('./database.js');
+      // A schema that is not this build's is refused before anything is read of it.
+      await (await openDatabase(address, { schema: 'require' })).close();
+      const broken = await (await inspect()).checkStore(url);
+      const findings = broken.map(({ name, wrong }) => ({
+        ...{ name, ok: wrong === 0 },
+        detail: `${wrong === 0 ? 'no' : wrong} ${RULES[name] ?? 'rows that break it'}`,
+      }));
+      if (!onChain) return findings;
+      const { store, chain, verify, close } = await openInDatabase(ambient, settings, address);
+      try {
+        await verify();
+        const burned = await (await inspect()).burnedByToken(url);
+        return [...findings, ...(await checkOnChain(store, chain, burned))];
+      } finally {
+        await close();
+      }
+    },
+  };
+}
