@@ -7,19 +7,22 @@
  */
 import { strict as assert } from 'node:assert';
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import type { Batch, InitBatchResult } from '../../src/contract/schemas/batch.js';
 import type { BurnBatchResult, BurnResult } from '../../src/contract/schemas/burn.js';
 import { Random } from '../fuzz/random.js';
 import { signApproval } from '../support/engine.js';
 import type { MachineProject } from '../support/machines.js';
 import { type Asked, Clients } from './machines/clients.js';
-import { MISHAPS } from './machines/mishaps.js';
+import { KILL, MISHAPS, type Mishap } from './machines/mishaps.js';
 import { CAP, openWorld, REPORTS_A_MINUTE, type World } from './machines/world.js';
 import type { OpenTorture, TorturePart } from './part.js';
 
 const BURNS = 12;
 const MAX_ELEMENTS = 12;
 const MAX_PIPELINES = 12;
+/** How long a round has been under way when something happens to it, at most. */
+const BEFORE_MISHAP_MS = 3_000;
 /** One base unit, in whole tokens. */
 const UNIT = 0.000001;
 const UNITS_A_TOKEN = 1_000_000;
@@ -102,14 +105,13 @@ class MachinesTorture implements OpenTorture {
     const asked = Array.from({ length: BURNS }, () => burnsOf(random, random.oneIn(3) ? capped : free));
     this.#burns.push(...asked);
     const others = [this.#runBatch(random, batches), this.#report(free)];
-    const mishaps = random.shuffled(MISHAPS).slice(0, 1 + random.below(3));
-    for (const { name } of mishaps) this.#happened.set(name, (this.#happened.get(name) ?? 0) + 1);
+    const mishaps = [...random.shuffled(MISHAPS).slice(0, 1 + random.below(3)), KILL];
     const ends = await Promise.allSettled([
       ...asked.map((one) => this.#clients.bring(one)),
       // Twice at the same time: the second is told to wait, or gets the answer of the first.
       ...asked.slice(0, 3).map((one) => this.#clients.bring(one)),
       ...others,
-      ...mishaps.map((mishap) => mishap.happen(this.#world, random)),
+      ...mishaps.map((mishap) => this.#happen(mishap, random)),
     ]);
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
     for (const one of random.shuffled(this.#burns).slice(0, 6))
@@ -144,6 +146,13 @@ class MachinesTorture implements OpenTorture {
     }
   }
 
+  /** Something happens in the middle of what is under way. */
+  async #happen(mishap: Mishap, random: Random): Promise<void> {
+    this.#happened.set(mishap.name, (this.#happened.get(mishap.name) ?? 0) + 1);
+    await setTimeout(random.below(BEFORE_MISHAP_MS));
+    await mishap.happen(this.#world, random);
+  }
+
   async #runBatch(random: Random, project: MachineProject): Promise<void> {
     const init = pipelinesOf(random, project);
     const { status, text } = await this.#clients.bring(init);
@@ -153,11 +162,16 @@ class MachinesTorture implements OpenTorture {
     this.#batches.push(wanted);
     for (;;) {
       const signedTx = signApproval(project.owner, { batch, ...approval });
-      const key = randomUUID();
-      const answer = await this.#clients.bring({
-        ...{ path: '/v1/flywheel/batch/execute', apiKey: project.apiKey, key },
-        body: JSON.stringify({ batchId: batch.id, signedTx }),
-      });
+      const body = JSON.stringify({ batchId: batch.id, signedTx });
+      const path = '/v1/flywheel/batch/execute';
+      // Two execute it at the same time, under keys of their own.
+      const [answer, other] = await Promise.all(
+        [randomUUID(), randomUUID()].map((key) =>
+          this.#clients.bring({ path, apiKey: project.apiKey, key, body }),
+        ),
+      );
+      assert(answer !== undefined && other !== undefined);
+      if (answer.status === 200 && other.status === 200) assert.deepEqual(answer, other);
       if (answer.status === 200) {
         const { result } = JSON.parse(answer.text) as { result: { totalSuccessful: number } };
         wanted.executed = result.totalSuccessful;

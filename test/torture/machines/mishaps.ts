@@ -86,8 +86,12 @@ async function terminate(world: World): Promise<void> {
   await client?.end().catch(() => undefined);
 }
 
+export const KILL: Mishap = {
+  name: 'server killed',
+  happen: (world, random) => restart(world, random, 'SIGKILL'),
+};
+
 export const MISHAPS: readonly Mishap[] = [
-  { name: 'server killed', happen: (world, random) => restart(world, random, 'SIGKILL') },
   { name: 'server drained', happen: (world, random) => restart(world, random, 'SIGTERM') },
   {
     name: 'connections cut',
