@@ -9,6 +9,7 @@ import type { Address } from '../values/address.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
 import { isoTime } from '../values/time.js';
 import type { AccountState, Rent } from './account.js';
+import type { PriorityFees, Tips } from './fees.js';
 
 /** Base58 text of the first signature of a transaction: its name on the chain. */
 export type Signature = string;
@@ -182,22 +183,6 @@ export type Commitment = 'confirmed' | 'finalized';
 /** What a transaction pays beyond its signatures at most, unless told otherwise: ten times the fee of one. */
 export const DEFAULT_MAX_PRIORITY_FEE_LAMPORTS = 50_000n;
 
-/** What a place in a block costs beside the signatures, where others want it too. */
-export interface PriorityFees {
-  /** Lamports that one transaction pays for it at most. */
-  readonly maxLamports: bigint;
-
-  /** Micro-lamports that those who wrote these accounts have paid for a compute unit of late; 0 where nobody says. */
-  priceOf(written: readonly Address[]): Promise<bigint>;
-
-  /**
-   * Compute units that a message would use now.
-   * @param message - signatures are not looked at, nor how old its blockhash is.
-   * @returns `null` where it would fail, or the chain does not say.
-   */
-  computeUnitsOf(message: Uint8Array): Promise<number | null>;
-}
-
 /** A transaction that was seen to land. */
 export interface Landing {
   readonly signature: Signature;
@@ -208,22 +193,23 @@ export interface Landing {
 /** What has become of a landing: no fork can take it back, one still may, or one has. */
 export type Finality = 'final' | 'waiting' | 'undone';
 
-/** What is paid to those who keep a bundle together. */
-export interface Tip {
-  readonly account: Address;
-  readonly lamports: bigint;
-}
-
-/** Where a bundle is kept together by somebody who is paid for it. */
-export interface Tips {
-  /** Lamports that one bundle pays at most. */
-  readonly maxLamports: bigint;
-
-  /** What a bundle should pay now. @throws `ERR_UNAVAILABLE` where nobody says to whom. */
-  next(): Promise<Tip>;
+/** A transaction that names an account, as a list of such tells of it. */
+export interface NamedTransaction extends PastTransaction {
+  readonly slot: number;
+  readonly failed: boolean;
 }
 
 export interface Chain extends ChainReader, History {
+  /**
+   * The newest transactions that name an account, newest first; fewer than `limit` where there are no more.
+   * Absent where the store knows by itself how far the chain has come.
+   * @param before - only those older than this one.
+   */
+  readonly newestOf?: (
+    account: Address,
+    page: { readonly limit: number; readonly before?: Signature },
+  ) => Promise<readonly NamedTransaction[]>;
+
   /** Absent where nobody is paid: bundles have no tip. */
   readonly tips?: Tips;
 

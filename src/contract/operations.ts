@@ -96,6 +96,9 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'ERR_IDEMPOTENCY_KEY_REUSED',
 ];
 
+/** Of what writes, where the store has lost some of its history. */
+const WRITING_ERRORS = ['ERR_STORE_BEHIND'] as const;
+
 /** Of what the service signs, where a program of its operator's keeps the key. */
 const SIGNING_ERRORS = ['ERR_SIGNER_FAILED', 'ERR_SIGNATURE_WRONG'] as const;
 const BURN_ERRORS: readonly ErrorCode[] = [
@@ -124,7 +127,7 @@ const TABLE = {
     rateLimit: { name: 'burn', points: 10, windowSeconds: 1 },
     request: burnRequestSchema,
     response: burnResultSchema,
-    errors: [...BODY_ERRORS, ...BURN_ERRORS, ...SIGNING_ERRORS],
+    errors: [...BODY_ERRORS, ...BURN_ERRORS, ...SIGNING_ERRORS, ...WRITING_ERRORS],
   },
   /**
    * Burns each element on its own; a failed element does not fail the request. `success` and `errors` are each in the order
@@ -143,7 +146,7 @@ const TABLE = {
     rateLimit: { name: 'api-key-burn', points: 1, windowSeconds: 10 },
     request: burnBatchRequestSchema,
     response: burnBatchResultSchema,
-    errors: [...BODY_ERRORS, ...BURN_ERRORS, ...SIGNING_ERRORS],
+    errors: [...BODY_ERRORS, ...BURN_ERRORS, ...SIGNING_ERRORS, ...WRITING_ERRORS],
   },
   /** Burns of the key's token, newest first; a page may be short of items and have another after it. */
   listBurns: {
@@ -252,6 +255,7 @@ const TABLE = {
       'ERR_DAILY_LIMIT_EXCEEDED',
       'ERR_BATCH_INIT_FAILED',
       ...SIGNING_ERRORS,
+      ...WRITING_ERRORS,
     ],
   },
   /** Lands the owner's approval, adds the operator's and executes; the stored result when the batch is final already. */
@@ -280,6 +284,7 @@ const TABLE = {
       'ERR_DAILY_LIMIT_EXCEEDED',
       'ERR_BATCH_EXECUTE_FAILED',
       ...SIGNING_ERRORS,
+      ...WRITING_ERRORS,
     ],
   },
   /** Batches of the key's token, newest first. */
@@ -339,6 +344,7 @@ const TABLE = {
       'ERR_BATCH_NOT_FOUND',
       'ERR_BATCH_NOT_FINALIZED',
       ...SIGNING_ERRORS,
+      ...WRITING_ERRORS,
     ],
   },
   /**
@@ -370,6 +376,7 @@ const TABLE = {
       'ERR_APPROVAL_EXPIRED',
       'ERR_INSUFFICIENT_FUNDS',
       ...SIGNING_ERRORS,
+      ...WRITING_ERRORS,
     ],
   },
 } as const satisfies Record<string, Entry>;

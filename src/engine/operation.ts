@@ -12,6 +12,7 @@ import type { RequestRecord } from '../store/records.js';
 import type { JsonValue } from '../values/canonical-json.js';
 import { admit, type Principal } from './authenticate.js';
 import type { EngineDeps } from './deps.js';
+import { gapWatchOf } from './gaps/gap-watch.js';
 import { beforeRecord, type KeysInFlight } from './requests/key-unused.js';
 import {
   findEarlier,
@@ -75,7 +76,9 @@ export const operation =
   (deps, _keys, input, call) =>
     withOwnError(plan.failure, call, async () => {
       const principal = await admit(deps.store, call.credential, OPERATIONS[id]);
-      return plan.perform({ deps, principal, input: plan.parse(input, { deps, principal }), call });
+      const parsed = plan.parse(input, { deps, principal });
+      if (OPERATIONS[id].method === 'POST') await gapWatchOf(deps).require(principal.key.tokenId);
+      return plan.perform({ deps, principal, input: parsed, call });
     });
 
 /** An operation whose calls are known by their idempotency key. */
@@ -113,6 +116,7 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
     }
     if (call.repeatOnly === true) throw noRepeat();
   }
+  await gapWatchOf(deps).require(principal.key.tokenId);
   return plan.perform({ ...admitted, identity, earlier });
 }
 

@@ -11,6 +11,7 @@ import { carryOnSetUp } from './batches/init-batch.js';
 import { settleBurns, writeOutcomes } from './burns/chunk.js';
 import type { EngineDeps } from './deps.js';
 import { tell } from './events.js';
+import { gapWatchOf } from './gaps/gap-watch.js';
 import { watchLandings } from './landings/watch.js';
 import { type Caller, underLease } from './lease.js';
 import { abandonRequest, claimRequest, isWorkedOn, requestHolding } from './requests/requests.js';
@@ -61,7 +62,9 @@ export class Reconciler {
 
   async #run(terms: ReconcileTerms): Promise<Reconciled> {
     const deps = this.#deps;
+    const gaps = gapWatchOf(deps);
     await this.#forgetOld();
+    await this.#try('what the chain knows more than the store', 'gaps', terms, () => gaps.again());
     await this.#try('what has landed and is not final', 'landings', terms, () => watchLandings(deps));
     const left = await deps.store.read(async ({ unfinished }) => ({
       burns: await unfinished.burnRequests(),
@@ -71,9 +74,11 @@ export class Reconciler {
     let burns = 0;
     let requests = 0;
     for (const id of left.burns) {
-      const settled = await this.#try(`the burns of request ${id}`, id, terms, () =>
-        settleRequest(deps, id, terms),
-      );
+      const settled = await this.#try(`the burns of request ${id}`, id, terms, async () => {
+        // What an older copy has pending may have been signed again since, and have landed so.
+        await gaps.requireOf({ request: id });
+        return settleRequest(deps, id, terms);
+      });
       burns += settled ?? 0;
       if (settled === undefined || settled === 0) continue;
       requests += 1;
@@ -81,13 +86,19 @@ export class Reconciler {
     }
     let batches = 0;
     for (const id of left.setUps) {
-      const work = (): Promise<boolean> => carryOnSetUp(deps, id, terms);
+      const work = async (): Promise<boolean> => {
+        await gaps.requireOf({ batch: id });
+        return carryOnSetUp(deps, id, terms);
+      };
       if (!(await this.#try(`the set-up of batch ${id}`, id, terms, work))) continue;
       batches += 1;
       tell(deps, { operationId: id, event: 'reconciled', what: 'set-up' });
     }
     for (const id of left.executions) {
-      const work = (): Promise<boolean> => carryOnExecution(deps, id, terms);
+      const work = async (): Promise<boolean> => {
+        await gaps.requireOf({ batch: id });
+        return carryOnExecution(deps, id, terms);
+      };
       if (!(await this.#try(`the execution of batch ${id}`, id, terms, work))) continue;
       batches += 1;
       tell(deps, { operationId: id, event: 'reconciled', what: 'execution' });

@@ -129,6 +129,15 @@ export const ERRORS = {
       retry: 'always',
     },
   ),
+  ERR_STORE_BEHIND: rule(
+    503,
+    EXIT.unavailable,
+    'the chain knows burns of this project of which the store has no record: an older copy of it was restored; reads go on',
+    {
+      retry: 'always',
+      hint: 'Whoever runs the service has to see what is missing: `flywheel db accept-gap`. Nothing was done.',
+    },
+  ),
 
   ERR_SIGNER_FAILED: rule(
     500,

@@ -225,8 +225,10 @@ export interface GapTable {
 
 /** A transaction of a gap. */
 export interface GapTransactionTable {
-  signature: string;
   gap_id: string;
+  /** In the order in which they landed. */
+  position: number;
+  signature: string;
   burned: U64Text;
   airdropped: U64Text;
   memo: string | null;

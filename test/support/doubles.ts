@@ -20,6 +20,7 @@ export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
     getTransaction: (signature) => chain.getTransaction(signature),
     submit: (transactions, areNew) => chain.submit(transactions, areNew),
     submitBundles: (bundles, areNew) => chain.submitBundles(bundles, areNew),
+    ...(chain.newestOf && { newestOf: chain.newestOf }),
     close: () => chain.close(),
     ...parts,
   };

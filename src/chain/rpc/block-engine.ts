@@ -7,7 +7,7 @@ import type { Address } from '../../values/address.js';
 import type { JsonValue } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Clock } from '../../values/time.js';
-import type { Tip, Tips } from '../chain.js';
+import type { Tip, Tips } from '../fees.js';
 import type { ExchangeTerms, NodeAnswer, NodeSilence, RpcNode } from './exchange.js';
 import { NodePool, type NodePoolOptions } from './node-pool.js';
 import type { BundleSender } from './outgoing.js';

@@ -16,15 +16,14 @@ import {
   type Landing,
   MAX_BUNDLE_TRANSACTIONS,
   type PastTransaction,
-  type PriorityFees,
   type RecentBlockhash,
   type Signature,
   type Sought,
   type SubmitReceipt,
-  type Tips,
   type Trace,
   type TransactionRecord,
 } from '../chain.js';
+import type { PriorityFees, Tips } from '../fees.js';
 
 import { decodeTransaction } from '../transaction/wire.js';
 import { BlockTimes } from './block-times.js';
@@ -148,6 +147,9 @@ class ClusterChain implements Chain {
   pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]> {
     return this.#parts.reader.pastOf(account, sinceMs);
   }
+
+  readonly newestOf: NonNullable<Chain['newestOf']> = (account, page) =>
+    this.#parts.reader.newestOf(account, page);
 
   /** A transaction may land in the block of its last valid height, so that it takes one more to be sure. */
   async expiredHeight(): Promise<bigint> {

@@ -11,7 +11,7 @@ import type { JsonObject, JsonValue } from '../../values/canonical-json.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
 import type {
   Commitment,
-  PastTransaction,
+  NamedTransaction,
   ProgramCall,
   Signature,
   TokenChange,
@@ -269,27 +269,28 @@ export const transactionQuestion = (signature: Signature) =>
 export const SIGNATURES_PER_PAGE = 1_000;
 
 /** A past transaction, and whether it succeeded. */
-export type PastEntry = PastTransaction & { readonly failed: boolean };
+export type PastEntry = NamedTransaction;
 
-const pastEntry = ({ signature, memo, blockTime, err }: ConfirmedSignatureInfo): PastEntry => ({
+const pastEntry = ({ signature, slot, memo, blockTime, err }: ConfirmedSignatureInfo): PastEntry => ({
   signature,
+  slot,
   memo,
   blockTimeMs: seconds(blockTime),
   failed: readTransactionError(err) !== null,
 });
 
 /** `getSignaturesForAddress`: one page, newest first. */
-export const pastQuestion = (of: Address, before: Signature | undefined) =>
+export const pastQuestion = (of: Address, before: Signature | undefined, limit = SIGNATURES_PER_PAGE) =>
   question({
     method: 'getSignaturesForAddress',
     ask: ({ connection, key }) =>
       connection.getSignaturesForAddress(
         key(of),
-        { limit: SIGNATURES_PER_PAGE, ...(before === undefined ? {} : { before }) },
+        { limit, ...(before === undefined ? {} : { before }) },
         COMMITMENT,
       ),
     check: (result) => {
-      if (list(result, 'past transactions').length > SIGNATURES_PER_PAGE)
+      if (list(result, 'past transactions').length > limit)
         throw new Malformed('more past transactions than were asked for');
     },
     read: (entries) => entries.map(pastEntry),

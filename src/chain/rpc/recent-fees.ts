@@ -2,7 +2,7 @@
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Clock } from '../../values/time.js';
-import type { PriorityFees } from '../chain.js';
+import type { PriorityFees } from '../fees.js';
 import { partiallySign } from '../transaction/compile.js';
 import type { NodePool } from './node-pool.js';
 import { recentFeesQuestion, trialQuestion } from './sending-questions.js';

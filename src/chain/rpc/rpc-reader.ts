@@ -7,6 +7,7 @@ import type { AccountState } from '../account.js';
 import type {
   ChainReader,
   History,
+  NamedTransaction,
   PastTransaction,
   RecentBlockhash,
   Signature,
@@ -219,6 +220,18 @@ export class RpcReader implements ChainReader, History {
     return [...past.values()];
   }
 
+  /** Of several nodes each, all that any of them tells: one cannot hide what another knows. */
+  async newestOf(
+    account: Address,
+    { limit, before }: { readonly limit: number; readonly before?: Signature },
+  ): Promise<readonly NamedTransaction[]> {
+    const voices = await this.#pool.ask(pastQuestion(account, before, limit), { voices: this.#quorum });
+    const found = new Map<Signature, NamedTransaction>();
+    for (const { value } of voices)
+      for (const entry of value) if (!found.has(entry.signature)) found.set(entry.signature, entry);
+    return [...found.values()].toSorted((a, b) => b.slot - a.slot);
+  }
+
   /** The first page and those behind it; where others tell the past as well, all of one node. */
   async #pastFrom(
     { node, value }: Voice<readonly PastEntry[]>,
@@ -228,7 +241,7 @@ export class RpcReader implements ChainReader, History {
     const past: PastTransaction[] = [];
     for (let [page, found] = [1, value]; ; page += 1) {
       const inTime = found.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs);
-      for (const { failed, ...transaction } of inTime) if (!failed) past.push(transaction);
+      for (const { failed, slot, ...transaction } of inTime) if (!failed) past.push(transaction);
       const isLast = found.length < SIGNATURES_PER_PAGE || inTime.length < found.length;
       if (isLast || page === MAX_PAGES) return past;
       const question = pastQuestion(account, found.at(-1)?.signature);

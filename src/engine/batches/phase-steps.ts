@@ -1,5 +1,6 @@
 /** The bundles of a phase as they are signed: which messages, under which terms, and whether an earlier run has signed the same. */
-import type { Chain, Tip } from '../../chain/chain.js';
+import type { Chain } from '../../chain/chain.js';
+import type { Tip } from '../../chain/fees.js';
 import { compileLegacyMessage, signTransactions, transactionSize } from '../../chain/transaction/compile.js';
 import type { BundleRecord, BundleStatus } from '../../store/records.js';
 import { sameBytes } from '../../values/bytes.js';

@@ -1,5 +1,5 @@
 /** The transaction by which a bundle pays who keeps it together: the last of the bundle, and none of its work. */
-import type { Tip } from '../../chain/chain.js';
+import type { Tip } from '../../chain/fees.js';
 import { memo } from '../../chain/memo.js';
 import { transfer } from '../../chain/system.js';
 import { compileLegacyMessage } from '../../chain/transaction/compile.js';

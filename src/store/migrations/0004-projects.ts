@@ -42,13 +42,14 @@ export const projectsSchema: Migration = {
     // Of each project no more than one gap is open.
     "create unique index gaps_open on gaps (token_id) where status = 'OPEN'",
     `create table gap_transactions (
-      signature ${text} primary key,
       gap_id ${text} not null references gaps (id),
+      position ${integer} not null check (position >= 0),
+      signature ${text} not null unique,
       burned ${text} not null ${isU64('burned')},
       airdropped ${text} not null ${isU64('airdropped')},
       memo ${text},
-      date_landed ${text})`,
-    'create index gap_transactions_of_gap on gap_transactions (gap_id)',
+      date_landed ${text},
+      primary key (gap_id, position))`,
     // Of an account, the newest transaction up to which all was looked at: what others send to it is not looked at twice.
     `create table chain_marks (
       account ${text} primary key,

@@ -63,8 +63,9 @@ async function add(
       })
       .execute();
   else await db.updateTable('gaps').set(sum).where('id', '=', id).execute();
-  const rows = lost.map(({ signature, burned, airdropped, memo, dateLanded }) => ({
-    ...{ signature, gap_id: id, burned: toU64Text(burned), airdropped: toU64Text(airdropped) },
+  const rows = lost.map(({ signature, burned, airdropped, memo, dateLanded }, index) => ({
+    ...{ gap_id: id, position: (before?.transactions ?? 0) + index, signature },
+    ...{ burned: toU64Text(burned), airdropped: toU64Text(airdropped) },
     ...{ memo, date_landed: dateLanded },
   }));
   await insertRows(session, 'gap_transactions', rows, (piece) =>
@@ -86,8 +87,7 @@ export const gapRepository = (session: Session): GapRepository => ({
       .selectFrom('gap_transactions')
       .selectAll()
       .where('gap_id', '=', id)
-      .orderBy('date_landed')
-      .orderBy('signature')
+      .orderBy('position')
       .execute();
     return rows.map((row) => ({
       signature: row.signature,

@@ -231,9 +231,10 @@ const administration: readonly MovedTable[] = [
     date_found: text,
     date_accepted: text,
   }),
-  moved('gap_transactions', ['signature'], {
-    signature: text,
+  moved('gap_transactions', ['gap_id', 'position'], {
     gap_id: text,
+    position: integer,
+    signature: text,
     burned: text,
     airdropped: text,
     memo: text,

@@ -1,0 +1,33 @@
+/** What is paid beyond the signatures, on chains where it is: for a place in a block, and for holding a bundle together. */
+import type { Address } from '../values/address.js';
+
+/** What a place in a block costs beside the signatures, where others want it too. */
+export interface PriorityFees {
+  /** Lamports that one transaction pays for it at most. */
+  readonly maxLamports: bigint;
+
+  /** Micro-lamports that those who wrote these accounts have paid for a compute unit of late; 0 where nobody says. */
+  priceOf(written: readonly Address[]): Promise<bigint>;
+
+  /**
+   * Compute units that a message would use now.
+   * @param message - signatures are not looked at, nor how old its blockhash is.
+   * @returns `null` where it would fail, or the chain does not say.
+   */
+  computeUnitsOf(message: Uint8Array): Promise<number | null>;
+}
+
+/** What is paid to those who keep a bundle together. */
+export interface Tip {
+  readonly account: Address;
+  readonly lamports: bigint;
+}
+
+/** Where a bundle is kept together by somebody who is paid for it. */
+export interface Tips {
+  /** Lamports that one bundle pays at most. */
+  readonly maxLamports: bigint;
+
+  /** What a bundle should pay now. @throws `ERR_UNAVAILABLE` where nobody says to whom. */
+  next(): Promise<Tip>;
+}

@@ -1,0 +1,83 @@
+/** What becomes of a gap: somebody has seen what is missing, and the project goes on without it. */
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { GapRecord, LostTransaction } from '../../store/records.js';
+import type { StoreTransaction } from '../../store/store.js';
+import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
+import type { EngineDeps } from '../deps.js';
+import { gapWatchOf } from './gap-watch.js';
+
+/** An open gap with all that is missing. */
+export interface OpenGap extends GapRecord {
+  readonly lost: readonly LostTransaction[];
+  /** Burns that the store has as pending: once the gap is accepted they are carried on. */
+  readonly pendingBurns: number;
+}
+
+/** @returns `undefined` when nothing is missing. @throws `ERR_UNAVAILABLE` when the chain cannot be asked. */
+export async function findGap(
+  deps: Pick<EngineDeps, 'store' | 'chain' | 'ids'>,
+  tokenId: string,
+): Promise<OpenGap | undefined> {
+  await gapWatchOf(deps).lookNow(tokenId);
+  return deps.store.read(async (tx) => {
+    const gap = await tx.gaps.open(tokenId);
+    if (gap === undefined) return undefined;
+    const lost = await tx.gaps.transactions(gap.id);
+    return { ...gap, lost, pendingBurns: await tx.burns.countPending(tokenId) };
+  });
+}
+
+/** Who accepts, and what he has seen. */
+export interface Acceptance {
+  readonly tokenId: string;
+  /** Transactions that were shown. */
+  readonly transactions: number;
+  readonly actor: string;
+}
+
+/**
+ * Accepts the open gap: what was burned and airdropped counts on its days from now on, so that caps hold, and writes go on.
+ * @throws `ERR_INPUT_INVALID` when it is not what was shown.
+ */
+export async function acceptGap(
+  { store }: Pick<EngineDeps, 'store'>,
+  { tokenId, transactions, actor }: Acceptance,
+): Promise<GapRecord> {
+  return store.transaction(async (tx) => {
+    const gap = await tx.gaps.open(tokenId);
+    if (gap === undefined || gap.transactions !== transactions)
+      throw new FlywheelError(
+        'ERR_INPUT_INVALID',
+        `Expected a gap of ${transactions} transactions, found ${gap?.transactions ?? 0}; nothing was accepted.`,
+        { hint: 'Run `flywheel db accept-gap` again, and look at what it shows.' },
+      );
+    const dateAccepted = isoTime(tx.nowMs);
+    await countUse(tx, gap);
+    await tx.gaps.accept(gap.id, dateAccepted);
+    await tx.audit.append({
+      ...{ tokenId, actor, action: 'gap.accept', subject: gap.id, dateCreated: dateAccepted },
+      detail: {
+        burns: gap.burns,
+        transactions: gap.transactions,
+        burned: gap.burned.toString(),
+        airdropped: gap.airdropped.toString(),
+        firstSignature: gap.firstSignature,
+        lastSignature: gap.lastSignature,
+      },
+    });
+    return { ...gap, status: 'ACCEPTED', dateAccepted };
+  });
+}
+
+/** On the day on which each has landed; today, where no node says. */
+async function countUse(tx: StoreTransaction, { id, tokenId }: GapRecord): Promise<void> {
+  const sums = new Map<UtcDay, { burn: bigint; airdrop: bigint }>();
+  for (const { burned, airdropped, dateLanded } of await tx.gaps.transactions(id)) {
+    const day = utcDay(dateLanded === null ? tx.nowMs : Date.parse(dateLanded));
+    const sum = sums.get(day) ?? { burn: 0n, airdrop: 0n };
+    sums.set(day, { burn: sum.burn + burned, airdrop: sum.airdrop + airdropped });
+  }
+  for (const [day, sum] of sums)
+    for (const kind of ['burn', 'airdrop'] as const)
+      if (sum[kind] > 0n) await tx.usage.addLanded({ tokenId, day, kind }, sum[kind]);
+}

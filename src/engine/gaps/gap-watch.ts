@@ -1,0 +1,190 @@
+/**
+ * Does the chain know more of a project than the store? Everything is stored before it is sent, so that a transaction of ours
+ * that the store does not know was sent by a store that had more: this one is an older copy. What is missing is written down as
+ * a gap, and nothing is written for the project until somebody has accepted it.
+ */
+import type { NamedTransaction } from '../../chain/chain.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { FlywheelRecord, GapRecord, LostTransaction, TokenRecord } from '../../store/records.js';
+import type { Store } from '../../store/store.js';
+import type { Address } from '../../values/address.js';
+import { isoTime } from '../../values/time.js';
+import type { EngineDeps } from '../deps.js';
+import { whatMoved } from './what-moved.js';
+
+type GapDeps = Pick<EngineDeps, 'store' | 'chain' | 'ids'>;
+
+/** Nearly always the newest of all is known, so that the first look is a short one. */
+const FIRST_PAGE = 20;
+const PAGE = 1_000;
+/** Pages that are asked for at most. */
+const MAX_PAGES = 20;
+/** Projects that are looked at again at each round, in turn. */
+const PROJECTS_A_ROUND = 2;
+
+const RETRY_AFTER_SECONDS = 60;
+
+interface Project {
+  readonly token: TokenRecord;
+  readonly flywheel: FlywheelRecord;
+}
+
+/** What is new of an account since it was last looked at. */
+interface News {
+  readonly account: Address;
+  /** Newest first; the store knows none of them. */
+  readonly unknown: readonly NamedTransaction[];
+  readonly newest: string | undefined;
+  /** Nothing of the account was ever known. */
+  readonly isFirstLook: boolean;
+}
+
+const burnsText = ({ burns, transactions }: GapRecord): string =>
+  burns === transactions ? `${burns} burns` : `${burns} burns in ${transactions} transactions`;
+
+/** Why nothing is written. */
+export const storeBehind = (gap: GapRecord): FlywheelError =>
+  new FlywheelError(
+    'ERR_STORE_BEHIND',
+    `The chain knows ${burnsText(gap)} of this project of which the store has no record: an older copy of the store was restored, or somebody else signs with the same keys. Nothing is written until that is accepted.`,
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
+
+const watches = new WeakMap<Store, GapWatch>();
+
+/** The watch of a store; one, however many ask. */
+export function gapWatchOf(deps: GapDeps): GapWatch {
+  const watch = watches.get(deps.store) ?? new GapWatch(deps);
+  watches.set(deps.store, watch);
+  return watch;
+}
+
+export class GapWatch {
+  readonly #deps: GapDeps;
+  /** Of each project that was looked at, whether it has a gap. */
+  readonly #looked = new Map<string, 'whole' | 'behind'>();
+  readonly #looking = new Map<string, Promise<void>>();
+  #revision = 0;
+  #turn = 0;
+
+  constructor(deps: GapDeps) {
+    this.#deps = deps;
+  }
+
+  /** Asked before anything is written for a project. @throws `ERR_STORE_BEHIND`; `ERR_UNAVAILABLE` when the chain cannot be asked. */
+  async require(tokenId: string): Promise<void> {
+    if (this.#deps.chain.newestOf === undefined || this.#looked.get(tokenId) === 'whole') return;
+    if (this.#looked.get(tokenId) === undefined) await this.#lookOnce(tokenId);
+    // Whoever accepts a gap does so in the store.
+    const gap = await this.#deps.store.read((tx) => tx.gaps.open(tokenId));
+    this.#looked.set(tokenId, gap === undefined ? 'whole' : 'behind');
+    if (gap !== undefined) throw storeBehind(gap);
+  }
+
+  /** The project that a request or a batch is of. */
+  async requireOf(of: { readonly request: string } | { readonly batch: string }): Promise<void> {
+    if (this.#deps.chain.newestOf === undefined) return;
+    const found = await this.#deps.store.read(async (tx) =>
+      'request' in of ? await tx.requests.get(of.request) : await tx.batches.get(of.batch),
+    );
+    if (found !== undefined) await this.require(found.tokenId);
+  }
+
+  /**
+   * Asked every few seconds: what others have found or accepted is known here, and a few projects are looked at again. A store
+   * that has come less far than before is an older copy; then every project is looked at before its next write.
+   */
+  async again(): Promise<void> {
+    const { store, chain } = this.#deps;
+    if (chain.newestOf === undefined) return;
+    const { revision } = await store.progress();
+    if (revision < this.#revision) this.#looked.clear();
+    this.#revision = revision;
+    const open = await store.read((tx) => tx.gaps.allOpen());
+    for (const { tokenId } of open) this.#looked.set(tokenId, 'behind');
+    const known = [...this.#looked.keys()];
+    for (let count = 0; count < Math.min(PROJECTS_A_ROUND, known.length); count += 1) {
+      const tokenId = known[this.#turn % known.length] as string;
+      this.#turn += 1;
+      await this.#lookOnce(tokenId);
+    }
+  }
+
+  /** Looks at a project, whether or not it was looked at before. */
+  async lookNow(tokenId: string): Promise<void> {
+    if (this.#deps.chain.newestOf !== undefined) await this.#lookOnce(tokenId);
+  }
+
+  #lookOnce(tokenId: string): Promise<void> {
+    const running =
+      this.#looking.get(tokenId) ?? this.#look(tokenId).finally(() => this.#looking.delete(tokenId));
+    this.#looking.set(tokenId, running);
+    return running;
+  }
+
+  async #look(tokenId: string): Promise<void> {
+    const { store } = this.#deps;
+    const project = await store.read(async (tx) => {
+      const token = await tx.tokens.get(tokenId);
+      const flywheel = await tx.flywheels.ofToken(tokenId);
+      return token === undefined || flywheel === undefined ? undefined : { token, flywheel };
+    });
+    if (project === undefined) return;
+    const accounts = [project.token.burnTokenAccount, project.flywheel.multisig];
+    const news = await Promise.all(accounts.map((account) => this.#newsOf(account)));
+    const lost = await this.#lostOf(project, news);
+    const isNew = news.some(({ unknown }) => unknown.length > 0);
+    if (!isNew) return;
+    await store.transaction(async (tx) => {
+      const known = await tx.signatures.known(lost.map(({ signature }) => signature));
+      const missing = lost.filter(({ signature }) => !known.has(signature));
+      const gap = { id: this.#deps.ids.uuid(), tokenId, dateFound: isoTime(tx.nowMs) };
+      if (missing.length > 0) {
+        await tx.gaps.add(gap, missing);
+        this.#looked.set(tokenId, 'behind');
+      }
+      for (const { account, newest } of news)
+        if (newest !== undefined) await tx.gaps.setMark(tokenId, account, newest);
+    });
+  }
+
+  /** Page after page until something is known. What is listed is asked for first: it was stored before it could be listed. */
+  async #newsOf(account: Address): Promise<News> {
+    const { store, chain } = this.#deps;
+    const unknown: NamedTransaction[] = [];
+    let newest: string | undefined;
+    let before: string | undefined;
+    for (let page = 1; page <= MAX_PAGES; page += 1) {
+      const limit = page === 1 ? FIRST_PAGE : PAGE;
+      const terms = before === undefined ? { limit } : { limit, before };
+      const listed = (await chain.newestOf?.(account, terms)) ?? [];
+      newest ??= listed[0]?.signature;
+      const signatures = listed.map(({ signature }) => signature);
+      const [known, mark] = await store.read(async (tx) => [
+        await tx.signatures.known(signatures),
+        await tx.gaps.mark(account),
+      ]);
+      const end = mark === undefined ? -1 : signatures.indexOf(mark);
+      const looked = end < 0 ? listed : listed.slice(0, end);
+      unknown.push(...looked.filter(({ signature }) => !known.has(signature)));
+      if (end >= 0 || known.size > 0) return { account, unknown, newest, isFirstLook: false };
+      if (listed.length < limit) return { account, unknown, newest, isFirstLook: mark === undefined };
+      before = signatures.at(-1);
+    }
+    return { account, unknown, newest, isFirstLook: false };
+  }
+
+  /** In the order in which they landed. What an account was used for before it was registered is not of this store. */
+  async #lostOf(project: Project, news: readonly News[]): Promise<readonly LostTransaction[]> {
+    const registeredMs = Date.parse(project.token.dateCreated);
+    const lost = new Map<string, { readonly slot: number; readonly moved: LostTransaction }>();
+    for (const { unknown, isFirstLook } of news)
+      for (const { signature, slot, failed, blockTimeMs } of unknown.toReversed()) {
+        const isEarlier = isFirstLook && (blockTimeMs ?? registeredMs) < registeredMs;
+        if (failed || isEarlier || lost.has(signature)) continue;
+        const moved = await whatMoved(this.#deps.chain, project, signature);
+        if (moved !== undefined) lost.set(signature, { slot, moved });
+      }
+    return [...lost.values()].toSorted((a, b) => a.slot - b.slot).map(({ moved }) => moved);
+  }
+}

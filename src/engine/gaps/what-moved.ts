@@ -1,0 +1,55 @@
+/** What a transaction took from a flywheel, if one of the keys that the service signs with has signed it. */
+import { type Chain, dateLanded, type TokenChange } from '../../chain/chain.js';
+import { memosOf } from '../../chain/memo.js';
+import { decodeTransaction } from '../../chain/transaction/wire.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { FlywheelRecord, LostTransaction, TokenRecord } from '../../store/records.js';
+
+/** Whose transactions are looked at. */
+export interface OwnAccounts {
+  readonly token: Pick<TokenRecord, 'burnWallet' | 'burnTokenAccount' | 'mintAddress'>;
+  readonly flywheel: Pick<FlywheelRecord, 'operator' | 'vaultTokenAccount'>;
+}
+
+const taken = (changes: readonly TokenChange[]): bigint =>
+  changes.reduce((sum, { before, after }) => sum + before - after, 0n);
+
+const atLeastNothing = (amount: bigint): bigint => (amount > 0n ? amount : 0n);
+
+/** Base units that left the accounts of the flywheel: what is gone for good was burned, the rest somebody else has. */
+function amountsOf({ token, flywheel }: OwnAccounts, all: readonly TokenChange[]) {
+  const changes = all.filter(({ mint }) => mint === token.mintAddress);
+  const own = [token.burnTokenAccount, flywheel.vaultTokenAccount];
+  const left = atLeastNothing(taken(changes.filter(({ account }) => own.includes(account))));
+  const gone = atLeastNothing(taken(changes));
+  const burned = gone < left ? gone : left;
+  return { left, burned, airdropped: left - burned };
+}
+
+/**
+ * Looks a transaction up that has landed and succeeded.
+ * @returns `undefined` for one that others have signed, or that took nothing.
+ * @throws `ERR_UNAVAILABLE` when no node has it any more.
+ */
+export async function whatMoved(
+  chain: Pick<Chain, 'getTransaction' | 'lookUp'>,
+  accounts: OwnAccounts,
+  signature: string,
+): Promise<LostTransaction | undefined> {
+  const wire = await chain.getTransaction(signature);
+  if (wire === null)
+    throw new FlywheelError(
+      'ERR_UNAVAILABLE',
+      `The chain lists the transaction ${signature}, and has it not.`,
+    );
+  const { message } = decodeTransaction(wire);
+  const signers = message.staticKeys.slice(0, message.requiredSignatures);
+  const { token, flywheel } = accounts;
+  if (!signers.includes(token.burnWallet) && !signers.includes(flywheel.operator)) return undefined;
+  const [record] = await chain.lookUp([signature]);
+  if (record == null || record.error !== null) return undefined;
+  const { left, burned, airdropped } = amountsOf(accounts, record.tokenChanges ?? []);
+  // Where the chain does not keep what moved, whatever our keys have signed is taken for a loss of unknown size.
+  if (left === 0n && record.tokenChanges !== undefined) return undefined;
+  return { signature, burned, airdropped, memo: memosOf(message), dateLanded: dateLanded(record) ?? null };
+}
