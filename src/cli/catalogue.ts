@@ -103,10 +103,15 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     ),
     command('revoke', 'Revoke an API key.', () => import('./commands/keys/revoke.js')),
   ]),
-  group('db', 'Look after the PostgreSQL database that holds the flywheels.', [
+  group('db', 'Look after the database that holds the flywheels.', [
     command('status', 'Show what is in it, and who is at work.', () => import('./commands/db/status.js')),
     command('migrate', 'Bring its schema up to date.', () => import('./commands/db/migrate.js')),
     command('check', 'Look for what constraints cannot state.', () => import('./commands/db/check.js')),
+    command(
+      'accept-gap',
+      'Show what the chain knows and the store does not, and go on without it.',
+      () => import('./commands/db/accept-gap.js'),
+    ),
   ]),
   command(
     'audit',

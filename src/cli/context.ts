@@ -26,6 +26,7 @@ import type { LocalAdmin } from './local-admin.js';
 
 export type {
   FetchedProgram,
+  GapReport,
   LocalAdmin,
   LocalInitInput,
   LocalInitResult,

@@ -81,6 +81,27 @@ export interface RotatedKey extends ApiKeyRotated {
   readonly isOwn: boolean;
 }
 
+/** What the chain knows of a project and the store does not; amounts in whole tokens. */
+export interface GapReport {
+  /** Its name, where it has one. */
+  readonly project: string | null;
+  readonly symbol: string;
+  readonly burns: number;
+  readonly transactions: number;
+  readonly burned: string;
+  readonly airdropped: string;
+  /** Burns that the store has as pending: they are carried on once the gap is accepted. */
+  readonly pendingBurns: number;
+  readonly dateFound: string;
+  readonly lost: readonly {
+    readonly txHash: string;
+    readonly burned: string;
+    readonly airdropped: string;
+    readonly memo: string | null;
+    readonly date: string | null;
+  }[];
+}
+
 /** What can be done with the flywheel of a data directory beside calling its service. */
 export interface LocalAdmin {
   init(input: LocalInitInput): Promise<LocalInitResult>;
@@ -109,6 +130,10 @@ export interface LocalAdmin {
     /** Absolute path; `null`: a file in the data directory. */
     readonly outFile: string | null;
   }): Promise<RotatedKey>;
+  /** What the chain knows and the store does not; `null` when nothing is missing. @throws `ERR_UNAVAILABLE` */
+  gap(): Promise<GapReport | null>;
+  /** Goes on without what is missing. @throws `ERR_INPUT_INVALID` when it is not so many transactions. */
+  acceptGap(transactions: number): Promise<void>;
   /** What was administered, newest first. */
   audit(query: AuditQuery): Promise<readonly AuditAct[]>;
   /** Writes the owner's keypair file (0600); never over an existing file. */

@@ -24,6 +24,7 @@ import { ownDataDirectory } from './data-lock.js';
 import { type OpenedEngine, openEngine, openFiles, readSquadsProgram } from './engine.js';
 import { fetchSquads } from './fetch-squads.js';
 import { createFileKeyring } from './file-keyring.js';
+import { gapOfEngine, gapOfLedger, type LedgerPlace } from './gaps.js';
 import {
   type ClusterConfig,
   type DataConfig,
@@ -121,10 +122,25 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
     listKeys: async () => (await openAny()).engine.listKeys(),
     revokeKey: async (id) => (await openAny()).engine.revokeKey(id),
     rotateKey: async (input) => rotateKeyInFile(dataDir, (await openAny()).engine, input),
+    gap: async () => {
+      const ledger = ledgerOf(place);
+      return ledger === null ? gapOfEngine(await openAny()) : gapOfLedger(ledger);
+    },
+    acceptGap: async (transactions) => {
+      const ledger = ledgerOf(place);
+      if (ledger === null) await (await openAny()).engine.gaps.accept(transactions);
+      else await gapOfLedger(ledger, transactions);
+    },
     audit: async (query) => (await openAny()).engine.audit(query),
     exportOwner: async (outFile) => exportOwner(place, outFile),
     close,
   };
+}
+
+/** `null` where the flywheel is on a cluster. */
+function ledgerOf({ dataDir, clock }: LocalPlace): LedgerPlace | null {
+  const config = readDataConfig(dataDir);
+  return config === undefined || isOnCluster(config) ? null : { dataDir, config, clock };
 }
 
 async function vaultOf({ engine, store, chain }: OpenedEngine<Chain>): Promise<LocalVaultResult> {

@@ -5,9 +5,14 @@
 import type { LedgerProgress } from '../chain/local/ledger/ledger.js';
 import type { LocalChain } from '../chain/local/local-chain.js';
 import { decodeTransaction } from '../chain/transaction/wire.js';
+import { type Acceptance, acceptGapIn, type OpenGap, openGapIn } from '../engine/gaps/accept-gap.js';
+import { whatMoved } from '../engine/gaps/what-moved.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import type { GapRecord, LostTransaction } from '../store/records.js';
 import type { Store, StoreProgress } from '../store/store.js';
 import { base58Encode } from '../values/base58.js';
+import { randomIds } from '../values/ids.js';
+import { isoTime } from '../values/time.js';
 
 const RESTORE = 'Restore store.db and ledger.db together from one backup; nothing was written.';
 
@@ -50,6 +55,54 @@ export async function requireTogether(
   if (ofStore.genesis === null) await store.bind(ofLedger.genesis);
 }
 
+/** The ledger knows more than the store, and that is all that is wrong between the two. @throws for everything else */
+async function isOnlyOlder(store: Store, chain: LocalChain, expected: string | null): Promise<boolean> {
+  const [ofStore, ofLedger] = [await store.progress(), chain.progress()];
+  const problem = mismatch(ofStore, ofLedger, expected);
+  if (problem === undefined) return false;
+  const raised = { ...ofStore, revision: ofLedger.storeRevision };
+  if (mismatch(raised, ofLedger, expected) === undefined) return true;
+  throw problem;
+}
+
+/**
+ * What is on the ledger and not in an older store, as a gap that waits to be accepted; `undefined` when nothing is missing.
+ * @throws `ERR_STORE_UNAVAILABLE` for everything else that is wrong between the two.
+ */
+export async function findLedgerGap(
+  store: Store,
+  chain: LocalChain,
+  expected: string | null,
+): Promise<OpenGap | undefined> {
+  const older = await isOnlyOlder(store, chain, expected);
+  const { ledgerHeight } = await store.progress();
+  const lost = older ? await lostTransactions(store, chain, ledgerHeight) : [];
+  return store.transaction(async (tx) => {
+    const [token] = await tx.tokens.list();
+    const flywheel = token && (await tx.flywheels.ofToken(token.id));
+    if (token === undefined || flywheel === undefined) return undefined;
+    const missing: LostTransaction[] = [];
+    for (const signature of lost) {
+      const moved = await whatMoved(chain, { token, flywheel }, signature);
+      if (moved !== undefined) missing.push(moved);
+    }
+    const found = { id: randomIds.uuid(), tokenId: token.id, dateFound: isoTime(tx.nowMs) };
+    if (missing.length > 0) await tx.gaps.add(found, missing);
+    return openGapIn(tx, token.id);
+  });
+}
+
+/** Accepts it, and lets the store go on from the ledger. @throws as {@link acceptGapIn} */
+export async function acceptLedgerGap(
+  store: Store,
+  chain: LocalChain,
+  acceptance: Acceptance,
+): Promise<GapRecord> {
+  const gap = await store.transaction((tx) => acceptGapIn(tx, acceptance));
+  await store.raiseRevision(chain.progress().storeRevision);
+  return gap;
+}
+
 /** What a repair has done. */
 export type Repaired = 'nothing to do' | 'the store goes on from the ledger';
 
@@ -72,6 +125,7 @@ export async function repair(store: Store, chain: LocalChain, expected: string |
   }
   throw refuse(
     `store.db cannot be repaired: ${lost.length} transactions of this flywheel are on the ledger and unknown to it, the first being ${lost[0]}. Going on would forget which requests they answered, and do them once more.`,
+    `${RESTORE} Or \`flywheel db accept-gap\`, which shows what is missing and goes on without it.`,
   );
 }
 

@@ -6,6 +6,7 @@ import type { Recovery } from '../contract/recovery.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import { eachOperation, type Service } from '../contract/service.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
+import type { GapRecord } from '../store/records.js';
 import type { Secret } from '../values/secret.js';
 import { auditFilter, listActs } from './admin/audit.js';
 import { requireRegistration } from './admin/find-registration.js';
@@ -28,6 +29,7 @@ import { listBurns } from './burns/list-burns.js';
 import type { EngineDeps } from './deps.js';
 import { describeKey } from './describe-key.js';
 import { foreseeBatch, foreseeBurns } from './foresight.js';
+import { createGapAdmin, type GapAdmin } from './gaps/accept-gap.js';
 import { watchLandings } from './landings/watch.js';
 import type { EngineOperation } from './operation.js';
 import { type Reconciled, Reconciler, type ReconcileTerms } from './reconcile.js';
@@ -52,6 +54,10 @@ export interface Engine extends Service, Admin {
   /** How it stands, for those who watch it. */
   state(): Promise<EngineState>;
   countBatches(): Promise<Readonly<Record<BatchStatus, number>>>;
+  /** What the chain knows of the project that is administered and the store does not. */
+  readonly gaps: GapAdmin;
+  /** Those of all projects that nobody has accepted, as far as they were found. */
+  openGaps(): Promise<readonly GapRecord[]>;
 }
 
 /** Builds the engine; nothing is opened or read before the first call. */
@@ -89,6 +95,8 @@ export function createEngine(deps: EngineDeps): Engine {
     },
     state: () => engineState(deps),
     countBatches: () => deps.store.read((tx) => tx.batches.countByStatus()),
+    gaps: createGapAdmin(deps),
+    openGaps: () => deps.store.read((tx) => tx.gaps.allOpen()),
   };
 }
 

@@ -11,7 +11,7 @@ import { carryOnSetUp } from './batches/init-batch.js';
 import { settleBurns, writeOutcomes } from './burns/chunk.js';
 import type { EngineDeps } from './deps.js';
 import { tell } from './events.js';
-import { gapWatchOf } from './gaps/gap-watch.js';
+import { gapWatchOf, storeBehind } from './gaps/gap-watch.js';
 import { watchLandings } from './landings/watch.js';
 import { type Caller, underLease } from './lease.js';
 import { abandonRequest, claimRequest, isWorkedOn, requestHolding } from './requests/requests.js';
@@ -64,7 +64,9 @@ export class Reconciler {
     const deps = this.#deps;
     const gaps = gapWatchOf(deps);
     await this.#forgetOld();
-    await this.#try('what the chain knows more than the store', 'gaps', terms, () => gaps.again());
+    await this.#try('what the chain knows more than the store', 'gaps', terms, async () => {
+      for (const gap of await gaps.again()) terms.onProblem?.(`project ${gap.tokenId}`, storeBehind(gap));
+    });
     await this.#try('what has landed and is not final', 'landings', terms, () => watchLandings(deps));
     const left = await deps.store.read(async ({ unfinished }) => ({
       burns: await unfinished.burnRequests(),

@@ -83,4 +83,31 @@ describe('store and ledger', () => {
     put(name, dataFiles(other)[name]);
     expect(await refusal()).toMatch(/of different flywheels|of another flywheel/);
   });
+
+  it('go on with an older store once what is missing was seen, and accepted', async () => {
+    put('store', join(dataDir, 'first', 'store.db'));
+    expect(await refusal()).toContain('is older than');
+    const repair = await at(dataDir, 'doctor', '--repair');
+    expect(repair.stdout + repair.stderr).toContain('db accept-gap');
+    const shown = await at(dataDir, 'db', 'accept-gap');
+    expect([shown.exit, shown.stderr]).toEqual([2, expect.stringContaining('3 burns')]);
+    const wrong = await at(dataDir, 'db', 'accept-gap', '--yes', '--expect', '2');
+    expect([wrong.exit, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining('3 transactions are missing, not 2'),
+    ]);
+    expect(await refusal()).toContain('is older than');
+
+    const { exit, stdout } = await at(dataDir, 'db', 'accept-gap', '--yes', '--expect', '3');
+    expect([exit, JSON.parse(stdout)]).toMatchObject([
+      0,
+      { accepted: true, gap: { burns: 3, transactions: 3, burned: '3', airdropped: '0', pendingBurns: 0 } },
+    ]);
+    expect(await refusal()).toBeNull();
+    const status = JSON.parse((await at(dataDir, 'local', 'status')).stdout);
+    expect(status).toMatchObject({ burned: '4', usedToday: { burn: '4' } });
+    expect(JSON.parse((await at(dataDir, 'audit')).stdout)[0]).toMatchObject({ action: 'gap.accept' });
+    const again = JSON.parse((await at(dataDir, 'db', 'accept-gap')).stdout);
+    expect(again).toEqual({ accepted: false, gap: null });
+  });
 });

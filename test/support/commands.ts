@@ -77,6 +77,8 @@ export function localWith(parts: Partial<LocalAdmin>): Pick<CliContext, 'openLoc
         listKeys: unplanned,
         revokeKey: unplanned,
         rotateKey: unplanned,
+        gap: unplanned,
+        acceptGap: unplanned,
         audit: unplanned,
         exportOwner: unplanned,
         close: async () => void opened.push('closed'),

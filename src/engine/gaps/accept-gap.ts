@@ -1,8 +1,9 @@
 /** What becomes of a gap: somebody has seen what is missing, and the project goes on without it. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { GapRecord, LostTransaction } from '../../store/records.js';
+import type { FlywheelRecord, GapRecord, LostTransaction, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
+import { requireRegistration } from '../admin/find-registration.js';
 import type { EngineDeps } from '../deps.js';
 import { gapWatchOf } from './gap-watch.js';
 
@@ -19,12 +20,45 @@ export async function findGap(
   tokenId: string,
 ): Promise<OpenGap | undefined> {
   await gapWatchOf(deps).lookNow(tokenId);
-  return deps.store.read(async (tx) => {
-    const gap = await tx.gaps.open(tokenId);
-    if (gap === undefined) return undefined;
-    const lost = await tx.gaps.transactions(gap.id);
-    return { ...gap, lost, pendingBurns: await tx.burns.countPending(tokenId) };
-  });
+  return deps.store.read((tx) => openGapIn(tx, tokenId));
+}
+
+/** The open gap as the store has it. */
+export async function openGapIn(tx: StoreTransaction, tokenId: string): Promise<OpenGap | undefined> {
+  const gap = await tx.gaps.open(tokenId);
+  if (gap === undefined) return undefined;
+  const lost = await tx.gaps.transactions(gap.id);
+  return { ...gap, lost, pendingBurns: await tx.burns.countPending(tokenId) };
+}
+
+/** What is missing of the project that is administered, and accepting it. */
+export interface GapAdmin {
+  /** @returns `null` when nothing is. @throws as {@link findGap} and {@link requireRegistration} */
+  find(): Promise<ProjectGap | null>;
+  /** @param transactions - that were shown. @throws as {@link acceptGap} */
+  accept(transactions: number): Promise<GapRecord>;
+}
+
+/** The gap of a project. */
+export interface ProjectGap {
+  readonly token: TokenRecord;
+  readonly flywheel: FlywheelRecord;
+  readonly gap: OpenGap;
+}
+
+export function createGapAdmin(deps: EngineDeps): GapAdmin {
+  const registered = () => deps.store.read((tx) => requireRegistration(tx, deps.project ?? null));
+  return {
+    find: async () => {
+      const project = await registered();
+      const gap = await findGap(deps, project.token.id);
+      return gap === undefined ? null : { ...project, gap };
+    },
+    accept: async (transactions) => {
+      const { token } = await registered();
+      return acceptGap(deps, { tokenId: token.id, transactions, actor: deps.actor });
+    },
+  };
 }
 
 /** Who accepts, and what he has seen. */
@@ -43,30 +77,36 @@ export async function acceptGap(
   { store }: Pick<EngineDeps, 'store'>,
   { tokenId, transactions, actor }: Acceptance,
 ): Promise<GapRecord> {
-  return store.transaction(async (tx) => {
-    const gap = await tx.gaps.open(tokenId);
-    if (gap === undefined || gap.transactions !== transactions)
-      throw new FlywheelError(
-        'ERR_INPUT_INVALID',
-        `Expected a gap of ${transactions} transactions, found ${gap?.transactions ?? 0}; nothing was accepted.`,
-        { hint: 'Run `flywheel db accept-gap` again, and look at what it shows.' },
-      );
-    const dateAccepted = isoTime(tx.nowMs);
-    await countUse(tx, gap);
-    await tx.gaps.accept(gap.id, dateAccepted);
-    await tx.audit.append({
-      ...{ tokenId, actor, action: 'gap.accept', subject: gap.id, dateCreated: dateAccepted },
-      detail: {
-        burns: gap.burns,
-        transactions: gap.transactions,
-        burned: gap.burned.toString(),
-        airdropped: gap.airdropped.toString(),
-        firstSignature: gap.firstSignature,
-        lastSignature: gap.lastSignature,
-      },
-    });
-    return { ...gap, status: 'ACCEPTED', dateAccepted };
+  return store.transaction((tx) => acceptGapIn(tx, { tokenId, transactions, actor }));
+}
+
+/** The same in a transaction. */
+export async function acceptGapIn(
+  tx: StoreTransaction,
+  { tokenId, transactions, actor }: Acceptance,
+): Promise<GapRecord> {
+  const gap = await tx.gaps.open(tokenId);
+  if (gap === undefined || gap.transactions !== transactions)
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `Expected a gap of ${transactions} transactions, found ${gap?.transactions ?? 0}; nothing was accepted.`,
+      { hint: 'Run `flywheel db accept-gap` again, and look at what it shows.' },
+    );
+  const dateAccepted = isoTime(tx.nowMs);
+  await countUse(tx, gap);
+  await tx.gaps.accept(gap.id, dateAccepted);
+  await tx.audit.append({
+    ...{ tokenId, actor, action: 'gap.accept', subject: gap.id, dateCreated: dateAccepted },
+    detail: {
+      burns: gap.burns,
+      transactions: gap.transactions,
+      burned: gap.burned.toString(),
+      airdropped: gap.airdropped.toString(),
+      firstSignature: gap.firstSignature,
+      lastSignature: gap.lastSignature,
+    },
   });
+  return { ...gap, status: 'ACCEPTED', dateAccepted };
 }
 
 /** On the day on which each has landed; today, where no node says. */

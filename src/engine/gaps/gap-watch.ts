@@ -74,10 +74,8 @@ export class GapWatch {
   /** Asked before anything is written for a project. @throws `ERR_STORE_BEHIND`; `ERR_UNAVAILABLE` when the chain cannot be asked. */
   async require(tokenId: string): Promise<void> {
     if (this.#deps.chain.newestOf === undefined || this.#looked.get(tokenId) === 'whole') return;
-    if (this.#looked.get(tokenId) === undefined) await this.#lookOnce(tokenId);
-    // Whoever accepts a gap does so in the store.
-    const gap = await this.#deps.store.read((tx) => tx.gaps.open(tokenId));
-    this.#looked.set(tokenId, gap === undefined ? 'whole' : 'behind');
+    if (!this.#looked.has(tokenId)) await this.#lookOnce(tokenId);
+    const gap = await this.#judge(tokenId);
     if (gap !== undefined) throw storeBehind(gap);
   }
 
@@ -93,21 +91,39 @@ export class GapWatch {
   /**
    * Asked every few seconds: what others have found or accepted is known here, and a few projects are looked at again. A store
    * that has come less far than before is an older copy; then every project is looked at before its next write.
+   * @returns the gaps that were not known here before.
    */
-  async again(): Promise<void> {
+  async again(): Promise<readonly GapRecord[]> {
     const { store, chain } = this.#deps;
-    if (chain.newestOf === undefined) return;
+    if (chain.newestOf === undefined) return [];
     const { revision } = await store.progress();
     if (revision < this.#revision) this.#looked.clear();
     this.#revision = revision;
-    const open = await store.read((tx) => tx.gaps.allOpen());
-    for (const { tokenId } of open) this.#looked.set(tokenId, 'behind');
-    const known = [...this.#looked.keys()];
-    for (let count = 0; count < Math.min(PROJECTS_A_ROUND, known.length); count += 1) {
-      const tokenId = known[this.#turn % known.length] as string;
+    const before = new Map(this.#looked);
+    const projects = await this.#projects();
+    for (let count = 0; count < Math.min(PROJECTS_A_ROUND, projects.length); count += 1) {
+      const tokenId = projects[this.#turn % projects.length] as string;
       this.#turn += 1;
       await this.#lookOnce(tokenId);
+      await this.#judge(tokenId);
     }
+    const open = await store.read((tx) => tx.gaps.allOpen());
+    for (const { tokenId } of open) this.#looked.set(tokenId, 'behind');
+    return open.filter(({ tokenId }) => before.get(tokenId) !== 'behind');
+  }
+
+  /** Whoever accepts a gap does so in the store. */
+  async #judge(tokenId: string): Promise<GapRecord | undefined> {
+    const gap = await this.#deps.store.read((tx) => tx.gaps.open(tokenId));
+    this.#looked.set(tokenId, gap === undefined ? 'whole' : 'behind');
+    return gap;
+  }
+
+  /** Those that were looked at; at the start of a server, some. */
+  async #projects(): Promise<readonly string[]> {
+    if (this.#looked.size > 0) return [...this.#looked.keys()];
+    const first = await this.#deps.store.read((tx) => tx.flywheels.list(PROJECTS_A_ROUND));
+    return first.map(({ tokenId }) => tokenId);
   }
 
   /** Looks at a project, whether or not it was looked at before. */
@@ -139,10 +155,7 @@ export class GapWatch {
       const known = await tx.signatures.known(lost.map(({ signature }) => signature));
       const missing = lost.filter(({ signature }) => !known.has(signature));
       const gap = { id: this.#deps.ids.uuid(), tokenId, dateFound: isoTime(tx.nowMs) };
-      if (missing.length > 0) {
-        await tx.gaps.add(gap, missing);
-        this.#looked.set(tokenId, 'behind');
-      }
+      if (missing.length > 0) await tx.gaps.add(gap, missing);
       for (const { account, newest } of news)
         if (newest !== undefined) await tx.gaps.setMark(tokenId, account, newest);
     });

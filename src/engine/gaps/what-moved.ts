@@ -1,9 +1,14 @@
 /** What a transaction took from a flywheel, if one of the keys that the service signs with has signed it. */
 import { type Chain, dateLanded, type TokenChange } from '../../chain/chain.js';
 import { memosOf } from '../../chain/memo.js';
-import { decodeTransaction } from '../../chain/transaction/wire.js';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../chain/programs.js';
+import { TOKEN_INSTRUCTION } from '../../chain/tokens/instructions.js';
+import { decodeTransaction, type WireMessage } from '../../chain/transaction/wire.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, LostTransaction, TokenRecord } from '../../store/records.js';
+import { readBuffer } from '../../values/bytes.js';
+
+const TOKEN_PROGRAMS: ReadonlySet<string> = new Set([TOKEN_PROGRAM, TOKEN_2022_PROGRAM]);
 
 /** Whose transactions are looked at. */
 export interface OwnAccounts {
@@ -24,6 +29,17 @@ function amountsOf({ token, flywheel }: OwnAccounts, all: readonly TokenChange[]
   const gone = atLeastNothing(taken(changes));
   const burned = gone < left ? gone : left;
   return { left, burned, airdropped: left - burned };
+}
+
+/** What a message burns itself, where the chain does not keep what moved. What a batch does stands elsewhere. */
+function burnedBy({ staticKeys, instructions }: WireMessage, { token }: OwnAccounts): bigint {
+  const burns = instructions.filter(
+    ({ programIndex, accountIndexes, data }) =>
+      TOKEN_PROGRAMS.has(staticKeys[programIndex] ?? '') &&
+      data[0] === TOKEN_INSTRUCTION.burnChecked &&
+      staticKeys[accountIndexes[0] ?? -1] === token.burnTokenAccount,
+  );
+  return burns.reduce((sum, { data }) => sum + readBuffer(data).readBigUInt64LE(1), 0n);
 }
 
 /**
@@ -48,8 +64,10 @@ export async function whatMoved(
   if (!signers.includes(token.burnWallet) && !signers.includes(flywheel.operator)) return undefined;
   const [record] = await chain.lookUp([signature]);
   if (record == null || record.error !== null) return undefined;
-  const { left, burned, airdropped } = amountsOf(accounts, record.tokenChanges ?? []);
-  // Where the chain does not keep what moved, whatever our keys have signed is taken for a loss of unknown size.
-  if (left === 0n && record.tokenChanges !== undefined) return undefined;
-  return { signature, burned, airdropped, memo: memosOf(message), dateLanded: dateLanded(record) ?? null };
+  const told = { signature, memo: memosOf(message), dateLanded: dateLanded(record) ?? null };
+  // Where the chain does not keep what moved, whatever our keys have signed is taken for a loss.
+  if (record.tokenChanges === undefined)
+    return { ...told, burned: burnedBy(message, accounts), airdropped: 0n };
+  const { left, burned, airdropped } = amountsOf(accounts, record.tokenChanges);
+  return left === 0n ? undefined : { ...told, burned, airdropped };
 }
