@@ -27,6 +27,8 @@ export function addTimings({ Histogram }: Prometheus, registers: Registry[]): (m
   const chain = histogram('flywheel_chain_request_seconds', 'Time that the chain took to answer.', [
     'method',
   ]);
+  // Known from the start, so that a rate of the first is one.
+  for (const kind of ['read', 'write']) for (const one of [wait, transaction]) one.zero({ kind });
   return (measured) => {
     const { seconds } = measured;
     if (measured.what === 'commit') commit.observe(seconds);
