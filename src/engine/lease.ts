@@ -60,6 +60,11 @@ export const isHeldHere = ({ instances }: Pick<EngineDeps, 'instances'>, id: str
 export const countHeld = (instances: Instances): number =>
   new Set(heldHere.get(instances)?.values() ?? []).size;
 
+/** All that this engine is at. */
+export const heldIds = ({ instances }: Pick<EngineDeps, 'instances'>): readonly string[] => [
+  ...(heldHere.get(instances)?.keys() ?? []),
+];
+
 /** What this engine waits for with it, as far as that is known. */
 export const waitingHere = (
   { instances }: Pick<EngineDeps, 'instances'>,

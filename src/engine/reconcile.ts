@@ -4,17 +4,18 @@
  * for: every step of it was written down before.
  */
 import type { RecoveryTerms } from '../contract/recovery.js';
-import { isFlywheelError } from '../errors/flywheel-error.js';
+import { invariant, isFlywheelError } from '../errors/flywheel-error.js';
+import type { RequestRecord } from '../store/records.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { carryOnExecution } from './batches/execute-batch.js';
 import { carryOnSetUp } from './batches/init-batch.js';
 import { settleBurns, writeOutcomes } from './burns/chunk.js';
-import type { EngineDeps } from './deps.js';
+import { type EngineDeps, LEASE_MS } from './deps.js';
 import { tell } from './events.js';
 import { gapWatchOf, storeBehind } from './gaps/gap-watch.js';
 import { watchLandings } from './landings/watch.js';
-import { type Caller, underLease } from './lease.js';
-import { abandonRequest, claimRequest, isWorkedOn, requestHolding } from './requests/requests.js';
+import { type Caller, heldIds, underLease } from './lease.js';
+import { abandonRequest, requestHolding } from './requests/requests.js';
 
 export interface Reconciled {
   /** Burns that have an outcome now. */
@@ -24,6 +25,8 @@ export interface Reconciled {
   /** Batches that were carried on to where they wait for somebody, or to their end. */
   readonly batches: number;
 }
+
+const NOTHING = { burns: 0, requests: 0 } as const;
 
 /** How it is done. */
 export type ReconcileTerms = Caller & RecoveryTerms;
@@ -68,24 +71,14 @@ export class Reconciler {
       for (const gap of await gaps.again()) terms.onProblem?.(`project ${gap.tokenId}`, storeBehind(gap));
     });
     await this.#try('what has landed and is not final', 'landings', terms, () => watchLandings(deps));
-    const left = await deps.store.read(async ({ unfinished }) => ({
+    const left = await deps.store.read(async ({ unfinished, nowMs }) => ({
+      gone: (await unfinished.holders(nowMs)).filter((holder) => !deps.instances.isAlive(holder)),
       burns: await unfinished.burnRequests(),
       setUps: await unfinished.setUps(),
       executions: [...(await unfinished.executions()), ...(await unfinished.closings())],
     }));
-    let burns = 0;
-    let requests = 0;
-    for (const id of left.burns) {
-      const settled = await this.#try(`the burns of request ${id}`, id, terms, async () => {
-        // What an older copy has pending may have been signed again since, and have landed so.
-        await gaps.requireOf({ request: id });
-        return settleRequest(deps, id, terms);
-      });
-      burns += settled ?? 0;
-      if (settled === undefined || settled === 0) continue;
-      requests += 1;
-      tell(deps, { operationId: id, event: 'reconciled', what: 'burns' });
-    }
+    const { burns, requests } =
+      left.burns.length > 0 ? await this.#settleRequests(left.gone, terms) : NOTHING;
     let batches = 0;
     for (const id of left.setUps) {
       const work = async (): Promise<boolean> => {
@@ -106,6 +99,40 @@ export class Reconciler {
       tell(deps, { operationId: id, event: 'reconciled', what: 'execution' });
     }
     return { burns, requests, batches };
+  }
+
+  /** Takes them one by one, so that several servers share them: none waits for what another is at. */
+  async #settleRequests(
+    gone: readonly string[],
+    terms: ReconcileTerms,
+  ): Promise<Pick<Reconciled, 'burns' | 'requests'>> {
+    const deps = this.#deps;
+    const tried = new Set<string>();
+    let burns = 0;
+    let requests = 0;
+    while (terms.signal?.aborted !== true) {
+      const except = [...tried, ...this.#delayed(), ...heldIds(deps)];
+      const request = await this.#try('what is pending', 'pending', terms, () =>
+        takeBurns(deps, gone, except),
+      );
+      if (request === undefined) break;
+      const { id } = request;
+      tried.add(id);
+      tell(deps, { operationId: id, event: 'taken over', from: null });
+      const settled = await this.#try(`the burns of request ${id}`, id, terms, () =>
+        settleRequest(deps, request, terms),
+      );
+      if (settled === undefined || settled === 0) continue;
+      burns += settled;
+      requests += 1;
+      tell(deps, { operationId: id, event: 'reconciled', what: 'burns' });
+    }
+    return { burns, requests };
+  }
+
+  #delayed(): readonly string[] {
+    const nowMs = this.#deps.clock.nowMs();
+    return [...this.#delays].flatMap(([id, { untilMs }]) => (nowMs < untilMs ? [id] : []));
   }
 
   async #forgetOld(): Promise<void> {
@@ -143,25 +170,33 @@ export class Reconciler {
   }
 }
 
-/** Settles what is pending of a request. @returns how many burns */
-async function settleRequest(deps: EngineDeps, requestId: string, caller: Caller): Promise<number> {
-  const taken = await deps.store.transaction(async (tx) => {
-    const current = await tx.requests.get(requestId);
-    if (current?.status !== 'running' || isWorkedOn(deps, tx, current)) return undefined;
-    const pending = (await tx.burns.ofRequest(requestId)).filter(({ status }) => status === 'PENDING');
-    const token = await tx.tokens.get(current.tokenId);
-    if (pending.length === 0 || token === undefined) return undefined;
-    return { pending, token, request: await claimRequest(deps, tx, current) };
-  });
-  if (taken === undefined) return 0;
-  const { pending, token, request } = taken;
+const takeBurns = (
+  { store, instances }: EngineDeps,
+  gone: readonly string[],
+  except: readonly string[],
+): Promise<RequestRecord | undefined> =>
+  store.transaction(
+    ({ unfinished, nowMs }) =>
+      unfinished.takeBurns({ instance: instances.id, nowMs, leaseUntilMs: nowMs + LEASE_MS, gone, except }),
+    { tokenId: null },
+  );
+
+/** Settles what is pending of a request that was just taken. @returns how many burns */
+async function settleRequest(deps: EngineDeps, request: RequestRecord, caller: Caller): Promise<number> {
   try {
+    // What an older copy has pending may have been signed again since, and have landed so.
+    await gapWatchOf(deps).requireOf({ request: request.id });
     return await underLease(deps, requestHolding(request), caller, async (lease) => {
+      const { token, pending } = await deps.store.read(async (tx) => ({
+        token: await tx.tokens.get(request.tokenId),
+        pending: (await tx.burns.ofRequest(request.id)).filter(({ status }) => status === 'PENDING'),
+      }));
+      invariant(token !== undefined, 'Burns are of a token that is never removed.');
       const settled = await settleBurns({ deps, token }, pending, { areNew: false, lease });
       await deps.store.transaction(async (tx) => {
         await lease.renew(tx);
         await writeOutcomes(tx, token.id, settled);
-      });
+      }, request);
       return settled.length;
     });
   } catch (error) {

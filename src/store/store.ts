@@ -74,8 +74,12 @@ export interface RequestRepository {
   insert(request: RequestRecord): Promise<void>;
   find(tokenId: string, operation: KeyedOperationId, value: string): Promise<RequestRecord | undefined>;
   get(id: string): Promise<RequestRecord | undefined>;
-  /** Takes over a running request, or lets go of it. */
-  claim(id: string, instance: string, leaseUntilMs: number): Promise<void>;
+  /** Takes over a running request that is still held as it was read. @returns whether it was. */
+  claim(
+    from: Pick<RequestRecord, 'id' | 'instance' | 'leaseUntilMs'>,
+    instance: string,
+    leaseUntilMs: number,
+  ): Promise<boolean>;
   /** Prolongs what this engine has. @returns whether it still had it: another, by whose clock it was over, may have taken it. */
   renew(id: string, instance: string, leaseUntilMs: number): Promise<boolean>;
   linkBatch(id: string, batchId: string): Promise<void>;

@@ -1,5 +1,5 @@
 /** The port to what is not at its end: work that was begun, and landings that a fork may still take back. */
-import type { NewLanding, WatchedLanding } from './records.js';
+import type { NewLanding, RequestRecord, WatchedLanding } from './records.js';
 
 /** Landings that are not final; what was taken back becomes an intent again, and the same work as ever carries it to its end. */
 export interface LandingRepository {
@@ -22,14 +22,34 @@ export interface LandingRepository {
   reopenClosed(id: string): Promise<void>;
 }
 
+/** Who takes, and what. */
+export interface TakeTerms {
+  readonly instance: string;
+  readonly nowMs: number;
+  readonly leaseUntilMs: number;
+  /** Holders that are certain to be gone, whatever their leases say. */
+  readonly gone: readonly string[];
+  /** Ids of requests that are not taken. */
+  readonly except: readonly string[];
+}
+
 /** Work that has not come to its end, in the order in which it was begun, whether or not somebody is at it. */
 export interface UnfinishedRepository {
   /** Ids of requests that have pending burns. */
   burnRequests(): Promise<readonly string[]>;
+  /** Who holds running requests by a lease that is not over. */
+  holders(nowMs: number): Promise<readonly string[]>;
+  /**
+   * Takes the oldest running request that has pending burns and that nobody holds, of whichever project; one that somebody else
+   * is taking at this very time is passed over.
+   */
+  takeBurns(terms: TakeTerms): Promise<RequestRecord | undefined>;
   /** Ids of batches whose set-up was begun, and not stopped for a reason. */
   setUps(): Promise<readonly string[]>;
   /** Ids of batches that the operator has approved, or set out to, and that nobody has begun to end. */
   executions(): Promise<readonly string[]>;
+  /** Is the batch one of {@link UnfinishedRepository.executions}? */
+  isExecution(batchId: string): Promise<boolean>;
   /** Ids of executed batches that may have left something on chain. */
   closings(): Promise<readonly string[]>;
 }

@@ -1,8 +1,10 @@
 /** Engines of several machines on one PostgreSQL: of one project one writes at a time, and no project waits for another. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { EngineDeps } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import type { Store } from '../../src/store/store.js';
 import { randomIds } from '../../src/values/ids.js';
+import { chainOver } from '../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
@@ -31,10 +33,13 @@ afterEach(async () => {
   await database.dispose();
 });
 
-async function machine(id: string): Promise<Engine & { readonly store: Store }> {
+async function machine(
+  id: string,
+  parts: Partial<EngineDeps> = {},
+): Promise<Engine & { readonly store: Store }> {
   const store = await database.openAgain();
   const instances = { id: `${id}/1/1`, isAlive: () => true };
-  return Object.assign(createEngine({ ...test.deps, store, instances }), { store });
+  return Object.assign(createEngine({ ...test.deps, store, instances, ...parts }), { store });
 }
 
 const tokenOf = ({ registration }: TestProject): string => registration.tokenId;
@@ -79,7 +84,7 @@ it('lets nobody write beside what is of no project', async () => {
 });
 
 it('never passes the cap of a project, however many engines burn at once', async () => {
-  const machines = await Promise.all(['a', 'b', 'c'].map(machine));
+  const machines = await Promise.all(['a', 'b', 'c'].map((id) => machine(id)));
   const tries = await Promise.allSettled(
     Array.from({ length: 45 }, (_, at) =>
       machines[at % 3]?.burn(aBurnRequest(1), test.project.call({ idempotencyKey: `key-${at}` })),
@@ -91,7 +96,7 @@ it('never passes the cap of a project, however many engines burn at once', async
 });
 
 it('burns once for one key, whichever engines it is brought to at the same time', async () => {
-  const machines = await Promise.all(['a', 'b', 'c', 'd'].map(machine));
+  const machines = await Promise.all(['a', 'b', 'c', 'd'].map((id) => machine(id)));
   for (let round = 0; round < 5; round += 1) {
     const call = test.project.call({ idempotencyKey: `round-${round}` });
     const answers = new Set<string>();
@@ -111,7 +116,7 @@ it('burns once for one key, whichever engines it is brought to at the same time'
 
 it('sets up batches of two projects at the same time', async () => {
   const other = await test.register();
-  const machines = await Promise.all(['a', 'b'].map(machine));
+  const machines = await Promise.all(['a', 'b'].map((id) => machine(id)));
   const pipelines = [aPipeline([burnAction(1)])];
   const inits = await Promise.all(
     [test.project, other].map((project, at) =>
@@ -123,7 +128,7 @@ it('sets up batches of two projects at the same time', async () => {
 
 it('gives every number out once while projects write at the same time', async () => {
   const projects = [test.project, await test.register(), await test.register()];
-  const machines = await Promise.all(['a', 'b'].map(machine));
+  const machines = await Promise.all(['a', 'b'].map((id) => machine(id)));
   await Promise.all(
     machines.flatMap((engine) =>
       projects.flatMap((project) =>
@@ -139,6 +144,30 @@ it('gives every number out once while projects write at the same time', async ()
   const burns = await database.raw('select sequence from burns order by sequence');
   expect(burns.length).toBe(new Set(burns.map(({ sequence }) => sequence)).size);
   expect(burns.length).toBeGreaterThanOrEqual(10 + 24);
+});
+
+it('shares what a dead machine has left among the others, each of it settled once', async () => {
+  const dead = await machine('dead', {
+    chain: chainOver(test.chain, {
+      submit: async () => {
+        throw new Error('The machine is gone.');
+      },
+    }),
+  });
+  const projects = [test.project, await test.register()];
+  const left = projects.flatMap((project) =>
+    [1, 2, 3, 4].map(() => dead.burn(aBurnRequest(1), project.call())),
+  );
+  await Promise.allSettled(left);
+  await database.raw(
+    `update requests set instance = 'dead/1/1', lease_until_ms = 1 where status = 'running'`,
+  );
+  const machines = await Promise.all(['a', 'b', 'c'].map((id) => machine(id)));
+  const reconciled = await Promise.all(machines.map((engine) => engine.reconcile()));
+  expect(reconciled.reduce((sum, { burns }) => sum + burns, 0)).toBe(8);
+  const statuses = await database.raw('select distinct status from burns');
+  expect(statuses).toEqual([{ status: 'SUCCESS' }]);
+  expect((await test.engine.status()).burned).toBe('4');
 });
 
 it('loses nothing of another process that dies with its transaction open', async () => {

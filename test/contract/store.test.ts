@@ -10,6 +10,7 @@ import { landings } from './store/landings.js';
 import { registrations } from './store/registrations.js';
 import { requests } from './store/requests.js';
 import { transactions } from './store/transactions.js';
+import { unfinished } from './store/unfinished.js';
 import { usage } from './store/usage.js';
 
 function storeContract(database: string, openStore: OpenStore): void {
@@ -31,6 +32,7 @@ function storeContract(database: string, openStore: OpenStore): void {
     batches(() => store);
     bundles(() => store);
     landings(() => store);
+    unfinished(() => under);
     constraints(() => under);
     transactions(() => under);
   });

@@ -120,7 +120,7 @@ class Execution {
   /** Without anybody who asks, only what was asked for before is carried on, and only as long as nobody has begun to end it. */
   async #requireAsked(tx: StoreTransaction, batch: BatchRecord): Promise<void> {
     if (this.#identity !== null || isFinal(batch)) return;
-    if ((await tx.unfinished.executions()).includes(batch.id)) return;
+    if (await tx.unfinished.isExecution(batch.id)) return;
     throw new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${batch.id} is another's by now.`);
   }
 

@@ -92,7 +92,11 @@ async function bringUp(
 
 /** Finishes a set-up that nobody works on. @returns whether there was one */
 export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {
-  const found = await deps.store.read((tx) => currentRecord(tx, batchId));
+  const found = await deps.store.read(async (tx) => {
+    const batch = await currentRecord(tx, batchId);
+    return isWorkedOn(deps, tx, batch) ? undefined : batch;
+  });
+  if (found === undefined) return false;
   const taken = await deps.store.transaction(async (tx) => {
     const batch = await currentRecord(tx, batchId);
     const request = await tx.requests.get(batch.requestId);

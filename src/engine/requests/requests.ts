@@ -165,7 +165,10 @@ function sayBegun(
   });
 }
 
-/** Takes a request over that nobody works on. @returns it as it is then */
+/**
+ * Takes a request over that nobody works on. @returns it as it is then
+ * @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` when another engine has just done so.
+ */
 export async function claimRequest(
   deps: Pick<EngineDeps, 'instances' | 'onEvent'>,
   tx: StoreTransaction,
@@ -173,7 +176,8 @@ export async function claimRequest(
 ): Promise<RequestRecord> {
   const { instances } = deps;
   const claimed = { ...request, instance: instances.id, leaseUntilMs: tx.nowMs + LEASE_MS };
-  await tx.requests.claim(request.id, claimed.instance, claimed.leaseUntilMs);
+  if (!(await tx.requests.claim(request, claimed.instance, claimed.leaseUntilMs)))
+    throw requestHolding(request).lost();
   tell(deps, { operationId: request.id, event: 'taken over', from: request.instance });
   return claimed;
 }
@@ -196,13 +200,9 @@ export const requestHolding = ({
 
 /** Gives up a request that may have moved something, so that the next call with its key carries on at once. */
 export async function abandonRequest(deps: EngineDeps, request: RequestRecord): Promise<void> {
-  await deps.store.transaction(async (tx) => {
-    const current = await tx.requests.get(request.id);
-    // An engine that slept past its lease must not give up what another has taken over.
-    if (current?.status === 'running' && current.instance === deps.instances.id) {
-      await tx.requests.claim(request.id, deps.instances.id, 0);
-    }
-  }, request);
+  const { id } = deps.instances;
+  // Only what it still has: after a sleep past its lease another may have taken it over.
+  await deps.store.transaction((tx) => tx.requests.renew(request.id, id, 0), request);
 }
 
 /** Does an engine that may be alive hold this lease? */

@@ -7,7 +7,7 @@ import { countOn, expectAffected, type Session } from '../session.js';
 import type { RequestRepository } from '../store.js';
 import type { RequestTable } from '../tables.js';
 
-const toRecord = (row: Selectable<RequestTable>): RequestRecord => ({
+export const toRequest = (row: Selectable<RequestTable>): RequestRecord => ({
   id: row.id,
   tokenId: row.token_id,
   keyId: row.key_id,
@@ -64,14 +64,16 @@ const writes = ({ db }: Session): Writes => ({
     }
   },
 
-  async claim(id, instance, leaseUntilMs) {
+  async claim(from, instance, leaseUntilMs) {
     const { numUpdatedRows } = await db
       .updateTable('requests')
       .set({ instance, lease_until_ms: leaseUntilMs })
-      .where('id', '=', id)
+      .where('id', '=', from.id)
+      .where('instance', '=', from.instance)
+      .where('lease_until_ms', '=', from.leaseUntilMs)
       .where('status', '=', RUNNING)
       .executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `There is no running request ${id} to claim.`);
+    return numUpdatedRows === 1n;
   },
 
   async renew(id, instance, leaseUntilMs) {
@@ -114,12 +116,12 @@ const reads = ({ db }: Session): Reads => ({
       .where('operation', '=', operation)
       .where('value', '=', value)
       .executeTakeFirst();
-    return row && toRecord(row);
+    return row && toRequest(row);
   },
 
   async get(id) {
     const row = await db.selectFrom('requests').selectAll().where('id', '=', id).executeTakeFirst();
-    return row && toRecord(row);
+    return row && toRequest(row);
   },
 
   async running() {
@@ -130,7 +132,7 @@ const reads = ({ db }: Session): Reads => ({
       .orderBy('date_created')
       .orderBy('id')
       .execute();
-    return rows.map(toRecord);
+    return rows.map(toRequest);
   },
 });
 

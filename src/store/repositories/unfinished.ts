@@ -1,14 +1,97 @@
 /** What was begun and has not come to its end, whoever is at it: found by a few partial indexes, and nearly always nothing. */
 import { sql } from 'kysely';
+import type { RequestRecord } from '../records.js';
 import type { Session } from '../session.js';
-import type { UnfinishedRepository } from '../unfinished-repository.js';
+import type { TakeTerms, UnfinishedRepository } from '../unfinished-repository.js';
+import { toRequest } from './requests.js';
 
 // Literals, because a partial index serves only a condition that is written out.
+const RUNNING = sql.lit('running' as const);
 const PENDING = sql.lit('PENDING' as const);
 const QUEUED = sql.lit('AVAILABLE_TO_QUEUE' as const);
 const FINALIZED = sql.lit('FINALIZED' as const);
 
-export const unfinishedRepository = ({ db }: Session): UnfinishedRepository => ({
+const executions = (db: Session['db']) =>
+  db
+    .selectFrom('batches')
+    .select('id')
+    .where('status', '=', FINALIZED)
+    .where(({ and, exists, not, selectFrom }) =>
+      and([
+        exists(
+          selectFrom('bundles')
+            .select('bundles.id')
+            .whereRef('bundles.batch_id', '=', 'batches.id')
+            .where('bundles.phase', 'in', ['OPERATOR_APPROVAL', 'EXECUTE'])
+            .where('bundles.status', 'in', ['PENDING', 'LANDED']),
+        ),
+        not(
+          exists(
+            selectFrom('issued_votes')
+              .select('issued_votes.signature')
+              .whereRef('issued_votes.batch_id', '=', 'batches.id')
+              .where('issued_votes.kind', '<>', 'approve'),
+          ),
+        ),
+        not(
+          exists(
+            selectFrom('bundles')
+              .select('bundles.id')
+              .whereRef('bundles.batch_id', '=', 'batches.id')
+              .where('bundles.phase', '=', 'CANCEL'),
+          ),
+        ),
+      ]),
+    );
+
+/** One statement: what is found is locked and taken, and what is locked is not looked at. */
+async function takeBurns({ db, locksRows }: Session, terms: TakeTerms): Promise<RequestRecord | undefined> {
+  const { instance, nowMs, leaseUntilMs, gone, except } = terms;
+  let free = db
+    .selectFrom('requests')
+    .select('id')
+    .where('status', '=', RUNNING)
+    .where(({ or, eb }) =>
+      or([eb('lease_until_ms', '<=', nowMs), ...gone.map((holder) => eb('instance', '=', holder))]),
+    )
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('burns')
+          .select('sequence')
+          .whereRef('burns.request_id', '=', 'requests.id')
+          .where('burns.status', '=', PENDING),
+      ),
+    )
+    .orderBy('date_created')
+    .orderBy('id')
+    .limit(1);
+  if (except.length > 0) free = free.where('id', 'not in', except);
+  const row = await db
+    .updateTable('requests')
+    .set({ instance, lease_until_ms: leaseUntilMs })
+    .where('id', '=', locksRows ? free.forUpdate().skipLocked() : free)
+    .returningAll()
+    .executeTakeFirst();
+  return row && toRequest(row);
+}
+
+export const unfinishedRepository = (session: Session): UnfinishedRepository => ({
+  ...found(session),
+  takeBurns: (terms) => takeBurns(session, terms),
+});
+
+const found = ({ db }: Session): Omit<UnfinishedRepository, 'takeBurns'> => ({
+  async holders(nowMs) {
+    const rows = await db
+      .selectFrom('requests')
+      .select('instance')
+      .distinct()
+      .where('status', '=', RUNNING)
+      .where('lease_until_ms', '>', nowMs)
+      .execute();
+    return rows.map(({ instance }) => instance);
+  },
+
   async burnRequests() {
     const rows = await db
       .selectFrom('burns')
@@ -32,40 +115,12 @@ export const unfinishedRepository = ({ db }: Session): UnfinishedRepository => (
   },
 
   async executions() {
-    const rows = await db
-      .selectFrom('batches')
-      .select('id')
-      .where('status', '=', FINALIZED)
-      .where(({ and, exists, not, selectFrom }) =>
-        and([
-          exists(
-            selectFrom('bundles')
-              .select('bundles.id')
-              .whereRef('bundles.batch_id', '=', 'batches.id')
-              .where('bundles.phase', 'in', ['OPERATOR_APPROVAL', 'EXECUTE'])
-              .where('bundles.status', 'in', ['PENDING', 'LANDED']),
-          ),
-          not(
-            exists(
-              selectFrom('issued_votes')
-                .select('issued_votes.signature')
-                .whereRef('issued_votes.batch_id', '=', 'batches.id')
-                .where('issued_votes.kind', '<>', 'approve'),
-            ),
-          ),
-          not(
-            exists(
-              selectFrom('bundles')
-                .select('bundles.id')
-                .whereRef('bundles.batch_id', '=', 'batches.id')
-                .where('bundles.phase', '=', 'CANCEL'),
-            ),
-          ),
-        ]),
-      )
-      .orderBy('ordinal')
-      .execute();
+    const rows = await executions(db).orderBy('ordinal').execute();
     return rows.map((row) => row.id);
+  },
+
+  async isExecution(batchId) {
+    return (await executions(db).where('id', '=', batchId).executeTakeFirst()) !== undefined;
   },
 
   async closings() {

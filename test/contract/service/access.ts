@@ -58,10 +58,10 @@ export function access(under: () => ServiceUnderTest): void {
     };
     const airdrop = await key('airdrop');
     for (const call of [
-      service.burn(aBurn(), airdrop),
-      service.burnBatch([aBurn()], { ...airdrop, idempotencyKey: randomUUID() }),
+      () => service.burn(aBurn(), airdrop),
+      () => service.burnBatch([aBurn()], { ...airdrop, idempotencyKey: randomUUID() }),
     ]) {
-      const error = await failureOf(call);
+      const error = await failureOf(call());
       expect([error.code, error.exitCode]).toEqual(['ERR_KEY_SCOPES_UNAUTHORIZED', 4]);
       expect(error.message).toContain('burn');
     }
@@ -109,14 +109,12 @@ export function access(under: () => ServiceUnderTest): void {
     const { value } = await service.initBatch({ pipelines: [aPipeline()] }, other.call());
     const batchId = value.batch.id;
     const signedTx = signApproval(value.proposalApproveTx, other.owner);
-    for (const [theirs, none] of [
-      [service.getBatch({ batchId }, mine.call()), service.getBatch({ batchId: someBatch }, mine.call())],
-      [
-        service.executeBatch({ batchId, signedTx }, mine.call()),
-        service.executeBatch({ batchId: someBatch, signedTx }, mine.call()),
-      ],
-    ] as const) {
-      const [first, second] = [await failureOf(theirs), await failureOf(none)];
+    for (const ask of [
+      (id: typeof batchId) => service.getBatch({ batchId: id }, mine.call()),
+      (id: typeof batchId) => service.executeBatch({ batchId: id, signedTx }, mine.call()),
+    ]) {
+      const first = await failureOf(ask(batchId));
+      const second = await failureOf(ask(someBatch));
       expect([first.code, first.status, first.exitCode]).toEqual(['ERR_BATCH_NOT_FOUND', 404, 5]);
       expect(first.message.replaceAll(batchId, 'ID')).toBe(second.message.replaceAll(someBatch, 'ID'));
     }

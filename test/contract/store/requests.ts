@@ -24,7 +24,9 @@ export function requests(store: () => Store): void {
 
     it('goes from running to done once, and is claimed only while it runs', async () => {
       await store().transaction(async (tx) => {
-        await tx.requests.claim('request-1', 'instance-2', 5);
+        expect(await tx.requests.claim(aRequest(), 'instance-2', 5)).toBe(true);
+        // It is not held any more as it was then.
+        expect(await tx.requests.claim(aRequest(), 'instance-3', 6)).toBe(false);
         await tx.requests.complete('request-1', '{"ok":true}');
       });
       expect(await store().read((tx) => tx.requests.get('request-1'))).toStrictEqual(
@@ -33,17 +35,18 @@ export function requests(store: () => Store): void {
       expect(await store().read((tx) => tx.requests.running())).toStrictEqual([]);
       for (const work of [
         (s: Store) => s.transaction((tx) => tx.requests.complete('request-1', '{}')),
-        (s: Store) => s.transaction((tx) => tx.requests.claim('request-1', 'instance-3', 6)),
         (s: Store) => s.transaction((tx) => tx.requests.linkBatch('request-9', 'batch-1')),
       ]) {
         await expect(work(store())).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
       }
+      const done = { id: 'request-1', instance: 'instance-2', leaseUntilMs: 5 };
+      expect(await store().transaction((tx) => tx.requests.claim(done, 'instance-3', 6))).toBe(false);
     });
 
     it('is prolonged only while it runs, by whoever has it', async () => {
       const renew = (instance: string): Promise<boolean> =>
         store().transaction((tx) => tx.requests.renew('request-1', instance, 7));
-      await store().transaction((tx) => tx.requests.claim('request-1', 'instance-2', 5));
+      await store().transaction((tx) => tx.requests.claim(aRequest(), 'instance-2', 5));
       expect([await renew('instance-1'), await renew('instance-2')]).toEqual([false, true]);
       expect((await store().read((tx) => tx.requests.get('request-1')))?.leaseUntilMs).toBe(7);
       await store().transaction((tx) => tx.requests.complete('request-1', '{}'));

@@ -55,7 +55,11 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.requests.insert(aRequest({ id: 'plan', value: 'plan' })),
     () => tx.requests.find('key-1', 'burn', 'plan'),
     () => tx.requests.get('plan'),
-    () => tx.requests.claim('plan', 'instance', 1),
+    () => tx.requests.claim({ id: 'plan', instance: 'instance', leaseUntilMs: 0 }, 'instance', 1),
+    () => tx.unfinished.holders(1),
+    () => tx.unfinished.isExecution('batch-1'),
+    () =>
+      tx.unfinished.takeBurns({ instance: 'me', nowMs: 1, leaseUntilMs: 2, gone: ['they'], except: ['x'] }),
     () => tx.requests.renew('plan', 'instance', 1),
     () => tx.batches.renew('batch-1', 'instance', 1),
     () => tx.requests.running(),

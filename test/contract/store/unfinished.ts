@@ -1,0 +1,51 @@
+/** Work that is shared among those who carry it on. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Store } from '../../../src/store/store.js';
+import { aBurn, aRequest, type StoreUnderTest } from '../../support/store.js';
+
+const NOW_MS = 1_000;
+const UNTIL_MS = 61_000;
+
+/** Requests that nobody has come to the end of, and who takes which. */
+export function unfinished(under: () => StoreUnderTest): void {
+  describe('unfinished', () => {
+    const terms = { instance: 'me', nowMs: NOW_MS, leaseUntilMs: UNTIL_MS, gone: [], except: [] };
+    const take = async (store: Store, more: Partial<typeof terms> | object = {}) =>
+      store.transaction((tx) => tx.unfinished.takeBurns({ ...terms, ...more }), { tokenId: null });
+
+    beforeEach(async () => {
+      await under().store.transaction(async (tx) => {
+        for (const [at, id] of ['a', 'b', 'c'].entries()) {
+          await tx.requests.insert(
+            aRequest({ id, value: id, instance: `of ${id}`, leaseUntilMs: at * 2_000 }),
+          );
+          await tx.burns.insertMany([aBurn(at + 1, { requestId: id, index: 0 })]);
+        }
+        // Without pending burns there is nothing to carry on.
+        await tx.requests.insert(aRequest({ id: 'none', value: 'none', leaseUntilMs: 0 }));
+      });
+    });
+
+    it('is taken once it is held no more, and of those that are gone', async () => {
+      const { store } = under();
+      const taken = await take(store);
+      expect(taken).toStrictEqual(aRequest({ id: 'a', value: 'a', instance: 'me', leaseUntilMs: UNTIL_MS }));
+      expect(await store.read((tx) => tx.requests.get('a'))).toStrictEqual(taken);
+      expect(await take(store)).toBeUndefined();
+      expect(await store.read((tx) => tx.unfinished.holders(NOW_MS))).toEqual(
+        expect.arrayContaining(['me', 'of b', 'of c']),
+      );
+      expect(await take(store, { gone: ['of c', 'of b'], except: ['b'] })).toMatchObject({ id: 'c' });
+      expect(await take(store, { nowMs: 2_000 })).toMatchObject({ id: 'b' });
+    });
+
+    it('is shared: no two take the same, and none waits for who is taking', async () => {
+      const { store, openAgain } = under();
+      const others = [store, await openAgain(), await openAgain(), await openAgain()];
+      const taken = await Promise.all(
+        others.map((each, at) => take(each, { instance: `engine ${at}`, nowMs: 10_000 })),
+      );
+      expect(taken.map((one) => one?.id).toSorted()).toEqual(['a', 'b', 'c', undefined]);
+    });
+  });
+}
