@@ -182,7 +182,7 @@ describe('starting', () => {
     await ask(`insert into s${schema}.store_migrations (version, name) values (99, 'later')`);
     await expect(openPostgresStore({ url })).rejects.toMatchObject({
       code: 'ERR_STORE_VERSION_MISMATCH',
-      message: expect.stringContaining('has version 99'),
+      message: expect.stringMatching(/version 99/),
     });
   });
 });
