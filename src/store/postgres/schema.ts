@@ -126,10 +126,44 @@ const BURNS_OF_TOKEN = 'create index burns_of_token on burns (token_id, sequence
 const INSTR = `create or replace function instr(whole text, part text) returns integer
   language sql immutable strict parallel safe return strpos(whole, part)`;
 
+/** A row is of one project, and so is the key that it names; in place of the reference to the key alone. */
+const keyOfProject = (table: string): readonly string[] => [
+  `alter table ${table} drop constraint ${table}_key_id_fkey`,
+  `alter table ${table} add constraint ${table}_key_of_project foreign key (key_id, token_id) references api_keys (id, token_id)`,
+];
+
+const MIXED = 'a row is of one project';
+
+const ONE_PROJECT: readonly string[] = [
+  'alter table api_keys add constraint api_keys_of_project unique (id, token_id)',
+  'alter table flywheels add constraint flywheels_of_project unique (id, token_id)',
+  ...['requests', 'burns', 'batches'].flatMap(keyOfProject),
+  'alter table batches drop constraint batches_flywheel_id_fkey',
+  `alter table batches add constraint batches_flywheel_of_project
+    foreign key (flywheel_id, token_id) references flywheels (id, token_id)`,
+  // A request may be forgotten before what it has made, so that there is nothing to refer to.
+  ...['burns', 'batches'].flatMap((table) =>
+    rule(
+      `${table}_request_of_project`,
+      'before insert or update of request_id, token_id',
+      table,
+      'new.token_id <> (select token_id from requests where id = new.request_id)',
+      MIXED,
+    ),
+  ),
+  ...rule(
+    'usage_holds_project',
+    'before insert or update of batch_id, token_id',
+    'usage_holds',
+    'new.token_id <> (select token_id from batches where id = new.batch_id)',
+    MIXED,
+  ),
+];
+
 const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
   [INITIAL_VERSION]: [INSTR, ...INITIAL_TRIGGERS],
   [LANDINGS_VERSION]: LANDINGS_TRIGGERS,
-  [PROJECTS_VERSION]: [...AUDIT_TRIGGERS, RATE_COUNTS, BURNS_OF_TOKEN],
+  [PROJECTS_VERSION]: [...AUDIT_TRIGGERS, RATE_COUNTS, BURNS_OF_TOKEN, ...ONE_PROJECT],
 };
 
 export const POSTGRES_SCHEMA: SchemaDialect = {

@@ -64,10 +64,44 @@ const AUDIT_TRIGGERS: readonly string[] = [
   `create trigger audit_log_kept before delete on audit_log ${refuse('an entry of the audit log stays')}`,
 ];
 
+const MIXED = 'a row is of one project';
+
+/** A row is of one project, and so is all that it names. */
+const mixes = (table: string, columns: string, condition: string): readonly string[] => [
+  `create trigger ${table}_project before insert on ${table} when ${condition} ${refuse(MIXED)}`,
+  `create trigger ${table}_project_kept before update of ${columns} on ${table} when ${condition} ${refuse(MIXED)}`,
+];
+
+const ONE_PROJECT: readonly string[] = [
+  ...mixes(
+    'requests',
+    'key_id, token_id',
+    'new.token_id <> (select token_id from api_keys where id = new.key_id)',
+  ),
+  ...mixes(
+    'burns',
+    'key_id, token_id, request_id',
+    `new.token_id <> (select token_id from api_keys where id = new.key_id)
+      or new.token_id <> (select token_id from requests where id = new.request_id)`,
+  ),
+  ...mixes(
+    'batches',
+    'key_id, token_id, flywheel_id, request_id',
+    `new.token_id <> (select token_id from api_keys where id = new.key_id)
+      or new.token_id <> (select token_id from flywheels where id = new.flywheel_id)
+      or new.token_id <> (select token_id from requests where id = new.request_id)`,
+  ),
+  ...mixes(
+    'usage_holds',
+    'batch_id, token_id',
+    'new.token_id <> (select token_id from batches where id = new.batch_id)',
+  ),
+];
+
 const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
   [INITIAL_VERSION]: INITIAL_TRIGGERS,
   [LANDINGS_VERSION]: LANDINGS_TRIGGERS,
-  [PROJECTS_VERSION]: AUDIT_TRIGGERS,
+  [PROJECTS_VERSION]: [...AUDIT_TRIGGERS, ...ONE_PROJECT],
 };
 
 export const SQLITE_SCHEMA: SchemaDialect = {

@@ -4,6 +4,7 @@ import type { OpenService, ServiceUnderTest } from '../../support/service.js';
 import { access } from './access.js';
 import { batches } from './batches.js';
 import { burning } from './burning.js';
+import { isolation } from './isolation.js';
 import { once } from './once.js';
 import { rotation } from './rotation.js';
 
@@ -20,6 +21,7 @@ export function serviceContract(way: string, openService: OpenService): void {
     describe('access', () => access(() => under));
     describe('burning', () => burning(() => under));
     describe('once', () => once(() => under));
+    describe('isolation', () => isolation(() => under));
     describe('rotation', () => rotation(() => under));
     describe('batches', () => batches(() => under));
   });

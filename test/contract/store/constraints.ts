@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { BatchStatus } from '../../../src/contract/schemas/batch.js';
 import { BATCH_TRANSITIONS } from '../../../src/store/store.js';
+import type { Address } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
 import {
   aBatch,
@@ -9,6 +10,7 @@ import {
   aBurn,
   anApiKey,
   aRequest,
+  aToken,
   DAY,
   LATER,
   RESULT,
@@ -31,6 +33,18 @@ export function constraints(under: () => StoreUnderTest): void {
         await tx.bundles.settle('one', { status: 'LANDED' });
         await tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') }));
         await tx.requests.insert(aRequest({ id: 'request-2', value: 'idempotency-2' }));
+        await tx.usage.setHold({
+          ...{
+            batchId: aBatch().id,
+            tokenId: 'token-1',
+            kind: 'burn',
+            amount: 1n,
+            fromDay: DAY,
+            toDay: null,
+          },
+        });
+        await tx.tokens.insert(aToken({ id: 'token-2', mintAddress: 'Mint2' as Address }));
+        await tx.apiKeys.insert(anApiKey({ id: 'key-other', tokenId: 'token-2', hash: sha256('key-other') }));
         await tx.audit.append({
           ...{ tokenId: 'token-1', actor: 'me@here pid 1', action: 'keys.create', subject: 'key-2' },
           ...{ detail: {}, dateCreated: LATER },
@@ -73,13 +87,27 @@ export function constraints(under: () => StoreUnderTest): void {
         'a second flywheel of a token',
         "insert into flywheels select 'flywheel-2', token_id, 'Multisig2', 0, vault_address, vault_token_account, owner, operator, proof_types, null, null, null, null from flywheels",
       ],
+      ['a request with the key of another project', "update requests set key_id = 'key-other'"],
+      ['a burn with the key of another project', "update burns set key_id = 'key-other'"],
+      [
+        'a burn of another project than its request',
+        "update burns set token_id = 'token-2', key_id = 'key-other'",
+      ],
+      ['a batch with the key of another project', "update batches set key_id = 'key-other'"],
+      [
+        'a batch of another project than its flywheel',
+        "update batches set token_id = 'token-2', key_id = 'key-other'",
+      ],
+      ['a hold of another project than its batch', "update usage_holds set token_id = 'token-2'"],
       [
         'a gap that is accepted at no time',
         `insert into gaps values ('g', 'token-1', 'ACCEPTED', 1, '${digits('5')}', '${digits('5')}', 1, 'a', 'b', '2026', null)`,
       ],
       ['two keys in the place of one', "update api_keys set rotated_from = 'key-1'"],
     ])('refuses %s', async (_, statement) => {
-      await expect(under().raw(statement)).rejects.toThrow(/constraint|settled already|is kept|log stays/);
+      await expect(under().raw(statement)).rejects.toThrow(
+        /constraint|settled already|is kept|log stays|of one project/,
+      );
     });
 
     it('takes what these statements change when the rule is kept', async () => {

@@ -7,8 +7,9 @@ import { createKyselyStore, ownClock } from '../../../../src/store/kysely-store.
 import { kyselyOver, SqliteDriver } from '../../../../src/store/sqlite/driver.js';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { Store } from '../../../../src/store/store.js';
+import type { Address } from '../../../../src/values/address.js';
 import { systemClock } from '../../../../src/values/time.js';
-import { aBurn, aRequest, rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
+import { aBurn, aRequest, aToken, rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
 
 let directory: string;
 let path: string;
@@ -69,8 +70,9 @@ describe('SqliteDriver', () => {
     const { store } = storeWithRoomFor(10);
     const work = store.transaction(async (tx) => {
       await tx.requests.insert(aRequest({ id: 'many', value: 'many' }));
-      const tooLarge = aRequest({ id: 'large', value: 'large', instance: 'x'.repeat(200_000) });
-      await tx.requests.insert(tooLarge).catch(() => undefined);
+      // Into a table without triggers: else only the statement would be undone.
+      const tooLarge = aToken({ id: 'large', mintAddress: 'Large' as Address, name: 'x'.repeat(200_000) });
+      await tx.tokens.insert(tooLarge).catch(() => undefined);
       await tx.requests.insert(aRequest({ id: 'stray', value: 'stray' }));
     });
     await expect(work).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
