@@ -77,7 +77,7 @@ export async function acceptGap(
   { store }: Pick<EngineDeps, 'store'>,
   { tokenId, transactions, actor }: Acceptance,
 ): Promise<GapRecord> {
-  return store.transaction((tx) => acceptGapIn(tx, { tokenId, transactions, actor }));
+  return store.transaction((tx) => acceptGapIn(tx, { tokenId, transactions, actor }), { tokenId });
 }
 
 /** The same in a transaction. */

@@ -151,14 +151,17 @@ export class GapWatch {
     const lost = await this.#lostOf(project, news);
     const isNew = news.some(({ unknown }) => unknown.length > 0);
     if (!isNew) return;
-    await store.transaction(async (tx) => {
-      const known = await tx.signatures.known(lost.map(({ signature }) => signature));
-      const missing = lost.filter(({ signature }) => !known.has(signature));
-      const gap = { id: this.#deps.ids.uuid(), tokenId, dateFound: isoTime(tx.nowMs) };
-      if (missing.length > 0) await tx.gaps.add(gap, missing);
-      for (const { account, newest } of news)
-        if (newest !== undefined) await tx.gaps.setMark(tokenId, account, newest);
-    });
+    await store.transaction(
+      async (tx) => {
+        const known = await tx.signatures.known(lost.map(({ signature }) => signature));
+        const missing = lost.filter(({ signature }) => !known.has(signature));
+        const gap = { id: this.#deps.ids.uuid(), tokenId, dateFound: isoTime(tx.nowMs) };
+        if (missing.length > 0) await tx.gaps.add(gap, missing);
+        for (const { account, newest } of news)
+          if (newest !== undefined) await tx.gaps.setMark(tokenId, account, newest);
+      },
+      { tokenId },
+    );
   }
 
   /** Page after page until something is known. What is listed is asked for first: it was stored before it could be listed. */
