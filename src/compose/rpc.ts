@@ -13,6 +13,7 @@ import type { Ambient } from '../cli/context.js';
 import { createTransport, routeTo } from '../client/transport.js';
 import { openWebSocket } from '../client/web-socket.js';
 import { connectBlockEngine } from './block-engine.js';
+import { databaseOf } from './data-place.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
 import { type DataConfig, isOnCluster, readDataConfig } from './local-config.js';
 
@@ -160,8 +161,12 @@ export function withStoredNodes(ambient: Ambient, settings: Settings, config: Da
 
 /** The settings as the data directory that they name has them; the same in remote use. */
 export function effectiveSettings(ambient: Ambient, settings: Settings): Settings {
-  const config = settings.apiUrl.value === null ? readDataConfig(settings.dataDir.value) : undefined;
-  return config === undefined ? settings : withStoredNodes(ambient, settings, config);
+  if (settings.apiUrl.value !== null || databaseOf(settings) !== null) return settings;
+  const config = readDataConfig(settings.dataDir.value);
+  if (config === undefined) return settings;
+  // A database that is named for other programs is none of its.
+  const own: Settings = { ...settings, database: { value: null, source: 'default' } };
+  return withStoredNodes(ambient, own, config);
 }
 
 /** Looks at every node that the settings name. */

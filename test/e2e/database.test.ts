@@ -1,4 +1,5 @@
 /** Flywheels in a PostgreSQL database, as a program: registered, burned from a machine and through servers that share nothing else. */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -195,6 +196,23 @@ describe('a flywheel in a database', () => {
     expect(second).toEqual(first);
   }, 60_000);
 
+  it('is no matter to a flywheel of its own, unless it is named for it', async () => {
+    await run('own', 'local', 'init');
+    await run('own', 'burn', '--type', 'PRODUCT_BUY', '--proof', '{"own":1}', '--amount', '1');
+    expect(await run('own', 'whoami')).not.toHaveProperty('database');
+    const own = machine('own');
+    const env = { ...own.env, FLYWHEEL_DATABASE_URL: postgres.url };
+    const { exit, stderr } = await flywheel({ ...own, env }, 'burn', 'list', '--json');
+    expect([exit, JSON.parse(stderr).error]).toEqual([2, 'ERR_CONFIG_INVALID']);
+    const file = join(home, 'url');
+    writeFileSync(file, postgres.url, { mode: 0o644 });
+    expect(await failed('b', 'burn', 'list', '--database-url-file', file)).toMatchObject({
+      exit: 2,
+      error: 'ERR_CONFIG_INVALID',
+      message: expect.stringContaining('everybody can read it'),
+    });
+  }, 60_000);
+
   it('is looked after', async () => {
     const status = await run('a', 'db', 'status');
     expect(status).toMatchObject({
@@ -204,6 +222,14 @@ describe('a flywheel in a database', () => {
       pending: { burns: 0, batches: 0 },
     });
     expect(await run('a', 'db', 'migrate')).toMatchObject({ applied: [] });
+    expect((await run('a', 'whoami')).database).toEqual({
+      value: `${postgres.url.replace('postgres@', '')} by DATABASE_URL`,
+      source: 'environment',
+    });
+    const doctor = await run('a', 'doctor');
+    expect(doctor.checks).toContainEqual(
+      expect.objectContaining({ name: 'database', ok: true, detail: expect.stringContaining('1 project') }),
+    );
     const { ok, checks } = await run('a', 'db', 'check', '--chain');
     expect([ok, checks.filter((one: { ok: boolean }) => !one.ok)]).toEqual([true, []]);
     expect(checks.length).toBeGreaterThan(6);

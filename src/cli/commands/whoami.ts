@@ -66,6 +66,21 @@ function describe(settings: Settings, pins: Readonly<Record<string, Row>>): Read
   };
 }
 
+/** The database that holds the flywheels, and which of them is meant, where there is one; nothing is asked of it. */
+function databaseRows({ database, project }: Settings): Readonly<Record<string, Row>> {
+  const { value, source } = database;
+  if (value === null) return {};
+  const row = (): Row => {
+    try {
+      return { value: `${value.shown} by ${value.name}`, source };
+    } catch (error) {
+      if (!isFlywheelError(error)) throw error;
+      return { value: null, source, problem: error.message };
+    }
+  };
+  return { database: row(), project: { value: project.value, source: project.source } };
+}
+
 /** The settings with the keypair that a command would take: where nobody names one, that of the Solana CLI. */
 function withKeypair(settings: Settings, home: string): Settings {
   if (settings.keypair.value !== null) return settings;
@@ -105,7 +120,7 @@ async function pinsOf(
     pinnedOwner: { value: pins?.owner ?? null, source },
   });
   const { value, source } = settings.pinned;
-  if (source === 'flag') return rows(value, source);
+  if (source === 'flag' || settings.database.value !== null) return rows(value, source);
   try {
     const here = await context.dataPins(settings);
     return here === null ? rows(value, source) : rows(here, 'data directory');
@@ -135,10 +150,11 @@ function keyText(key: KeyDescription | null): string {
 async function run(session: Session, _args: [], { check }: OptionsOf<typeof configure>): Promise<undefined> {
   const { context } = session;
   const settings = withKeypair(await context.effectiveSettings(session.settings), context.home);
-  const rows = describe(settings, await pinsOf(session, settings));
+  const rows = { ...describe(settings, await pinsOf(session, settings)), ...databaseRows(settings) };
   const { limits } = settings;
   const owner = await ownerOf(session, settings);
-  const chain = await context.dataChain(settings);
+  const isAsked = settings.database.value === null || check === true;
+  const chain = isAsked ? await context.dataChain(settings) : null;
   const key = check === true ? await askForKey(session) : null;
   const value = { ...rows, owner, chain, ...(check === true ? { key } : {}), limits };
   session.output.result(value, (style) =>
@@ -148,7 +164,7 @@ async function run(session: Session, _args: [], { check }: OptionsOf<typeof conf
           [name, `${value ?? 'none'} (${source})`] as const,
           ...(problem === undefined ? [] : [['', problem] as const]),
         ]),
-        ['chain', chainText(chain)],
+        ['chain', isAsked ? chainText(chain) : 'that of the database'],
         ...(check !== true ? [] : [['key', keyText(key)] as const]),
         ...limits.flatMap(({ value, source }) =>
           limitFields(value).map(([name, limit]) => [name, `${limit} (${source})`] as const),
@@ -171,7 +187,7 @@ export const command = defineCommand({
     'The keypair is the one that a command would take, with its address; of an encrypted one nothing is opened.',
   ],
   output: [
-    '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", …,',
+    '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", "database"?, "project"?, …,',
     '  "owner": { "value": address|null, "source", "problem"? }, "chain": { "kind": "ledger"|"cluster", "name", "genesisHash" }|null,',
     '  "key"?: { "id", "scopes", "proofTypes", "tokenId", "symbol", "mintAddress", "decimals" }|null, "limits": [ { "value": { "batchTokens"?, … }, "source" } ] }',
   ],

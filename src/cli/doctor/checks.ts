@@ -89,7 +89,7 @@ export async function runChecks(session: Session): Promise<readonly Finding[]> {
   findings.push(...checkFiles('config files', settings.configDir.value, context.platform));
   if (settings.apiUrl.value === null)
     findings.push(...checkFiles('data files', settings.dataDir.value, context.platform));
-  findings.push(...(await checkMachine(session)));
+  findings.push(...(await checkDatabase(session)), ...(await checkMachine(session)));
   if (settings.keypair.value !== null) findings.push(await checkKeypair(session, settings.keypair.value));
   const rpc = await checkRpc(session);
   return [
@@ -99,6 +99,29 @@ export async function runChecks(session: Session): Promise<readonly Finding[]> {
       session,
       rpc.every(({ ok }) => ok),
     )),
+  ];
+}
+
+/** The database that holds the flywheels, if there is one; or that the one that is named is not used, and why. */
+async function checkDatabase({ context, settings }: Session): Promise<readonly Finding[]> {
+  const { value: address } = settings.database;
+  if (address === null) return [];
+  return [
+    await check('database', async () => {
+      const { database } = await context.effectiveSettings(settings);
+      if (database.value === null)
+        return `not used: ${settings.dataDir.value} holds a flywheel on a ledger of its own, and ${address.name} may be meant for other programs`;
+      const { serverVersion, latencyMs, schema, projects } = await (
+        await context.openDatabase(settings)
+      ).status();
+      const size = `${projects.count} ${projects.count === 1 ? 'project' : 'projects'}`;
+      if (schema.upToDate || schema.version === 0)
+        return `${address.shown} by ${address.name}, PostgreSQL ${serverVersion}, ${latencyMs} ms away, schema version ${schema.version}, ${size}`;
+      throw new FlywheelError(
+        'ERR_STORE_VERSION_MISMATCH',
+        `${address.shown} has schema version ${schema.version}, and this version of flywheel works on ${schema.needed}.`,
+      );
+    }),
   ];
 }
 
