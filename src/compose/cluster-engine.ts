@@ -4,7 +4,8 @@ import type { Chain } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
 import { SQUADS_PROGRAM, tokenProgramAddress } from '../chain/programs.js';
 import { decodeMint } from '../chain/tokens/accounts.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import type { TokenCheck } from '../engine/deps.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { TokenRecord } from '../store/records.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store } from '../store/store.js';
@@ -112,32 +113,35 @@ interface Expected {
   readonly of: string;
 }
 
-/**
- * Program and mints are on the chain as they were registered. The nodes make sure of the genesis hash themselves, each before it
- * is first believed.
- */
-async function verifyCluster(
+/** A token as it was registered, or its mint alone. */
+type Registered = Pick<TokenRecord, 'mintAddress'> & Partial<TokenRecord>;
+
+const mismatch = (message: string, { genesisHash }: Pick<Expected, 'genesisHash'>): FlywheelError =>
+  new FlywheelError('ERR_CHAIN_MISMATCH', `${message} on ${clusterText(genesisHash)}.`);
+
+/** The nodes make sure of the genesis hash themselves, each before it is first believed. */
+async function verifyProgram(chain: Chain, expected: Expected): Promise<void> {
+  const { squadsProgram, of } = expected;
+  const [program] = await chain.getAccounts([squadsProgram]);
+  if (program?.executable === true) return;
+  throw mismatch(`The Squads program ${squadsProgram} of ${of} is not there`, expected);
+}
+
+/** The mint is on the chain as it was registered. */
+async function verifyMint(
   chain: Chain,
-  tokens: readonly (Pick<TokenRecord, 'mintAddress'> & Partial<TokenRecord>)[],
-  { genesisHash, squadsProgram, of }: Expected,
+  { mintAddress, decimals, tokenProgram }: Registered,
+  expected: Omit<Expected, 'squadsProgram'>,
 ): Promise<void> {
-  const mismatch = (message: string): FlywheelError =>
-    new FlywheelError('ERR_CHAIN_MISMATCH', `${message} on ${clusterText(genesisHash)}.`);
-  const [program, ...mints] = await chain.getAccounts([
-    squadsProgram,
-    ...tokens.map(({ mintAddress }) => mintAddress),
-  ]);
-  if (program?.executable !== true)
-    throw mismatch(`The Squads program ${squadsProgram} of ${of} is not there`);
-  for (const [at, { mintAddress, decimals, tokenProgram }] of tokens.entries()) {
-    const mint = decodeMint(mints[at] ?? null);
-    if (mint === undefined) throw mismatch(`The account ${mintAddress} of ${of} is not a mint`);
-    if (decimals === undefined || tokenProgram === undefined) continue;
-    const expected = `${decimals} decimals and the program ${tokenProgramAddress(tokenProgram)}`;
-    const found = `${mint.decimals} decimals and the program ${mint.tokenProgram}`;
-    if (found !== expected)
-      throw mismatch(`The mint ${mintAddress} was registered with ${expected}, and has ${found}`);
-  }
+  const [account] = await chain.getAccounts([mintAddress]);
+  const mint = decodeMint(account ?? null);
+  if (mint === undefined)
+    throw mismatch(`The account ${mintAddress} of ${expected.of} is not a mint`, expected);
+  if (decimals === undefined || tokenProgram === undefined) return;
+  const registered = `${decimals} decimals and the program ${tokenProgramAddress(tokenProgram)}`;
+  const found = `${mint.decimals} decimals and the program ${mint.tokenProgram}`;
+  if (found === registered) return;
+  throw mismatch(`The mint ${mintAddress} was registered with ${registered}, and has ${found}`, expected);
 }
 
 const listTokens = (store: Store): Promise<readonly TokenRecord[]> => store.read((tx) => tx.tokens.list());
@@ -145,21 +149,41 @@ const listTokens = (store: Store): Promise<readonly TokenRecord[]> => store.read
 async function verifyDirectory(chain: Chain, store: Store, place: ClusterPlace): Promise<void> {
   const expected = { ...place, of: 'this data directory' };
   const [token] = await listTokens(store);
-  await verifyCluster(chain, [{ mintAddress: place.mint }], expected);
+  await verifyProgram(chain, expected);
+  await verifyMint(chain, { mintAddress: place.mint }, expected);
   if (token === undefined) return;
   if (token.mintAddress !== place.mint)
-    throw new FlywheelError(
-      'ERR_CHAIN_MISMATCH',
-      `store.db is of the mint ${token.mintAddress}, and local.json of ${place.mint} on ${clusterText(place.genesisHash)}.`,
-    );
-  await verifyCluster(chain, [token], expected);
+    throw mismatch(`store.db is of the mint ${token.mintAddress}, and local.json of ${place.mint}`, expected);
+  await verifyMint(chain, token, expected);
 }
 
-/** All projects of a database at once: they are of one chain, and one that is wrong means that it is another. */
-export const verifyDatabase = async (chain: Chain, store: Store, genesisHash: string): Promise<void> =>
-  verifyCluster(chain, await listTokens(store), {
-    ...{ genesisHash, squadsProgram: SQUADS_PROGRAM, of: 'this database' },
-  });
+/** What every project of a database needs on its chain. */
+export const verifyDatabase = (chain: Chain, genesisHash: string): Promise<void> =>
+  verifyProgram(chain, { genesisHash, squadsProgram: SQUADS_PROGRAM, of: 'this database' });
+
+/**
+ * Looks at the mint of each project before something is first written for it, until it has been found as it was registered. One
+ * that is gone or changed keeps only its own project from going on.
+ */
+export function verifyEachProject(chain: Chain, store: Store, genesisHash: string): TokenCheck {
+  const checks = new Map<string, () => Promise<void>>();
+  const look = async (tokenId: string): Promise<void> => {
+    const token = await store.read((tx) => tx.tokens.get(tokenId));
+    if (token === undefined) return;
+    try {
+      await verifyMint(chain, token, { genesisHash, of: 'this project' });
+    } catch (cause) {
+      if (!isFlywheelError(cause, 'ERR_CHAIN_MISMATCH')) throw cause;
+      // To a client it is a service that cannot serve now: what it has asked for may be under way.
+      throw new FlywheelError('ERR_UNAVAILABLE', cause.message, { cause });
+    }
+  };
+  return (tokenId) => {
+    const check = checks.get(tokenId) ?? once(() => look(tokenId));
+    checks.set(tokenId, check);
+    return check();
+  };
+}
 
 /** A chain of which nothing is asked before the check has passed. All that it does is asynchronous. */
 function afterCheck(chain: Chain, check: () => Promise<void>): Chain {

@@ -10,6 +10,7 @@ import {
   type OpenedClusterEngine,
   openClusterEngine,
   verifyDatabase,
+  verifyEachProject,
 } from './cluster-engine.js';
 import { requirePlace } from './data-place.js';
 import { type DatabaseTerms, openDatabase, requireGenesis } from './database.js';
@@ -55,9 +56,10 @@ export async function openInDatabase(
     const keys = keyringOf(ambient, settings, { outlivesSignal });
     const data = {
       ...{ store, rpc, close: () => opened.close() },
-      check: () => verifyDatabase(rpc.chain, store, genesis),
+      check: () => verifyDatabase(rpc.chain, genesis),
     };
-    const terms = { ...options, keys, clock: ambient.clock, project: settings.project.value };
+    const verifyToken = verifyEachProject(rpc.chain, store, genesis);
+    const terms = { ...options, keys, verifyToken, clock: ambient.clock, project: settings.project.value };
     return { ...engineOnCluster(settings.dataDir.value, data, terms), genesis };
   } catch (error) {
     await opened.close();

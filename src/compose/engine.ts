@@ -11,7 +11,7 @@ import {
 } from '../contract/limits.js';
 import { MAX_PIPELINES } from '../contract/schemas/batch.js';
 import { MAX_BURN_BATCH_ELEMENTS } from '../contract/schemas/burn.js';
-import type { EngineLimits } from '../engine/deps.js';
+import type { EngineLimits, TokenCheck } from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import type { EngineEvent } from '../engine/events.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -50,6 +50,8 @@ export interface EngineTerms {
   readonly limits?: Partial<EngineLimits>;
   /** Name of the project that administration acts on. @default the only one */
   readonly project?: string | null;
+  /** Asked for each project before something is written for it. @default nothing is */
+  readonly verifyToken?: TokenCheck;
   /** Hears what is done, and by whom. */
   readonly onEvent?: (event: EngineEvent, instance: string) => void;
   /** Measures what the engine waits for. */
@@ -114,7 +116,7 @@ export function engineOver<OwnChain extends Chain>(
   dataDir: string,
   { store, chain, close: closeFiles }: Omit<OpenedEngine<OwnChain>, 'engine' | 'instance'>,
   treasury: Address | null,
-  { clock, limits, project = null, keys = inFiles, meter, onEvent }: EngineTerms,
+  { clock, limits, project = null, keys = inFiles, meter, onEvent, verifyToken }: EngineTerms,
 ): OpenedEngine<OwnChain> {
   const instances = createInstances();
   const keyring = keys(createFileKeyring(dataFiles(dataDir).keys));
@@ -129,6 +131,7 @@ export function engineOver<OwnChain extends Chain>(
     actor: processActor(),
     limits: { ...DEFAULT_LIMITS, ...limits },
     project,
+    ...(verifyToken === undefined ? {} : { verifyToken }),
     ...(onEvent === undefined ? {} : { onEvent: (event) => onEvent(event, instances.id) }),
   });
   const close = async (): Promise<void> => {

@@ -47,6 +47,9 @@ export interface EngineLimits {
   readonly maxOpenRentLamports: bigint;
 }
 
+/** Is the token on chain as it was registered? @throws `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE` */
+export type TokenCheck = (tokenId: string) => Promise<void>;
+
 export interface EngineDeps {
   readonly store: Store;
   readonly chain: Chain;
@@ -61,6 +64,8 @@ export interface EngineDeps {
   readonly limits: EngineLimits;
   /** Name of the project that administration acts on. @default the only one */
   readonly project?: string | null;
+  /** Asked for each project before something is written for it. @default nothing is */
+  readonly verifyToken?: TokenCheck;
   /** Hears what is done, for a log. */
   readonly onEvent?: (event: EngineEvent) => void;
 }

@@ -77,7 +77,7 @@ export const operation =
     withOwnError(plan.failure, call, async () => {
       const principal = await admit(deps.store, call.credential, OPERATIONS[id]);
       const parsed = plan.parse(input, { deps, principal });
-      if (OPERATIONS[id].method === 'POST') await gapWatchOf(deps).require(principal.key.tokenId);
+      if (OPERATIONS[id].method === 'POST') await requireUsable(deps, principal);
       return plan.perform({ deps, principal, input: parsed, call });
     });
 
@@ -116,8 +116,14 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
     }
     if (call.repeatOnly === true) throw noRepeat();
   }
-  await gapWatchOf(deps).require(principal.key.tokenId);
+  await requireUsable(deps, principal);
   return plan.perform({ ...admitted, identity, earlier });
+}
+
+/** The project may be written for. @throws `ERR_CHAIN_MISMATCH`, `ERR_STORE_BEHIND`, `ERR_UNAVAILABLE` */
+async function requireUsable(deps: EngineDeps, { key: { tokenId } }: Principal): Promise<void> {
+  await deps.verifyToken?.(tokenId);
+  await gapWatchOf(deps).require(tokenId);
 }
 
 /** Errors of the contract pass; anything else becomes the operation's own internal error and keeps its cause. */
