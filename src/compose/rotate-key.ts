@@ -55,7 +55,8 @@ export async function rotateKeyInFile(
   const key = keyIn(file);
   const rotated = await admin.rotateKey({ id, key, graceMs });
   const own = readApiKey(dataDir);
-  const isOwn = own !== null && apiKeyHash(own) === hash;
+  // The same answer also where the new key was put there before.
+  const isOwn = own !== null && [hash, apiKeyHash(key)].includes(apiKeyHash(own));
   if (isOwn) writePrivate(dataFiles(dataDir).apiKey, `${key.reveal()}\n`);
   return { ...rotated, key: key.reveal(), file, isOwn };
 }

@@ -1,0 +1,68 @@
+/** A key is rotated as a program does it, beside a server: what was begun with the old one goes on with the new one. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { removeDirectories } from '../support/chain.js';
+import {
+  besides,
+  initHome,
+  remotely,
+  type ServedHome,
+  type ServeProcess,
+  serve,
+} from '../support/http-serve.js';
+
+let home: ServedHome;
+let server: ServeProcess;
+beforeAll(async () => {
+  home = await initHome();
+  server = await serve(home);
+});
+afterAll(async () => {
+  await server.end('SIGTERM');
+  removeDirectories();
+});
+
+const json = async (...words: string[]) => {
+  const { exit, stdout, stderr } = await besides(home, ...words, '--json');
+  expect([exit, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout);
+};
+
+const burnWith = (key: string) =>
+  remotely(
+    { ...home, key },
+    server.url,
+    ...['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":1}', '--amount', '1', '--json'],
+    ...['--idempotency-key', 'order-1'],
+  );
+
+describe('flywheel keys', () => {
+  it('rotate, and give the new key what the old one did', async () => {
+    const first = await burnWith(home.key);
+    expect(first.exit).toBe(0);
+    const rotated = await json('keys', 'rotate', home.keyId, '--grace', '0');
+    expect(rotated).toMatchObject({ rotatedFrom: home.keyId, isOwn: true });
+    expect(await json('keys', 'rotate', home.keyId, '--grace', '0')).toEqual(rotated);
+    expect(readFileSync(join(home.dataDir, 'api-key'), 'utf8')).toBe(`${rotated.key}\n`);
+    expect((await burnWith(home.key)).exit).toBe(4);
+    const again = await burnWith(rotated.key);
+    expect(JSON.parse(again.stdout).txHash).toBe(JSON.parse(first.stdout).txHash);
+    expect((await json('local', 'status')).burned).toBe('1');
+    expect((await json('keys', 'list')).map(({ id }: { id: string }) => id).sort()).toEqual(
+      [home.keyId, rotated.id].sort(),
+    );
+  }, 60_000);
+
+  it('leave a line each in the audit log, without the keys', async () => {
+    const { id, key } = await json('keys', 'create', '--scope', 'burn');
+    await json('keys', 'revoke', id);
+    const { stdout } = await besides(home, 'audit', '--json');
+    const acts = JSON.parse(stdout) as readonly { action: string; subject: string; actor: string }[];
+    expect(acts.map(({ action }) => action)).toEqual([
+      ...['keys.revoke', 'keys.create', 'keys.rotate', 'register'],
+    ]);
+    expect(acts[0]).toMatchObject({ subject: id, actor: expect.stringMatching(/^\S+@\S+ pid \d+$/) });
+    expect(stdout).not.toContain(key);
+  }, 60_000);
+});
