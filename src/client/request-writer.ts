@@ -120,9 +120,9 @@ export class RequestWriter {
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(idempotencyKey === undefined ? {} : { [IDEMPOTENCY_KEY_HEADER]: idempotencyKey }),
     };
-    if (call.requestId !== undefined && REQUEST_ID.test(call.requestId)) {
-      headers[REQUEST_ID_HEADER] = call.requestId;
-    }
+    // Known here before there is an answer, so that a call whose answer is lost can be found in the logs of the service.
+    const isOwn = call.requestId !== undefined && REQUEST_ID.test(call.requestId);
+    headers[REQUEST_ID_HEADER] = isOwn ? String(call.requestId) : this.#deps.ids.uuid();
     if (call.credential !== null) {
       checkKeyMayTravel(this.#base);
       headers[this.#keyHeader] = keyHeaderValue(call.credential.reveal());

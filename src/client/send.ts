@@ -4,6 +4,7 @@
  * What is at stake is the truth about a POST: once a try may have reached the service, only an answer about the request
  * itself says what became of it; without one the outcome is unknown, and the error says so.
  */
+import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import { MAX_TRIES } from '../contract/limits.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { maskError } from './mask.js';
@@ -57,7 +58,7 @@ function finalError(
     return rewritten(error, `${error.message} Nothing was sent.`).with({ ...key, unsent: true });
   const isOpen = maybeDone || (underWay && isRefusal(error));
   if (!isOpen || call.operation.method === 'GET') return error.with(key);
-  const { requestId, status } = error.options;
+  const { requestId = call.request.headers[REQUEST_ID_HEADER], status } = error.options;
   return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
     `The request may have been carried out, but no answer says so. Last: ${error.message}`,
