@@ -24,6 +24,12 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['FLYWHEEL_CONFIG_DIR', 'where profiles and their keys are kept'],
   ['FLYWHEEL_DATA_DIR', 'where the embedded engine keeps its state'],
   [
+    'FLYWHEEL_DATABASE_URL',
+    'PostgreSQL database that holds the flywheels: postgres://user:password@host/name',
+  ],
+  ['FLYWHEEL_DATABASE_URL_FILE', 'file with that address; DATABASE_URL is taken last'],
+  ['FLYWHEEL_PROJECT', 'which flywheel of the database'],
+  [
     'FLYWHEEL_RPC_URL',
     'RPC nodes of your own, between commas: for a flywheel on a cluster, and to check approvals in remote use',
   ],
