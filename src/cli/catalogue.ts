@@ -113,6 +113,12 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
       () => import('./commands/db/accept-gap.js'),
     ),
   ]),
+  command('export', 'Write all that the store holds into a file.', () => import('./commands/export.js')),
+  command(
+    'import',
+    'Fill an empty database or data directory with an export.',
+    () => import('./commands/import.js'),
+  ),
   command(
     'audit',
     'Show who registered, made, rotated and revoked what.',

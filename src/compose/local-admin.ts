@@ -13,7 +13,7 @@ import type {
   LocalVaultResult,
 } from '../cli/context.js';
 import type { ApiKeyCreated, Registration } from '../contract/admin.js';
-import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, invariant, isFlywheelError } from '../errors/flywheel-error.js';
 import { keypairText, parseKeypairText } from '../files/keypair-file.js';
 import { fileProblem } from '../files/read-file.js';
 import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
@@ -67,6 +67,8 @@ export interface LocalPlace {
   readonly openRpc: () => Promise<OwnRpc | null>;
   /** Opens the engine of a data directory that is on a cluster. */
   readonly openOnCluster: (config: ClusterConfig) => Promise<OpenedEngine<Chain>>;
+  /** Moves all of the store, which is not open then. @default it is not moved */
+  readonly moves?: Pick<LocalAdmin, 'exportStore' | 'importStore'>;
   /** Opens that of a database, for what is about any flywheel; `null` where none is named. @default none is */
   readonly openInDatabase?: () => Promise<OpenedEngine<Chain> | null>;
 }
@@ -122,6 +124,8 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
     listKeys: async () => (await openAny()).engine.listKeys(),
     revokeKey: async (id) => (await openAny()).engine.revokeKey(id),
     rotateKey: async (input) => rotateKeyInFile(dataDir, (await openAny()).engine, input),
+    exportStore: (file) => movesOf(place).exportStore(file),
+    importStore: (file) => movesOf(place).importStore(file),
     gap: async () => {
       const ledger = ledgerOf(place);
       return ledger === null ? gapOfEngine(await openAny()) : gapOfLedger(ledger);
@@ -135,6 +139,11 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
     exportOwner: async (outFile) => exportOwner(place, outFile),
     close,
   };
+}
+
+function movesOf({ moves }: LocalPlace): NonNullable<LocalPlace['moves']> {
+  invariant(moves !== undefined, 'Nobody says how the store is moved.');
+  return moves;
 }
 
 /** `null` where the flywheel is on a cluster. */

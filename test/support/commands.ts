@@ -77,6 +77,8 @@ export function localWith(parts: Partial<LocalAdmin>): Pick<CliContext, 'openLoc
         listKeys: unplanned,
         revokeKey: unplanned,
         rotateKey: unplanned,
+        exportStore: unplanned,
+        importStore: unplanned,
         gap: unplanned,
         acceptGap: unplanned,
         audit: unplanned,

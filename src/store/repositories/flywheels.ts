@@ -21,7 +21,8 @@ function placeOf(text: string | null): FlywheelPlace | null {
   };
 }
 
-const placeText = (place: FlywheelPlace): string =>
+/** What of a place stands in its column. */
+export const placeText = (place: FlywheelPlace): string =>
   JSON.stringify({
     ...place,
     minOperatorSol: place.minOperatorSol?.toString() ?? null,
