@@ -70,12 +70,14 @@ interface Line {
   readonly operationId?: string;
   readonly requestId?: string;
   readonly signatures?: readonly string[];
-  readonly from?: string;
+  readonly from?: string | null;
 }
 
 const linesOf = (log: string): readonly Line[] =>
   log
     .split('\n')
+    // The last one may not be whole yet.
+    .slice(0, -1)
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Line);
 
@@ -120,8 +122,9 @@ describe('three servers behind a proxy', () => {
     const of = (msg: string): Line | undefined => lines().findLast((line) => line.msg === msg);
     // The line of a request is written once its answer is out.
     while (of('answered')?.signatures === undefined) await setTimeout(20);
-    expect(of('taken over')?.from).toBe(begun?.server);
-    expect(of('taken over')?.server).not.toBe(begun?.server);
+    const takeover = lines().find(({ msg, from }) => msg === 'taken over' && from === begun?.server);
+    expect(takeover?.server).toEqual(expect.any(String));
+    expect(takeover?.server).not.toBe(begun?.server);
     expect(of('answered')?.signatures).toEqual([txHash]);
     expect(signed()?.signatures).toContain(txHash);
   }, 120_000);
