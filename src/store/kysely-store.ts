@@ -33,6 +33,8 @@ export interface KyselyStoreSources {
   readonly ledgerHeight?: () => number;
   /** The clock of the store. */
   readonly clock: StoreClock;
+  /** Names the data. @default a file is watched by whoever serves from it, and has no name */
+  readonly copy?: (session: Session) => Promise<string>;
   /** How all of it is moved; without them nothing can be moved into it. */
   readonly moves?: MoveTerms;
   /** Asked before every transaction. @throws when the data must not be used any more. */
@@ -139,6 +141,7 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
       revision = Math.max(revision, progress.revision);
       return progress;
     },
+    copy: async () => (sources.copy === undefined ? '' : read(sources.copy)),
     bind: (genesis) => write((session) => bindGenesis(session, genesis)),
     raiseRevision: (to) => write((session) => raiseRevision(session, to)),
     latestMs: () => clock.latestMs(),

@@ -276,6 +276,8 @@ export interface Store {
   /** What the store's clock says now at the latest, told without asking it; good for dates, and to judge whether something may be over. */
   latestMs(): number;
   progress(): Promise<StoreProgress>;
+  /** Names the data: whatever may have put an older copy in its place has given it another name. */
+  copy(): Promise<string>;
   /** Binds the store to a ledger, once. */
   bind(genesis: string): Promise<void>;
   /** Takes a revision that the ledger knows for its own, once it is certain that nothing was lost. */

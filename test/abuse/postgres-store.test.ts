@@ -143,6 +143,14 @@ describe('the server', () => {
     await insert(store, 'after');
   });
 
+  it('has another name once another copy may stand in its place', async () => {
+    const store = await open(url);
+    const name = await store.copy();
+    expect([await store.copy(), await (await open(url)).copy()]).toEqual([name, name]);
+    await server.restart(async () => undefined);
+    expect(await store.copy()).not.toBe(name);
+  });
+
   it('makes a commit lasting before it answers, whatever the database is set to', async () => {
     await ask('alter role postgres set synchronous_commit = off');
     const store = await open(url);

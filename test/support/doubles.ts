@@ -34,6 +34,7 @@ export const storeOver = (store: Store, parts: Partial<Store>): Store => ({
   },
   progress: () => store.progress(),
   bind: (genesis) => store.bind(genesis),
+  copy: () => store.copy(),
   latestMs: () => store.latestMs(),
   raiseRevision: (revision) => store.raiseRevision(revision),
   transaction: (work, of) => store.transaction(work, of),

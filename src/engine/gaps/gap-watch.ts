@@ -65,6 +65,7 @@ export class GapWatch {
   readonly #looked = new Map<string, 'whole' | 'behind'>();
   readonly #looking = new Map<string, Promise<void>>();
   #revision = 0;
+  #copy: string | undefined;
   #turn = 0;
 
   constructor(deps: GapDeps) {
@@ -97,8 +98,11 @@ export class GapWatch {
     const { store, chain } = this.#deps;
     if (chain.newestOf === undefined) return [];
     const { revision } = await store.progress();
-    if (revision < this.#revision) this.#looked.clear();
+    const copy = await store.copy();
+    const isOther = this.#copy !== undefined && copy !== this.#copy;
+    if (revision < this.#revision || isOther) this.#looked.clear();
     this.#revision = revision;
+    this.#copy = copy;
     const before = new Map(this.#looked);
     const projects = await this.#projects();
     for (let count = 0; count < Math.min(PROJECTS_A_ROUND, projects.length); count += 1) {

@@ -17,7 +17,7 @@ import type { Address } from '../../../../src/values/address.js';
 import type { Uuid } from '../../../../src/values/ids.js';
 import { systemClock, utcDay } from '../../../../src/values/time.js';
 import { removeDirectories, signedWith, temporaryDirectory } from '../../../support/chain.js';
-import { chainOver } from '../../../support/doubles.js';
+import { chainOver, storeOver } from '../../../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
@@ -218,5 +218,24 @@ describe('a store that has all', () => {
     await engine.reconcile();
     await burnOn(engineOn(test.store), 3);
     expect(await findOn(test.store)).toBeUndefined();
+  });
+
+  it('looks at every project once more when another copy may stand in its place', async () => {
+    let name = 'first';
+    const engine = engineOn(storeOver(test.store, { copy: async () => name }));
+    const projects = [test.project, await test.register(), await test.register()];
+    const burnAll = async (): Promise<void> => {
+      for (const project of projects) await engine.burn(aBurnRequest(1), project.call());
+    };
+    await burnAll();
+    await engine.reconcile();
+    asked.length = 0;
+    await burnAll();
+    expect(asked).toEqual([]);
+    name = 'second';
+    await engine.reconcile();
+    await burnAll();
+    const accounts = projects.map(({ registration }) => registration.multisig);
+    expect(asked).toEqual(expect.arrayContaining(accounts));
   });
 });
