@@ -30,10 +30,12 @@ export class Meter {
       get revision() {
         return store.revision;
       },
+      get copy() {
+        return store.copy;
+      },
       progress: () => store.progress(),
       bind: (genesis) => store.bind(genesis),
       raiseRevision: (revision) => store.raiseRevision(revision),
-      copy: () => store.copy(),
       latestMs: () => store.latestMs(),
       transaction: (work, of) => this.#timed('write', work, (timed) => store.transaction(timed, of)),
       read: (work) => this.#timed('read', work, (timed) => store.read(timed)),

@@ -33,8 +33,6 @@ export interface KyselyStoreSources {
   readonly ledgerHeight?: () => number;
   /** The clock of the store. */
   readonly clock: StoreClock;
-  /** Names the data. @default a file is watched by whoever serves from it, and has no name */
-  readonly copy?: (session: Session) => Promise<string>;
   /** How all of it is moved; without them nothing can be moved into it. */
   readonly moves?: MoveTerms;
   /** Asked before every transaction. @throws when the data must not be used any more. */
@@ -47,16 +45,22 @@ export interface StoreClock {
   /** The time at which the transaction that has this connection began. */
   ofTransaction(connection: DatabaseConnection): number;
   latestMs(): number;
+  /** Which copy of the data that transaction is on. */
+  copyOf(connection: DatabaseConnection): string;
 }
 
 /** A store whose time is that of this process. */
 export const ownClock = (clock: Clock): StoreClock => ({
   ofTransaction: () => clock.nowMs(),
   latestMs: () => clock.nowMs(),
+  // A file that is replaced under a process is noticed by who has it open.
+  copyOf: () => '',
 });
 
-const repositories = (session: Session, nowMs: number): StoreTransaction => ({
-  nowMs,
+type Begun = Pick<StoreTransaction, 'nowMs' | 'copy'>;
+
+const repositories = (session: Session, begun: Begun): StoreTransaction => ({
+  ...begun,
   tokens: tokenRepository(session),
   flywheels: flywheelRepository(session),
   apiKeys: apiKeyRepository(session),
@@ -89,6 +93,7 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
   const compiled = new Map<string, CompiledQuery>();
   const running = new Set<Promise<unknown>>();
   let revision = 0;
+  let copy = '';
 
   const run = async <Result>(transaction: Promise<Result>): Promise<Result> => {
     running.add(transaction);
@@ -99,11 +104,16 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     }
   };
 
-  const transactionOf = async (session: Session): Promise<StoreTransaction> => {
-    const executor = session.db.getExecutor();
-    const nowMs = await executor.provideConnection(async (connection) => clock.ofTransaction(connection));
-    return repositories(session, nowMs);
+  const begunOf = async ({ db }: Session): Promise<Begun> => {
+    const begun = await db.getExecutor().provideConnection(async (connection) => ({
+      nowMs: clock.ofTransaction(connection),
+      copy: clock.copyOf(connection),
+    }));
+    copy = begun.copy;
+    return begun;
   };
+  const transactionOf = async (session: Session): Promise<StoreTransaction> =>
+    repositories(session, await begunOf(session));
 
   const write = async <Result>(
     work: (session: Session) => Promise<Result>,
@@ -136,12 +146,17 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     get revision() {
       return revision;
     },
+    get copy() {
+      return copy;
+    },
     progress: async () => {
-      const progress = await read(readProgress);
+      const progress = await read(async (session) => {
+        await begunOf(session);
+        return readProgress(session);
+      });
       revision = Math.max(revision, progress.revision);
       return progress;
     },
-    copy: async () => (sources.copy === undefined ? '' : read(sources.copy)),
     bind: (genesis) => write((session) => bindGenesis(session, genesis)),
     raiseRevision: (to) => write((session) => raiseRevision(session, to)),
     latestMs: () => clock.latestMs(),

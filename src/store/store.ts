@@ -238,6 +238,8 @@ export interface AuditRepository {
 export interface StoreTransaction {
   /** The store's time when the transaction began, in milliseconds since the Unix epoch: the clock that counts for leases, days and dates. */
   readonly nowMs: number;
+  /** Which copy of the data it is on: another one after the database was restarted, or replaced by an older copy. */
+  readonly copy: string;
   readonly tokens: TokenRepository;
   readonly flywheels: FlywheelRepository;
   readonly apiKeys: ApiKeyRepository;
@@ -273,11 +275,11 @@ export interface StoreProgress {
 export interface Store {
   /** The revision of the last write that this process has made or read. */
   readonly revision: number;
+  /** That of the last transaction of this process. */
+  readonly copy: string;
   /** What the store's clock says now at the latest, told without asking it; good for dates, and to judge whether something may be over. */
   latestMs(): number;
   progress(): Promise<StoreProgress>;
-  /** Names the data: whatever may have put an older copy in its place has given it another name. */
-  copy(): Promise<string>;
   /** Binds the store to a ledger, once. */
   bind(genesis: string): Promise<void>;
   /** Takes a revision that the ledger knows for its own, once it is certain that nothing was lost. */

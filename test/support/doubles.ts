@@ -32,9 +32,11 @@ export const storeOver = (store: Store, parts: Partial<Store>): Store => ({
   get revision() {
     return store.revision;
   },
+  get copy() {
+    return store.copy;
+  },
   progress: () => store.progress(),
   bind: (genesis) => store.bind(genesis),
-  copy: () => store.copy(),
   latestMs: () => store.latestMs(),
   raiseRevision: (revision) => store.raiseRevision(revision),
   transaction: (work, of) => store.transaction(work, of),

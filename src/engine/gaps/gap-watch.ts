@@ -6,7 +6,7 @@
 import type { NamedTransaction } from '../../chain/chain.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, GapRecord, LostTransaction, TokenRecord } from '../../store/records.js';
-import type { Store } from '../../store/store.js';
+import type { Store, StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
@@ -63,9 +63,10 @@ export class GapWatch {
   readonly #deps: GapDeps;
   /** Of each project that was looked at, whether it has a gap. */
   readonly #looked = new Map<string, 'whole' | 'behind'>();
+  /** The copy of the data that was looked at; of another one nothing is known. */
+  #copy = '';
   readonly #looking = new Map<string, Promise<void>>();
   #revision = 0;
-  #copy: string | undefined;
   #turn = 0;
 
   constructor(deps: GapDeps) {
@@ -74,10 +75,24 @@ export class GapWatch {
 
   /** Asked before anything is written for a project. @throws `ERR_STORE_BEHIND`; `ERR_UNAVAILABLE` when the chain cannot be asked. */
   async require(tokenId: string): Promise<void> {
-    if (this.#deps.chain.newestOf === undefined || this.#looked.get(tokenId) === 'whole') return;
+    if (this.#deps.chain.newestOf === undefined) return;
+    this.#forgetOthers();
+    if (this.#looked.get(tokenId) === 'whole') return;
     if (!this.#looked.has(tokenId)) await this.#lookOnce(tokenId);
     const gap = await this.#judge(tokenId);
     if (gap !== undefined) throw storeBehind(gap);
+  }
+
+  /**
+   * Asked in the transaction that begins to write, after {@link GapWatch.require}: is it on the copy that was found to be whole?
+   * @throws `ERR_UNAVAILABLE` when the database was restarted or replaced in between.
+   */
+  requireIn({ copy }: Pick<StoreTransaction, 'copy'>, tokenId: string): void {
+    if (this.#deps.chain.newestOf === undefined) return;
+    if (copy === this.#copy && this.#looked.get(tokenId) === 'whole') return;
+    throw new FlywheelError('ERR_UNAVAILABLE', 'The database was restarted or replaced just now.', {
+      retryAfterSeconds: 1,
+    });
   }
 
   /** The project that a request or a batch is of. */
@@ -98,11 +113,9 @@ export class GapWatch {
     const { store, chain } = this.#deps;
     if (chain.newestOf === undefined) return [];
     const { revision } = await store.progress();
-    const copy = await store.copy();
-    const isOther = this.#copy !== undefined && copy !== this.#copy;
-    if (revision < this.#revision || isOther) this.#looked.clear();
+    this.#forgetOthers();
+    if (revision < this.#revision) this.#looked.clear();
     this.#revision = revision;
-    this.#copy = copy;
     const before = new Map(this.#looked);
     const projects = await this.#projects();
     for (let count = 0; count < Math.min(PROJECTS_A_ROUND, projects.length); count += 1) {
@@ -116,9 +129,18 @@ export class GapWatch {
     return open.filter(({ tokenId }) => before.get(tokenId) !== 'behind');
   }
 
+  /** What was seen of another copy of the data says nothing of this one. */
+  #forgetOthers(): void {
+    const { copy } = this.#deps.store;
+    if (copy !== this.#copy) this.#looked.clear();
+    this.#copy = copy;
+  }
+
   /** Whoever accepts a gap does so in the store. */
   async #judge(tokenId: string): Promise<GapRecord | undefined> {
     const gap = await this.#deps.store.read((tx) => tx.gaps.open(tokenId));
+    // It was replaced while it was looked at: that says nothing, and is found out before anything is written.
+    if (this.#deps.store.copy !== this.#copy) return gap;
     this.#looked.set(tokenId, gap === undefined ? 'whole' : 'behind');
     return gap;
   }

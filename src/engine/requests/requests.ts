@@ -14,6 +14,7 @@ import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
 import { tell } from '../events.js';
+import { gapWatchOf } from '../gaps/gap-watch.js';
 import { type Holding, isHeldHere, waitingHere } from '../lease.js';
 import { createPause } from '../pause.js';
 
@@ -129,6 +130,7 @@ export async function openRequest(
 ): Promise<Opening> {
   const earlier = await findEarlier(deps, tx, identity);
   if (earlier?.reply != null) return { kind: 'replayed', reply: earlier.reply };
+  gapWatchOf(deps).requireIn(tx, identity.tokenId);
   if (earlier !== undefined) {
     identity.call?.onOperation?.(earlier.id);
     return { kind: 'resumed', request: await claimRequest(deps, tx, earlier) };

@@ -12,6 +12,7 @@ export interface LocalTime {
 /** A connection that knows when its transaction began. */
 export interface TimedConnection extends DatabaseConnection {
   readonly nowMs: number;
+  readonly copy: string;
 }
 
 export class ServerClock implements StoreClock {
@@ -33,6 +34,10 @@ export class ServerClock implements StoreClock {
 
   ofTransaction(connection: DatabaseConnection): number {
     return (connection as TimedConnection).nowMs;
+  }
+
+  copyOf(connection: DatabaseConnection): string {
+    return (connection as TimedConnection).copy;
   }
 
   /** No later than by what has passed since before it was asked, by that of the two clocks that went further; before the first transaction there is nothing to go by. */

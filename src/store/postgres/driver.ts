@@ -69,8 +69,16 @@ const NOW = 'floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now_
 /** The version of the schema: it is changed alone with the store, so that it stays for as long as a writer is at work. */
 const VERSION = '(select max(version) from store_migrations) as version';
 
+/**
+ * Names the data. A copy is put in place by restoring tables, by another database, or by another server that recovers or takes
+ * over: the first makes tables of another number, the second a database of another one, the third starts.
+ */
+const COPY = `concat_ws('/', extract(epoch from pg_postmaster_start_time()),
+  (select oid from pg_database where datname = current_database()), 'burns'::regclass::oid) as copy`;
+
 interface Begun {
   readonly now_ms: number;
+  readonly copy?: string;
   readonly version?: number;
   readonly id?: string;
 }
@@ -85,6 +93,7 @@ export class PostgresConnection implements TimedConnection {
   isBroken = false;
   /** The server's time when the transaction began. */
   nowMs = Number.NaN;
+  copy = '';
   readonly client: PoolClient;
   readonly #options: PostgresDriverOptions;
   readonly #onError = (): void => {
@@ -132,7 +141,7 @@ export class PostgresDriver implements Driver {
 
   /** What each transaction is told at its start. */
   get #now(): string {
-    return this.#options.version === undefined ? NOW : `${NOW}, ${VERSION}`;
+    return this.#options.version === undefined ? NOW : `${NOW}, ${VERSION}, ${COPY}`;
   }
 
   async init(): Promise<void> {}
@@ -188,6 +197,7 @@ export class PostgresDriver implements Driver {
     invariant(begun !== undefined, 'A query that selects without a table has a row.');
     this.#requireSameVersion(begun);
     connection.nowMs = begun.now_ms;
+    connection.copy = begun.copy ?? '';
     this.#options.clock.tell(begun.now_ms, before);
     return begun;
   }

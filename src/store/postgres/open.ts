@@ -5,7 +5,6 @@ import { STORE_VERSION } from '../migrations/index.js';
 import type { Store } from '../store.js';
 import { ServerClock } from './clock.js';
 import { asAddressProblem, createPool, placeOf } from './connection.js';
-import { nameOfCopy } from './copy.js';
 import { kyselyOver, PostgresDriver } from './driver.js';
 import { toStoreError } from './errors.js';
 import { POSTGRES_MOVES } from './moves.js';
@@ -72,7 +71,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     writer: createWriters(driver, { place, busyTimeoutMs }),
     numbers: createNumbers(asking, place),
     isShared: true,
-    copy: nameOfCopy,
     reader: () => reader,
     close: async () => {
       if (closed) return;
