@@ -29,6 +29,18 @@ export const SQUADS_FEE = 100_000_000n;
 /** Who gets it, which is neither the operator nor anybody who signs. */
 export const SQUADS_TREASURY = namedSigner('the treasury of Squads').address;
 
+/** Further tokens on a ledger that no node has open. */
+export async function addTokens(directory: string, names: readonly string[]): Promise<readonly TestToken[]> {
+  const chain = await openLocalChain(options(directory));
+  try {
+    const tokens: TestToken[] = [];
+    for (const name of names) tokens.push(await createToken(chain, 1_000_000_000_000n, name));
+    return tokens;
+  } finally {
+    await chain.close();
+  }
+}
+
 /** A key, and the file that it is in. */
 export interface Wallet {
   readonly signer: KeypairSigner;

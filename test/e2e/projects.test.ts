@@ -1,0 +1,226 @@
+/** Two projects of one database, by the commands that people type: each is burned from with its own key, and neither is in the other's way. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { transfer } from '../../src/chain/system.js';
+import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
+import { transferChecked } from '../../src/chain/tokens/instructions.js';
+import { address } from '../../src/values/address.js';
+import { systemClock } from '../../src/values/time.js';
+import { removeDirectories, signedWith, type TestToken, TOKEN_DECIMALS, treasury } from '../support/chain.js';
+import { emptyDirectory, flywheel } from '../support/cli.js';
+import { ask, type ServeProcess, serve } from '../support/http-serve.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import {
+  addTokens,
+  SQUADS_FEE,
+  SQUADS_TREASURY,
+  type TestProject,
+  testProject,
+  type Wallet,
+} from '../support/registration.js';
+import { rpcChain } from '../support/rpc-chain.js';
+
+const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
+const UNIT = 10n ** BigInt(TOKEN_DECIMALS);
+const HOOK = resolve('test/support/kill-points.cjs');
+/** So many of the things by which a registration leaves a trace, spread over all of them. */
+const POINTS = Number(process.env['KILL_POINTS'] ?? 7);
+
+let project: TestProject;
+let tokens: { readonly shop: TestToken; readonly game: TestToken; readonly third: TestToken };
+let killed: readonly TestToken[];
+let node: TestNode;
+let postgres: PostgresServer;
+let home: string;
+let server: ServeProcess | undefined;
+
+interface Registered {
+  readonly project: string;
+  readonly registration: { readonly burnWallet: string; readonly multisig: string };
+  readonly apiKey: { readonly id: string; readonly key: string };
+}
+let shop: Registered;
+let game: Registered;
+
+beforeAll(async () => {
+  project = await testProject({ others: POINTS + 1 });
+  const names = Array.from({ length: POINTS + 3 }, (_, index) => `mint ${index}`);
+  const [game, third, ...others] = (await addTokens(project.directory, names)) as [TestToken, TestToken];
+  tokens = { shop: project.token, game, third };
+  killed = others;
+  node = await startTestNode({ directory: project.directory, ...SLOTS });
+  postgres = await startPostgres();
+  home = emptyDirectory();
+});
+afterAll(async () => {
+  await server?.end('SIGKILL');
+  await closeTestNodes();
+  await postgres.stop();
+  removeDirectories();
+});
+
+/** One machine with the database. */
+const machine = (env: Readonly<Record<string, string>> = {}) => ({
+  home,
+  dataDir: join(home, 'data'),
+  env: {
+    FLYWHEEL_DATA_DIR: join(home, 'data'),
+    FLYWHEEL_DATABASE_URL: postgres.url,
+    FLYWHEEL_RPC_URL: node.url,
+    ...env,
+  },
+});
+
+const run = async (...words: string[]) => {
+  const ended = await flywheel(machine(), ...words, '--json');
+  expect([ended.exit, ended.stderr]).toEqual([0, expect.any(String)]);
+  return JSON.parse(ended.stdout);
+};
+
+const failed = async (env: Readonly<Record<string, string>>, ...words: string[]) => {
+  const { stderr } = await flywheel(machine(env), ...words, '--json');
+  return JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: string; message: string };
+};
+
+const registerBy = (operator: string, name: string, { mint }: TestToken): string[] => [
+  ...['register', '--cluster', node.url, '--project', name, '--mint', mint, '--owner', project.owner.address],
+  ...['--operator-keypair', operator, '--daily-burn-cap', '100', '--yes'],
+];
+const register = (name: string, token: TestToken): string[] =>
+  registerBy(project.files.operator, name, token);
+
+const lamports = async (of: string): Promise<bigint> =>
+  (await rpcChain([node.url]).chain.getAccounts([address(of)]))[0]?.lamports ?? 0n;
+
+/** Gives a burn wallet something to burn, and to pay with. */
+async function fund(
+  { mint, account }: TestToken,
+  { registration: { burnWallet } }: Registered,
+): Promise<void> {
+  const { chain, sender } = rpcChain([node.url]);
+  const { blockhash } = await chain.latestBlockhash();
+  const owner = treasury.address;
+  const { bytes } = signedWith(
+    blockhash,
+    [treasury],
+    [
+      transfer({ from: owner, to: address(burnWallet), lamports: 10_000_000n }),
+      transferChecked({
+        ...{ mint, owner, tokenProgram: TOKEN_PROGRAM, decimals: TOKEN_DECIMALS, amount: 50n * UNIT },
+        from: account,
+        to: associatedTokenAddress(address(burnWallet), mint, TOKEN_PROGRAM),
+      }),
+    ],
+  );
+  const outcome = await sender.submitAndConfirm(bytes, { deadlineMs: systemClock.nowMs() + 60_000 });
+  expect(outcome.kind).toBe('landed');
+}
+
+const burn = (key: string, order: number, idempotencyKey: string) =>
+  ask(`${server?.url}/v1/tokenomics/burn`, key, {
+    body: { type: 'PRODUCT_BUY', proof: { order }, burnAmount: 1, persistOnchain: false },
+    idempotencyKey,
+  });
+
+describe('two projects of a database', () => {
+  it('are registered, and what one has no other gets, before anything is paid', async () => {
+    shop = await run(...register('shop', tokens.shop));
+    game = await run(...register('game', tokens.game));
+    expect([shop.project, game.project]).toEqual(['shop', 'game']);
+    for (const { project: name, apiKey } of [shop, game])
+      expect(readFileSync(join(home, 'data', 'api-keys', name), 'utf8').trim()).toBe(apiKey.key);
+    const held = [await lamports(project.operator.address), await lamports(SQUADS_TREASURY)];
+    const taken = [
+      ['mint', register('other', tokens.shop)],
+      ['mint', register('shop', tokens.third)],
+      ['vault', [...register('third', tokens.third), '--multisig', shop.registration.multisig]],
+    ] as const;
+    for (const [what, words] of taken)
+      expect(await failed({}, ...words)).toMatchObject({
+        error: 'ERR_LOCAL_ALREADY_EXISTS',
+        message: expect.stringContaining(what),
+      });
+    expect([await lamports(project.operator.address), await lamports(SQUADS_TREASURY)]).toEqual(held);
+    expect(existsSync(join(home, 'data', `registration-${tokens.third.mint}.json`))).toBe(false);
+  }, 60_000);
+
+  it('are burned from with a key each, and the same idempotency key is two', async () => {
+    await fund(tokens.shop, shop);
+    await fund(tokens.game, game);
+    const typed = ['--type', 'PRODUCT_BUY', '--proof', '{"n":1}', '--amount', '2'];
+    expect(await failed({}, 'burn', ...typed)).toMatchObject({
+      error: 'ERR_CONFIG_INVALID',
+      message: expect.stringContaining('game, shop'),
+    });
+    await run('burn', ...typed, '--project', 'game');
+    server = await serve(machine(), '--rate', 'burn=3/min');
+    const [ofShop, ofGame] = [await burn(shop.apiKey.key, 1, 'k'), await burn(game.apiKey.key, 1, 'k')];
+    expect([ofShop.status, ofGame.status]).toEqual([200, 200]);
+    const hashes = await Promise.all(
+      [ofShop, ofGame].map(async (one) => JSON.parse(await one.text()).txHash),
+    );
+    expect(new Set(hashes).size).toBe(2);
+    const listed = async (key: string): Promise<readonly string[]> => {
+      const answer = await ask(`${server?.url}/v1/tokenomics/burns`, key);
+      const { items } = (await answer.json()) as { items: readonly { txHash: string }[] };
+      return items.map(({ txHash }) => txHash);
+    };
+    expect(await listed(shop.apiKey.key)).toEqual([hashes[0]]);
+    expect(await listed(game.apiKey.key)).toEqual([hashes[1], expect.any(String)]);
+    expect(await run('vault', '--project', 'shop')).toMatchObject({ today: { burn: { used: '1' } } });
+    expect(await run('vault', '--project', 'game')).toMatchObject({ today: { burn: { used: '3' } } });
+    expect(
+      await failed({ FLYWHEEL_API_KEY: shop.apiKey.key }, 'burn', 'list', '--project', 'game'),
+    ).toMatchObject({
+      error: 'ERR_CONFIG_INVALID',
+      message: expect.stringContaining('of the project shop'),
+    });
+  }, 60_000);
+
+  it('have rates of their own', async () => {
+    const tries = await Promise.all(
+      Array.from({ length: 6 }, (_, at) => burn(shop.apiKey.key, 100 + at, `shop-${at}`)),
+    );
+    expect(tries.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(3);
+    expect((await burn(game.apiKey.key, 100, 'game')).status).toBe(200);
+  }, 60_000);
+});
+
+describe('a registration into a database that is killed', () => {
+  const hook = (point: number) => ({ NODE_OPTIONS: `--require ${HOOK}`, KILL_POINT: String(point) });
+  let count: number;
+
+  it('has points at which it can be', async () => {
+    const [token, operator] = [killed[POINTS] as TestToken, project.others[POINTS] as Wallet];
+    const countFile = join(home, 'count');
+    const env = { ...hook(0), KILL_COUNT_FILE: countFile };
+    const { exit } = await flywheel(machine(env), ...registerBy(operator.file, 'whole', token), '--json');
+    expect(exit).toBe(0);
+    count = Number(readFileSync(countFile, 'utf8'));
+    expect(count).toBeGreaterThan(30);
+  }, 60_000);
+
+  it.each(Array.from({ length: POINTS }, (_, index) => index))(
+    'goes on by the same command, and pays once (%i)',
+    async (index) => {
+      const [token, operator] = [killed[index] as TestToken, project.others[index] as Wallet];
+      const words = registerBy(operator.file, `killed-${index}`, token);
+      const [held, taken] = [await lamports(operator.signer.address), await lamports(SQUADS_TREASURY)];
+      const point = Math.floor((count * (index + 1)) / (POINTS + 1));
+      expect((await flywheel(machine(hook(point)), ...words, '--json')).exit).not.toBe(0);
+      const { registration }: Registered = await run(...words);
+      expect((await lamports(SQUADS_TREASURY)) - taken).toBe(SQUADS_FEE);
+      // Two token accounts, two signatures; nothing twice.
+      expect(held - (await lamports(operator.signer.address))).toBe(
+        SQUADS_FEE + (await lamports(registration.multisig)) + 2n * 2_039_280n + 10_000n,
+      );
+      expect(existsSync(join(home, 'data', `registration-${token.mint}.json`))).toBe(false);
+      expect(existsSync(join(home, 'data', 'keys', `${registration.burnWallet}.json`))).toBe(true);
+      await run('burn', 'list', '--project', `killed-${index}`);
+    },
+    60_000,
+  );
+});
