@@ -69,6 +69,7 @@ export const openLocal: Openers['openLocal'] = async (ambient, settings) => {
       const address = databaseOf(settings);
       return address === null ? null : openInDatabase(ambient, settings, address);
     },
+    ownKeyFile: async ({ store }) => (await import('./project.js')).ownKeyFile(store, settings),
   });
 };
 

@@ -31,6 +31,8 @@ interface Backing extends Pick<OpenedService, 'sender' | 'walletChain' | 'explor
   readonly credential: Secret | null;
   readonly trusted: Registered | null;
   pinsOf(flywheel: Flywheel): Pins;
+  /** The project that is meant, where there may be others. */
+  readonly tokenId?: string | null;
 }
 
 /** @throws `ERR_LOCAL_NOT_FOUND` before `local init` or `register`. */
@@ -104,12 +106,13 @@ async function inDatabase(
   const opened = await openInDatabase(ambient, settings, address, options);
   const { genesis } = opened;
   return overCluster(ambient, settings, opened, genesis, async () => {
-    const { credential, registered, facts } = await findProject(opened.store, settings);
+    const { credential, registered, facts, tokenId } = await findProject(opened.store, settings);
     return {
       // The same operations as those of a data directory that the project may have come from.
       place: `cluster:${genesis}:${registered?.flywheel.mint ?? ''}`,
       credential,
       trusted: registered,
+      tokenId,
       pinsOf: (flywheel) => ({ ...registeredPins(flywheel), ...(facts === null ? {} : { facts }) }),
     };
   });
@@ -121,7 +124,7 @@ async function overCluster(
   settings: Settings,
   opened: OpenedClusterEngine,
   genesisHash: string,
-  own: () => Promise<Pick<Backing, 'place' | 'credential' | 'trusted' | 'pinsOf'>>,
+  own: () => Promise<Pick<Backing, 'place' | 'credential' | 'trusted' | 'pinsOf' | 'tokenId'>>,
 ): Promise<Backing> {
   try {
     const { withSecondDecoder } = await import('../chain/rpc/second-decoder.js');
@@ -160,7 +163,7 @@ async function serviceOver(ambient: Ambient, settings: Settings, backing: Backin
   const dataDir = settings.dataDir.value;
   const { engine, chain, close } = backing.opened;
   const operations = journalPlace(ambient, dataDir, { place: backing.place, profile: '' });
-  const { trusted } = backing;
+  const { trusted, tokenId = null } = backing;
   const given = settings.pinned.value;
   let pins =
     settings.pinned.source === 'flag' && given !== null
@@ -187,7 +190,10 @@ async function serviceOver(ambient: Ambient, settings: Settings, backing: Backin
     symbol: trusted?.symbol ?? null,
     simulator: openSimulator,
     foresight: engine.foresight,
-    recovery: engine.recovery,
+    recovery: {
+      unfinished: () => engine.recovery.unfinished({ tokenId }),
+      finish: (terms) => engine.recovery.finish({ ...terms, tokenId }),
+    },
     journal: operations.journal,
     rawApi: async () => (await import('./raw-api.js')).openRawApi(ambient, settings, engine),
     close: async () => {

@@ -71,6 +71,8 @@ export interface LocalPlace {
   readonly moves?: Pick<LocalAdmin, 'exportStore' | 'importStore'>;
   /** Opens that of a database, for what is about any flywheel; `null` where none is named. @default none is */
   readonly openInDatabase?: () => Promise<OpenedEngine<Chain> | null>;
+  /** File of the API key that commands of this machine use. @default that of the data directory */
+  readonly ownKeyFile?: (opened: OpenedEngine<Chain>) => Promise<string>;
 }
 
 /** What can be done with the flywheel of a data directory; the engine is opened when it is first needed. */
@@ -123,7 +125,10 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
     createKey: async (input) => (await openAny()).engine.createKey(input),
     listKeys: async () => (await openAny()).engine.listKeys(),
     revokeKey: async (id) => (await openAny()).engine.revokeKey(id),
-    rotateKey: async (input) => rotateKeyInFile(dataDir, (await openAny()).engine, input),
+    rotateKey: async (input) => {
+      const it = await openAny();
+      return rotateKeyInFile(dataDir, it.engine, input, await place.ownKeyFile?.(it));
+    },
     exportStore: (file) => movesOf(place).exportStore(file),
     importStore: (file) => movesOf(place).importStore(file),
     gap: async () => {

@@ -185,17 +185,18 @@ export function writeLocalConfig(dataDir: string, config: DataConfig): void {
   writePrivate(dataFiles(dataDir).config, `${JSON.stringify(written)}\n`);
 }
 
-/** The API key that `local init` made, or `null`. */
-export function readApiKey(dataDir: string): Secret | null {
-  const text = read(dataFiles(dataDir).apiKey)?.trim();
+/** The API key in a file, or `null`. */
+export function readSecret(file: string): Secret | null {
+  const text = read(file)?.trim();
   return text === undefined || text === '' ? null : new Secret(text);
 }
 
+/** The API key that `local init` made, or `null`. */
+export const readApiKey = (dataDir: string): Secret | null => readSecret(dataFiles(dataDir).apiKey);
+
 /** The API key of a project of a database that `register` made here, or `null`. */
-export function readProjectKey(dataDir: string, project: string): Secret | null {
-  const text = read(projectFiles(dataDir, project).apiKey)?.trim();
-  return text === undefined || text === '' ? null : new Secret(text);
-}
+export const readProjectKey = (dataDir: string, project: string): Secret | null =>
+  readSecret(projectFiles(dataDir, project).apiKey);
 
 /** Writes a file that only the user can read. @throws `ERR_STORE_UNAVAILABLE` naming the file and the reason. */
 export const writePrivate = (path: string, text: string | Uint8Array): void =>

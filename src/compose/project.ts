@@ -2,15 +2,20 @@
 import type { Pins } from '../approval/pins.js';
 import type { DatabaseAddress } from '../cli/config/database-address.js';
 import type { Settings } from '../cli/config/settings.js';
-import { type FoundRegistration, findRegistration } from '../engine/admin/find-registration.js';
+import {
+  type FoundRegistration,
+  findRegistration,
+  requireRegistration,
+} from '../engine/admin/find-registration.js';
 import { apiKeyHash } from '../engine/authenticate.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { FlywheelPlace } from '../store/records.js';
 import type { Store, StoreTransaction } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
 import { type Registered, registeredOf } from './data-pins.js';
+import { databaseOf, type PlaceSettings } from './data-place.js';
 import { lookInto } from './database.js';
-import { readProjectKey } from './local-config.js';
+import { dataFiles, projectFiles, readProjectKey } from './local-config.js';
 import { registeredPins } from './pinned.js';
 
 /** A project, and the key to it that is kept on this machine or was given. */
@@ -19,6 +24,7 @@ export interface Project {
   /** `null` where the key, which is refused later, says nothing and nothing is registered. */
   readonly registered: Registered | null;
   readonly facts: FlywheelPlace['facts'] | null;
+  readonly tokenId: string | null;
 }
 
 type ProjectSettings = Pick<Settings, 'apiKey' | 'project' | 'dataDir'>;
@@ -54,7 +60,19 @@ export async function findProject(
     credential: given ?? (name === null ? null : readProjectKey(dataDir.value, name)),
     registered: found === undefined ? null : registeredOf(found),
     facts: found?.flywheel.place?.facts ?? null,
+    tokenId: found?.token.id ?? null,
   };
+}
+
+/** The file with the API key that commands of this machine use for the project that administration acts on. */
+export async function ownKeyFile(
+  store: Store,
+  settings: PlaceSettings & Pick<Settings, 'project'>,
+): Promise<string> {
+  const dataDir = settings.dataDir.value;
+  if (databaseOf(settings) === null) return dataFiles(dataDir).apiKey;
+  const { flywheel } = await store.read((tx) => requireRegistration(tx, settings.project.value));
+  return flywheel.name === null ? dataFiles(dataDir).apiKey : projectFiles(dataDir, flywheel.name).apiKey;
 }
 
 /** What the flywheel that is meant is held against, as it was registered; `null` before there is one. */

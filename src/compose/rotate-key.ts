@@ -11,7 +11,7 @@ import { fileProblem, readIfThere } from '../files/read-file.js';
 import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
 import { randomIds } from '../values/ids.js';
 import { Secret } from '../values/secret.js';
-import { dataFiles, PRIVATE_FILE_MODE, readApiKey, writePrivate } from './local-config.js';
+import { dataFiles, PRIVATE_FILE_MODE, readSecret, writePrivate } from './local-config.js';
 
 export interface KeyRotation {
   readonly id: string;
@@ -43,20 +43,24 @@ function keyIn(file: string): Secret {
   return key;
 }
 
-/** Also gives the commands of this machine the new key, where the old one was theirs. */
+/**
+ * Also gives the commands of this machine the new key, where the old one was theirs.
+ * @param ownFile - holds the one of the commands.
+ */
 export async function rotateKeyInFile(
   dataDir: string,
   admin: Pick<Admin, 'keyToRotate' | 'rotateKey'>,
   { id, graceMs, outFile }: KeyRotation,
+  ownFile: string = dataFiles(dataDir).apiKey,
 ): Promise<RotatedKey> {
   const { hash } = await admin.keyToRotate(id);
   const file = outFile ?? join(dataDir, ROTATED_DIRECTORY, `${id}.key`);
   if (outFile === null) makePrivateDirectory(dirname(file), 'ERR_INPUT_INVALID');
   const key = keyIn(file);
   const rotated = await admin.rotateKey({ id, key, graceMs });
-  const own = readApiKey(dataDir);
+  const own = readSecret(ownFile);
   // The same answer also where the new key was put there before.
   const isOwn = own !== null && [hash, apiKeyHash(key)].includes(apiKeyHash(own));
-  if (isOwn) writePrivate(dataFiles(dataDir).apiKey, `${key.reveal()}\n`);
+  if (isOwn) writePrivate(ownFile, `${key.reveal()}\n`);
   return { ...rotated, key: key.reveal(), file, isOwn };
 }

@@ -16,14 +16,20 @@ export interface UnfinishedWork {
   readonly signatures: readonly string[];
 }
 
-export interface RecoveryTerms {
+/** Whose work is meant. */
+export interface RecoveryScope {
+  /** Of this token only. @default of every project of the store */
+  readonly tokenId?: string | null;
+}
+
+export interface RecoveryTerms extends RecoveryScope {
   readonly signal?: AbortSignal;
   /** Hears why something stays unfinished for now. */
   readonly onProblem?: (what: string, error: unknown) => void;
 }
 
 export interface Recovery {
-  unfinished(): Promise<readonly UnfinishedWork[]>;
+  unfinished(scope?: RecoveryScope): Promise<readonly UnfinishedWork[]>;
   /** Brings to its end what can be. */
   finish(terms: RecoveryTerms): Promise<void>;
 }

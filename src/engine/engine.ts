@@ -80,9 +80,9 @@ export function createEngine(deps: EngineDeps): Engine {
       batch: (request, credential) => foreseeBatch(deps, request, credential),
     },
     recovery: {
-      unfinished: async () => {
+      unfinished: async (scope) => {
         await watch();
-        return listUnfinished(deps);
+        return listUnfinished(deps, scope);
       },
       finish: async (terms) => void (await reconciler.run(terms)),
     },

@@ -6,6 +6,7 @@
 import type { RecoveryTerms } from '../contract/recovery.js';
 import { invariant, isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
+import type { TakeTerms } from '../store/unfinished-repository.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { carryOnExecution } from './batches/execute-batch.js';
 import { carryOnSetUp } from './batches/init-batch.js';
@@ -65,6 +66,7 @@ export class Reconciler {
 
   async #run(terms: ReconcileTerms): Promise<Reconciled> {
     const deps = this.#deps;
+    const { tokenId = null } = terms;
     const gaps = gapWatchOf(deps);
     await this.#forgetOld();
     await this.#try('what the chain knows more than the store', 'gaps', terms, async () => {
@@ -73,9 +75,9 @@ export class Reconciler {
     await this.#try('what has landed and is not final', 'landings', terms, () => watchLandings(deps));
     const left = await deps.store.read(async ({ unfinished, nowMs }) => ({
       gone: (await unfinished.holders(nowMs)).filter((holder) => !deps.instances.isAlive(holder)),
-      burns: await unfinished.burnRequests(),
-      setUps: await unfinished.setUps(),
-      executions: [...(await unfinished.executions()), ...(await unfinished.closings())],
+      burns: await unfinished.burnRequests(tokenId),
+      setUps: await unfinished.setUps(tokenId),
+      executions: [...(await unfinished.executions(tokenId)), ...(await unfinished.closings(tokenId))],
     }));
     const { burns, requests } =
       left.burns.length > 0 ? await this.#settleRequests(left.gone, terms) : NOTHING;
@@ -113,7 +115,7 @@ export class Reconciler {
     while (terms.signal?.aborted !== true) {
       const except = [...tried, ...this.#delayed(), ...heldIds(deps)];
       const request = await this.#try('what is pending', 'pending', terms, () =>
-        takeBurns(deps, gone, except),
+        takeBurns(deps, { gone, except, tokenId: terms.tokenId ?? null }),
       );
       if (request === undefined) break;
       const { id } = request;
@@ -172,12 +174,11 @@ export class Reconciler {
 
 const takeBurns = (
   { store, instances }: EngineDeps,
-  gone: readonly string[],
-  except: readonly string[],
+  terms: Pick<TakeTerms, 'gone' | 'except' | 'tokenId'>,
 ): Promise<RequestRecord | undefined> =>
   store.transaction(
     ({ unfinished, nowMs }) =>
-      unfinished.takeBurns({ instance: instances.id, nowMs, leaseUntilMs: nowMs + LEASE_MS, gone, except }),
+      unfinished.takeBurns({ ...terms, instance: instances.id, nowMs, leaseUntilMs: nowMs + LEASE_MS }),
     { tokenId: null },
   );
 

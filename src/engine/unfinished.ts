@@ -1,5 +1,5 @@
 /** What of the store has not come to its end, as people are told of it. */
-import type { UnfinishedWork } from '../contract/recovery.js';
+import type { RecoveryScope, UnfinishedWork } from '../contract/recovery.js';
 import { invariant } from '../errors/flywheel-error.js';
 import type { BundlePhase } from '../store/records.js';
 import type { StoreTransaction } from '../store/store.js';
@@ -8,12 +8,16 @@ import type { EngineDeps } from './deps.js';
 import { isWorkedOn } from './requests/requests.js';
 
 /** Everything that is pending, whether or not anybody is at it: burns, then set-ups, then executions. */
-export async function listUnfinished(deps: EngineDeps): Promise<readonly UnfinishedWork[]> {
+export async function listUnfinished(
+  deps: EngineDeps,
+  { tokenId = null }: RecoveryScope = {},
+): Promise<readonly UnfinishedWork[]> {
   return deps.store.read(async (tx) => {
     const work: UnfinishedWork[] = [];
-    for (const id of await tx.unfinished.burnRequests()) work.push(await burnsOf(deps, tx, id));
-    for (const id of await tx.unfinished.setUps()) work.push(await batchOf(deps, tx, id, 'initBatch'));
-    for (const id of await tx.unfinished.executions()) work.push(await batchOf(deps, tx, id, 'executeBatch'));
+    for (const id of await tx.unfinished.burnRequests(tokenId)) work.push(await burnsOf(deps, tx, id));
+    for (const id of await tx.unfinished.setUps(tokenId)) work.push(await batchOf(deps, tx, id, 'initBatch'));
+    for (const id of await tx.unfinished.executions(tokenId))
+      work.push(await batchOf(deps, tx, id, 'executeBatch'));
     return work;
   });
 }

@@ -31,12 +31,14 @@ export interface TakeTerms {
   readonly gone: readonly string[];
   /** Ids of requests that are not taken. */
   readonly except: readonly string[];
+  /** Of this project only. @default of any */
+  readonly tokenId?: string | null;
 }
 
-/** Work that has not come to its end, in the order in which it was begun, whether or not somebody is at it. */
+/** Work that has not come to its end, in the order in which it was begun, whether or not somebody is at it: of one project, or of all. */
 export interface UnfinishedRepository {
   /** Ids of requests that have pending burns. */
-  burnRequests(): Promise<readonly string[]>;
+  burnRequests(tokenId?: string | null): Promise<readonly string[]>;
   /** Who holds running requests by a lease that is not over. */
   holders(nowMs: number): Promise<readonly string[]>;
   /**
@@ -45,11 +47,11 @@ export interface UnfinishedRepository {
    */
   takeBurns(terms: TakeTerms): Promise<RequestRecord | undefined>;
   /** Ids of batches whose set-up was begun, and not stopped for a reason. */
-  setUps(): Promise<readonly string[]>;
+  setUps(tokenId?: string | null): Promise<readonly string[]>;
   /** Ids of batches that the operator has approved, or set out to, and that nobody has begun to end. */
-  executions(): Promise<readonly string[]>;
+  executions(tokenId?: string | null): Promise<readonly string[]>;
   /** Is the batch one of {@link UnfinishedRepository.executions}? */
   isExecution(batchId: string): Promise<boolean>;
   /** Ids of executed batches that may have left something on chain. */
-  closings(): Promise<readonly string[]>;
+  closings(tokenId?: string | null): Promise<readonly string[]>;
 }

@@ -189,6 +189,18 @@ describe('two projects of a database', () => {
   }, 60_000);
 });
 
+describe('the key of a project', () => {
+  it('is rotated where commands of this machine find it', async () => {
+    const rotated = await run('keys', 'rotate', game.apiKey.id, '--grace', '0', '--project', 'game');
+    expect(rotated).toMatchObject({ rotatedFrom: game.apiKey.id, isOwn: true });
+    const file = (name: string): string => join(home, 'data', 'api-keys', name);
+    expect(readFileSync(file('game'), 'utf8')).toBe(`${rotated.key}\n`);
+    expect(readFileSync(file('shop'), 'utf8').trim()).toBe(shop.apiKey.key);
+    expect(existsSync(join(home, 'data', 'api-key'))).toBe(false);
+    expect(await run('burn', 'list', '--project', 'game')).toEqual(expect.any(Array));
+  }, 60_000);
+});
+
 describe('a registration into a database that is killed', () => {
   const hook = (point: number) => ({ NODE_OPTIONS: `--require ${HOOK}`, KILL_POINT: String(point) });
   let count: number;

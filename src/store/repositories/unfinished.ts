@@ -46,7 +46,7 @@ const executions = (db: Session['db']) =>
 
 /** One statement: what is found is locked and taken, and what is locked is not looked at. */
 async function takeBurns({ db, locksRows }: Session, terms: TakeTerms): Promise<RequestRecord | undefined> {
-  const { instance, nowMs, leaseUntilMs, gone, except } = terms;
+  const { instance, nowMs, leaseUntilMs, gone, except, tokenId = null } = terms;
   let free = db
     .selectFrom('requests')
     .select('id')
@@ -65,6 +65,7 @@ async function takeBurns({ db, locksRows }: Session, terms: TakeTerms): Promise<
     .orderBy('date_created')
     .orderBy('id')
     .limit(1);
+  if (tokenId !== null) free = free.where('token_id', '=', tokenId);
   if (except.length > 0) free = free.where('id', 'not in', except);
   const row = await db
     .updateTable('requests')
@@ -92,30 +93,27 @@ const found = ({ db }: Session): Omit<UnfinishedRepository, 'takeBurns'> => ({
     return rows.map(({ instance }) => instance);
   },
 
-  async burnRequests() {
-    const rows = await db
-      .selectFrom('burns')
-      .select('request_id')
-      .distinct()
-      .where('status', '=', PENDING)
-      .execute();
+  async burnRequests(tokenId = null) {
+    const pending = db.selectFrom('burns').select('request_id').distinct().where('status', '=', PENDING);
+    const rows = await (tokenId === null ? pending : pending.where('token_id', '=', tokenId)).execute();
     return rows.map((row) => row.request_id);
   },
 
-  async setUps() {
-    const rows = await db
+  async setUps(tokenId = null) {
+    const begun = db
       .selectFrom('batches')
       .select('id')
       .where('status', '=', QUEUED)
       // What was stopped for a reason is for its project to carry on or to cancel.
       .where('init_result', 'is', null)
-      .orderBy('ordinal')
-      .execute();
+      .orderBy('ordinal');
+    const rows = await (tokenId === null ? begun : begun.where('token_id', '=', tokenId)).execute();
     return rows.map((row) => row.id);
   },
 
-  async executions() {
-    const rows = await executions(db).orderBy('ordinal').execute();
+  async executions(tokenId = null) {
+    const begun = executions(db).orderBy('ordinal');
+    const rows = await (tokenId === null ? begun : begun.where('token_id', '=', tokenId)).execute();
     return rows.map((row) => row.id);
   },
 
@@ -123,14 +121,14 @@ const found = ({ db }: Session): Omit<UnfinishedRepository, 'takeBurns'> => ({
     return (await executions(db).where('id', '=', batchId).executeTakeFirst()) !== undefined;
   },
 
-  async closings() {
-    const rows = await db
+  async closings(tokenId = null) {
+    const open = db
       .selectFrom('batches')
       .select('id')
       .where('status', '=', 'EXECUTED')
       .where('date_closed', 'is', null)
-      .orderBy('ordinal')
-      .execute();
+      .orderBy('ordinal');
+    const rows = await (tokenId === null ? open : open.where('token_id', '=', tokenId)).execute();
     return rows.map((row) => row.id);
   },
 });

@@ -39,6 +39,18 @@ export function unfinished(under: () => StoreUnderTest): void {
       expect(await take(store, { nowMs: 2_000 })).toMatchObject({ id: 'b' });
     });
 
+    it('is found and taken of one project, where one is named', async () => {
+      const { store } = under();
+      expect(await take(store, { tokenId: 'token-2' })).toBeUndefined();
+      const found = await store.read(async ({ unfinished: left }) => [
+        (await left.burnRequests('token-2')).length,
+        (await left.burnRequests('token-1')).length,
+        (await left.burnRequests()).length,
+      ]);
+      expect(found).toEqual([0, 3, 3]);
+      expect(await take(store, { tokenId: 'token-1' })).toMatchObject({ id: 'a' });
+    });
+
     it('is shared: no two take the same, and none waits for who is taking', async () => {
       const { store, openAgain } = under();
       const others = [store, await openAgain(), await openAgain(), await openAgain()];

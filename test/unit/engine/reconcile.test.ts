@@ -229,6 +229,32 @@ describe('reconcile of batches', () => {
   });
 });
 
+describe('what is left of two projects', () => {
+  it('is listed and carried on of the one that is meant, and of all by a server', async () => {
+    const other = await test.register({ name: 'Other', symbol: 'OTHER', burnWalletTokens: '10' });
+    const projects = [test.project, other];
+    for (const project of projects) {
+      await expect(
+        dyingEngine(true).burn(aBurnRequest(1), project.call({ idempotencyKey: 'k' })),
+      ).rejects.toThrow();
+      await expect(dyingAtBundle(2, true).initBatch({ pipelines }, project.call())).rejects.toThrow();
+    }
+    const { recovery } = test.engine;
+    const left = () =>
+      Promise.all(
+        [...projects.map(({ registration: { tokenId } }) => ({ tokenId })), {}].map(async (scope) =>
+          (await recovery.unfinished(scope)).map(({ operation }) => operation),
+        ),
+      );
+    const both = ['burn', 'initBatch'];
+    expect(await left()).toEqual([both, both, ['burn', 'burn', 'initBatch', 'initBatch']]);
+    await recovery.finish({ tokenId: other.registration.tokenId });
+    expect(await left()).toEqual([both, [], both]);
+    expect(await test.engine.reconcile()).toEqual({ burns: 1, requests: 1, batches: 1 });
+    expect(await left()).toEqual([[], [], []]);
+  });
+});
+
 describe('what cannot be brought to its end', () => {
   it('keeps nothing else from its own, and is tried again later and later', async () => {
     await expect(
