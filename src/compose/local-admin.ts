@@ -85,7 +85,8 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
     return opened;
   };
   const openAny = async (): Promise<OpenedEngine<Chain>> => {
-    const elsewhere = opened === undefined ? await place.openInDatabase?.() : null;
+    if (opened !== undefined) return opened;
+    const elsewhere = await place.openInDatabase?.();
     if (elsewhere == null) return open();
     opened = Promise.resolve(elsewhere);
     return elsewhere;

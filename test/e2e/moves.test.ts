@@ -106,6 +106,24 @@ it('moves everything into a database and back, and the copy that was left behind
   expect(await answer({ FLYWHEEL_DATA_DIR: back }, 'burn', 'list')).toHaveLength(5);
 });
 
+it('accepts the gap of a database once, however many do so at the same time', async () => {
+  // What was moved back has burned since.
+  const env = { FLYWHEEL_DATA_DIR: join(home, 'machine'), FLYWHEEL_DATABASE_URL: postgres.url };
+  const shown = await run(env, 'db', 'accept-gap', '--yes');
+  expect([shown.exit, shown.stderr]).toEqual([2, expect.stringContaining('1 are missing')]);
+  const ends = await Promise.all(
+    ['one', 'other'].map(() => run(env, 'db', 'accept-gap', '--yes', '--expect', '1')),
+  );
+  expect(ends.map(({ exit }) => exit)).toContain(0);
+  for (const { exit, stdout, stderr } of ends)
+    if (exit === 0) expect(JSON.parse(stdout)).toHaveProperty('accepted');
+    else expect([exit, stderr]).toEqual([2, expect.stringContaining('ERR_INPUT_INVALID')]);
+  const acts = await answer<readonly { action: string }[]>(env, 'audit');
+  expect(acts.filter(({ action }) => action === 'gap.accept')).toHaveLength(1);
+  const { today } = await answer<{ today: { burn: { used: string } } }>(env, 'vault');
+  expect(today.burn.used).toBe('15');
+}, 60_000);
+
 it('is a consistent backup while burns go on, and one that balances once its gap is accepted', async () => {
   const env = { FLYWHEEL_DATA_DIR: join(home, 'back') };
   const burns = (async () => {
