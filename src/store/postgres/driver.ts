@@ -26,6 +26,7 @@ import {
   lockedTooLong,
   storeClosed,
   storeUnavailable,
+  takesNoWrites,
   toStoreError,
 } from './errors.js';
 
@@ -43,6 +44,8 @@ export interface PostgresDriverOptions {
   readonly version?: number;
   /** Is it for snapshots only? */
   readonly readOnly?: boolean;
+  /** Is nothing read either of a database that takes no writes? What a standby says may be old. @default no */
+  readonly mustWrite?: boolean;
 }
 
 /** A lock of this store: one of all that are kept in the same database, each in a schema of its own. */
@@ -69,6 +72,9 @@ const NOW = 'floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now_
 /** The version of the schema: it is changed alone with the store, so that it stays for as long as a writer is at work. */
 const VERSION = '(select max(version) from store_migrations) as version';
 
+/** Is it a standby, or set to be read only? */
+const REFUSES = "pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as refuses";
+
 /**
  * Names the data. A copy is put in place by restoring tables, by another database, or by another server that recovers or takes
  * over: the first makes tables of another number, the second a database of another one, the third starts.
@@ -78,6 +84,7 @@ const COPY = `concat_ws('/', extract(epoch from pg_postmaster_start_time()),
 
 interface Begun {
   readonly now_ms: number;
+  readonly refuses: boolean;
   readonly copy?: string;
   readonly version?: number;
   readonly id?: string;
@@ -141,7 +148,7 @@ export class PostgresDriver implements Driver {
 
   /** What each transaction is told at its start. */
   get #now(): string {
-    return this.#options.version === undefined ? NOW : `${NOW}, ${VERSION}, ${COPY}`;
+    return [NOW, REFUSES, ...(this.#options.version === undefined ? [] : [VERSION, COPY])].join(', ');
   }
 
   async init(): Promise<void> {}
@@ -195,11 +202,19 @@ export class PostgresDriver implements Driver {
     const results: unknown = await connection.client.query(statements);
     const begun = (results as { rows: Begun[] }[]).at(-1)?.rows[0];
     invariant(begun !== undefined, 'A query that selects without a table has a row.');
+    this.#requireWrites(connection, begun);
     this.#requireSameVersion(begun);
     connection.nowMs = begun.now_ms;
     connection.copy = begun.copy ?? '';
     this.#options.clock.tell(begun.now_ms, before);
     return begun;
+  }
+
+  /** @throws `ERR_STORE_UNAVAILABLE` when the database takes no writes; the connection is not used again. */
+  #requireWrites(connection: PostgresConnection, { refuses }: Begun): void {
+    if (!refuses || this.#options.mustWrite !== true) return;
+    connection.isBroken = true;
+    throw takesNoWrites(this.#options.place);
   }
 
   /** @throws `ERR_STORE_UNAVAILABLE` when the schema was changed since it was opened. */

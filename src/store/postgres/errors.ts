@@ -10,7 +10,7 @@ function codeOf(error: unknown): string {
 /** The server refuses to wait longer for a lock. */
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03';
 
-/** The statement would write, and the transaction may only read. */
+/** The statement would write, and the transaction, or the whole database, may only be read. */
 export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
 /** Classes of SQLSTATE that say that the server cannot serve now: no connection, no resources, stopped by somebody, broken. */
@@ -36,7 +36,8 @@ const isRefusedRow = (error: unknown): boolean => codeOf(error).startsWith('23')
 export function isBroken(error: unknown): boolean {
   const code = codeOf(error);
   if (isFlywheelError(error)) return false;
-  return !/^[0-9A-Z]{5}$/.test(code) || /^(?:08|57P0[1-5]|25P0[34])/.test(code);
+  // Of a database that was made a standby the next connection may lead to the one that took its place.
+  return !/^[0-9A-Z]{5}$/.test(code) || isReadOnly(error) || /^(?:08|57P0[1-5]|25P0[34])/.test(code);
 }
 
 export const storeUnavailable = (
@@ -44,6 +45,13 @@ export const storeUnavailable = (
   what: string,
   options: { hint?: string; cause?: unknown } = {},
 ) => new FlywheelError('ERR_STORE_UNAVAILABLE', `The store ${place} ${what}.`, options);
+
+/** It is a standby, or was set to be read only. */
+export const takesNoWrites = (place: string, cause?: unknown): FlywheelError =>
+  storeUnavailable(place, 'takes no writes now', {
+    hint: 'It is a standby, or set to read only (`default_transaction_read_only`): name the one that takes writes, or wait until it does.',
+    cause,
+  });
 
 /** The write lock was not to be had in time. */
 export const lockedTooLong = (place: string, waitedMs: number, by: string, cause?: unknown): FlywheelError =>
@@ -68,6 +76,7 @@ export const commitUnknown = (place: string, cause: unknown): FlywheelError =>
  */
 export function toStoreError(error: unknown, place: string): FlywheelError {
   if (isFlywheelError(error)) return error;
+  if (isReadOnly(error)) return takesNoWrites(place, error);
   const code = codeOf(error);
   if (isBroken(error) || UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE.has(code))
     return storeUnavailable(place, 'cannot be reached or cannot serve now', {

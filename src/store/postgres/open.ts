@@ -49,17 +49,18 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await Promise.all([writers.end(), asking.end()]);
     throw toStoreError(asAddressProblem(error, place), place);
   }
-  const driver = new PostgresDriver({
-    ...{ pool: writers, asking, place, busyTimeoutMs, clock },
-    version: STORE_VERSION,
-  });
-  const reading = new PostgresDriver({
-    pool: createPool(url, readers, busyTimeoutMs),
+  const common = {
     asking,
     place,
     busyTimeoutMs,
     clock,
     version: STORE_VERSION,
+    mustWrite: schema === 'update',
+  };
+  const driver = new PostgresDriver({ ...common, pool: writers });
+  const reading = new PostgresDriver({
+    ...common,
+    pool: createPool(url, readers, busyTimeoutMs),
     readOnly: true,
   });
   const reader = kyselyOver(reading);
