@@ -67,7 +67,7 @@ export interface AuditAct {
   /** A user of a machine, or a key. */
   readonly actor: string;
   readonly action: string;
-  /** Name or symbol of the project; `null` for what concerns the whole store. */
+  /** Name of the project, or its symbol where it has none; `null` for what concerns the whole store. */
   readonly project: string | null;
   /** Id of what it was done to. */
   readonly subject: string | null;

@@ -105,6 +105,9 @@ describe('a flywheel in a database', () => {
       registration: registered.registration,
       apiKey: null,
     });
+    expect(await run('a', 'audit')).toContainEqual(
+      expect.objectContaining({ action: 'register', project: registered.project }),
+    );
     const { registration, apiKey } = registered;
     await send(registration.burnWallet, 50n, 10_000_000n);
 

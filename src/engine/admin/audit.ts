@@ -49,16 +49,24 @@ export async function auditFilter(
   return { ...query, tokenId: token.id };
 }
 
+/** By what people know a project: its name, or its symbol where the store holds one project. */
+async function nameOf(tx: StoreTransaction, tokenId: string): Promise<string> {
+  const name = (await tx.flywheels.ofToken(tokenId))?.name ?? null;
+  return name ?? (await tx.tokens.get(tokenId))?.symbol ?? tokenId;
+}
+
 /** What was administered, newest first. */
 export async function listActs(
   { store }: Pick<EngineDeps, 'store'>,
   filter: AuditFilter,
 ): Promise<readonly AuditAct[]> {
   return store.read(async (tx) => {
-    const symbols = new Map((await tx.tokens.list()).map(({ id, symbol }) => [id, symbol]));
     const entries = await tx.audit.list(filter);
+    const names = new Map<string, string>();
+    for (const tokenId of new Set(entries.map((entry) => entry.tokenId)))
+      if (tokenId !== null) names.set(tokenId, await nameOf(tx, tokenId));
     return entries.map((entry) =>
-      actOf(entry, entry.tokenId === null ? null : (symbols.get(entry.tokenId) ?? entry.tokenId)),
+      actOf(entry, entry.tokenId === null ? null : (names.get(entry.tokenId) ?? entry.tokenId)),
     );
   });
 }
