@@ -96,7 +96,15 @@ describe('image, proxy and units', () => {
     expect(exit).toBe(0);
     for (const line of ['DynamicUser=yes', 'ProtectSystem=strict', 'NoNewPrivileges=yes'])
       expect(unit).toContain(line);
-    for (const [, name] of unit.matchAll(/%d\/(\S+)/g)) expect(unit).toContain(`LoadCredential=${name}:`);
+    for (const text of [unit, read('flywheel-backup.service')])
+      for (const [, name] of text.matchAll(/%d\/([\w.-]+)/g))
+        expect(text).toContain(`LoadCredential=${name}:`);
+  });
+
+  it('put no secret into an argument of the backup, which others on the machine see', () => {
+    const started = /^ExecStart=(?:.*\\\n)*.*$/m.exec(read('flywheel-backup.service'))?.[0];
+    expect(started).toContain('pg_dump');
+    expect(started).not.toMatch(/%d\/|database-url|postgres:/);
   });
 });
 
