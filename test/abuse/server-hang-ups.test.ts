@@ -1,6 +1,7 @@
 /** Clients that leave: whatever they break off, each request ends once, and none keeps a place that others need. */
 import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../src/contract/examples.js';
 import { Random } from '../fuzz/random.js';
@@ -41,10 +42,13 @@ describe('a client that hangs up', () => {
   let server: RunningServer;
   let finish: (() => void)[];
   const sockets: Socket[] = [];
+  /** Asks on one connection, however long an answer takes. */
+  let asking: Agent;
 
   beforeEach(async () => {
     fake = fakeService();
     finish = [];
+    asking = new Agent({ connections: 1 });
     fake.answer(
       'burn',
       () => new Promise((resolve) => void finish.push(() => resolve(exampleReply('burn')))),
@@ -57,6 +61,7 @@ describe('a client that hangs up', () => {
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
     for (const end of finish.splice(0)) end();
+    await asking.close();
     await server.closeGracefully(1_000);
   });
 
@@ -75,7 +80,8 @@ describe('a client that hangs up', () => {
     while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
   };
   const metric = async (pattern: RegExp): Promise<number> => {
-    const text = await (await fetch(`${server.url}/metrics`)).text();
+    const answer = await request(`${server.url}/metrics`, { dispatcher: asking });
+    const text = await answer.body.text();
     return text
       .split('\n')
       .filter((line) => pattern.test(line))
