@@ -13,7 +13,7 @@ import {
   verifyEachProject,
 } from './cluster-engine.js';
 import { requirePlace } from './data-place.js';
-import { type DatabaseTerms, openDatabase, requireGenesis } from './database.js';
+import { connectionsOf, type DatabaseTerms, openDatabase, requireGenesis } from './database.js';
 import { type OpenEngineOptions, type OpenedEngine, openEngine } from './engine.js';
 import { keyringOf } from './keyring-settings.js';
 import { type ClusterConfig, isOnCluster } from './local-config.js';
@@ -50,7 +50,8 @@ export async function openInDatabase(
 ): Promise<OpenedClusterEngine & { readonly genesis: string }> {
   const opened = new Opened();
   try {
-    const store = opened.keep(await openDatabase(address, { schema: 'require', ...database }));
+    const terms = { schema: 'require' as const, ...connectionsOf(settings.databasePool.value), ...database };
+    const store = opened.keep(await openDatabase(address, terms));
     const genesis = await requireGenesis(store, address);
     const rpc = opened.keep(requireNodes(ambient, settings, { genesis, outlivesSignal }));
     const keys = keyringOf(ambient, settings, { outlivesSignal });
@@ -59,8 +60,8 @@ export async function openInDatabase(
       check: () => verifyDatabase(rpc.chain, genesis),
     };
     const verifyToken = verifyEachProject(rpc.chain, store, genesis);
-    const terms = { ...options, keys, verifyToken, clock: ambient.clock, project: settings.project.value };
-    return { ...engineOnCluster(settings.dataDir.value, data, terms), genesis };
+    const engine = { ...options, keys, verifyToken, clock: ambient.clock, project: settings.project.value };
+    return { ...engineOnCluster(settings.dataDir.value, data, engine), genesis };
   } catch (error) {
     await opened.close();
     throw error;

@@ -8,7 +8,16 @@ import type { Store } from '../store/store.js';
 import type { OpenRateCounts } from './rate-counts.js';
 
 /** What is chosen where a database is opened. */
-export type DatabaseTerms = Pick<PostgresStoreOptions, 'schema' | 'readers'>;
+export type DatabaseTerms = Pick<PostgresStoreOptions, 'schema' | 'readers' | 'writers'>;
+
+/** Connections that neither read nor write projects: one gives out numbers, one counts requests. */
+const OTHERS = 2;
+
+/** How the connections that a process takes at most are shared out. */
+export function connectionsOf(pool: number): Required<Pick<DatabaseTerms, 'readers' | 'writers'>> {
+  const readers = Math.floor((pool - OTHERS) / 2);
+  return { readers, writers: pool - OTHERS - readers };
+}
 
 /**
  * The store in a database, whatever it holds.

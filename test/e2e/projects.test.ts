@@ -156,7 +156,7 @@ describe('two projects of a database', () => {
       message: expect.stringContaining('game, shop'),
     });
     await run('burn', ...typed, '--project', 'game');
-    server = await serve(machine(), '--rate', 'burn=3/min');
+    server = await serve(machine({ FLYWHEEL_DATABASE_POOL: '4' }), '--rate', 'burn=3/min');
     const [ofShop, ofGame] = [await burn(shop.apiKey.key, 1, 'k'), await burn(game.apiKey.key, 1, 'k')];
     expect([ofShop.status, ofGame.status]).toEqual([200, 200]);
     const hashes = await Promise.all(

@@ -164,6 +164,7 @@ export const command = defineCommand({
     'Shows every address, every cost and what cannot be taken back, and asks; with --yes it only shows. Then it makes the multisig of owner and operator, or holds an existing one to the rules, and opens the token accounts of vault and burn wallet, all in one transaction that the operator pays.',
     'Whatever cuts it off, the same command goes on, and nothing is paid twice. In a directory that is registered it looks at everything once more, and pins what has changed.',
     'From then on commands in this data directory, and serve, work on that cluster, through the nodes of --rpc-url, or the public one. The keys of operator and burn wallet are kept in the data directory, for this user only, unless programs sign for them. --max-priority-fee, --commitment, --operator-signer and --burn-signer are kept with it.',
+    'With a database nothing of that is kept: nodes, fees, commitment and programs that sign are settings of each machine (FLYWHEEL_RPC_URL, FLYWHEEL_MAX_PRIORITY_FEE, FLYWHEEL_COMMITMENT, FLYWHEEL_OPERATOR_SIGNER, FLYWHEEL_BURN_SIGNER, or the profile).',
   ],
   output: [
     '{ "cluster": { "name", "genesisHash" }, "registration": { "mintAddress", "multisig", "vaultAddress", … },',

@@ -67,7 +67,7 @@ function describe(settings: Settings, pins: Readonly<Record<string, Row>>): Read
 }
 
 /** The database that holds the flywheels, and which of them is meant, where there is one; nothing is asked of it. */
-function databaseRows({ database, project }: Settings): Readonly<Record<string, Row>> {
+function databaseRows({ database, databasePool, project }: Settings): Readonly<Record<string, Row>> {
   const { value, source } = database;
   if (value === null) return {};
   const row = (): Row => {
@@ -78,7 +78,8 @@ function databaseRows({ database, project }: Settings): Readonly<Record<string, 
       return { value: null, source, problem: error.message };
     }
   };
-  return { database: row(), project: { value: project.value, source: project.source } };
+  const plain = (setting: Setting<string | number | null>): Row => ({ ...setting });
+  return { database: row(), databasePool: plain(databasePool), project: plain(project) };
 }
 
 /** The settings with the keypair that a command would take: where nobody names one, that of the Solana CLI. */
@@ -187,7 +188,7 @@ export const command = defineCommand({
     'The keypair is the one that a command would take, with its address; of an encrypted one nothing is opened.',
   ],
   output: [
-    '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", "database"?, "project"?, …,',
+    '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", "database"?, "databasePool"?, "project"?, …,',
     '  "owner": { "value": address|null, "source", "problem"? }, "chain": { "kind": "ledger"|"cluster", "name", "genesisHash" }|null,',
     '  "key"?: { "id", "scopes", "proofTypes", "tokenId", "symbol", "mintAddress", "decimals" }|null, "limits": [ { "value": { "batchTokens"?, … }, "source" } ] }',
   ],

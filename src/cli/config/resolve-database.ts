@@ -92,15 +92,34 @@ function findProject({ env }: Ambient, flags: GlobalFlags, profile: Profile): Se
     : checkedProject(profile.project, 'profile', 'project of the profile');
 }
 
-/** Both settings; a service elsewhere has its own database. Nothing is read before it is needed. */
+/** What a server takes: as many that write as that read, one for counts of the rate limits and one for numbers. */
+const DEFAULT_POOL = 10;
+const LEAST_POOL = 4;
+const MOST_POOL = 1_000;
+
+/** @throws `ERR_CONFIG_INVALID` */
+function findPool({ env }: Ambient): Setting<number> {
+  const text = env['FLYWHEEL_DATABASE_POOL'];
+  if (text === undefined || text === '') return { value: DEFAULT_POOL, source: 'default' };
+  const value = Number(text);
+  if (/^\d{1,4}$/.test(text) && value >= LEAST_POOL && value <= MOST_POOL)
+    return { value, source: 'environment' };
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `FLYWHEEL_DATABASE_POOL takes connections from ${LEAST_POOL} to ${MOST_POOL}, got ${JSON.stringify(text.slice(0, 20))}.`,
+  );
+}
+
+/** All of it; a service elsewhere has its own database. Nothing is read before it is needed. */
 export function resolveDatabase(
   ambient: Ambient,
   flags: GlobalFlags,
   profile: Profile,
   isRemote: boolean,
-): Pick<Settings, 'database' | 'project'> {
+): Pick<Settings, 'database' | 'databasePool' | 'project'> {
   return {
     database: isRemote ? { value: null, source: 'default' } : findDatabase(ambient, flags, profile),
+    databasePool: findPool(ambient),
     project: findProject(ambient, flags, profile),
   };
 }

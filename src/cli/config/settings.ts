@@ -62,6 +62,8 @@ export interface Settings {
   readonly dataDir: Setting<string>;
   /** Holds the flywheels in place of the data directory; `null` in remote use, and where none is named. */
   readonly database: Setting<DatabaseAddress | null>;
+  /** Connections to it that a process takes at most. */
+  readonly databasePool: Setting<number>;
   /** Which of its flywheels is meant, by name; `null`: the only one, or that of the API key. */
   readonly project: Setting<string | null>;
   /** The user's own RPC nodes, the first choice first; with them approvals are checked in remote use. None: empty. */

@@ -28,6 +28,7 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
     'PostgreSQL database that holds the flywheels: postgres://user:password@host/name',
   ],
   ['FLYWHEEL_DATABASE_URL_FILE', 'file with that address; DATABASE_URL is taken last'],
+  ['FLYWHEEL_DATABASE_POOL', 'connections to it that a process takes at most, 4 or more (default: 10)'],
   ['FLYWHEEL_PROJECT', 'which flywheel of the database'],
   [
     'FLYWHEEL_RPC_URL',

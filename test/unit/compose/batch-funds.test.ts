@@ -38,6 +38,7 @@ const settings = (): Settings => ({
   apiKey: by(null),
   configDir: by(directory),
   database: by(null),
+  databasePool: by(10),
   project: by(null),
   dataDir: by(dataDir),
   rpcUrl: by([]),

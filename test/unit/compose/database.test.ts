@@ -1,0 +1,26 @@
+/** The connections that a process takes at most, shared out. */
+import { describe, expect, it } from 'vitest';
+import { connectionsOf } from '../../../src/compose/database.js';
+import { testCli } from '../../support/cli.js';
+
+const whoami = (pool: string) =>
+  testCli({
+    env: { FLYWHEEL_DATABASE_URL: 'postgres://db.internal/flywheel', FLYWHEEL_DATABASE_POOL: pool },
+  }).run('whoami', '--json');
+
+describe('connections to a database', () => {
+  it('are shared out between those that write and those that read', () => {
+    expect(connectionsOf(10)).toEqual({ readers: 4, writers: 4 });
+    expect(connectionsOf(4)).toEqual({ readers: 1, writers: 1 });
+    expect(connectionsOf(7)).toEqual({ readers: 2, writers: 3 });
+  });
+
+  it('are as many as the environment says', async () => {
+    const { stdout } = await whoami('6');
+    expect(JSON.parse(stdout)).toMatchObject({ databasePool: { value: 6, source: 'environment' } });
+    for (const wrong of ['3', '1001', '4.5', 'many']) {
+      const { exit, stderr } = await whoami(wrong);
+      expect([exit, stderr]).toEqual([2, expect.stringContaining('FLYWHEEL_DATABASE_POOL')]);
+    }
+  });
+});
