@@ -10,8 +10,8 @@ import { aBurn, aPipeline } from './examples.js';
 
 export function isolation(under: () => ServiceUnderTest): void {
   it('finds nothing of another project by an id, a proof or a signature, in any operation', async () => {
-    const { service, test } = under();
-    const [one, other] = [await test.register(), await test.register()];
+    const { service, register } = under();
+    const [one, other] = [await register(), await register()];
     const mine: Call = { credential: one.key };
     const proof = { secret: randomUUID() };
     const burned = (await service.burn(aBurn({ proof }), mine)).value;
@@ -51,8 +51,8 @@ export function isolation(under: () => ServiceUnderTest): void {
   });
 
   it('takes an idempotency key and a proof of another project for what they are here: new', async () => {
-    const { service, test } = under();
-    const [one, other] = [await test.register(), await test.register()];
+    const { service, register } = under();
+    const [one, other] = [await register(), await register()];
     const [idempotencyKey, request] = [randomUUID(), aBurn()];
     const first = await service.burn(request, { credential: one.key, idempotencyKey });
     const second = await service.burn(request, { credential: other.key, idempotencyKey });
@@ -63,8 +63,8 @@ export function isolation(under: () => ServiceUnderTest): void {
   });
 
   it('leaves the caps of one project to it', async () => {
-    const { service, test } = under();
-    const [one, other] = [await test.register({ dailyBurn: '2' }), await test.register({ dailyBurn: '2' })];
+    const { service, register } = under();
+    const [one, other] = [await register({ dailyBurn: '2' }), await register({ dailyBurn: '2' })];
     await service.burn(aBurn({ burnAmount: 2 }), { credential: one.key });
     const refused = await failureOf(service.burn(aBurn(), { credential: one.key }));
     expect(refused.code).toBe('ERR_DAILY_LIMIT_EXCEEDED');
