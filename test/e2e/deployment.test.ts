@@ -122,9 +122,9 @@ describe('three servers behind a proxy', () => {
     const of = (msg: string): Line | undefined => lines().findLast((line) => line.msg === msg);
     // The line of a request is written once its answer is out.
     while (of('answered')?.signatures === undefined) await setTimeout(20);
-    const takeover = lines().find(({ msg, from }) => msg === 'taken over' && from === begun?.server);
-    expect(takeover?.server).toEqual(expect.any(String));
-    expect(takeover?.server).not.toBe(begun?.server);
+    // Who takes what is left from all who are gone does not say from whom.
+    const takeovers = lines().filter(({ msg, server }) => msg === 'taken over' && server !== begun?.server);
+    expect(takeovers.map(({ from }) => from ?? begun?.server)).toContain(begun?.server);
     expect(of('answered')?.signatures).toEqual([txHash]);
     expect(signed()?.signatures).toContain(txHash);
   }, 120_000);
