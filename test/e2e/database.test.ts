@@ -3,22 +3,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
-import { transfer } from '../../src/chain/system.js';
-import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
-import { transferChecked } from '../../src/chain/tokens/instructions.js';
-import { address } from '../../src/values/address.js';
-import { systemClock } from '../../src/values/time.js';
-import { removeDirectories, signedWith, TOKEN_DECIMALS, treasury } from '../support/chain.js';
+import { removeDirectories } from '../support/chain.js';
 import { emptyDirectory, flywheel } from '../support/cli.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
 import { type TestProject, testProject } from '../support/registration.js';
-import { rpcChain } from '../support/rpc-chain.js';
+import { sendByRpc } from '../support/send-by-rpc.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
-const UNIT = 10n ** BigInt(TOKEN_DECIMALS);
 
 let project: TestProject;
 let node: TestNode;
@@ -75,25 +68,8 @@ const register = (mint: string): string[] => [
   ...['--operator-keypair', project.files.operator, '--daily-burn-cap', '100', '--yes'],
 ];
 
-async function send(to: string, tokens: bigint, lamports: bigint): Promise<void> {
-  const { chain, sender } = rpcChain([node.url]);
-  const { blockhash } = await chain.latestBlockhash();
-  const [mint, owner] = [project.token.mint, treasury.address];
-  const { bytes } = signedWith(
-    blockhash,
-    [treasury],
-    [
-      transfer({ from: owner, to: address(to), lamports }),
-      transferChecked({
-        ...{ mint, owner, tokenProgram: TOKEN_PROGRAM, decimals: TOKEN_DECIMALS, amount: tokens * UNIT },
-        from: project.token.account,
-        to: associatedTokenAddress(address(to), mint, TOKEN_PROGRAM),
-      }),
-    ],
-  );
-  const outcome = await sender.submitAndConfirm(bytes, { deadlineMs: systemClock.nowMs() + 60_000 });
-  expect(outcome.kind).toBe('landed');
-}
+const send = (to: string, tokens: bigint, lamports: bigint): Promise<void> =>
+  sendByRpc(node.url, project.token, { to, tokens, lamports });
 
 describe('a flywheel in a database', () => {
   it('is registered, burned from and served', async () => {

@@ -2,13 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
-import { transfer } from '../../src/chain/system.js';
-import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
-import { transferChecked } from '../../src/chain/tokens/instructions.js';
 import { address } from '../../src/values/address.js';
-import { systemClock } from '../../src/values/time.js';
-import { removeDirectories, signedWith, type TestToken, TOKEN_DECIMALS, treasury } from '../support/chain.js';
+import { removeDirectories, type TestToken } from '../support/chain.js';
 import { emptyDirectory, flywheel } from '../support/cli.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
@@ -22,9 +17,9 @@ import {
   type Wallet,
 } from '../support/registration.js';
 import { rpcChain } from '../support/rpc-chain.js';
+import { sendByRpc } from '../support/send-by-rpc.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
-const UNIT = 10n ** BigInt(TOKEN_DECIMALS);
 const HOOK = resolve('test/support/kill-points.cjs');
 /** So many of the things by which a registration leaves a trace, spread over all of them. */
 const POINTS = Number(process.env['KILL_POINTS'] ?? 7);
@@ -96,28 +91,8 @@ const lamports = async (of: string): Promise<bigint> =>
   (await rpcChain([node.url]).chain.getAccounts([address(of)]))[0]?.lamports ?? 0n;
 
 /** Gives a burn wallet something to burn, and to pay with. */
-async function fund(
-  { mint, account }: TestToken,
-  { registration: { burnWallet } }: Registered,
-): Promise<void> {
-  const { chain, sender } = rpcChain([node.url]);
-  const { blockhash } = await chain.latestBlockhash();
-  const owner = treasury.address;
-  const { bytes } = signedWith(
-    blockhash,
-    [treasury],
-    [
-      transfer({ from: owner, to: address(burnWallet), lamports: 10_000_000n }),
-      transferChecked({
-        ...{ mint, owner, tokenProgram: TOKEN_PROGRAM, decimals: TOKEN_DECIMALS, amount: 50n * UNIT },
-        from: account,
-        to: associatedTokenAddress(address(burnWallet), mint, TOKEN_PROGRAM),
-      }),
-    ],
-  );
-  const outcome = await sender.submitAndConfirm(bytes, { deadlineMs: systemClock.nowMs() + 60_000 });
-  expect(outcome.kind).toBe('landed');
-}
+const fund = (token: TestToken, { registration: { burnWallet } }: Registered): Promise<void> =>
+  sendByRpc(node.url, token, { to: burnWallet, tokens: 50n, lamports: 10_000_000n });
 
 const burn = (key: string, order: number, idempotencyKey: string) =>
   ask(`${server?.url}/v1/tokenomics/burn`, key, {

@@ -1,13 +1,10 @@
 /** `flywheel keys revoke`: the key is refused from now on. */
 import { defineCommand } from '../../command.js';
+import { revokeKey } from '../../keys/revoke-key.js';
 
 export const command = defineCommand({
   configure: (command) => command.argument('<id>', 'id of the key, as `flywheel keys list` shows it'),
-  run: async (session, [id]) => {
-    const key = await (await session.local()).revokeKey(id);
-    session.output.result(key, (style) => [style.good(`Revoked ${key.id} (${key.dateRevoked ?? 'now'}).`)]);
-    return undefined;
-  },
+  run: (session, [id]) => revokeKey(session, id),
   output: ['{ "id", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires", "rotatedFrom" }'],
   errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_NOT_FOUND'],
   examples: ['flywheel keys revoke 0193c1a4-5f1e-4c55-9c07-7d2e2f6c8a10'],

@@ -1,0 +1,44 @@
+/** Tokens and SOL of who made a mint, sent through a node, as the owner of a project does with any wallet. */
+import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { transfer } from '../../src/chain/system.js';
+import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
+import { transferChecked } from '../../src/chain/tokens/instructions.js';
+import { address } from '../../src/values/address.js';
+import { systemClock } from '../../src/values/time.js';
+import { signedWith, type TestToken, TOKEN_DECIMALS, treasury } from './chain.js';
+import { rpcChain } from './rpc-chain.js';
+
+const UNIT = 10n ** BigInt(TOKEN_DECIMALS);
+const PATIENCE_MS = 60_000;
+
+export interface Sent {
+  readonly to: string;
+  /** Whole tokens. */
+  readonly tokens: bigint;
+  readonly lamports: bigint;
+}
+
+/** Waits until it has landed. @throws when it has not. */
+export async function sendByRpc(
+  url: string,
+  { mint, account }: Pick<TestToken, 'mint' | 'account'>,
+  { to, tokens, lamports }: Sent,
+): Promise<void> {
+  const { chain, sender } = rpcChain([url]);
+  const { blockhash } = await chain.latestBlockhash();
+  const owner = treasury.address;
+  const { bytes } = signedWith(
+    blockhash,
+    [treasury],
+    [
+      transfer({ from: owner, to: address(to), lamports }),
+      transferChecked({
+        ...{ mint, owner, tokenProgram: TOKEN_PROGRAM, decimals: TOKEN_DECIMALS, amount: tokens * UNIT },
+        from: account,
+        to: associatedTokenAddress(address(to), mint, TOKEN_PROGRAM),
+      }),
+    ],
+  );
+  const { kind } = await sender.submitAndConfirm(bytes, { deadlineMs: systemClock.nowMs() + PATIENCE_MS });
+  if (kind !== 'landed') throw new TypeError(`What was sent to ${to} has not landed: ${kind}.`);
+}
