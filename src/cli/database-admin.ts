@@ -44,6 +44,8 @@ export interface DatabaseStatus {
   readonly holders: readonly DatabaseHolder[];
   /** Gaps that nobody has accepted yet. */
   readonly openGaps: number;
+  /** Height at which all has expired that another copy may have sent, and writes go on; `null` where nothing is waited for. */
+  readonly heldUntilBlock: string | null;
 }
 
 /** One thing that was looked at. */

@@ -56,6 +56,7 @@ function statusOf(address: DatabaseAddress, found: Inspection): DatabaseStatus {
       ...{ instance: String(instance), requests: Number(requests), batches: Number(batches) },
     })),
     openGaps: Number(counts['gaps'] ?? 0),
+    heldUntilBlock: counts['held_until'] == null ? null : String(counts['held_until']),
   };
 }
 

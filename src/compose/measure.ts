@@ -33,6 +33,9 @@ export class Meter {
       get copy() {
         return store.copy;
       },
+      get lineage() {
+        return store.lineage;
+      },
       progress: () => store.progress(),
       bind: (genesis) => store.bind(genesis),
       raiseRevision: (revision) => store.raiseRevision(revision),

@@ -99,6 +99,8 @@ class HeldLease implements Lease {
   readonly #caller: Caller;
   readonly #timer: NodeJS.Timeout;
   waiting: WaitingForChain | undefined;
+  /** What was taken on another line of history need not be this engine's here, nor be as it has left it. */
+  readonly #lineage: string;
   #untilMs: number;
   #isLost = false;
 
@@ -106,6 +108,7 @@ class HeldLease implements Lease {
     this.#caller = caller;
     this.#deps = deps;
     this.#holding = holding;
+    this.#lineage = deps.store.lineage;
     this.#untilMs = holding.untilMs;
     const held = heldHere.get(deps.instances) ?? new Map();
     for (const id of holding.ids) held.set(id, this);
@@ -123,7 +126,8 @@ class HeldLease implements Lease {
   }
 
   readonly renew = async (tx: StoreTransaction): Promise<void> => {
-    if (await this.#holding.prolong(tx, this.#deps.instances.id, tx.nowMs + LEASE_MS)) return;
+    const isHere = tx.lineage === this.#lineage;
+    if (isHere && (await this.#holding.prolong(tx, this.#deps.instances.id, tx.nowMs + LEASE_MS))) return;
     this.#isLost = true;
     tell(this.#deps, { operationId: this.id, event: 'lease lost' });
     throw this.#holding.lost();

@@ -8,6 +8,20 @@ export interface SignatureRepository {
   known(signatures: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
+/** The line of history on which the store was written last. */
+export interface Lineage {
+  /** Empty before anything was. */
+  readonly lineage: string;
+  /** Height of the block with which all has expired that was sent on the line before; `null` once it has. */
+  readonly heldUntil: bigint | null;
+}
+
+/** On which line of history the store is written. */
+export interface LineageRepository {
+  current(): Promise<Lineage>;
+  set(lineage: Lineage): Promise<void>;
+}
+
 /** What the chain knows of a project and the store does not. */
 export interface GapRepository {
   /** The one that is open; there is one at most. */

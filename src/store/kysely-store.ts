@@ -10,6 +10,7 @@ import { burnRepository } from './repositories/burns.js';
 import { flywheelRepository } from './repositories/flywheels.js';
 import { gapRepository } from './repositories/gaps.js';
 import { landingRepository } from './repositories/landings.js';
+import { lineageRepository } from './repositories/lineages.js';
 import { requestRepository } from './repositories/requests.js';
 import { signatureRepository } from './repositories/signatures.js';
 import { tokenRepository } from './repositories/tokens.js';
@@ -47,7 +48,12 @@ export interface StoreClock {
   latestMs(): number;
   /** Which copy of the data that transaction is on. */
   copyOf(connection: DatabaseConnection): string;
+  /** Which line of history that copy is on. */
+  lineageOf(connection: DatabaseConnection): string;
 }
+
+/** A file says nothing of where it was before. */
+const FILE = 'file';
 
 /** A store whose time is that of this process. */
 export const ownClock = (clock: Clock): StoreClock => ({
@@ -55,9 +61,10 @@ export const ownClock = (clock: Clock): StoreClock => ({
   latestMs: () => clock.nowMs(),
   // A file that is replaced under a process is noticed by who has it open.
   copyOf: () => '',
+  lineageOf: () => FILE,
 });
 
-type Begun = Pick<StoreTransaction, 'nowMs' | 'copy'>;
+type Begun = Pick<StoreTransaction, 'nowMs' | 'copy' | 'lineage'>;
 
 const repositories = (session: Session, begun: Begun): StoreTransaction => ({
   ...begun,
@@ -71,6 +78,7 @@ const repositories = (session: Session, begun: Begun): StoreTransaction => ({
   bundles: bundleRepository(session),
   landings: landingRepository(session),
   signatures: signatureRepository(session),
+  lineages: lineageRepository(session),
   unfinished: unfinishedRepository(session),
   audit: auditRepository(session),
   gaps: gapRepository(session),
@@ -94,6 +102,7 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
   const running = new Set<Promise<unknown>>();
   let revision = 0;
   let copy = '';
+  let lineage = '';
 
   const run = async <Result>(transaction: Promise<Result>): Promise<Result> => {
     running.add(transaction);
@@ -108,8 +117,9 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     const begun = await db.getExecutor().provideConnection(async (connection) => ({
       nowMs: clock.ofTransaction(connection),
       copy: clock.copyOf(connection),
+      lineage: clock.lineageOf(connection),
     }));
-    copy = begun.copy;
+    ({ copy, lineage } = begun);
     return begun;
   };
   const transactionOf = async (session: Session): Promise<StoreTransaction> =>
@@ -148,6 +158,9 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     },
     get copy() {
       return copy;
+    },
+    get lineage() {
+      return lineage;
     },
     progress: async () => {
       const progress = await read(async (session) => {

@@ -13,7 +13,7 @@ import type { BatchStatus, ExecuteResult, InitResult } from '../contract/schemas
 import type { Sha256 } from '../values/digest.js';
 import type { UtcDay } from '../values/time.js';
 import type { BurnRepository } from './burn-repository.js';
-import type { GapRepository, SignatureRepository } from './gap-repository.js';
+import type { GapRepository, LineageRepository, SignatureRepository } from './gap-repository.js';
 import type {
   ApiKeyRecord,
   AuditEntry,
@@ -240,6 +240,8 @@ export interface StoreTransaction {
   readonly nowMs: number;
   /** Which copy of the data it is on: another one after the database was restarted, or replaced by an older copy. */
   readonly copy: string;
+  /** Which line of history that copy is on: another one where it was restored, imported, or taken over by a standby. A restart stays on it. */
+  readonly lineage: string;
   readonly tokens: TokenRepository;
   readonly flywheels: FlywheelRepository;
   readonly apiKeys: ApiKeyRepository;
@@ -250,6 +252,7 @@ export interface StoreTransaction {
   readonly bundles: BundleRepository;
   readonly landings: LandingRepository;
   readonly signatures: SignatureRepository;
+  readonly lineages: LineageRepository;
   readonly unfinished: UnfinishedRepository;
   readonly audit: AuditRepository;
   readonly gaps: GapRepository;
@@ -277,6 +280,8 @@ export interface Store {
   readonly revision: number;
   /** That of the last transaction of this process. */
   readonly copy: string;
+  /** That of the last transaction of this process. */
+  readonly lineage: string;
   /** What the store's clock says now at the latest, told without asking it; good for dates, and to judge whether something may be over. */
   latestMs(): number;
   progress(): Promise<StoreProgress>;

@@ -256,6 +256,9 @@ export interface ProgressTable {
   genesis: string | null;
   revision: number;
   ledger_height: number;
+  lineage: string;
+  /** Height of a block. */
+  held_until: number | null;
 }
 
 /** Days on which the store was in use. */

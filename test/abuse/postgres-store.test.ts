@@ -118,6 +118,25 @@ describe('a commit', () => {
     expect(await store.read((tx) => tx.requests.get('kept'))).toBeDefined();
   });
 
+  it('whose answer was lost with its database is unknown, whatever another copy says of its number', async () => {
+    const store = await open(url);
+    await register(store);
+    const name = `s${schema}`;
+    way = 'ends with the commit';
+    const lost = insert(store, 'lost');
+    lost.catch(() => undefined);
+    await expect.poll(() => isEnded).toBe(true);
+    await ask(`alter schema ${name} rename to gone`);
+    await ask(`create schema ${name}`);
+    const copy = await open(at(server.url, name));
+    [way, isEnded] = ['passes', false];
+    await expect(lost).rejects.toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: expect.stringContaining('may or may not be there'),
+    });
+    expect(await copy.read((tx) => tx.requests.get('lost'))).toBeUndefined();
+  });
+
   it('of which nobody can be asked is said to be unknown', async () => {
     const store = await open(url);
     await register(store);

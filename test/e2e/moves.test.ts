@@ -54,6 +54,11 @@ async function answer<Value>(env: Env, ...words: string[]): Promise<Value> {
 const burn = (env: Env, amount: string) =>
   answer<{ txHash: string }>(env, 'burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', amount);
 
+/** What was moved is written once all has expired that its source may have sent. */
+async function untilExpired(env: Env): Promise<void> {
+  while ((await run(env, 'db', 'accept-gap')).stderr.includes('may still land')) await setTimeout(100);
+}
+
 interface Moved {
   readonly rows: number;
   readonly wasThere: boolean;
@@ -76,6 +81,22 @@ it('moves everything into a database and back, and the copy that was left behind
   const imported = await answer<Moved>(inDatabase, 'import', file);
   expect([imported.wasThere, digests(imported)]).toEqual([false, digests(exported)]);
   expect((await run(inDatabase, 'import', file)).stderr).toBe('');
+  const early = await run(
+    inDatabase,
+    'burn',
+    '--type',
+    'X',
+    '--proof',
+    '{}',
+    '--amount',
+    '4',
+    '--timeout',
+    '1',
+  );
+  expect([early.exit, early.stderr]).toEqual([6, expect.stringContaining('may still land')]);
+  const { heldUntilBlock } = await answer<{ heldUntilBlock: string | null }>(inDatabase, 'db', 'status');
+  expect(Number(heldUntilBlock)).toBeGreaterThan(0);
+  await untilExpired(inDatabase);
   await burn(inDatabase, '4');
 
   // What was left behind is older than the chain from then on.
@@ -104,6 +125,7 @@ it('moves everything into a database and back, and the copy that was left behind
   const back = join(home, 'back');
   cpSync(dataFiles(source).keys, dataFiles(back).keys, { recursive: true });
   await answer<Moved>({ FLYWHEEL_DATA_DIR: back }, 'import', second);
+  await untilExpired({ FLYWHEEL_DATA_DIR: back });
   await burn({ FLYWHEEL_DATA_DIR: back }, '5');
   expect(await answer({ FLYWHEEL_DATA_DIR: back }, 'burn', 'list')).toHaveLength(5);
 });
@@ -138,6 +160,7 @@ it('is a consistent backup while burns go on, and one that balances once its gap
   cpSync(dataFiles(source).keys, dataFiles(restored).keys, { recursive: true });
   const there = { FLYWHEEL_DATA_DIR: restored };
   await answer<Moved>(there, 'import', file);
+  await untilExpired(there);
   const shown = await run(there, 'db', 'accept-gap');
   const missing = Number(/(\d+) burns? of /.exec(shown.stderr)?.[1] ?? 0);
   if (missing > 0) await answer(there, 'db', 'accept-gap', '--yes', '--expect', String(missing));

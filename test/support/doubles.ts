@@ -35,6 +35,9 @@ export const storeOver = (store: Store, parts: Partial<Store>): Store => ({
   get copy() {
     return store.copy;
   },
+  get lineage() {
+    return store.lineage;
+  },
   progress: () => store.progress(),
   bind: (genesis) => store.bind(genesis),
   latestMs: () => store.latestMs(),

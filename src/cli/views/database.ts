@@ -48,6 +48,14 @@ export function viewDatabase(status: DatabaseStatus, style: Style): readonly str
         `${instance}: ${requests} requests, ${batches} batches`,
       ],
     ),
+    ...(status.heldUntilBlock === null
+      ? []
+      : [
+          [
+            'writes',
+            `wait until block ${status.heldUntilBlock}: another copy may have sent what can still land`,
+          ] as const,
+        ]),
     ...(status.openGaps === 0
       ? []
       : [['gaps', `${status.openGaps} to be looked at: flywheel db accept-gap`] as const]),

@@ -10,6 +10,7 @@ import type { Store, StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
+import { replacedJustNow, requireExpired } from './in-flight.js';
 import { whatMoved } from './what-moved.js';
 
 type GapDeps = Pick<EngineDeps, 'store' | 'chain' | 'ids'>;
@@ -65,6 +66,8 @@ export class GapWatch {
   readonly #looked = new Map<string, 'whole' | 'behind'>();
   /** The copy of the data that was looked at; of another one nothing is known. */
   #copy = '';
+  /** The copy on which nothing is in flight that it may not know of. */
+  #expiredOn: string | undefined;
   readonly #looking = new Map<string, Promise<void>>();
   #revision = 0;
   #turn = 0;
@@ -73,12 +76,15 @@ export class GapWatch {
     this.#deps = deps;
   }
 
-  /** Asked before anything is written for a project. @throws `ERR_STORE_BEHIND`; `ERR_UNAVAILABLE` when the chain cannot be asked. */
+  /**
+   * Asked before anything is written for a project.
+   * @throws `ERR_STORE_BEHIND`; `ERR_UNAVAILABLE` when the chain cannot be asked, or as {@link requireExpired}.
+   */
   async require(tokenId: string): Promise<void> {
     if (this.#deps.chain.newestOf === undefined) return;
     this.#forgetOthers();
     if (this.#looked.get(tokenId) === 'whole') return;
-    if (!this.#looked.has(tokenId)) await this.#lookOnce(tokenId);
+    if (!this.#looked.has(tokenId)) await this.lookNow(tokenId);
     const gap = await this.#judge(tokenId);
     if (gap !== undefined) throw storeBehind(gap);
   }
@@ -90,9 +96,7 @@ export class GapWatch {
   requireIn({ copy }: Pick<StoreTransaction, 'copy'>, tokenId: string): void {
     if (this.#deps.chain.newestOf === undefined) return;
     if (copy === this.#copy && this.#looked.get(tokenId) === 'whole') return;
-    throw new FlywheelError('ERR_UNAVAILABLE', 'The database was restarted or replaced just now.', {
-      retryAfterSeconds: 1,
-    });
+    throw replacedJustNow();
   }
 
   /** The project that a request or a batch is of. */
@@ -108,6 +112,7 @@ export class GapWatch {
    * Asked every few seconds: what others have found or accepted is known here, and a few projects are looked at again. A store
    * that has come less far than before is an older copy; then every project is looked at before its next write.
    * @returns the gaps that were not known here before.
+   * @throws as {@link requireExpired}
    */
   async again(): Promise<readonly GapRecord[]> {
     const { store, chain } = this.#deps;
@@ -116,6 +121,7 @@ export class GapWatch {
     this.#forgetOthers();
     if (revision < this.#revision) this.#looked.clear();
     this.#revision = revision;
+    await this.#requireExpired();
     const before = new Map(this.#looked);
     const projects = await this.#projects();
     for (let count = 0; count < Math.min(PROJECTS_A_ROUND, projects.length); count += 1) {
@@ -152,9 +158,16 @@ export class GapWatch {
     return first.map(({ tokenId }) => tokenId);
   }
 
-  /** Looks at a project, whether or not it was looked at before. */
+  /** Looks at a project, whether or not it was looked at before. @throws as {@link requireExpired} */
   async lookNow(tokenId: string): Promise<void> {
-    if (this.#deps.chain.newestOf !== undefined) await this.#lookOnce(tokenId);
+    if (this.#deps.chain.newestOf === undefined) return;
+    await this.#requireExpired();
+    await this.#lookOnce(tokenId);
+  }
+
+  /** What is looked at while something may land says nothing of what will have. */
+  async #requireExpired(): Promise<void> {
+    if (this.#expiredOn !== this.#copy) this.#expiredOn = await requireExpired(this.#deps);
   }
 
   #lookOnce(tokenId: string): Promise<void> {

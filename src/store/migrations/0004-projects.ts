@@ -1,8 +1,14 @@
 /** What many projects in one database need: their names, the end of a key, who administered what, and history that was lost. */
 import { isOneOf, isU64 } from './constraints.js';
-import type { Migration } from './migration.js';
+import type { Migration, SchemaDialect } from './migration.js';
 
 export const PROJECTS_VERSION = 5;
+
+/** Which line of history the data was on when it was written last; on another one writes wait until all has expired that was sent on it. */
+const lineage = ({ integer, text }: Pick<SchemaDialect, 'integer' | 'text'>): readonly string[] => [
+  `alter table progress add column lineage ${text} not null default ''`,
+  `alter table progress add column held_until ${integer} check (held_until is null or lineage <> '')`,
+];
 
 export const projectsSchema: Migration = {
   version: PROJECTS_VERSION,
@@ -55,5 +61,6 @@ export const projectsSchema: Migration = {
       account ${text} primary key,
       token_id ${text} not null references tokens (id),
       signature ${text} not null)`,
+    ...lineage({ integer, text }),
   ],
 };

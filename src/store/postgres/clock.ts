@@ -13,6 +13,7 @@ export interface LocalTime {
 export interface TimedConnection extends DatabaseConnection {
   readonly nowMs: number;
   readonly copy: string;
+  readonly lineage: string;
 }
 
 export class ServerClock implements StoreClock {
@@ -38,6 +39,10 @@ export class ServerClock implements StoreClock {
 
   copyOf(connection: DatabaseConnection): string {
     return (connection as TimedConnection).copy;
+  }
+
+  lineageOf(connection: DatabaseConnection): string {
+    return (connection as TimedConnection).lineage;
   }
 
   /** No later than by what has passed since before it was asked, by that of the two clocks that went further; before the first transaction there is nothing to go by. */

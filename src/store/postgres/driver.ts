@@ -75,17 +75,15 @@ const VERSION = '(select max(version) from store_migrations) as version';
 /** Is it a standby, or set to be read only? */
 const REFUSES = "pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as refuses";
 
-/**
- * Names the data. A copy is put in place by restoring tables, by another database, or by another server that recovers or takes
- * over: the first makes tables of another number, the second a database of another one, the third starts.
- */
-const COPY = `concat_ws('/', extract(epoch from pg_postmaster_start_time()),
-  (select oid from pg_database where datname = current_database()), 'burns'::regclass::oid) as copy`;
+/** Where the data is and since when its server runs: an older copy is put in place by another line of history, or while it is down. */
+const LINEAGE = "lineage_of('burns'::regclass) as lineage";
+const COPY = `${LINEAGE}, extract(epoch from pg_postmaster_start_time())::text as started`;
 
 interface Begun {
   readonly now_ms: number;
   readonly refuses: boolean;
-  readonly copy?: string;
+  readonly lineage?: string;
+  readonly started?: string;
   readonly version?: number;
   readonly id?: string;
 }
@@ -101,6 +99,7 @@ export class PostgresConnection implements TimedConnection {
   /** The server's time when the transaction began. */
   nowMs = Number.NaN;
   copy = '';
+  lineage = '';
   readonly client: PoolClient;
   readonly #options: PostgresDriverOptions;
   readonly #onError = (): void => {
@@ -205,7 +204,8 @@ export class PostgresDriver implements Driver {
     this.#requireWrites(connection, begun);
     this.#requireSameVersion(begun);
     connection.nowMs = begun.now_ms;
-    connection.copy = begun.copy ?? '';
+    connection.lineage = begun.lineage ?? '';
+    connection.copy = `${connection.lineage}@${begun.started ?? ''}`;
     this.#options.clock.tell(begun.now_ms, before);
     return begun;
   }
@@ -238,7 +238,7 @@ export class PostgresDriver implements Driver {
     } catch (error) {
       if (!isBroken(error)) throw toStoreError(error, this.#options.place);
       connection.isBroken = true;
-      if (connection.transactionId !== undefined) await this.#learnOutcome(connection.transactionId, error);
+      await this.#learnOutcome(connection, error);
     }
   }
 
@@ -260,16 +260,21 @@ export class PostgresDriver implements Driver {
   }
 
   /**
-   * Asks, on connections of their own, whether a transaction was committed.
+   * Asks, on connections of their own, whether a transaction was committed; on another line of history its number is another one's.
    * @throws `ERR_STORE_UNAVAILABLE` when it was not, or when nobody can be asked.
    */
-  async #learnOutcome(transactionId: string, cause: unknown): Promise<void> {
+  async #learnOutcome({ transactionId, lineage }: PostgresConnection, cause: unknown): Promise<void> {
+    if (transactionId === undefined) return;
     const { asking, place, busyTimeoutMs } = this.#options;
     const startMs = performance.now();
     while (performance.now() - startMs < busyTimeoutMs) {
       try {
-        const { rows } = await asking.query('select pg_xact_status($1::xid8) as status', [transactionId]);
-        const [row] = rows as readonly { readonly status: string | null }[];
+        const { rows } = await asking.query<{ status: string | null; lineage?: string }>(
+          `select pg_xact_status($1::xid8) as status${lineage === '' ? '' : `, ${LINEAGE}`}`,
+          [transactionId],
+        );
+        const [row] = rows;
+        if (row?.lineage !== undefined && row.lineage !== lineage) break;
         if (row?.status === 'committed') return;
         if (row?.status === 'aborted') throw toStoreError(cause, place);
       } catch (error) {

@@ -66,7 +66,7 @@ const STATUS = `select current_setting('server_version') as server_version, curr
 const TABLES = `select relname as name, greatest(reltuples, 0)::float8 as rows, pg_total_relation_size(oid)::float8 as bytes
   from pg_class where relkind in ('r', 'p') and relnamespace = to_regnamespace(current_schema()) order by bytes desc, name limit 8`;
 
-const CONTENT = `select (select genesis from progress) as genesis, (select count(*)::int from flywheels) as projects,
+const CONTENT = `select (select genesis from progress) as genesis, (select held_until::text from progress) as held_until, (select count(*)::int from flywheels) as projects,
   (select count(*)::int from burns where status = 'PENDING') as burns,
   (select count(*)::int from batches where status in ('AVAILABLE_TO_QUEUE', 'FINALIZED')) as batches,
   (select count(*)::int from gaps where status = 'OPEN') as gaps`;

@@ -122,6 +122,26 @@ const RATE_COUNTS = `create table rate_counts (
 /** Where many projects share a table, the newest burns of one are found without passing those of the others. */
 const BURNS_OF_TOKEN = 'create index burns_of_token on burns (token_id, sequence)';
 
+/**
+ * Which line of history the data is on: a cluster of its own, a standby that took over or a recovery up to some time, another
+ * database, tables that were restored. A restart changes none of it. What a server does not tell, it tells nobody: the part stays
+ * empty. It runs with the rights of who made it, so that all who write see the same.
+ */
+const LINEAGE = `create or replace function lineage_of(data oid) returns text
+  language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $lineage$
+  declare cluster text := ''; timeline text := '';
+  begin
+    begin
+      cluster := (select system_identifier from pg_control_system());
+    exception when others then null;
+    end;
+    begin
+      if not pg_is_in_recovery() then timeline := substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8); end if;
+    exception when others then null;
+    end;
+    return concat_ws('/', cluster, timeline, (select oid from pg_database where datname = current_database()), data);
+  end $lineage$`;
+
 /** What SQLite calls so; one name for both. */
 const INSTR = `create or replace function instr(whole text, part text) returns integer
   language sql immutable strict parallel safe return strpos(whole, part)`;
@@ -163,7 +183,7 @@ const ONE_PROJECT: readonly string[] = [
 const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
   [INITIAL_VERSION]: [INSTR, ...INITIAL_TRIGGERS],
   [LANDINGS_VERSION]: LANDINGS_TRIGGERS,
-  [PROJECTS_VERSION]: [...AUDIT_TRIGGERS, RATE_COUNTS, BURNS_OF_TOKEN, ...ONE_PROJECT],
+  [PROJECTS_VERSION]: [...AUDIT_TRIGGERS, LINEAGE, RATE_COUNTS, BURNS_OF_TOKEN, ...ONE_PROJECT],
 };
 
 export const POSTGRES_SCHEMA: SchemaDialect = {

@@ -136,6 +136,19 @@ function waiting(parts: Partial<EngineDeps>) {
 }
 
 describe('a lease', () => {
+  it('is lost where the data is on another line of history', async () => {
+    const { store } = test;
+    const moved = storeOver(store, {
+      transaction: (work, of) => store.transaction((tx) => work({ ...tx, lineage: 'another' }), of),
+    });
+    const call = test.project.call({ idempotencyKey: 'key-1' });
+    const lost = engineBeside(test, { store: moved }).burn(aBurnRequest(1), call);
+    await expect(lost).rejects.toMatchObject({ code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY' });
+    clock.timeMs += LEASE_MS + 1;
+    expect((await test.engine.burn(aBurnRequest(1), call)).value.result).toBe('SUCCESS');
+    expect((await test.engine.status()).burned).toBe('1');
+  });
+
   it('is kept by a timer, without anything being written for the work', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     try {

@@ -28,6 +28,7 @@ import {
   type TestEngine,
   tokensOf,
 } from '../../../support/engine.js';
+import { untilExpired } from '../../../support/in-flight.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../../support/local-rpc.js';
 import { nodeAt } from '../../../support/rpc-chain.js';
 import { failureOf } from '../../../support/service.js';
@@ -86,6 +87,12 @@ async function copyOf(store: Store): Promise<Store> {
   return copy;
 }
 
+/** On a copy that is written again: all has expired that was sent before. */
+async function engineOnCopy(copy: Store): Promise<Engine> {
+  await untilExpired({ chain, store: copy });
+  return engineOn(copy);
+}
+
 const engineOn = (store: Store): Engine => engineBeside(test, { chain, store });
 const call = (idempotencyKey: string = randomUUID()) => test.project.call({ idempotencyKey });
 const burnOn = async (engine: Engine, amount: number, key?: string) =>
@@ -100,7 +107,7 @@ describe('a store that is older than the chain', () => {
     const copy = await copyOf(test.store);
     const lost = [await burnOn(before, 2, 'the-lost-one'), await burnOn(before, 3)];
 
-    const engine = engineOn(copy);
+    const engine = await engineOnCopy(copy);
     const failure = await failureOf(engine.burn(aBurnRequest(9), call()));
     expect(failure).toMatchObject({
       code: 'ERR_STORE_BEHIND',
@@ -152,7 +159,7 @@ describe('a store that is older than the chain', () => {
     const copy = await copyOf(test.store);
     await burnOn(before, 2);
     const problems: unknown[] = [];
-    const engine = engineOn(copy);
+    const engine = await engineOnCopy(copy);
     await engine.reconcile({ onProblem: (_what, error) => problems.push(error) });
     expect(problems).toMatchObject([{ code: 'ERR_STORE_BEHIND' }]);
     expect(await failureOf(engine.burn(aBurnRequest(9), call()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
@@ -186,7 +193,7 @@ describe('a store that is older than the chain', () => {
     const vault = () => tokensOf(test.chain, test.project, test.project.registration.vaultAddress);
     const left = await vault();
 
-    const engine = engineOn(copy);
+    const engine = await engineOnCopy(copy);
     expect(await failureOf(engine.executeBatch(execution, call()))).toMatchObject({
       code: 'ERR_STORE_BEHIND',
     });

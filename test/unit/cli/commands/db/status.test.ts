@@ -20,6 +20,7 @@ const STATUS: DatabaseStatus = {
   pending: { burns: 1, batches: 0 },
   holders: [{ instance: 'host/1/1', requests: 1, batches: 0 }],
   openGaps: 1,
+  heldUntilBlock: '4211',
 };
 
 const status = (options: TestCliOptions) =>
