@@ -260,29 +260,36 @@ export class PostgresDriver implements Driver {
   }
 
   /**
-   * Asks, on connections of their own, whether a transaction was committed; on another line of history its number is another one's.
+   * Asks whether a transaction was committed.
    * @throws `ERR_STORE_UNAVAILABLE` when it was not, or when nobody can be asked.
    */
   async #learnOutcome({ transactionId, lineage }: PostgresConnection, cause: unknown): Promise<void> {
     if (transactionId === undefined) return;
-    const { asking, place, busyTimeoutMs } = this.#options;
+    const { place, busyTimeoutMs } = this.#options;
     const startMs = performance.now();
     while (performance.now() - startMs < busyTimeoutMs) {
-      try {
-        const { rows } = await asking.query<{ status: string | null; lineage?: string }>(
-          `select pg_xact_status($1::xid8) as status${lineage === '' ? '' : `, ${LINEAGE}`}`,
-          [transactionId],
-        );
-        const [row] = rows;
-        if (row?.lineage !== undefined && row.lineage !== lineage) break;
-        if (row?.status === 'committed') return;
-        if (row?.status === 'aborted') throw toStoreError(cause, place);
-      } catch (error) {
-        if (error instanceof FlywheelError) throw error;
-      }
+      const outcome = await this.#askOutcome(transactionId, lineage);
+      if (outcome === 'committed') return;
+      if (outcome === 'aborted') throw toStoreError(cause, place);
+      if (outcome === 'elsewhere') break;
       await delay(POLL_MS);
     }
     throw commitUnknown(place, cause);
+  }
+
+  /** Asks once, on a connection of its own. On another line of history the number of a transaction is that of another one. */
+  async #askOutcome(transactionId: string, lineage: string): Promise<string | null> {
+    try {
+      const { rows } = await this.#options.asking.query<{ status: string | null; lineage?: string }>(
+        `select pg_xact_status($1::xid8) as status${lineage === '' ? '' : `, ${LINEAGE}`}`,
+        [transactionId],
+      );
+      const [{ status = null, lineage: now = lineage } = {}] = rows;
+      return now === lineage ? status : 'elsewhere';
+    } catch {
+      // Nobody answers yet.
+      return null;
+    }
   }
 }
 
