@@ -22,7 +22,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   signing: ['errors', 'values', 'chain'],
   store: ['errors', 'values', 'actions', 'contract'],
   'store/sqlite': ['errors', 'values', 'files', 'store'],
-  'store/postgres': ['contract', 'errors', 'values', 'store'],
+  'store/postgres': ['contract', 'errors', 'values', 'files', 'store'],
   engine: ['errors', 'values', 'chain', 'actions', 'contract', 'store'],
   registration: ['errors', 'values', 'chain', 'approval', 'contract', 'store', 'engine'],
   client: ['errors', 'values', 'contract'],

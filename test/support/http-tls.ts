@@ -92,7 +92,7 @@ KT7bp4AvAiEAgeXUrcL9ejBl8HG9X8Btnv3j3vG3pJcB+mIKj1igXtk=
 `.trimStart();
 
 /** Of all certificates here. */
-const TEST_PRIVATE_KEY = `
+export const TEST_PRIVATE_KEY = `
 -----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgQKOPq5e2AglHeV3e
 2Na+6gJCBgluTf7Y5q7BeVslfomhRANCAASBE61avvSVP3XlNOKbmN889s636wQh

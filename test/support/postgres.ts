@@ -1,6 +1,6 @@
 /** A real PostgreSQL of its own for the tests of a file: started when first asked for, gone with the process. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -119,6 +119,25 @@ export async function startPostgres(...settings: readonly string[]): Promise<Pos
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Settings of a server that speaks TLS, from files in a directory of the test's own. */
+export function tlsSettings(
+  directory: string,
+  { certificate, key }: { readonly certificate: string; readonly key: string },
+): readonly string[] {
+  chmodSync(directory, 0o755);
+  const keep = (name: string, text: string): string => {
+    const path = join(directory, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    if (process.getuid?.() === 0) chownSync(path, NOBODY, NOBODY);
+    return path;
+  };
+  return [
+    'ssl=on',
+    `ssl_cert_file=${keep('server.crt', certificate)}`,
+    `ssl_key_file=${keep('server.key', key)}`,
+  ];
 }
 
 let schemas = 0;

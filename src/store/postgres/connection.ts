@@ -1,7 +1,9 @@
 /** What every connection to a database has in common: how its address is read, and for how long anything may take. */
 import pg from 'pg';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { databasePlace } from '../../values/database-url.js';
+import { lackOf } from './errors.js';
+import { checkTlsOptions } from './tls.js';
 
 /** Of an answer that does not come in this time the way to the server is given up: it may be cut without a word. */
 const QUERY_TIMEOUT_MS = 30_000;
@@ -15,7 +17,7 @@ export function placeOf(url: string): string {
   throw new FlywheelError('ERR_CONFIG_INVALID', 'The address of the database is no URL: postgres://….');
 }
 
-/** The address with the options of libpq in the meaning that they have there; what the driver made of them differed, and will again. */
+/** The address with the options of libpq in the meaning that they have there; what the driver made of them differed, and will again. @throws `ERR_CONFIG_INVALID` */
 export function libpqUrl(text: string): string {
   const url = new URL(text);
   const { searchParams: options } = url;
@@ -24,6 +26,7 @@ export function libpqUrl(text: string): string {
     options.delete('sslrootcert');
     options.set('sslmode', 'verify-full');
   }
+  checkTlsOptions(options);
   if (options.has('sslmode') && !options.has('uselibpqcompat')) options.set('uselibpqcompat', 'true');
   return url.href;
 }
@@ -71,11 +74,12 @@ export function createPool(
   return pool;
 }
 
-/** What the address itself is at fault for, as that; everything else as it is. */
+/** What the address itself, or how the database is set up, is at fault for, as that; everything else as it is. */
 export function asAddressProblem(error: unknown, place: string): unknown {
-  const code = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  const thrown = isFlywheelError(error, 'ERR_STORE_UNAVAILABLE') ? error.cause : error;
+  const code = thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined;
   const refuse = (sentence: string, hint: string): FlywheelError =>
-    new FlywheelError('ERR_CONFIG_INVALID', sentence, { cause: error, hint });
+    new FlywheelError('ERR_CONFIG_INVALID', sentence, { cause: thrown, hint });
   if (code === '28P01' || code === '28000')
     return refuse(
       `The database ${place} refuses the user or the password.`,
@@ -83,10 +87,6 @@ export function asAddressProblem(error: unknown, place: string): unknown {
     );
   if (code === '3D000')
     return refuse(`There is no database ${place}.`, 'Create it: `createdb`, or `create database …`.');
-  if (code === '42501')
-    return refuse(
-      `The user may not use the schema of the database ${place}.`,
-      'Let it own the schema, or grant it usage and create there.',
-    );
-  return error;
+  const lack = lackOf(thrown);
+  return lack === undefined ? error : refuse(`The database ${place} ${lack.what}.`, lack.hint);
 }

@@ -1,5 +1,6 @@
 /** What PostgreSQL, and the way to it, can fail with, as errors of this program. */
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { tlsProblemOf } from './tls.js';
 
 /** An error that the server has sent, or the network, by its code. */
 function codeOf(error: unknown): string {
@@ -70,13 +71,58 @@ export const commitUnknown = (place: string, cause: unknown): FlywheelError =>
     cause,
   });
 
+/** What the database lacks until whoever runs it has changed that. */
+export interface Lack {
+  /** Of the store or the database that the sentence begins with. */
+  readonly what: string;
+  readonly hint: string;
+}
+
 /**
- * What was thrown, as `ERR_STORE_UNAVAILABLE` where the server or the way to it is at fault and `ERR_INTERNAL` where a
+ * Tables, columns, triggers or functions that are not there, or are there already and are another's: the schema has the version
+ * that it has to have, or none yet, so that it is not this program's statement that is wrong.
+ */
+const OTHER_OBJECTS: ReadonlySet<string> = new Set([
+  ...['42P01', '42703', '42809', '3F000'],
+  ...['42P06', '42P07', '42710', '42723', '42701'],
+]);
+
+/** Names in the messages of the server, in the language that nearly all are set to. */
+const REFUSED_OBJECT = /(?:permission denied for|must be owner of|policy for) (\w+) "?([^"]+)"?$/;
+const OBJECT = /(relation|column|schema|trigger|function|table) "?([^" ]+)"? /;
+
+const named = (error: unknown, names: RegExp): string | undefined => {
+  const [, kind, name] = (error instanceof Error ? names.exec(error.message) : null) ?? [];
+  return kind === undefined ? undefined : `${kind === 'relation' ? 'table' : kind} ${name}`;
+};
+
+/** @returns `undefined` for what is no lack of rights, of tables or of TLS. */
+export function lackOf(error: unknown): Lack | undefined {
+  const code = codeOf(error);
+  if (code === '42501')
+    return {
+      what: `does not give its user the rights that flywheel needs${of(named(error, REFUSED_OBJECT))}`,
+      hint: 'Let the user own the schema, or grant it `usage` on it and `select, insert, update, delete` on all its tables; only the owner can make or change it.',
+    };
+  if (OTHER_OBJECTS.has(code))
+    return {
+      what: `does not have the tables of flywheel where its user looks for them${of(named(error, OBJECT))}`,
+      hint: "`search_path` of user and database has to lead to flywheel's schema first, which the user needs `usage` of, and another program's tables of the same names must not lie there: `create schema flywheel`, `alter role … set search_path = flywheel`.",
+    };
+  return tlsProblemOf(error);
+}
+
+const of = (object: string | undefined): string => (object === undefined ? '' : ` (${object})`);
+
+/**
+ * What was thrown, as `ERR_STORE_UNAVAILABLE` where the server, the way to it or how it is set up is at fault, and `ERR_INTERNAL` where a
  * statement is. Messages of the server stay in the cause: they may name what nobody else should read.
  */
 export function toStoreError(error: unknown, place: string): FlywheelError {
   if (isFlywheelError(error)) return error;
   if (isReadOnly(error)) return takesNoWrites(place, error);
+  const lack = lackOf(error);
+  if (lack !== undefined) return storeUnavailable(place, lack.what, { hint: lack.hint, cause: error });
   const code = codeOf(error);
   if (isBroken(error) || UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE.has(code))
     return storeUnavailable(place, 'cannot be reached or cannot serve now', {

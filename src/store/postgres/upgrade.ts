@@ -38,7 +38,7 @@ export function refuseOtherSchema(version: number, place: string, schema: 'updat
   if (version === STORE_VERSION || schema === 'update') return;
   if (version === 0)
     throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `There is no flywheel in the database ${place}.`, {
-      hint: 'Register one: `flywheel register`. Or unset what names the database.',
+      hint: 'Register one: `flywheel register`. Or unset what names the database. If there is one: does `search_path` of its user lead to its schema, and may the user use that?',
     });
   throw mismatch(
     `The database ${place} has schema version ${version}, and this build of flywheel needs ${STORE_VERSION}.`,
