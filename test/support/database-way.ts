@@ -10,12 +10,14 @@ export interface DatabaseWay {
   hold(isStill: boolean): void;
   /** From now on new connections are refused. */
   close(isClosed: boolean): void;
+  /** From now on it leads to another one. */
+  leadTo(url: string): void;
   end(): Promise<void>;
 }
 
 /** Opens a way to the database of an address. */
 export async function openDatabaseWay(url: string): Promise<DatabaseWay> {
-  const target = new URL(url);
+  let target = new URL(url);
   const pairs = new Set<readonly [Socket, Socket]>();
   let [isStill, isClosed] = [false, false];
   const server = createServer((near) => {
@@ -57,6 +59,9 @@ export async function openDatabaseWay(url: string): Promise<DatabaseWay> {
     },
     close(closed) {
       isClosed = closed;
+    },
+    leadTo(other) {
+      target = new URL(other);
     },
     async end() {
       cut();

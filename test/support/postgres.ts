@@ -1,6 +1,6 @@
 /** A real PostgreSQL of its own for the tests of a file: started when first asked for, gone with the process. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -20,6 +20,8 @@ export interface PostgresServer {
   readonly pid: number;
   /** Ends it as if the power were cut, and starts it again on the same data. */
   restart(meanwhile: () => Promise<void>): Promise<void>;
+  /** Starts a standby of it, which follows it by an address until it is promoted. */
+  standby(followed: string): Promise<PostgresServer>;
   stop(): Promise<void>;
 }
 
@@ -69,11 +71,17 @@ async function run(program: string, words: readonly string[], user: object, url:
   return { child, ended };
 }
 
-/** Starts a server on a free port of loopback, with an empty database. */
-export async function startPostgres(...settings: readonly string[]): Promise<PostgresServer> {
+/** What runs on a machine. */
+interface Machine {
+  /** Of everything; gone when its server stops. */
+  readonly directory: string;
+  readonly program: (name: string) => string;
+  readonly user: { readonly uid?: number; readonly gid?: number };
+}
+
+function newMachine(): Machine {
   const directory = mkdtempSync(join(tmpdir(), 'flywheel-postgres-'));
   const isRoot = process.getuid?.() === 0;
-  const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
   let native = nativeDirectory();
   if (isRoot) {
     cpSync(native, join(directory, 'native'), { recursive: true, verbatimSymlinks: true });
@@ -81,14 +89,30 @@ export async function startPostgres(...settings: readonly string[]): Promise<Pos
     chownSync(directory, NOBODY, NOBODY);
     chmodSync(directory, 0o755);
   }
-  const data = join(directory, 'data');
-  const program = (name: string): string => join(native, 'bin', name);
+  return {
+    directory,
+    program: (name) => join(native, 'bin', name),
+    user: isRoot ? { uid: NOBODY, gid: NOBODY } : {},
+  };
+}
+
+/** Starts a server on a free port of loopback, with an empty database. */
+export async function startPostgres(...settings: readonly string[]): Promise<PostgresServer> {
+  const machine = newMachine();
   const made = spawnSync(
-    program('initdb'),
-    ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'],
-    { ...user, encoding: 'utf8', env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } },
+    machine.program('initdb'),
+    ['-D', join(machine.directory, 'data'), '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'],
+    { ...machine.user, encoding: 'utf8', env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } },
   );
   if (made.status !== 0) throw new TypeError(`initdb failed: ${made.stderr}`);
+  return serveOn(machine, settings);
+}
+
+async function serveOn(
+  { directory, program, user }: Machine,
+  settings: readonly string[],
+): Promise<PostgresServer> {
+  const data = join(directory, 'data');
   const port = await freePort();
   const options = [
     `port=${port}`,
@@ -111,6 +135,13 @@ export async function startPostgres(...settings: readonly string[]): Promise<Pos
       await running.ended;
       await meanwhile();
       running = await run(program('postgres'), words, user, url);
+    },
+    async standby(followed) {
+      const { hostname, port: from } = new URL(followed);
+      const machine = newMachine();
+      await copyRunning(url, data, machine);
+      const follow = `primary_conninfo=host=${hostname} port=${from} user=postgres`;
+      return serveOn(machine, [...settings, follow]);
     },
     async stop() {
       running.child.kill('SIGINT');
@@ -138,6 +169,25 @@ export function tlsSettings(
     `ssl_cert_file=${keep('server.crt', certificate)}`,
     `ssl_key_file=${keep('server.key', key)}`,
   ];
+}
+
+/** The files of a server that goes on, as those of a standby. */
+async function copyRunning(url: string, data: string, { directory, user }: Machine): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query("select pg_backup_start('standby', true)");
+  const copy = join(directory, 'data');
+  const isOfProcess = /postmaster\.(pid|opts)$/;
+  cpSync(data, copy, { recursive: true, filter: (path) => !isOfProcess.test(path) });
+  const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)');
+  await client.end();
+  writeFileSync(join(copy, 'backup_label'), rows[0]?.labelfile ?? '');
+  writeFileSync(join(copy, 'standby.signal'), '');
+  chmodSync(copy, 0o700);
+  const { uid, gid } = user;
+  if (uid === undefined || gid === undefined) return;
+  chownSync(copy, uid, gid);
+  for (const name of readdirSync(copy, { recursive: true })) chownSync(join(copy, String(name)), uid, gid);
 }
 
 let schemas = 0;
