@@ -9,6 +9,7 @@ import type {
   FundInput,
   FundResult,
   RegisterInput,
+  RegistrationStatus,
   VaultReport,
 } from '../contract/admin.js';
 import type { Scope } from '../values/schemas.js';
@@ -39,6 +40,8 @@ export interface LocalInitResult {
   readonly dailyLimits: { readonly burn: string | null; readonly airdrop: string | null };
 }
 
+type Balances = RegistrationStatus['balances'];
+
 /** What `local status` prints: the registration without the key, and balances. */
 export interface LocalStatusResult extends Omit<LocalInitResult, 'apiKey' | 'owner'> {
   /** `keypair` is `null` where the owner's key is not kept here. */
@@ -48,13 +51,8 @@ export interface LocalStatusResult extends Omit<LocalInitResult, 'apiKey' | 'own
   readonly symbol?: string;
   readonly supply: string;
   readonly burned: string;
-  readonly balances: {
-    readonly vault: { readonly tokens: string; readonly lamports: string };
-    readonly burnWallet: { readonly tokens: string; readonly lamports: string };
-    readonly owner: { readonly lamports: string };
-    readonly operator?: { readonly lamports: string };
-  };
-  readonly usedToday: { readonly burn: string; readonly airdrop: string };
+  readonly balances: Omit<Balances, 'operator'> & Partial<Pick<Balances, 'operator'>>;
+  readonly usedToday: RegistrationStatus['usedToday'];
 }
 
 /** What `vault` prints. */

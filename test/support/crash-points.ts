@@ -1,7 +1,7 @@
 /** The moments at which an engine that dies leaves something behind: before and after each commit of its store and its chain. */
 import type { Chain } from '../../src/chain/chain.js';
 import type { Store } from '../../src/store/store.js';
-import { chainOver, storeOver } from './doubles.js';
+import { chainOver, replacing } from './doubles.js';
 
 /** What the process is to do, and when it is to die. */
 export interface EngineOrder {
@@ -21,7 +21,7 @@ export class FaultPoints {
   constructor(readonly killAt: number | null) {}
 
   store(store: Store): Store {
-    return storeOver(store, { transaction: (work) => this.#around(() => store.transaction(work)) });
+    return replacing(store, { transaction: (work) => this.#around(() => store.transaction(work)) });
   }
 
   chain(chain: Chain): Chain {

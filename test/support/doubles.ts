@@ -1,6 +1,5 @@
 /** Chains and stores that behave otherwise in the one thing that a test is about. */
 import { type Chain, traceByLookUp } from '../../src/chain/chain.js';
-import type { Store } from '../../src/store/store.js';
 
 /** The chain with some of its methods replaced. */
 export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
@@ -26,27 +25,6 @@ export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
   };
   return over;
 }
-
-/** The store with some of its methods replaced. */
-export const storeOver = (store: Store, parts: Partial<Store>): Store => ({
-  get revision() {
-    return store.revision;
-  },
-  get copy() {
-    return store.copy;
-  },
-  get lineage() {
-    return store.lineage;
-  },
-  progress: () => store.progress(),
-  bind: (genesis) => store.bind(genesis),
-  latestMs: () => store.latestMs(),
-  raiseRevision: (revision) => store.raiseRevision(revision),
-  transaction: (work, of) => store.transaction(work, of),
-  read: (work) => store.read(work),
-  close: () => store.close(),
-  ...parts,
-});
 
 /** A thing with some of its members replaced; whatever else it has, or comes to have, is its own. */
 export const replacing = <Thing extends object>(thing: Thing, parts: Partial<Thing>): Thing =>

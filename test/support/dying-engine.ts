@@ -2,7 +2,7 @@
 import { createInstances } from '../../src/compose/instances.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
-import { chainOver, storeOver } from './doubles.js';
+import { chainOver, replacing } from './doubles.js';
 import { engineBeside, type TestEngine } from './engine.js';
 
 const KILLED = 'killed';
@@ -33,7 +33,7 @@ export async function dyingEngine(
     point();
     return result;
   };
-  const store = storeOver(test.store, {
+  const store = replacing(test.store, {
     transaction: (run) => around(() => test.store.transaction(run)),
     read: (run) => (isDead ? Promise.reject(new Error(KILLED)) : test.store.read(run)),
   });

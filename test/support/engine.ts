@@ -33,7 +33,7 @@ import { base58Encode } from '../../src/values/base58.js';
 import { randomIds } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
-import { storeOver } from './doubles.js';
+import { replacing } from './doubles.js';
 
 export interface TestProject {
   readonly registration: Registration;
@@ -145,7 +145,7 @@ export function storeBy(store: Store, clock: Clock): Store {
     <Result>(work: (tx: StoreTransaction) => Promise<Result>) =>
     (tx: StoreTransaction) =>
       work({ ...tx, nowMs: clock.nowMs() });
-  return storeOver(store, {
+  return replacing(store, {
     latestMs: () => clock.nowMs(),
     transaction: (work, of) => store.transaction(timed(work), of),
     read: (work) => store.read(timed(work)),

@@ -5,7 +5,7 @@ import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { createInstances } from '../../src/compose/instances.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { systemClock } from '../../src/values/time.js';
-import { storeOver } from './doubles.js';
+import { replacing } from './doubles.js';
 import type { TestEngine } from './engine.js';
 import { nodeAt } from './rpc-chain.js';
 
@@ -69,7 +69,7 @@ export class Lives {
       ...this.#test.deps,
       instances,
       chain,
-      store: storeOver(store, {
+      store: replacing(store, {
         transaction: (work) => live(() => store.transaction(work)),
         read: (work) => live(() => store.read(work)),
       }),

@@ -5,7 +5,7 @@ import { type Sha256, sha256 } from '../../../src/values/digest.js';
 import { randomIds } from '../../../src/values/ids.js';
 import type { Scope } from '../../../src/values/schemas.js';
 import { Secret } from '../../../src/values/secret.js';
-import { replacing, storeOver } from '../../support/doubles.js';
+import { replacing } from '../../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
@@ -92,7 +92,7 @@ describe('authenticate', () => {
       '',
     ];
     const asked: string[] = [];
-    const store = storeOver(test.store, {
+    const store = replacing(test.store, {
       read: (work) =>
         test.store.read((tx) => {
           const byHash = (hash: Sha256) => {

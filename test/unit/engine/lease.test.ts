@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Waiting } from '../../../src/contract/call.js';
 import { type EngineDeps, LEASE_MS } from '../../../src/engine/deps.js';
 import { HandClock } from '../../support/chain.js';
-import { chainOver, storeOver } from '../../support/doubles.js';
+import { chainOver, replacing } from '../../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
@@ -48,7 +48,7 @@ function sleeper(writes: number) {
   const { store, chain } = test;
   const engine = engineBeside(test, {
     ...elsewhere('sleeper'),
-    store: storeOver(store, {
+    store: replacing(store, {
       transaction: async (work) => {
         const result = await store.transaction(work);
         written += 1;
@@ -138,7 +138,7 @@ function waiting(parts: Partial<EngineDeps>) {
 describe('a lease', () => {
   it('is lost where the data is on another line of history', async () => {
     const { store } = test;
-    const moved = storeOver(store, {
+    const moved = replacing(store, {
       transaction: (work, of) => store.transaction((tx) => work({ ...tx, lineage: 'another' }), of),
     });
     const call = test.project.call({ idempotencyKey: 'key-1' });

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createInstances } from '../../../src/compose/instances.js';
 import { randomIds } from '../../../src/values/ids.js';
 import { HandClock } from '../../support/chain.js';
-import { chainOver, storeOver } from '../../support/doubles.js';
+import { chainOver, replacing } from '../../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
@@ -38,7 +38,7 @@ function dyingEngine(sends: boolean) {
   return engineBeside(test, {
     instances,
     chain,
-    store: storeOver(store, {
+    store: replacing(store, {
       transaction: (work) => (dead ? Promise.reject(new Error('killed')) : store.transaction(work)),
     }),
   });
@@ -149,7 +149,7 @@ function dyingAtBundle(count: number, isSent: boolean) {
         return bundles === count ? die() : receipt;
       },
     }),
-    store: storeOver(store, {
+    store: replacing(store, {
       transaction: (work) => (dead ? Promise.reject(new Error('killed')) : store.transaction(work)),
     }),
   });

@@ -13,7 +13,7 @@ import type { InitBatchResult, Pipeline } from '../../../../src/contract/schemas
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import type { Address } from '../../../../src/values/address.js';
 import { HandClock } from '../../../support/chain.js';
-import { chainOver, storeOver } from '../../../support/doubles.js';
+import { chainOver, replacing } from '../../../support/doubles.js';
 import {
   aPipeline,
   burnAction,
@@ -215,7 +215,7 @@ describe('executeBatch', () => {
     const { store } = test;
     // This one has read the batch before it was executed, and would take it while it is being closed.
     const late = engineBeside(test, {
-      store: storeOver(store, { transaction: (work) => closing.then(() => store.transaction(work)) }),
+      store: replacing(store, { transaction: (work) => closing.then(() => store.transaction(work)) }),
     });
     const input = { batchId: batch.batch.id, signedTx: signApproval(test.project.owner, batch) } as never;
     const second = late.executeBatch(input, test.project.call()).finally(letClose);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { proposalAddress } from '../../../../src/chain/squads/layouts/addresses.js';
 import { createInstances } from '../../../../src/compose/instances.js';
 import type { Address } from '../../../../src/values/address.js';
-import { chainOver, storeOver } from '../../../support/doubles.js';
+import { chainOver, replacing } from '../../../support/doubles.js';
 import {
   aPipeline,
   burnAction,
@@ -34,7 +34,7 @@ function dyingVoter() {
         throw new Error('killed');
       },
     }),
-    store: storeOver(store, {
+    store: replacing(store, {
       transaction: (work) => (dead ? Promise.reject(new Error('killed')) : store.transaction(work)),
     }),
   });

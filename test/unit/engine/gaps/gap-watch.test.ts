@@ -17,7 +17,7 @@ import type { Address } from '../../../../src/values/address.js';
 import type { Uuid } from '../../../../src/values/ids.js';
 import { systemClock, utcDay } from '../../../../src/values/time.js';
 import { removeDirectories, signedWith, temporaryDirectory } from '../../../support/chain.js';
-import { chainOver, storeOver } from '../../../support/doubles.js';
+import { chainOver, replacing } from '../../../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
@@ -230,11 +230,14 @@ describe('a store that has all', () => {
   it('looks at every project once more when another copy may stand in its place', async () => {
     let name = 'first';
     const { store } = test;
-    const named = storeOver(store, {
+    const named = replacing(store, {
+      get copy() {
+        return name;
+      },
       read: (work) => store.read((tx) => work({ ...tx, copy: name })),
       transaction: (work, of) => store.transaction((tx) => work({ ...tx, copy: name }), of),
     });
-    const engine = engineOn(Object.defineProperty(named, 'copy', { get: () => name }));
+    const engine = engineOn(named);
     const projects = [test.project, await test.register(), await test.register()];
     const burnAll = async (): Promise<void> => {
       for (const project of projects) await engine.burn(aBurnRequest(1), project.call());

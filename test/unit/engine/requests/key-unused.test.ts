@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createInstances } from '../../../../src/compose/instances.js';
 import { FlywheelError, isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { Secret } from '../../../../src/values/secret.js';
-import { chainOver, replacing, storeOver } from '../../../support/doubles.js';
+import { chainOver, replacing } from '../../../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
@@ -117,7 +117,7 @@ describe('a refusal says that its key was not used', () => {
 
   it('not when the store failed, by then or while the key was looked for', async () => {
     test = await openTestEngine({ dailyBurn: '1' });
-    const unwritten = storeOver(test.store, {
+    const unwritten = replacing(test.store, {
       transaction: (work) =>
         test.store.transaction(async (tx) => {
           const insertMany = async () => {
@@ -130,7 +130,7 @@ describe('a refusal says that its key was not used', () => {
       await said(engineBeside(test, { store: unwritten }).burn(aBurnRequest(1), keyed('key-1'))),
     ).toEqual(['ERR_CREATE_API_EVENT_FAILED', undefined]);
     let isGone = false;
-    const unread = storeOver(test.store, {
+    const unread = replacing(test.store, {
       transaction: async (work) => {
         isGone = true;
         return test.store.transaction(work);
