@@ -6,6 +6,8 @@ import type { DatabaseAddress } from '../cli/config/database-address.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient } from '../cli/context.js';
 import type { DatabaseAdmin, DatabaseFinding, DatabaseStatus } from '../cli/database-admin.js';
+import { openGapIn } from '../engine/gaps/accept-gap.js';
+import { unknownOf } from '../engine/gaps/unknown.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Inspection } from '../store/postgres/inspect.js';
 import type { TokenRecord } from '../store/records.js';
@@ -60,7 +62,7 @@ function statusOf(address: DatabaseAddress, found: Inspection): DatabaseStatus {
   };
 }
 
-/** The newest burns that have landed are on the chain, and no supply is higher than what was burned leaves. */
+/** The newest burns that have landed are on the chain, the store knows all that is, and no supply is higher than what was burned leaves. */
 async function checkOnChain(
   store: Store,
   chain: Chain,
@@ -70,6 +72,7 @@ async function checkOnChain(
   for (const token of await store.read((tx) => tx.tokens.list()))
     findings.push(
       await checkLanded(store, chain, token),
+      await checkKnown(store, chain, token),
       await checkSupply(chain, token, burned.get(token.id) ?? 0n),
     );
   return findings;
@@ -90,6 +93,22 @@ async function checkLanded(store: Store, chain: Chain, token: TokenRecord): Prom
         ok: false,
         detail: `${missing.length} of ${burns.length} burns are not on the chain, first ${missing[0]}`,
       };
+}
+
+/** An older copy of the store is whole by itself; that it is older, only the chain tells. */
+async function checkKnown(store: Store, chain: Chain, token: TokenRecord): Promise<DatabaseFinding> {
+  const { lost } = await unknownOf({ store, chain }, token.id);
+  // What was found before is in the store: once as a gap that nobody has accepted.
+  const gap = await store.read((tx) => openGapIn(tx, token.id));
+  const missing = [...(gap?.lost ?? []), ...lost];
+  const name = `known ${token.symbol}`;
+  const [first] = missing;
+  if (first === undefined) return { name, ok: true, detail: 'no transaction on the chain without a record' };
+  const burned = missing.reduce((sum, one) => sum + one.burned, 0n);
+  return {
+    ...{ name, ok: false },
+    detail: `transactions on the chain without a record: ${missing.length}, burned ${burned} base units, first ${first.signature}: it is an older copy, or somebody else signs with its keys (\`flywheel db accept-gap\`)`,
+  };
 }
 
 async function checkSupply(chain: Chain, token: TokenRecord, burned: bigint): Promise<DatabaseFinding> {

@@ -133,8 +133,21 @@ it('moves everything into a database and back, and the copy that was left behind
 it('accepts the gap of a database once, however many do so at the same time', async () => {
   // What was moved back has burned since.
   const env = { FLYWHEEL_DATA_DIR: join(home, 'machine'), FLYWHEEL_DATABASE_URL: postgres.url };
+  const check = async () => {
+    const { exit, stdout } = await run(env, 'db', 'check', '--chain', '--json');
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; ok: boolean; detail: string }[] };
+    return { exit, wrong: checks.filter(({ ok }) => !ok), gaps: await openGaps() };
+  };
+  const openGaps = async () => (await answer<{ openGaps: number }>(env, 'db', 'status')).openGaps;
+  const missing = {
+    name: expect.stringMatching(/^known /),
+    detail: expect.stringContaining('without a record: 1,'),
+  };
+  const older = { exit: 9, wrong: [expect.objectContaining(missing)] };
+  expect(await check()).toEqual({ ...older, gaps: 0 });
   const shown = await run(env, 'db', 'accept-gap', '--yes');
   expect([shown.exit, shown.stderr]).toEqual([2, expect.stringContaining('1 are missing')]);
+  expect(await check()).toEqual({ ...older, gaps: 1 });
   const ends = await Promise.all(
     ['one', 'other'].map(() => run(env, 'db', 'accept-gap', '--yes', '--expect', '1')),
   );
@@ -144,6 +157,7 @@ it('accepts the gap of a database once, however many do so at the same time', as
     else expect([exit, stderr]).toEqual([2, expect.stringContaining('ERR_INPUT_INVALID')]);
   const acts = await answer<readonly { action: string }[]>(env, 'audit');
   expect(acts.filter(({ action }) => action === 'gap.accept')).toHaveLength(1);
+  expect(await check()).toEqual({ exit: 0, wrong: [], gaps: 0 });
   const { today } = await answer<{ today: { burn: { used: string } } }>(env, 'vault');
   expect(today.burn.used).toBe('15');
 }, 60_000);

@@ -3,42 +3,20 @@
  * that the store does not know was sent by a store that had more: this one is an older copy. What is missing is written down as
  * a gap, and nothing is written for the project until somebody has accepted it.
  */
-import type { NamedTransaction } from '../../chain/chain.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { FlywheelRecord, GapRecord, LostTransaction, TokenRecord } from '../../store/records.js';
+import type { GapRecord } from '../../store/records.js';
 import type { Store, StoreTransaction } from '../../store/store.js';
-import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { replacedJustNow, requireExpired } from './in-flight.js';
-import { whatMoved } from './what-moved.js';
+import { unknownOf } from './unknown.js';
 
 type GapDeps = Pick<EngineDeps, 'store' | 'chain' | 'ids'>;
 
-/** Nearly always the newest of all is known, so that the first look is a short one. */
-const FIRST_PAGE = 20;
-const PAGE = 1_000;
-/** Pages that are asked for at most. */
-const MAX_PAGES = 20;
 /** Projects that are looked at again at each round, in turn. */
 const PROJECTS_A_ROUND = 2;
 
 const RETRY_AFTER_SECONDS = 60;
-
-interface Project {
-  readonly token: TokenRecord;
-  readonly flywheel: FlywheelRecord;
-}
-
-/** What is new of an account since it was last looked at. */
-interface News {
-  readonly account: Address;
-  /** Newest first; the store knows none of them. */
-  readonly unknown: readonly NamedTransaction[];
-  readonly newest: string | undefined;
-  /** Nothing of the account was ever known. */
-  readonly isFirstLook: boolean;
-}
 
 const burnsText = ({ burns, transactions }: GapRecord): string =>
   burns === transactions ? `${burns} burns` : `${burns} burns in ${transactions} transactions`;
@@ -179,15 +157,7 @@ export class GapWatch {
 
   async #look(tokenId: string): Promise<void> {
     const { store } = this.#deps;
-    const project = await store.read(async (tx) => {
-      const token = await tx.tokens.get(tokenId);
-      const flywheel = await tx.flywheels.ofToken(tokenId);
-      return token === undefined || flywheel === undefined ? undefined : { token, flywheel };
-    });
-    if (project === undefined) return;
-    const accounts = [project.token.burnTokenAccount, project.flywheel.multisig];
-    const news = await Promise.all(accounts.map((account) => this.#newsOf(account)));
-    const lost = await this.#lostOf(project, news);
+    const { news, lost } = await unknownOf(this.#deps, tokenId);
     const isNew = news.some(({ unknown }) => unknown.length > 0);
     if (!isNew) return;
     await store.transaction(
@@ -201,45 +171,5 @@ export class GapWatch {
       },
       { tokenId },
     );
-  }
-
-  /** Page after page until something is known. What is listed is asked for first: it was stored before it could be listed. */
-  async #newsOf(account: Address): Promise<News> {
-    const { store, chain } = this.#deps;
-    const unknown: NamedTransaction[] = [];
-    let newest: string | undefined;
-    let before: string | undefined;
-    for (let page = 1; page <= MAX_PAGES; page += 1) {
-      const limit = page === 1 ? FIRST_PAGE : PAGE;
-      const terms = before === undefined ? { limit } : { limit, before };
-      const listed = (await chain.newestOf?.(account, terms)) ?? [];
-      newest ??= listed[0]?.signature;
-      const signatures = listed.map(({ signature }) => signature);
-      const [known, mark] = await store.read(async (tx) => [
-        await tx.signatures.known(signatures),
-        await tx.gaps.mark(account),
-      ]);
-      const end = mark === undefined ? -1 : signatures.indexOf(mark);
-      const looked = end < 0 ? listed : listed.slice(0, end);
-      unknown.push(...looked.filter(({ signature }) => !known.has(signature)));
-      if (end >= 0 || known.size > 0) return { account, unknown, newest, isFirstLook: false };
-      if (listed.length < limit) return { account, unknown, newest, isFirstLook: mark === undefined };
-      before = signatures.at(-1);
-    }
-    return { account, unknown, newest, isFirstLook: false };
-  }
-
-  /** In the order in which they landed. What an account was used for before it was registered is not of this store. */
-  async #lostOf(project: Project, news: readonly News[]): Promise<readonly LostTransaction[]> {
-    const registeredMs = Date.parse(project.token.dateCreated);
-    const lost = new Map<string, { readonly slot: number; readonly moved: LostTransaction }>();
-    for (const { unknown, isFirstLook } of news)
-      for (const { signature, slot, failed, blockTimeMs } of unknown.toReversed()) {
-        const isEarlier = isFirstLook && (blockTimeMs ?? registeredMs) < registeredMs;
-        if (failed || isEarlier || lost.has(signature)) continue;
-        const moved = await whatMoved(this.#deps.chain, project, signature);
-        if (moved !== undefined) lost.set(signature, { slot, moved });
-      }
-    return [...lost.values()].toSorted((a, b) => a.slot - b.slot).map(({ moved }) => moved);
   }
 }

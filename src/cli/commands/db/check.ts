@@ -20,7 +20,8 @@ export const command = defineCommand({
   run,
   details: [
     'Reads all of it, which takes its time on a large one, and changes nothing.',
-    'With --chain the newest burns of each project are looked up, and its supply is held against all that was burned.',
+    'With --chain the newest burns of each project are looked up, its supply is held against all that was burned, and what the chain',
+    'has and the database does not, as an older copy of it, is named.',
     `Exits with ${EXIT.unsafe} when something is not as it has to be.`,
   ],
   output: ['{ "ok": true|false, "checks": [ { "name", "ok", "detail" } ] }'],
