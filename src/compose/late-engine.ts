@@ -104,7 +104,7 @@ class Late implements LateEngine {
 
   #now(): Engine {
     if (this.#opened !== undefined) return this.#opened.engine.engine;
-    throw new FlywheelError('ERR_UNAVAILABLE', 'The store is out of reach.', {
+    throw new FlywheelError('ERR_STORE_UNAVAILABLE', 'The store is out of reach.', {
       ...(this.#reason === undefined ? {} : { cause: this.#reason }),
     });
   }

@@ -30,6 +30,7 @@ import type { EngineDeps } from './deps.js';
 import { describeKey } from './describe-key.js';
 import { foreseeBatch, foreseeBurns } from './foresight.js';
 import { createGapAdmin, type GapAdmin } from './gaps/accept-gap.js';
+import { requireOneWhole } from './gaps/gap-watch.js';
 import { watchLandings } from './landings/watch.js';
 import type { EngineOperation } from './operation.js';
 import { type Reconciled, Reconciler, type ReconcileTerms } from './reconcile.js';
@@ -49,7 +50,7 @@ export interface Engine extends Service, Admin {
   watch(): Promise<number>;
   /** Brings to its end what any engine left unfinished; what cannot be for now stays as it is. */
   reconcile(terms?: ReconcileTerms): Promise<Reconciled>;
-  /** Do store and chain answer? @throws `ERR_UNAVAILABLE` or `ERR_STORE_UNAVAILABLE` */
+  /** Do store and chain answer, and may a project be written? @throws `ERR_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE` or `ERR_STORE_BEHIND` */
   ready(): Promise<void>;
   /** How it stands, for those who watch it. */
   state(): Promise<EngineState>;
@@ -92,6 +93,7 @@ export function createEngine(deps: EngineDeps): Engine {
     reconcile: (terms) => reconciler.run(terms),
     ready: async () => {
       await Promise.all([deps.store.progress(), deps.chain.blockHeight()]);
+      await requireOneWhole(deps.store);
     },
     state: () => engineState(deps),
     countBatches: () => deps.store.read((tx) => tx.batches.countByStatus()),

@@ -59,7 +59,7 @@ export interface HttpServerDeps {
   /** In constant time for every key that is not good. @throws `ERR_UNAUTHORIZED` */
   authenticate(credential: Secret | null): Promise<Principal>;
   readonly health: {
-    /** Resolves when store and chain answer and can be written. */
+    /** Resolves when store and chain answer and can be written. @throws `ERR_STORE_BEHIND` when nothing of the store may be */
     ready(): Promise<void>;
   };
   readonly metrics?: MetricsSource;

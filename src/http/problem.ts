@@ -43,7 +43,7 @@ function fromFramework(error: unknown): FlywheelError | undefined {
 const MAX_CAUSES = 10;
 
 /** Is an error, or what it came from, of this code? */
-function comesFrom(error: unknown, code: ErrorCode): boolean {
+export function comesFrom(error: unknown, code: ErrorCode): boolean {
   let cause = error;
   for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth += 1) {
     if (isFlywheelError(cause, code)) return true;

@@ -2,10 +2,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { openApiDocument } from '../contract/openapi.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { sha256 } from '../values/digest.js';
 import type { Secret } from '../values/secret.js';
 import { CONTENT_SECURITY_POLICY, docsPage } from './docs/page.js';
+import { comesFrom } from './problem.js';
 import { namesThisServer } from './request-headers.js';
 import type { RequestLife } from './request-life.js';
 import { addRoute } from './routes.js';
@@ -43,6 +44,15 @@ function send(life: RequestLife, reply: FastifyReply, answer: string | object): 
   if (life.mayAnswer()) void reply.send(answer);
 }
 
+/** Which check has failed; what more there is to it, the log tells. */
+function notReady(cause: unknown): FlywheelError {
+  if (isFlywheelError(cause, 'ERR_STORE_BEHIND')) return cause;
+  const what = comesFrom(cause, 'ERR_STORE_UNAVAILABLE')
+    ? 'The store does not answer or is full.'
+    : 'The chain does not answer.';
+  return new FlywheelError('ERR_UNAVAILABLE', what, { cause });
+}
+
 function addHealth(app: FastifyInstance, { deps, settings }: ServeContext): void {
   addRoute(app, {
     method: 'GET',
@@ -56,9 +66,7 @@ function addHealth(app: FastifyInstance, { deps, settings }: ServeContext): void
       try {
         await deps.health.ready();
       } catch (cause) {
-        throw new FlywheelError('ERR_UNAVAILABLE', 'The store or the chain does not answer or is full.', {
-          cause,
-        });
+        throw notReady(cause);
       }
       send(life, reply, { status: 'ready' });
     },

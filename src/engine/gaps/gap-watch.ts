@@ -29,6 +29,22 @@ export const storeBehind = (gap: GapRecord): FlywheelError =>
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 
+/**
+ * A server none of whose projects may be written is of no use; with one that may it serves that one.
+ * @throws `ERR_STORE_BEHIND`
+ */
+export async function requireOneWhole(store: Store): Promise<void> {
+  const isBehind = await store.read(async (tx) => {
+    const { length } = await tx.gaps.allOpen();
+    return length > 0 && (await tx.flywheels.list(length + 1)).length === length;
+  });
+  if (isBehind)
+    throw new FlywheelError(
+      'ERR_STORE_BEHIND',
+      'The chain knows burns of every project here of which the store has no record. Nothing is written until that is accepted.',
+    );
+}
+
 const watches = new WeakMap<Store, GapWatch>();
 
 /** The watch of a store; one, however many ask. */

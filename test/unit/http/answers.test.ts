@@ -299,18 +299,29 @@ describe('service routes', () => {
   };
 
   it('is alive always, and ready when store and chain answer', async () => {
-    let down = false;
+    let down: Error | undefined;
     await open(
       async () => {
-        if (down) throw new Error('chain down at 10.0.0.7');
+        if (down !== undefined) throw down;
       },
       async ({ url }) => {
         expect((await fetch(`${url}/healthz`)).status).toBe(200);
         expect((await fetch(`${url}/readyz`)).status).toBe(200);
-        down = true;
-        const response = await fetch(`${url}/readyz`);
-        expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
-        expect(await response.text()).not.toContain('10.0.0.7');
+        const cause = new FlywheelError('ERR_STORE_UNAVAILABLE', 'The store at 10.0.0.7 is away.');
+        const behind = new FlywheelError('ERR_STORE_BEHIND', 'No project is written.');
+        for (const [error, code, message] of [
+          [new FlywheelError('ERR_UNAVAILABLE', 'No node at 10.0.0.7.'), 'ERR_UNAVAILABLE', 'The chain'],
+          [cause, 'ERR_UNAVAILABLE', 'The store'],
+          [new FlywheelError('ERR_UNAVAILABLE', 'Late.', { cause }), 'ERR_UNAVAILABLE', 'The store'],
+          [behind, 'ERR_STORE_BEHIND', 'No project is written.'],
+        ] as const) {
+          down = error;
+          const response = await fetch(`${url}/readyz`);
+          expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
+          const text = await response.text();
+          expect(JSON.parse(text)).toEqual({ error: code, message: expect.stringContaining(message) });
+          expect(text).not.toContain('10.0.0.7');
+        }
         expect((await fetch(`${url}/healthz`)).status).toBe(200);
       },
     );

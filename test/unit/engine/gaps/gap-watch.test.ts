@@ -171,6 +171,24 @@ describe('a store that is older than the chain', () => {
     expect(asked).toEqual([]);
   });
 
+  it('is not ready while no project may be written, and is with one that may', async () => {
+    const behind = async () => {
+      const copy = await copyOf(test.store);
+      const gap = { id: randomUUID(), tokenId: tokenId(), dateFound: '2026-01-01T00:00:00.000Z' };
+      const lost = { signature: 'lost', burned: 1n, airdropped: 0n, memo: null, dateLanded: null };
+      await copy.transaction((tx) => tx.gaps.add(gap, [lost]), { tokenId: tokenId() });
+      return copy;
+    };
+    const alone = await behind();
+    const engine = engineOn(alone);
+    await engineOn(test.store).ready();
+    await expect(engine.ready()).rejects.toMatchObject({ code: 'ERR_STORE_BEHIND', status: 503 });
+    await acceptGap({ store: alone }, { tokenId: tokenId(), transactions: 1, actor: 'me' });
+    await engine.ready();
+    await test.register();
+    await engineOn(await behind()).ready();
+  });
+
   it('executes no batch once more that a lost store has executed', async () => {
     const before = engineOn(test.store);
     const started = (
