@@ -2,11 +2,12 @@
  * Rotates an API key so that a lost answer loses nothing: the new key lies in a file, readable by this user only, before the store
  * learns of it. Run again, the key is taken from that file, and the rotation is carried on or found done.
  */
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { RotatedKey } from '../cli/context.js';
-import type { Admin } from '../contract/admin.js';
+import type { Admin, ApiKeyRotated } from '../contract/admin.js';
 import { apiKeyHash, createApiKey, isApiKey } from '../engine/authenticate.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem, readIfThere } from '../files/read-file.js';
 import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
 import { randomIds } from '../values/ids.js';
@@ -24,7 +25,7 @@ export interface KeyRotation {
 const ROTATED_DIRECTORY = 'rotated-keys';
 
 /** The key in the file, or a new one that lies in it from here on. @throws `ERR_INPUT_INVALID` for a file with anything else. */
-function keyIn(file: string): Secret {
+function keyIn(file: string): { readonly key: Secret; readonly isNew: boolean } {
   let text: string | undefined;
   try {
     text = readIfThere(file)?.trim();
@@ -32,7 +33,7 @@ function keyIn(file: string): Secret {
     throw new FlywheelError('ERR_INPUT_INVALID', `${file}: ${fileProblem(cause)}.`, { cause });
   }
   if (text !== undefined) {
-    if (isApiKey(text)) return new Secret(text);
+    if (isApiKey(text)) return { key: new Secret(text), isNew: false };
     throw new FlywheelError('ERR_INPUT_INVALID', `${file}: there is a file of that name already.`);
   }
   const key = createApiKey(randomIds);
@@ -40,7 +41,22 @@ function keyIn(file: string): Secret {
     mode: PRIVATE_FILE_MODE,
     exclusive: true,
   });
-  return key;
+  return { key, isNew: true };
+}
+
+/** A key that the store has refused opens nothing: one that was made for this is not left behind. */
+async function rotateWith(
+  admin: Pick<Admin, 'rotateKey'>,
+  file: string,
+  { id, graceMs }: KeyRotation,
+): Promise<{ readonly key: Secret; readonly rotated: ApiKeyRotated }> {
+  const { key, isNew } = keyIn(file);
+  try {
+    return { key, rotated: await admin.rotateKey({ id, key, graceMs }) };
+  } catch (error) {
+    if (isNew && isFlywheelError(error, 'ERR_INVALID_REQUEST')) rmSync(file, { force: true });
+    throw error;
+  }
 }
 
 /**
@@ -50,14 +66,14 @@ function keyIn(file: string): Secret {
 export async function rotateKeyInFile(
   dataDir: string,
   admin: Pick<Admin, 'keyToRotate' | 'rotateKey'>,
-  { id, graceMs, outFile }: KeyRotation,
+  rotation: KeyRotation,
   ownFile: string = dataFiles(dataDir).apiKey,
 ): Promise<RotatedKey> {
+  const { id, outFile } = rotation;
   const { hash } = await admin.keyToRotate(id);
   const file = outFile ?? join(dataDir, ROTATED_DIRECTORY, `${id}.key`);
   if (outFile === null) makePrivateDirectory(dirname(file), 'ERR_INPUT_INVALID');
-  const key = keyIn(file);
-  const rotated = await admin.rotateKey({ id, key, graceMs });
+  const { key, rotated } = await rotateWith(admin, file, rotation);
   const own = readSecret(ownFile);
   // The same answer also where the new key was put there before.
   const isOwn = own !== null && [hash, apiKeyHash(key)].includes(apiKeyHash(own));

@@ -1,5 +1,5 @@
 /** A rotation whose answer is lost, wherever it stops, is made again without a third key. */
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { dataFiles } from '../../../src/compose/local-config.js';
@@ -67,11 +67,17 @@ describe('rotateKeyInFile', () => {
       code: 'ERR_INVALID_REQUEST',
       message: expect.stringContaining(first.id),
     });
-    rmSync(outFile, { force: true });
     await test.engine.revokeKey(first.id);
     const second = await rotate(test.engine, { outFile });
     expect(second.id).not.toBe(first.id);
     expect((await test.engine.authenticate(new Secret(second.key))).keyId).toBe(second.id);
+  });
+
+  it('of two at once leaves no file with a key that opens nothing', async () => {
+    const files = ['one.key', 'other.key'].map((name) => join(test.dataDir, name));
+    const ended = await Promise.allSettled(files.map((outFile) => rotate(test.engine, { outFile })));
+    expect(ended.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(files.map((file) => existsSync(file))).toEqual(ended.map(({ status }) => status === 'fulfilled'));
   });
 
   it('gives the commands of this machine the new key, where the old one was theirs', async () => {
@@ -102,5 +108,6 @@ describe('rotateKeyInFile', () => {
     const outFile = join(test.dataDir, 'project.key');
     writeFileSync(outFile, `${test.project.key.reveal()}\n`);
     await expect(rotate(test.engine, { outFile })).rejects.toMatchObject({ code: 'ERR_INVALID_REQUEST' });
+    expect(readFileSync(outFile, 'utf8')).toBe(`${test.project.key.reveal()}\n`);
   });
 });
