@@ -21,11 +21,14 @@ interface Service {
   readonly secrets?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly stop_grace_period?: string;
+  readonly tmpfs?: readonly string[];
+  readonly volumes?: readonly string[];
 }
 const compose = parse(read('compose.yaml'), { merge: true }) as {
   readonly services: Readonly<Record<string, Service>>;
   readonly secrets: Readonly<Record<string, unknown>>;
   readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>;
+  readonly volumes: Readonly<Record<string, null>>;
 };
 const service = (name: string): Service => compose.services[name] ?? {};
 
@@ -53,6 +56,15 @@ describe('the compose file', () => {
     for (const { secrets = [] } of Object.values(compose.services))
       for (const secret of secrets) expect(Object.keys(compose.secrets)).toContain(secret);
     expect(read('compose.yaml')).not.toMatch(/PASSWORD: |postgres:\/\//);
+  });
+
+  it('keeps what a registration has begun when its container ends', () => {
+    const { tmpfs = [], volumes = [] } = service('admin');
+    expect(tmpfs.filter((one) => one.startsWith('/data'))).toEqual([]);
+    expect(volumes).toContain('admin-data:/data');
+    expect(Object.keys(compose.volumes)).toContain('admin-data');
+    // A volume that is made has the owner of the directory in the image.
+    expect(read('Dockerfile')).toMatch(/install -d -o node -g node -m 700 \/data$/m);
   });
 
   it('stops them later than their grace', () => {
