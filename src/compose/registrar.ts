@@ -18,21 +18,26 @@ import type {
 import { FlywheelError, invariant } from '../errors/flywheel-error.js';
 import { keypairText } from '../files/keypair-file.js';
 import { makePrivateDirectory } from '../files/write-file.js';
-import { landRegistration } from '../registration/land.js';
+import { landRegistration, type SentRegistration } from '../registration/land.js';
 import { type Planned, planRegistration } from '../registration/plan.js';
 import { factsOf, type Places } from '../registration/read-state.js';
 import { requireSame } from '../registration/records.js';
 import { type Address, address } from '../values/address.js';
 import { requireNamed, withClusterNodes } from './cluster-nodes.js';
 import { ownDataDirectory } from './data-lock.js';
+import { databaseOf } from './data-place.js';
+import { DatabaseTarget } from './database-target.js';
+import { DirectoryTarget } from './directory-target.js';
 import { createFileKeyring } from './file-keyring.js';
 import { keyringOf } from './keyring-settings.js';
 import { dataFiles, exists, writePrivate } from './local-config.js';
-import { type RegistrationTarget, registrationTarget, type TargetPlace } from './registration-target.js';
+import { NOTHING_TO_HOLD, type RegistrationHold } from './registration-hold.js';
+import type { RegistrationTarget, TargetPlace } from './registration-target.js';
 import { type OwnRpc, openOwnRpc } from './rpc.js';
 import {
   begin,
   forgetUnfinished,
+  idFor,
   keepUnfinished,
   readUnfinished,
   type UnfinishedRegistration,
@@ -40,6 +45,7 @@ import {
 
 /** A plan with all that performing it takes. */
 interface Ready extends Planned {
+  readonly takeOver: string | null;
   readonly wanted: ClusterRegistration;
   readonly rpc: OwnRpc;
   readonly begun: UnfinishedRegistration;
@@ -60,7 +66,7 @@ class DataDirectoryRegistrar implements Registrar {
     this.#target = registrationTarget(place);
   }
 
-  async plan(input: RegistrationInput): Promise<RegistrationPlan> {
+  async plan(input: RegistrationInput, takeOver: string | null): Promise<RegistrationPlan> {
     const genesisHash = await this.#openRpc();
     const rpc = this.#rpc as OwnRpc;
     const keys = new Map<Address, Uint8Array>();
@@ -68,13 +74,17 @@ class DataDirectoryRegistrar implements Registrar {
     const given = input.burnWallet === null ? null : addressOf(input.burnWallet, keys);
     const wanted: ClusterRegistration = { ...input, operator, burnWallet: given };
     const found = readUnfinished(this.#target.unfinishedFile(input.mint));
-    const finished = await this.#target.finished(input.mint, genesisHash);
+    const stored = await this.#target.finished(input.mint, genesisHash);
+    const finished = stored?.registration ?? null;
     const begun =
       finished === null
         ? begin({ ...wanted, genesisHash }, found, keys)
-        : { wanted: {}, burnWallet: given ?? address(finished.burnWallet), createKey: null, sent: null };
+        : {
+            ...{ id: idFor(found), wanted: {}, burnWallet: given ?? address(finished.burnWallet) },
+            ...{ createKey: null, sent: null },
+          };
     const places = placesOf(wanted, begun, finished);
-    if (finished !== null) requireSame(finished, places);
+    if (stored !== null) requireSame(stored, places);
     const chain = {
       reader: withSecondDecoder(rpc.chain),
       genesisHash,
@@ -84,8 +94,9 @@ class DataDirectoryRegistrar implements Registrar {
     const planned = await planRegistration(chain, wanted, places, begun.createKey !== null);
     const state: RegistrationPlan['state'] =
       finished !== null ? 'finished' : begun === found ? 'unfinished' : 'new';
-    const plan = { ...planned.plan, ...(await this.#target.named(planned.plan, places)), state };
-    this.#ready = { ...planned, plan, wanted, rpc, begun, keys, found };
+    const toBegin = { ...planned, id: begun.id, takeOver };
+    const plan = { ...planned.plan, ...(await this.#target.named(toBegin)), state };
+    this.#ready = { ...planned, plan, takeOver, wanted, rpc, begun, keys, found };
     return plan;
   }
 
@@ -141,35 +152,68 @@ class DataDirectoryRegistrar implements Registrar {
   }
 
   async #register(ready: Ready): Promise<RegistrationResult> {
-    const { begun, places, rpc, wanted, plan } = ready;
-    const files = this.#files;
+    const { begun, wanted } = ready;
+    const made = this.#keepKeys(ready.keys);
     const unfinished = this.#target.unfinishedFile(wanted.mint);
-    this.#keepKeys(ready.keys);
-    const ownKeys = createFileKeyring(files.keys);
-    const keyring = keyringOf(this.#place.ambient, this.#place.settings)(ownKeys);
     const sent = keepUnfinished(unfinished, begun);
+    const hold = await this.#hold(ready, [...made, unfinished]);
+    try {
+      const result = await this.#landAndStore(ready, sent, hold);
+      forgetUnfinished(unfinished);
+      const createKey = begun.createKey ?? ready.found?.createKey ?? null;
+      if (createKey !== null) rmSync(keyFile(this.#files.keys, createKey), { force: true });
+      return result;
+    } catch (error) {
+      // Where that fails it is told from which machine it goes on.
+      if (sent.read() === null) await hold.release().catch(() => undefined);
+      throw error;
+    } finally {
+      await hold.close();
+    }
+  }
+
+  /** Has it to itself; a finished one makes nothing that another could make as well. @param made - goes where it is refused. */
+  async #hold(ready: Ready, made: readonly string[]): Promise<RegistrationHold> {
+    const { plan, begun, places, takeOver, found } = ready;
+    if (plan.state === 'finished') return NOTHING_TO_HOLD;
+    const hold = await this.#target.hold({ id: begun.id, takeOver, plan, places });
+    if (!('refusal' in hold)) return hold;
+    if (found === null) for (const file of made) rmSync(file, { force: true });
+    throw hold.refusal;
+  }
+
+  async #landAndStore(
+    ready: Ready,
+    sent: SentRegistration,
+    { check }: RegistrationHold,
+  ): Promise<RegistrationResult> {
+    const { begun, places, rpc, wanted, plan } = ready;
+    const ownKeys = createFileKeyring(this.#files.keys);
+    const keyring = keyringOf(this.#place.ambient, this.#place.settings)(ownKeys);
     const reader = withSecondDecoder(rpc.chain);
     const { state, txHash } = await landRegistration({
-      ...{ chain: rpc.chain, reader, places, sent, squadsTreasury: ready.squadsTreasury },
+      ...{ chain: rpc.chain, reader, places, sent, check, squadsTreasury: ready.squadsTreasury },
       operator: keyring.get(places.operator, 'operator'),
       createKey: begun.createKey === null ? null : ownKeys.get(begun.createKey),
     }).finally(() => keyring.close());
     invariant(state.multisig !== null, 'What has landed is there.');
     const facts = factsOf(state.multisig, state.token);
     const stored = await this.#target.keep({ wanted, plan, places, state, facts }, ready.found !== null);
-    forgetUnfinished(unfinished);
-    const createKey = begun.createKey ?? ready.found?.createKey ?? null;
-    if (createKey !== null) rmSync(keyFile(files.keys, createKey), { force: true });
     return { cluster: plan.cluster, ...stored, txHash };
   }
 
-  #keepKeys(keys: Ready['keys']): void {
+  /** @returns the files that were not there. */
+  #keepKeys(keys: Ready['keys']): readonly string[] {
     const { keys: directory } = this.#files;
     makePrivateDirectory(directory, 'ERR_CONFIG_INVALID');
+    const made: string[] = [];
     for (const [owner, keypair] of keys) {
       const file = keyFile(directory, owner);
-      if (!exists(file)) writePrivate(file, keypairText(keypair));
+      if (exists(file)) continue;
+      writePrivate(file, keypairText(keypair));
+      made.push(file);
     }
+    return made;
   }
 }
 
@@ -211,6 +255,12 @@ function requireFunds({ operator, costs }: RegistrationPlan): void {
   );
 }
 
-/** A registrar for the data directory of the settings; nothing is asked before the first plan. */
+/** The database that the settings name, else the data directory. @throws `ERR_CONFIG_INVALID` where both could be meant. */
+function registrationTarget(place: TargetPlace): RegistrationTarget {
+  const database = databaseOf(place.settings);
+  return database === null ? new DirectoryTarget(place) : new DatabaseTarget(place, database);
+}
+
+/** A registrar for the data directory or the database of the settings; nothing is asked before the first plan. */
 export const createRegistrar = (ambient: Ambient, settings: Settings, cluster: string): Registrar =>
   new DataDirectoryRegistrar({ ambient, settings, cluster, dataDir: settings.dataDir.value });

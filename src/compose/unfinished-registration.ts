@@ -7,6 +7,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { readIfThere } from '../files/read-file.js';
 import type { SentRegistration } from '../registration/land.js';
 import { type Address, address, isAddress } from '../values/address.js';
+import { randomIds } from '../values/ids.js';
 import { writePrivate } from './local-config.js';
 
 /** What makes one registration another one. */
@@ -14,6 +15,8 @@ export type Wanted = ClusterRegistration & { readonly genesisHash: string };
 
 /** What `registration.json` says. */
 export interface UnfinishedRegistration {
+  /** By which a database knows it. */
+  readonly id: string;
   /** What was wanted, name by name, as JSON text. */
   readonly wanted: Readonly<Record<string, string>>;
   readonly burnWallet: Address;
@@ -44,14 +47,14 @@ export function differences(
 type Json = Readonly<Record<string, unknown>>;
 
 function parse(text: string): UnfinishedRegistration | undefined {
-  const { version, wanted, burnWallet, createKey, sent } = JSON.parse(text) as Json;
+  const { version, id, wanted, burnWallet, createKey, sent } = JSON.parse(text) as Json;
   const isKey = (value: unknown): value is Address => typeof value === 'string' && isAddress(value);
-  if (version !== FORMAT_VERSION || !isKey(burnWallet) || (createKey !== null && !isKey(createKey)))
-    return undefined;
+  if (version !== FORMAT_VERSION || typeof id !== 'string') return undefined;
+  if (!isKey(burnWallet) || (createKey !== null && !isKey(createKey))) return undefined;
   const settings = Object.fromEntries(
     Object.entries(wanted as Json).map(([name, value]) => [name, String(value)]),
   );
-  return { wanted: settings, burnWallet, createKey, sent: sent === null ? null : unitOf(sent as Json) };
+  return { id, wanted: settings, burnWallet, createKey, sent: sent === null ? null : unitOf(sent as Json) };
 }
 
 const unitOf = ({ signature, wire, lastValidBlockHeight }: Json): Unit => ({
@@ -107,6 +110,9 @@ export const forgetUnfinished = (path: string): void => rmSync(path, { force: tr
 const madeFor = (found: UnfinishedRegistration | null): Address | undefined =>
   found?.wanted['burnWallet'] === 'null' ? found.burnWallet : undefined;
 
+/** What has made way for another has left its place to it. */
+export const idFor = (found: UnfinishedRegistration | null): string => found?.id ?? randomIds.uuid();
+
 /** What was begun is carried on where it is the same; what has sent nothing yet makes way for another. */
 export function begin(
   wanted: Wanted,
@@ -120,7 +126,7 @@ export function begin(
     throw new FlywheelError(
       'ERR_LOCAL_ALREADY_EXISTS',
       `A registration has begun here that differs in ${differs.join(', ')}, and what it has sent may have landed.`,
-      { hint: 'Run the command that began it, to its end; or give another directory with --data-dir.' },
+      { hint: 'Run the command that began it, to its end.' },
     );
   const make = (): Address => {
     const keypair = generateKeypair();
@@ -129,6 +135,7 @@ export function begin(
     return made;
   };
   return {
+    id: idFor(found),
     wanted: texts,
     burnWallet: wanted.burnWallet === null ? (madeFor(found) ?? make()) : address(wanted.burnWallet),
     createKey: wanted.multisig === null ? make() : null,

@@ -160,9 +160,14 @@ export const ERRORS = {
   ERR_LOCAL_NOT_FOUND: rule(null, EXIT.usage, 'the data directory holds no registered flywheel', {
     hint: 'Run `flywheel local init` first, or give --data-dir.',
   }),
-  ERR_LOCAL_ALREADY_EXISTS: rule(null, EXIT.usage, 'the data directory already holds a registered flywheel', {
-    hint: '`flywheel local status` shows it; `flywheel local reset --yes` wipes it.',
-  }),
+  ERR_LOCAL_ALREADY_EXISTS: rule(
+    null,
+    EXIT.usage,
+    'the data directory already holds a registered flywheel, or the database what this one would have',
+    {
+      hint: '`flywheel local status` shows it; `flywheel local reset --yes` wipes it.',
+    },
+  ),
   ERR_KEYPAIR_INVALID: rule(
     null,
     EXIT.usage,

@@ -9,6 +9,7 @@ import { createAssociatedTokenAccountIdempotent } from '../chain/tokens/instruct
 import { compileLegacyMessage, requestSignatures } from '../chain/transaction/compile.js';
 import type { Instruction } from '../chain/transaction/instruction.js';
 import type { Signer } from '../chain/transaction/signer.js';
+import type { Lease } from '../engine/lease.js';
 import type { Unit } from '../engine/settle/fate.js';
 import { settle } from '../engine/settle/settle.js';
 import { signingTerms, withBudget } from '../engine/signing-terms.js';
@@ -37,6 +38,8 @@ export interface Landing {
   /** The wallet that Squads takes its fee to. */
   readonly squadsTreasury: Address | null;
   readonly sent: SentRegistration;
+  /** Asked before anything is sent. @throws when another has taken its place. */
+  readonly check: () => Promise<void>;
 }
 
 /** How often to look where the chain does not say. */
@@ -66,13 +69,16 @@ export async function landRegistration(
 
 /** Settles what was sent last, as often as it takes until its end is final. */
 async function settleLast(landing: Landing, first: Unit, isNew = false): Promise<void> {
-  const { chain, sent } = landing;
+  const { chain, sent, check } = landing;
+  // Nobody takes it from a process that stood still but by a word of somebody: it has no end that would have to be put off.
+  const lease: Lease = { id: '', check, renew: check, signal: undefined, tell: () => undefined };
   let [unit, areNew] = [first, isNew];
   for (;;) {
     const [settled] = await settle(chain, {
       units: [unit],
       areNew,
       as: 'bundles',
+      lease,
       renew: async () => {
         const renewed = await signed(landing, await readState(landing.reader, landing.places));
         sent.write(renewed);

@@ -90,8 +90,24 @@ export const storedProject = (
   sought: Sought,
 ): Promise<StoredProject | null> => store.read((tx) => seek(tx, sought));
 
+/** How a refusal ends: before anything was done, and when accounts may have been made for it. */
+export const UNCHANGED = 'nothing was changed';
+export const NOT_STORED = 'nothing of this was stored, and what was made on the chain for it stays there';
+
+/** What to do about a project that is there already. */
+const seen = (name: string | null): { readonly hint: string } => ({
+  hint:
+    name === null
+      ? '`flywheel vault` shows it. Another project takes another --data-dir.'
+      : `\`flywheel vault --project ${name}\` shows it. Another project takes a name, a mint and a vault of its own.`,
+});
+
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` when the store holds another registration. */
-export function requireSame(known: Registration, places: Places): void {
+export function requireSame(
+  { registration: known, flywheel }: StoredProject,
+  places: Places,
+  ending = UNCHANGED,
+): void {
   const differs = [
     ...(known.mintAddress === places.mint ? [] : ['mint']),
     ...(known.multisig === places.multisig ? [] : ['multisig']),
@@ -103,12 +119,18 @@ export function requireSame(known: Registration, places: Places): void {
   if (differs.length === 0) return;
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
-    `The token ${known.symbol} (${known.mintAddress}) is registered here already, with another ${differs.join(' and ')}; nothing was changed.`,
+    `The token ${known.symbol} (${known.mintAddress}) is registered here already, with another ${differs.join(' and ')}; ${ending}.`,
+    seen(flywheel.name),
   );
 }
 
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` when another project has the mint, the vault or the name. */
-export async function requireFree(tx: StoreTransaction, places: Places, name: string | null): Promise<void> {
+export async function requireFree(
+  tx: StoreTransaction,
+  places: Places,
+  name: string | null,
+  ending = UNCHANGED,
+): Promise<void> {
   const others = [
     ['mint', (await seek(tx, { mint: places.mint }))?.flywheel],
     ['vault', await tx.flywheels.ofVault(places.multisig, places.vaultIndex)],
@@ -119,7 +141,8 @@ export async function requireFree(tx: StoreTransaction, places: Places, name: st
   const [what, other] = taken;
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
-    `The project ${other?.name ?? other?.id} is registered here already, with the same ${what}; nothing was changed.`,
+    `The project ${other?.name ?? other?.id} is registered here already, with the same ${what}; ${ending}.`,
+    seen(other?.name ?? null),
   );
 }
 
@@ -136,14 +159,14 @@ export async function storeRegistration(
     const known = await seek(tx, sought);
     if (known !== null) {
       const { registration, flywheel } = known;
-      requireSame(registration, places);
+      requireSame(known, places, NOT_STORED);
       if (project !== null) await tx.flywheels.setPlace(flywheel.id, project.place);
       return {
         registration,
         apiKey: keyIsKept ? null : await insertKey(deps, tx, registration.tokenId, terms),
       };
     }
-    await requireFree(tx, places, project?.name ?? null);
+    await requireFree(tx, places, project?.name ?? null, NOT_STORED);
     const { token, flywheel } = recordsOf(deps, tx, what);
     await tx.tokens.insert(token);
     await tx.flywheels.insert(flywheel);

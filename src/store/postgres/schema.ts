@@ -119,6 +119,27 @@ const RATE_COUNTS = `create table rate_counts (
   interval_us bigint not null check (interval_us > 0),
   period_us bigint not null check (period_us >= interval_us)) with (fillfactor = 50)`;
 
+/** Once its mint is stored, a registration is not one that has begun any more. */
+const BEGUN_REGISTRATIONS: readonly string[] = [
+  `create table begun_registrations (
+    id text collate "C" primary key,
+    mint text collate "C" not null unique,
+    name text collate "C" not null unique,
+    multisig text collate "C" not null,
+    vault_index integer not null,
+    genesis text collate "C" not null,
+    actor text collate "C" not null,
+    date_begun timestamptz not null default clock_timestamp(),
+    unique (multisig, vault_index))`,
+  `create or replace function begun_registrations_done() returns trigger language plpgsql as $done$
+    begin
+      delete from begun_registrations where mint = new.mint_address;
+      return null;
+    end $done$`,
+  `create or replace trigger begun_registrations_done after insert on tokens
+    for each row execute function begun_registrations_done()`,
+];
+
 /** Where many projects share a table, the newest burns of one are found without passing those of the others. */
 const BURNS_OF_TOKEN = 'create index burns_of_token on burns (token_id, sequence)';
 
@@ -183,7 +204,14 @@ const ONE_PROJECT: readonly string[] = [
 const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
   [INITIAL_VERSION]: [INSTR, ...INITIAL_TRIGGERS],
   [LANDINGS_VERSION]: LANDINGS_TRIGGERS,
-  [PROJECTS_VERSION]: [...AUDIT_TRIGGERS, LINEAGE, RATE_COUNTS, BURNS_OF_TOKEN, ...ONE_PROJECT],
+  [PROJECTS_VERSION]: [
+    ...AUDIT_TRIGGERS,
+    LINEAGE,
+    RATE_COUNTS,
+    ...BEGUN_REGISTRATIONS,
+    BURNS_OF_TOKEN,
+    ...ONE_PROJECT,
+  ],
 };
 
 export const POSTGRES_SCHEMA: SchemaDialect = {

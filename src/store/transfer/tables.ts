@@ -249,5 +249,13 @@ const administration: readonly MovedTable[] = [
 /** In the order in which their rows are written. */
 export const MOVED_TABLES: readonly MovedTable[] = [...registration, ...batches, ...burns, ...administration];
 
-/** `progress` stands in the header, what brings a store up to date writes its own, and rates are counted again. */
-export const LEFT_BEHIND: readonly string[] = ['progress', 'store_migrations', 'rate_counts'];
+/**
+ * `progress` stands in the header, what brings a store up to date writes its own, rates are counted again, and what has begun
+ * is carried on where it did.
+ */
+export const LEFT_BEHIND: readonly string[] = [
+  'progress',
+  'store_migrations',
+  'rate_counts',
+  'begun_registrations',
+];

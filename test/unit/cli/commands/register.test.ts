@@ -47,6 +47,7 @@ const registration: Registration = {
 
 interface Seen {
   input?: RegistrationInput;
+  takeOver?: string | null;
   cluster?: string;
   performed: number;
   closed: number;
@@ -55,8 +56,8 @@ interface Seen {
 function world(of: RegistrationPlan, options: TestCliOptions = {}) {
   const seen: Seen = { performed: 0, closed: 0 };
   const registrar: Registrar = {
-    plan: async (input) => {
-      seen.input = input;
+    plan: async (input, takeOver) => {
+      Object.assign(seen, { input, takeOver });
       return of;
     },
     perform: async () => {
@@ -94,10 +95,10 @@ describe('register', () => {
     const { seen, register, operator } = world(plan());
     const { exit, stdout } = await register(
       ...['--yes', '--proof-type', 'A', '--daily-burn-cap', '12.5', '--vault-index', '3', '--symbol', 'SHOP'],
-      ...['--min-operator-sol', '0.2'],
+      ...['--min-operator-sol', '0.2', '--take-over', 'id'],
     );
     expect(exit).toBe(0);
-    expect(seen).toMatchObject({ cluster: 'devnet', performed: 1, closed: 1 });
+    expect(seen).toMatchObject({ cluster: 'devnet', takeOver: 'id', performed: 1, closed: 1 });
     const { operator: keypair, ...input } = seen.input as RegistrationInput;
     expect(createKeypairSigner(keypair as Uint8Array).address).toBe(operator);
     expect(input).toEqual({
