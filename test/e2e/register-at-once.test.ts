@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { address } from '../../src/values/address.js';
 import { removeDirectories, type TestToken } from '../support/chain.js';
 import { emptyDirectory, flywheel, type Spawned, startFlywheel } from '../support/cli.js';
@@ -50,6 +50,13 @@ afterAll(async () => {
   await way.end();
   await postgres.stop();
   removeDirectories();
+});
+
+/** Those that have to be gone when a test has failed. */
+const started: ChildProcess[] = [];
+beforeEach(() => node.faults.set([]));
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
 });
 
 interface TestMachine {
@@ -114,6 +121,7 @@ interface Held {
 async function sending(at: TestMachine, name: string, token: TestToken, ...more: string[]): Promise<Held> {
   node.faults.set([{ fault: 'drop', rate: 1 }]);
   const child = startFlywheel(at, words(name, token, ...more));
+  started.push(child);
   const parts = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const)
     child[stream]?.on('data', (chunk: Buffer) => {
@@ -137,8 +145,6 @@ const begunBy = (what: string, { child }: Held): RegExp =>
   );
 
 const idIn = (hint: string): string => /--take-over ([0-9a-f-]{36})/.exec(hint)?.[1] ?? '';
-
-beforeEach(() => node.faults.set([]));
 
 describe('two machines that register the same', () => {
   it.each(Array.from({ length: RACES }, (_, index) => index))(
