@@ -264,6 +264,11 @@ describe('flywheel register', () => {
     expect(existsSync(join(dataDir, 'local.json'))).toBe(false);
   });
 
+  it('takes the place of none where no database is named', async () => {
+    expect(failure(await register('--take-over', 'another')).error).toBe('ERR_USAGE');
+    expect(existsSync(join(dataDir, 'registration.json'))).toBe(false);
+  });
+
   it('leaves a directory that began to no other command, and no other registration once it has sent', async () => {
     node.faults.set([{ fault: 'drop', rate: 1 }]);
     const begun = startFlywheel({ home, env: { FLYWHEEL_DATA_DIR: dataDir } }, words('--yes'));
@@ -283,6 +288,7 @@ describe('flywheel register', () => {
     expect(failure(await register('--daily-burn-cap', '7'))).toMatchObject({
       error: 'ERR_LOCAL_ALREADY_EXISTS',
       message: expect.stringContaining('differs in dailyBurn'),
+      hint: 'Run the command that began it, to its end.',
     });
     node.faults.set([]);
     expect((await register()).exit).toBe(0);
