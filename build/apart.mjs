@@ -7,7 +7,6 @@ export const NATIVE = ['@libsql/*', 'litesvm-*'];
 export const APART = {
   fastify: 'fastify',
   '@solana/web3.js': 'web3',
-  undici: 'undici',
   'prom-client': 'prom-client',
   ws: 'ws',
   pg: 'pg',
@@ -45,6 +44,9 @@ export const requiringApartFromModules = {
 
 /** Sources that are bundled in place of a package's own. */
 const STAND_INS = {
+  // One connection and HTTP/1.1 are all that is asked of it; the rest of the package takes twice as long to start as all of that.
+  undici: "exports.Client = require('undici/lib/dispatcher/client.js');",
+  './client-h2.js': "module.exports = () => { throw new Error('HTTP/2 is not spoken here'); };",
   // The SQLite driver finds its native half by asking node for a report on the whole process, which takes longer than all
   // the rest of opening a database. Whether the half for glibc loads says the same.
   '@neon-rs/load': `
@@ -73,6 +75,7 @@ export const standIns = {
     onLoad({ filter: /.*/, namespace: 'stand-in' }, ({ path }) => ({
       contents: STAND_INS[path],
       loader: 'js',
+      resolveDir: '.',
     }));
   },
 };

@@ -20,8 +20,8 @@ import type { HttpProxy } from './proxy.js';
 export interface Route {
   readonly base: URL;
   readonly proxy?: HttpProxy | undefined;
-  /** Trusted authorities, where they are more than the built-in ones. */
-  readonly secureContext?: SecureContext | undefined;
+  /** Trusted authorities, where they are more than the built-in ones; to read them all takes longer than an exchange, so only TLS asks. */
+  readonly secureContext?: (() => SecureContext) | undefined;
 }
 
 /** There is no connection, so nothing of the request was sent. */
@@ -84,12 +84,12 @@ function step(
 }
 
 /** What TLS with a host needs to know. */
-const tlsOptions = (host: string, secureContext: SecureContext | undefined) => ({
+const tlsOptions = (host: string, secureContext: Route['secureContext']) => ({
   host,
   ALPNProtocols: ['http/1.1'],
   // An address is no name to ask for (RFC 6066, section 3).
   ...(isIP(host) === 0 ? { servername: host } : {}),
-  ...(secureContext === undefined ? {} : { secureContext }),
+  ...(secureContext === undefined ? {} : { secureContext: secureContext() }),
 });
 
 /** A connection to the first host on the way, with TLS if its address says so. */

@@ -45,20 +45,30 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** Longest time to find out whether TLS is spoken where plain http was not understood. */
 const PROBE_TIMEOUT_MS = 500;
 
-/** The built-in authorities and those of the user. */
-function trusting(extraCa: string | undefined): SecureContext | undefined {
+const unreadable = (cause: unknown): FlywheelError =>
+  new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    'The file that NODE_EXTRA_CA_CERTS names holds no certificate in PEM that can be read.',
+    { cause },
+  );
+
+/** The built-in authorities and those of the user, read when they are first asked for. @throws `ERR_CONFIG_INVALID`, then too. */
+function trusting(extraCa: string | undefined): Route['secureContext'] {
   if (extraCa === undefined) return undefined;
-  try {
-    // OpenSSL takes what holds no certificate for an empty list; this reads the first one.
-    new X509Certificate(extraCa);
-    return createSecureContext({ ca: [...rootCertificates, extraCa] });
-  } catch (cause) {
-    throw new FlywheelError(
-      'ERR_CONFIG_INVALID',
-      'The file that NODE_EXTRA_CA_CERTS names holds no certificate in PEM that can be read.',
-      { cause },
-    );
-  }
+  const orUnreadable = <Value>(read: () => Value): Value => {
+    try {
+      return read();
+    } catch (cause) {
+      throw unreadable(cause);
+    }
+  };
+  // OpenSSL takes what holds no certificate for an empty list; this reads the first one.
+  orUnreadable(() => new X509Certificate(extraCa));
+  let context: SecureContext | undefined;
+  return () => {
+    context ??= orUnreadable(() => createSecureContext({ ca: [...rootCertificates, extraCa] }));
+    return context;
+  };
 }
 
 /**
@@ -202,5 +212,8 @@ export const createTransport = (base: URL, options: TransportOptions): Transport
  * @throws as {@link createTransport}
  */
 export function routeTo(base: URL, { proxy, extraCa }: Omit<TransportOptions, 'requestTimeoutMs'>): Route {
-  return { base, proxy: proxyFor(base, proxy), secureContext: trusting(extraCa) };
+  const route = { base, proxy: proxyFor(base, proxy), secureContext: trusting(extraCa) };
+  const isTls = [route.base, route.proxy?.url].some((url) => url?.protocol === 'https:');
+  if (isTls) route.secureContext?.();
+  return route;
 }
