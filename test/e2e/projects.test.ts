@@ -155,6 +155,23 @@ describe('two projects of a database', () => {
     });
   }, 60_000);
 
+  it('are no reason to be alarmed for who looks around, and each is looked at by its name', async () => {
+    const all = await run('doctor');
+    expect(all.ok).toBe(true);
+    expect(all.checks).toContainEqual({
+      ...{ name: 'projects', ok: true },
+      detail: '2 (game, shop); API key and service of one are looked at with --project NAME',
+    });
+    const one = await run('doctor', '--project', 'shop');
+    expect(one.checks).toEqual(
+      expect.arrayContaining([
+        { name: 'api key', ok: true, detail: 'the one that this machine keeps' },
+        expect.objectContaining({ name: 'service', ok: true }),
+      ]),
+    );
+    expect(JSON.stringify([all, one])).not.toContain('local init');
+  }, 60_000);
+
   it('have rates of their own', async () => {
     const tries = await Promise.all(
       Array.from({ length: 6 }, (_, at) => burn(shop.apiKey.key, 100 + at, `shop-${at}`)),

@@ -5,6 +5,7 @@ import { loadedNatives } from '../../files/native-packages.js';
 import { fileProblem } from '../../files/read-file.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
+import type { DatabaseStatus } from '../database-admin.js';
 import { callWith } from '../send.js';
 import { shellLine } from '../shell-line.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
@@ -38,7 +39,8 @@ function checkDirectory(path: string, platform: string): string {
 function checkKey(opened: OpenedService, session: Session): string {
   if (opened.credential === null) throw new FlywheelError('ERR_UNAUTHORIZED', 'There is no API key.');
   const { source } = session.settings.apiKey;
-  return source === 'default' ? 'the one that `local init` made' : `from the ${source}`;
+  if (source !== 'default') return `from the ${source}`;
+  return opened.isOnThisMachine ? 'the one that `local init` made' : 'the one that this machine keeps';
 }
 
 /** Asks for the current batch, which any good key may, and compares clocks on the way. */
@@ -89,9 +91,11 @@ export async function runChecks(session: Session): Promise<readonly Finding[]> {
   findings.push(...checkFiles('config files', settings.configDir.value, context.platform));
   if (settings.apiUrl.value === null)
     findings.push(...checkFiles('data files', settings.dataDir.value, context.platform));
-  findings.push(...(await checkDatabase(session)), ...(await checkMachine(session)));
+  const database = await checkDatabase(session);
+  findings.push(...database.findings, ...(await checkMachine(session)));
   if (settings.keypair.value !== null) findings.push(await checkKeypair(session, settings.keypair.value));
   const rpc = await checkRpc(session);
+  if (database.several !== null) return [...findings, ...rpc, await checkNone(database.several)];
   return [
     ...findings,
     ...rpc,
@@ -102,11 +106,27 @@ export async function runChecks(session: Session): Promise<readonly Finding[]> {
   ];
 }
 
+/** Of several projects none is meant: that is nothing wrong, and each is looked at by its name. */
+const checkNone = ({ count, first }: DatabaseStatus['projects']): Promise<Finding> => {
+  const names = first.map(({ name, symbol }) => name ?? symbol).join(', ');
+  return check(
+    'projects',
+    () =>
+      `${count} (${names}${count > first.length ? ', …' : ''}); API key and service of one are looked at with --project NAME`,
+  );
+};
+
 /** The database that holds the flywheels, if there is one; or that the one that is named is not used, and why. */
-async function checkDatabase({ context, settings }: Session): Promise<readonly Finding[]> {
+async function checkDatabase({ context, settings }: Session): Promise<{
+  readonly findings: readonly Finding[];
+  /** The projects, where there are several and none is named. */
+  readonly several: DatabaseStatus['projects'] | null;
+}> {
   const { value: address } = settings.database;
-  if (address === null) return [];
-  return [
+  if (address === null) return { findings: [], several: null };
+  let several: DatabaseStatus['projects'] | null = null;
+  const isNamed = settings.project.value !== null || settings.apiKey.value !== null;
+  const findings = [
     await check('database', async () => {
       const { database } = await context.effectiveSettings(settings);
       if (database.value === null)
@@ -114,6 +134,7 @@ async function checkDatabase({ context, settings }: Session): Promise<readonly F
       const { serverVersion, latencyMs, schema, projects } = await (
         await context.openDatabase(settings)
       ).status();
+      if (projects.count > 1 && !isNamed) several = projects;
       const size = `${projects.count} ${projects.count === 1 ? 'project' : 'projects'}`;
       if (schema.upToDate || schema.version === 0)
         return `${address.shown} by ${address.name}, PostgreSQL ${serverVersion}, ${latencyMs} ms away, schema version ${schema.version}, ${size}`;
@@ -123,6 +144,7 @@ async function checkDatabase({ context, settings }: Session): Promise<readonly F
       );
     }),
   ];
+  return { findings, several };
 }
 
 /** The service, and the chain with it; where the RPC is at fault it is looked at without. */
