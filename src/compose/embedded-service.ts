@@ -128,14 +128,15 @@ async function overCluster(
 ): Promise<Backing> {
   try {
     const { withSecondDecoder } = await import('../chain/rpc/second-decoder.js');
-    await tellOfForks(ambient, settings, opened);
+    const project = await own();
+    await tellOfForks(ambient, settings, opened, project);
     return {
       opened,
       reader: withSecondDecoder(opened.chain),
       sender: opened.rpc.sender,
       walletChain: async () => walletChain(genesisHash),
       explorer: clusterName(genesisHash),
-      ...(await own()),
+      ...project,
     };
   } catch (error) {
     await opened.close();
@@ -146,13 +147,14 @@ async function overCluster(
 const credentialOf = ({ apiKey, dataDir }: Settings): Secret | null =>
   apiKey.value ?? readApiKey(dataDir.value);
 
-/** What a fork took back since the last command is pending again, and said. */
+/** What a fork took back of the project that is meant, since the last command, is pending again, and said. */
 async function tellOfForks(
   { io }: Ambient,
   { output }: Settings,
   { engine }: Pick<OpenedEngine<Chain>, 'engine'>,
+  { tokenId = null }: Pick<Backing, 'tokenId'>,
 ): Promise<void> {
-  const undone = await engine.watch();
+  const undone = await engine.watch({ tokenId });
   if (undone === 0) return;
   const text = `The chain has taken back ${undone} that had landed; they are pending again. \`flywheel pending resume\` brings them to their end.`;
   const lines = warningLines(text, output, plainStyle(io.stderr.columns), io.stderr);

@@ -2,7 +2,7 @@
 import type { Admin } from '../contract/admin.js';
 import type { Foresight } from '../contract/foresight.js';
 import type { OperationId } from '../contract/operations.js';
-import type { Recovery } from '../contract/recovery.js';
+import type { Recovery, RecoveryScope } from '../contract/recovery.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import { eachOperation, type Service } from '../contract/service.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
@@ -46,8 +46,8 @@ export interface Engine extends Service, Admin {
   registerProject: (input: Parameters<Admin['register']>[0]) => ReturnType<Admin['register']>;
   readonly foresight: Foresight;
   readonly recovery: Recovery;
-  /** Looks whether the chain has taken back what had landed. @returns how many transactions are pending again for that */
-  watch(): Promise<number>;
+  /** Looks whether the chain has taken back what had landed, of one project or of all. @returns how many transactions are pending again for that */
+  watch(scope?: RecoveryScope): Promise<number>;
   /** Brings to its end what any engine left unfinished; what cannot be for now stays as it is. */
   reconcile(terms?: ReconcileTerms): Promise<Reconciled>;
   /** Do store and chain answer, and may a project be written? @throws `ERR_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE` or `ERR_STORE_BEHIND` */
@@ -64,9 +64,9 @@ export interface Engine extends Service, Admin {
 /** Builds the engine; nothing is opened or read before the first call. */
 export function createEngine(deps: EngineDeps): Engine {
   const reconciler = new Reconciler(deps);
-  const watch = async (): Promise<number> => {
+  const watch = async (scope?: RecoveryScope): Promise<number> => {
     try {
-      return (await watchLandings(deps)).undone;
+      return (await watchLandings(deps, scope)).undone;
     } catch (error) {
       // A chain that is out of reach has taken nothing back yet.
       if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return 0;
@@ -82,7 +82,7 @@ export function createEngine(deps: EngineDeps): Engine {
     },
     recovery: {
       unfinished: async (scope) => {
-        await watch();
+        await watch(scope);
         return listUnfinished(deps, scope);
       },
       finish: async (terms) => void (await reconciler.run(terms)),

@@ -72,7 +72,9 @@ export class Reconciler {
     await this.#try('what the chain knows more than the store', 'gaps', terms, async () => {
       for (const gap of await gaps.again()) terms.onProblem?.(`project ${gap.tokenId}`, storeBehind(gap));
     });
-    await this.#try('what has landed and is not final', 'landings', terms, () => watchLandings(deps));
+    await this.#try('what has landed and is not final', 'landings', terms, () =>
+      watchLandings(deps, { tokenId }),
+    );
     const left = await deps.store.read(async ({ unfinished, nowMs }) => ({
       gone: (await unfinished.holders(nowMs)).filter((holder) => !deps.instances.isAlive(holder)),
       burns: await unfinished.burnRequests(tokenId),

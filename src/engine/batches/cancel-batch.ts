@@ -34,7 +34,7 @@ export const cancelBatch = operation('cancelBatch', {
   parse: (input) => parseInput(cancelBatchRequestSchema, input),
   perform: async ({ deps, principal, input: { batchId, signedTx }, call }) => {
     const found = await findBatch(deps, principal, batchId);
-    await watchLandings(deps, found.id);
+    await watchLandings(deps, { batchId: found.id });
     const context = contextOf(deps, principal);
     const batch = await deps.store.transaction((tx) => claim(deps, tx, found), found);
     try {

@@ -41,7 +41,7 @@ export const executeBatch = keyedOperation('executeBatch', {
   proofTypes: () => [],
   perform: async ({ deps, principal, input: { batchId, signedTx }, call, identity, earlier }) => {
     const found = await findBatch(deps, principal, batchId);
-    const { undone } = await watchLandings(deps, found.id);
+    const { undone } = await watchLandings(deps, { batchId: found.id });
     const batch = undone === 0 ? found : await findBatch(deps, principal, batchId);
     // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed. So it does
     // where the chain took back what it told of.

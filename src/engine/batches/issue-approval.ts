@@ -15,7 +15,7 @@ export const issueApproval = operation('issueApproval', {
   parse: (input) => parseInput(issueApprovalRequestSchema, input),
   perform: async ({ deps, principal, input: { batchId } }) => {
     const found = await findBatch(deps, principal, batchId);
-    const { undone, waiting } = await watchLandings(deps, found.id);
+    const { undone, waiting } = await watchLandings(deps, { batchId: found.id });
     const batch = undone === 0 ? found : await findBatch(deps, principal, batchId);
     if (batch.status === 'AVAILABLE_TO_QUEUE')
       throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batch.id} is not finalized yet.`);

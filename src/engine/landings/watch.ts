@@ -4,6 +4,7 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Finality } from '../../chain/chain.js';
+import type { RecoveryScope } from '../../contract/recovery.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { WatchedLanding } from '../../store/records.js';
 import type { EngineDeps } from '../deps.js';
@@ -17,7 +18,12 @@ const isBundle = (landing: WatchedLanding) => landing.kind === 'bundle';
 /** For how long the end of a batch waits for what it rests on to become final. */
 const MAX_WAIT_MS = 60_000;
 
-/** What of a batch, or of all, became of the landings that are not final. */
+/** Whose landings are looked at; all of the store, where nothing is said. */
+export interface WatchScope extends RecoveryScope {
+  readonly batchId?: string;
+}
+
+/** What of a batch, of a project or of all became of the landings that are not final. */
 export interface Watched {
   readonly waiting: number;
   readonly undone: number;
@@ -27,15 +33,12 @@ const NOTHING: Watched = { waiting: 0, undone: 0 };
 
 /**
  * Looks at what has landed and is not final: stops watching what is, and takes up again what was taken back, where nobody works on it.
- * @param batchId - looks at one batch only.
  * @throws `ERR_UNAVAILABLE` when the chain is out of reach; nothing has changed then.
  */
-export async function watchLandings(deps: EngineDeps, batchId?: string): Promise<Watched> {
+export async function watchLandings(deps: EngineDeps, scope: WatchScope = {}): Promise<Watched> {
   if (deps.chain.pollMs === null) return NOTHING;
   const all = await deps.store.read((tx) => tx.landings.waiting());
-  const landings = all.filter(
-    (landing) => batchId === undefined || (landing.kind === 'bundle' && landing.batchId === batchId),
-  );
+  const landings = all.filter((landing) => isIn(scope, landing));
   if (landings.length === 0) return NOTHING;
   const found = await finalityOf(deps, landings);
   const of = (finality: Finality) => landings.filter((_, index) => found[index] === finality);
@@ -45,6 +48,10 @@ export async function watchLandings(deps: EngineDeps, batchId?: string): Promise
   return { waiting: of('waiting').length, undone: undone.length };
 }
 
+const isIn = ({ batchId, tokenId = null }: WatchScope, landing: WatchedLanding): boolean =>
+  (batchId === undefined || (isBundle(landing) && landing.batchId === batchId)) &&
+  (tokenId === null || landing.tokenId === tokenId);
+
 /**
  * Waits until all that a batch rests on is final, so that its end is as well.
  * @throws `ERR_UNAVAILABLE` when that takes too long, or something was taken back.
@@ -53,7 +60,7 @@ export async function awaitFinal(deps: EngineDeps, batchId: string, lease: Lease
   const { pollMs } = deps.chain;
   if (pollMs === null) return;
   for (let waitedMs = 0; ; waitedMs += pollMs) {
-    const { waiting, undone } = await watchLandings(deps, batchId);
+    const { waiting, undone } = await watchLandings(deps, { batchId });
     if (waiting + undone === 0) return;
     if (undone > 0 || waitedMs >= MAX_WAIT_MS) break;
     const { signal } = lease;
