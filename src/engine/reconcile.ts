@@ -6,7 +6,7 @@
 import type { RecoveryTerms } from '../contract/recovery.js';
 import { invariant, isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
-import type { TakeTerms } from '../store/unfinished-repository.js';
+import type { TakenRequest, TakeTerms } from '../store/unfinished-repository.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { carryOnExecution } from './batches/execute-batch.js';
 import { carryOnSetUp } from './batches/init-batch.js';
@@ -116,13 +116,14 @@ export class Reconciler {
     let requests = 0;
     while (terms.signal?.aborted !== true) {
       const except = [...tried, ...this.#delayed(), ...heldIds(deps)];
-      const request = await this.#try('what is pending', 'pending', terms, () =>
+      const taken = await this.#try('what is pending', 'pending', terms, () =>
         takeBurns(deps, { gone, except, tokenId: terms.tokenId ?? null }),
       );
-      if (request === undefined) break;
+      if (taken === undefined) break;
+      const { request, from } = taken;
       const { id } = request;
       tried.add(id);
-      tell(deps, { operationId: id, event: 'taken over', from: null });
+      tell(deps, { operationId: id, event: 'taken over', from });
       const settled = await this.#try(`the burns of request ${id}`, id, terms, () =>
         settleRequest(deps, request, terms),
       );
@@ -177,7 +178,7 @@ export class Reconciler {
 const takeBurns = (
   { store, instances }: EngineDeps,
   terms: Pick<TakeTerms, 'gone' | 'except' | 'tokenId'>,
-): Promise<RequestRecord | undefined> =>
+): Promise<TakenRequest | undefined> =>
   store.transaction(
     ({ unfinished, nowMs }) =>
       unfinished.takeBurns({ ...terms, instance: instances.id, nowMs, leaseUntilMs: nowMs + LEASE_MS }),

@@ -35,6 +35,13 @@ export interface TakeTerms {
   readonly tokenId?: string | null;
 }
 
+/** A request that was just taken. */
+export interface TakenRequest {
+  readonly request: RequestRecord;
+  /** Who held it until then. */
+  readonly from: string;
+}
+
 /** Work that has not come to its end, in the order in which it was begun, whether or not somebody is at it: of one project, or of all. */
 export interface UnfinishedRepository {
   /** Ids of requests that have pending burns. */
@@ -45,7 +52,7 @@ export interface UnfinishedRepository {
    * Takes the oldest running request that has pending burns and that nobody holds, of whichever project; one that somebody else
    * is taking at this very time is passed over.
    */
-  takeBurns(terms: TakeTerms): Promise<RequestRecord | undefined>;
+  takeBurns(terms: TakeTerms): Promise<TakenRequest | undefined>;
   /** Ids of batches whose set-up was begun, and not stopped for a reason. */
   setUps(tokenId?: string | null): Promise<readonly string[]>;
   /** Ids of batches that the operator has approved, or set out to, and that nobody has begun to end. */

@@ -105,7 +105,11 @@ export function createWriters(
 ): (of?: OfProject) => Kysely<Tables> {
   const lines = new Lines(() =>
     createTurns(busyTimeoutMs, () =>
-      lockedTooLong(place, busyTimeoutMs, 'another transaction of this process'),
+      lockedTooLong(
+        place,
+        busyTimeoutMs,
+        'earlier transactions of this process, which may wait for the database themselves',
+      ),
     ),
   );
   return (of) => kyselyOver(new ProjectDriver(driver, lines, of));

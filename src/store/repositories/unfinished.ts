@@ -1,8 +1,7 @@
 /** What was begun and has not come to its end, whoever is at it: found by a few partial indexes, and nearly always nothing. */
 import { sql } from 'kysely';
-import type { RequestRecord } from '../records.js';
 import type { Session } from '../session.js';
-import type { TakeTerms, UnfinishedRepository } from '../unfinished-repository.js';
+import type { TakenRequest, TakeTerms, UnfinishedRepository } from '../unfinished-repository.js';
 import { toRequest } from './requests.js';
 
 // Literals, because a partial index serves only a condition that is written out.
@@ -45,11 +44,11 @@ const executions = (db: Session['db']) =>
     );
 
 /** One statement: what is found is locked and taken, and what is locked is not looked at. */
-async function takeBurns({ db, locksRows }: Session, terms: TakeTerms): Promise<RequestRecord | undefined> {
+async function takeBurns({ db, locksRows }: Session, terms: TakeTerms): Promise<TakenRequest | undefined> {
   const { instance, nowMs, leaseUntilMs, gone, except, tokenId = null } = terms;
   let free = db
     .selectFrom('requests')
-    .select('id')
+    .select(['id', 'instance'])
     .where('status', '=', RUNNING)
     .where(({ or, eb }) =>
       or([eb('lease_until_ms', '<=', nowMs), ...gone.map((holder) => eb('instance', '=', holder))]),
@@ -67,13 +66,16 @@ async function takeBurns({ db, locksRows }: Session, terms: TakeTerms): Promise<
     .limit(1);
   if (tokenId !== null) free = free.where('token_id', '=', tokenId);
   if (except.length > 0) free = free.where('id', 'not in', except);
+  const found = await (locksRows ? free.forUpdate().skipLocked() : free).executeTakeFirst();
+  if (found === undefined) return undefined;
+  // Its row is locked, or nobody else writes.
   const row = await db
     .updateTable('requests')
     .set({ instance, lease_until_ms: leaseUntilMs })
-    .where('id', '=', locksRows ? free.forUpdate().skipLocked() : free)
+    .where('id', '=', found.id)
     .returningAll()
-    .executeTakeFirst();
-  return row && toRequest(row);
+    .executeTakeFirstOrThrow();
+  return { request: toRequest(row), from: found.instance };
 }
 
 export const unfinishedRepository = (session: Session): UnfinishedRepository => ({

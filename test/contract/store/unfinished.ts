@@ -29,14 +29,17 @@ export function unfinished(under: () => StoreUnderTest): void {
     it('is taken once it is held no more, and of those that are gone', async () => {
       const { store } = under();
       const taken = await take(store);
-      expect(taken).toStrictEqual(aRequest({ id: 'a', value: 'a', instance: 'me', leaseUntilMs: UNTIL_MS }));
-      expect(await store.read((tx) => tx.requests.get('a'))).toStrictEqual(taken);
+      const request = aRequest({ id: 'a', value: 'a', instance: 'me', leaseUntilMs: UNTIL_MS });
+      expect(taken).toStrictEqual({ request, from: 'of a' });
+      expect(await store.read((tx) => tx.requests.get('a'))).toStrictEqual(request);
       expect(await take(store)).toBeUndefined();
       expect(await store.read((tx) => tx.unfinished.holders(NOW_MS))).toEqual(
         expect.arrayContaining(['me', 'of b', 'of c']),
       );
-      expect(await take(store, { gone: ['of c', 'of b'], except: ['b'] })).toMatchObject({ id: 'c' });
-      expect(await take(store, { nowMs: 2_000 })).toMatchObject({ id: 'b' });
+      expect(await take(store, { gone: ['of c', 'of b'], except: ['b'] })).toMatchObject({
+        ...{ request: { id: 'c' }, from: 'of c' },
+      });
+      expect(await take(store, { nowMs: 2_000 })).toMatchObject({ request: { id: 'b' } });
     });
 
     it('is found and taken of one project, where one is named', async () => {
@@ -48,7 +51,7 @@ export function unfinished(under: () => StoreUnderTest): void {
         (await left.burnRequests()).length,
       ]);
       expect(found).toEqual([0, 3, 3]);
-      expect(await take(store, { tokenId: 'token-1' })).toMatchObject({ id: 'a' });
+      expect(await take(store, { tokenId: 'token-1' })).toMatchObject({ request: { id: 'a' } });
     });
 
     it('is shared: no two take the same, and none waits for who is taking', async () => {
@@ -57,7 +60,7 @@ export function unfinished(under: () => StoreUnderTest): void {
       const taken = await Promise.all(
         others.map((each, at) => take(each, { instance: `engine ${at}`, nowMs: 10_000 })),
       );
-      expect(taken.map((one) => one?.id).toSorted()).toEqual(['a', 'b', 'c', undefined]);
+      expect(taken.map((one) => one?.request.id).toSorted()).toEqual(['a', 'b', 'c', undefined]);
     });
   });
 }
