@@ -29,6 +29,7 @@ import {
   takesNoWrites,
   toStoreError,
 } from './errors.js';
+import type { StatementNames } from './statement-names.js';
 
 export interface PostgresDriverOptions {
   readonly pool: Pool;
@@ -38,6 +39,8 @@ export interface PostgresDriverOptions {
   readonly place: string;
   /** For how long to wait for the write lock, here or in another process. */
   readonly busyTimeoutMs: number;
+  /** Of statements that connections prepare. @default none */
+  readonly names?: StatementNames;
   /** Is told the server's time with every transaction. */
   readonly clock: ServerClock;
   /** Of the schema that this build works on; with another, nothing is begun. @default whichever there is */
@@ -54,14 +57,16 @@ const lockOf = (what: string): string =>
 
 /**
  * What a writer locks, always in this order: the store, shared by those who write one project each and taken whole by all others,
- * then its project. So whoever waits holds nothing that others wait for but in the same order.
+ * then its project. So whoever waits holds nothing that others wait for but in the same order. The time that it waits at most is
+ * set first; a list is worked through as it is written.
  */
-function locksOf(of: OfProject | undefined): string {
+function locksOf(of: OfProject | undefined, busyTimeoutMs: number): string {
   const store = lockOf('flywheel store');
-  if (of === undefined) return `select pg_advisory_xact_lock(${store})`;
-  const shared = `select pg_advisory_xact_lock_shared(${store})`;
+  const waits = `select set_config('lock_timeout', '${busyTimeoutMs}', true)`;
+  if (of === undefined) return `${waits}, pg_advisory_xact_lock(${store})`;
+  const shared = `${waits}, pg_advisory_xact_lock_shared(${store})`;
   if (of.tokenId === null) return shared;
-  return `${shared}; select pg_advisory_xact_lock(${lockOf(`flywheel project ${of.tokenId}`)})`;
+  return `${shared}, pg_advisory_xact_lock(${lockOf(`flywheel project ${of.tokenId}`)})`;
 }
 
 const COMMANDS_THAT_CHANGE: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE']);
@@ -120,7 +125,11 @@ export class PostgresConnection implements TimedConnection {
 
   async executeQuery<Result>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Result>> {
     try {
-      const { command, rowCount, rows } = await this.client.query(sql, [...parameters]);
+      const name = this.#options.names?.of(sql);
+      const query = { text: sql, values: [...parameters] };
+      const { command, rowCount, rows } = await this.client.query(
+        name === undefined ? query : { ...query, name },
+      );
       return COMMANDS_THAT_CHANGE.has(command)
         ? { numAffectedRows: BigInt(rowCount ?? 0), rows: rows as Result[] }
         : { rows: rows as Result[] };
@@ -183,7 +192,7 @@ export class PostgresDriver implements Driver {
       }
       const { id } = await this.#begin(
         connection,
-        `begin isolation level read committed; set local lock_timeout = ${busyTimeoutMs}; ${locksOf(of)};
+        `begin isolation level read committed; ${locksOf(of, busyTimeoutMs)};
          select pg_current_xact_id()::text as id, ${this.#now}`,
       );
       connection.transactionId = id;

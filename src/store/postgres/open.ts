@@ -9,6 +9,7 @@ import { kyselyOver, PostgresDriver } from './driver.js';
 import { toStoreError } from './errors.js';
 import { POSTGRES_MOVES } from './moves.js';
 import { createNumbers } from './numbers.js';
+import { StatementNames } from './statement-names.js';
 import { readVersion, refuseOtherSchema, upgradeStore } from './upgrade.js';
 import { createWriters } from './writers.js';
 
@@ -55,6 +56,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     busyTimeoutMs,
     clock,
     version: STORE_VERSION,
+    names: new StatementNames(),
     mustWrite: schema === 'update',
   };
   const driver = new PostgresDriver({ ...common, pool: writers });
