@@ -2,7 +2,7 @@
 import type { Operation } from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../store/records.js';
-import type { Store } from '../store/store.js';
+import type { Store, StoreTransaction } from '../store/store.js';
 import { base58Decode, base58Encode } from '../values/base58.js';
 import { type Sha256, sha256 } from '../values/digest.js';
 import type { Ids } from '../values/ids.js';
@@ -62,21 +62,18 @@ export const isOver = ({ dateExpires }: Pick<ApiKeyRecord, 'dateExpires'>, nowMs
  * Finds the key's record, token and flywheel.
  * @throws `ERR_UNAUTHORIZED` for a missing, unknown, revoked or ended key, and never says which.
  */
-export async function authenticate(store: Store, credential: Secret | null): Promise<Principal> {
-  const principal = await store.read(async (tx) => {
-    const key = credential === null ? undefined : await tx.apiKeys.byHash(apiKeyHash(credential));
-    if (key === undefined || key.dateRevoked !== null || isOver(key, tx.nowMs)) return undefined;
-    return {
-      key,
-      nowMs: tx.nowMs,
-      token: await tx.tokens.get(key.tokenId),
-      flywheel: await tx.flywheels.ofToken(key.tokenId),
-    };
-  });
-  if (principal === undefined) {
+export const authenticate = (store: Store, credential: Secret | null): Promise<Principal> =>
+  store.read((tx) => authenticateIn(tx, credential));
+
+async function authenticateIn(
+  { apiKeys, nowMs }: StoreTransaction,
+  credential: Secret | null,
+): Promise<Principal> {
+  const found = credential === null ? undefined : await apiKeys.withProject(apiKeyHash(credential));
+  if (found === undefined || found.key.dateRevoked !== null || isOver(found.key, nowMs)) {
     throw new FlywheelError('ERR_UNAUTHORIZED', 'The API key is missing or not valid.');
   }
-  return principal;
+  return { ...found, nowMs };
 }
 
 /** @throws `ERR_KEY_SCOPES_UNAUTHORIZED` unless the key has one of the scopes. */
@@ -87,12 +84,16 @@ export function requireScope(principal: Principal, scopes: readonly Scope[]): vo
 }
 
 /** Authenticates a call and checks that its key may use the operation at all. */
-export async function admit(
-  store: Store,
+export const admit = (store: Store, credential: Secret | null, operation: Operation): Promise<Principal> =>
+  store.read((tx) => admitIn(tx, credential, operation));
+
+/** {@link admit} beside what else is read for the call. */
+export async function admitIn(
+  tx: StoreTransaction,
   credential: Secret | null,
   operation: Operation,
 ): Promise<Principal> {
-  const principal = await authenticate(store, credential);
+  const principal = await authenticateIn(tx, credential);
   requireScope(principal, operation.scopes);
   return principal;
 }

@@ -90,10 +90,10 @@ export async function underLease<Result>(
 }
 
 /** A lease that was just taken, for work that does not begin and end in one place. */
-export const holdLease = (deps: EngineDeps, holding: Holding, caller: Caller): Lease & { end(): void } =>
+export const holdLease = (deps: EngineDeps, holding: Holding, caller: Caller): HeldLease =>
   new HeldLease(deps, holding, caller);
 
-class HeldLease implements Lease {
+export class HeldLease implements Lease {
   readonly #deps: EngineDeps;
   readonly #holding: Holding;
   readonly #caller: Caller;
@@ -125,13 +125,19 @@ class HeldLease implements Lease {
     for (const id of this.#holding.ids) if (held?.get(id) === this) held.delete(id);
   }
 
-  readonly renew = async (tx: StoreTransaction): Promise<void> => {
-    const isHere = tx.lineage === this.#lineage;
-    if (isHere && (await this.#holding.prolong(tx, this.#deps.instances.id, tx.nowMs + LEASE_MS))) return;
+  readonly renew = (tx: StoreTransaction): Promise<void> =>
+    this.renewBy(tx, () => this.#holding.prolong(tx, this.#deps.instances.id, tx.nowMs + LEASE_MS));
+
+  /**
+   * {@link Lease.renew} by another write, which only whoever has it can do.
+   * @param write - returns whether it was done.
+   */
+  async renewBy({ lineage }: StoreTransaction, write: () => Promise<boolean>): Promise<void> {
+    if (lineage === this.#lineage && (await write())) return;
     this.#isLost = true;
     tell(this.#deps, { operationId: this.id, event: 'lease lost' });
     throw this.#holding.lost();
-  };
+  }
 
   get id(): string {
     return this.#holding.ids[0] ?? '';

@@ -10,17 +10,17 @@ import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
 import type { JsonValue } from '../values/canonical-json.js';
-import { admit, type Principal } from './authenticate.js';
+import { admit, admitIn, type Principal } from './authenticate.js';
 import type { EngineDeps } from './deps.js';
 import { gapWatchOf } from './gaps/gap-watch.js';
 import { beforeRecord, type KeysInFlight } from './requests/key-unused.js';
 import {
-  findEarlier,
   noRepeat,
   type RequestIdentity,
   readReply,
   requestIdentity,
   requireReadable,
+  requireRepeat,
 } from './requests/requests.js';
 
 /** A call that may be carried out: who calls, and what for. */
@@ -94,8 +94,13 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   given: unknown,
   call: Call,
 ): Promise<Reply<AnswerOf<Id>>> {
-  const principal = await admit(deps.store, call.credential, OPERATIONS[id]);
-  const value = checkIdempotencyKey(call.idempotencyKey, OPERATIONS[id].idempotencyKey);
+  const { principal, value, earlier, nowMs } = await deps.store.read(async (tx) => {
+    const principal = await admitIn(tx, call.credential, OPERATIONS[id]);
+    const value = checkIdempotencyKey(call.idempotencyKey, OPERATIONS[id].idempotencyKey);
+    const earlier =
+      value === undefined ? undefined : await tx.requests.find(principal.key.tokenId, id, value);
+    return { principal, value, earlier, nowMs: tx.nowMs };
+  });
   const parse = (): Input => plan.parse(given, { deps, principal });
   const place = { tokenId: principal.key.tokenId, operation: id, value };
   const input = plan.saysUnused ? await beforeRecord(deps, place, parse) : parse();
@@ -104,11 +109,10 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   const body = given as JsonValue;
   const proofTypes = plan.proofTypes(input);
   const identity = { ...(await requestIdentity(principal, id, value, body, proofTypes)), call };
-  const earlier = await deps.store.read(async (tx) => {
-    const found = await findEarlier(deps, tx, identity);
-    if (found !== undefined) await requireReadable(tx, found, identity);
-    return found;
-  });
+  if (earlier !== undefined) {
+    requireRepeat(deps, { nowMs }, identity, earlier);
+    await requireReadable(deps, earlier, identity);
+  }
   if (plan.replay !== undefined) {
     if (earlier?.reply != null) {
       call.onOperation?.(earlier.id);

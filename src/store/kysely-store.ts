@@ -9,6 +9,7 @@ import { bundleRepository } from './repositories/bundles.js';
 import { burnRepository } from './repositories/burns.js';
 import { flywheelRepository } from './repositories/flywheels.js';
 import { gapRepository } from './repositories/gaps.js';
+import { keyWithProject } from './repositories/key-with-project.js';
 import { landingRepository } from './repositories/landings.js';
 import { lineageRepository } from './repositories/lineages.js';
 import { requestRepository } from './repositories/requests.js';
@@ -70,7 +71,7 @@ const repositories = (session: Session, begun: Begun): StoreTransaction => ({
   ...begun,
   tokens: tokenRepository(session),
   flywheels: flywheelRepository(session),
-  apiKeys: apiKeyRepository(session),
+  apiKeys: { ...apiKeyRepository(session), withProject: (hash) => keyWithProject(session, hash) },
   requests: requestRepository(session),
   burns: burnRepository(session),
   usage: usageRepository(session),

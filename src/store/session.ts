@@ -64,9 +64,14 @@ export async function insertRows<Row extends object>(
   });
 }
 
-function compileOnce(session: Session, name: string, build: () => CompiledQuery): CompiledQuery {
+/** Compiles a statement for all transactions of a store; who runs it says its parameters. */
+export function compileOnce<Row>(
+  session: Session,
+  name: string,
+  build: () => CompiledQuery<Row>,
+): CompiledQuery<Row> {
   const known = session.compiled.get(name);
-  if (known !== undefined) return known;
+  if (known !== undefined) return known as CompiledQuery<Row>;
   const query = { ...build(), parameters: [] };
   session.compiled.set(name, query);
   return query;

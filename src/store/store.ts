@@ -57,9 +57,18 @@ export interface FlywheelRepository {
   setPlace(id: string, place: FlywheelPlace): Promise<void>;
 }
 
+/** A key, and whose it is. */
+export interface KeyWithProject {
+  readonly key: ApiKeyRecord;
+  readonly token: TokenRecord | undefined;
+  readonly flywheel: FlywheelRecord | undefined;
+}
+
 export interface ApiKeyRepository {
   insert(key: ApiKeyRecord): Promise<void>;
   byHash(hash: Sha256): Promise<ApiKeyRecord | undefined>;
+  /** The same with the project that it is for, as far as that is there. */
+  withProject(hash: Sha256): Promise<KeyWithProject | undefined>;
   get(id: string): Promise<ApiKeyRecord | undefined>;
   ofToken(tokenId: string): Promise<readonly ApiKeyRecord[]>;
   /** The key that was made in its place and is not revoked; there is one at most. */
@@ -84,6 +93,8 @@ export interface RequestRepository {
   renew(id: string, instance: string, leaseUntilMs: number): Promise<boolean>;
   linkBatch(id: string, batchId: string): Promise<void>;
   complete(id: string, reply: string): Promise<void>;
+  /** The same, by the engine that has it. @returns whether it still had it, see {@link RequestRepository.renew}. */
+  completeHeld(id: string, instance: string, reply: string): Promise<boolean>;
   /** A failed request does not use its key up. */
   remove(id: string): Promise<void>;
   running(): Promise<readonly RequestRecord[]>;

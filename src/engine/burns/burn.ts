@@ -28,11 +28,7 @@ export const burn = keyedOperation('burn', {
         const refusal = refusals.get(0);
         if (refusal !== undefined) throw new FlywheelError(refusal.code, refusal.message);
       },
-      close: async (tx, record, [outcome]) => {
-        if (outcome?.status === 'success')
-          await tx.requests.complete(record.id, JSON.stringify(burnResult(outcome)));
-        else await tx.requests.remove(record.id);
-      },
+      reply: ([outcome]) => (outcome?.status === 'success' ? JSON.stringify(burnResult(outcome)) : null),
     });
     invariant(outcome !== undefined, 'Every element has an outcome.');
     if (outcome.status === 'success') return { value: burnResult(outcome), meta: { replayed: false } };
@@ -52,7 +48,7 @@ export const burnBatch = keyedOperation('burnBatch', {
   }),
   perform: async (call) => {
     const outcomes = await runAll(call, call.input, {
-      close: (tx, record, outcomes) => tx.requests.complete(record.id, storedResult(outcomes)),
+      reply: storedResult,
     });
     return { value: batchResult(outcomes), meta: { replayed: false } };
   },
@@ -69,7 +65,7 @@ function burnShapes(input: unknown, { maxBurnBatchElements: most }: EngineLimits
 async function runAll(
   keyed: KeyedCall<unknown>,
   inputs: readonly BurnShape[],
-  ends: Pick<BurnRun, 'onRefused' | 'close'>,
+  ends: Pick<BurnRun, 'onRefused' | 'reply'>,
 ): Promise<readonly ElementOutcome[]> {
   const { deps, principal, identity, earlier } = keyed;
   const elements = await prepareBurns(principal, inputs, deps.limits);

@@ -6,7 +6,7 @@ import type { BurnRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
-import { holdLease } from '../lease.js';
+import { type HeldLease, holdLease } from '../lease.js';
 import { sayIfUnused } from '../requests/key-unused.js';
 import { abandonRequest, openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
 import { readBurnWallet } from './allowance.js';
@@ -40,12 +40,8 @@ export interface BurnRun {
    * speaks for one element, and gets every failure as an error; else a failure is that of the elements concerned.
    */
   readonly onRefused?: (refusals: ReadonlyMap<number, Refusal>) => void;
-  /** Closes the request in the transaction that writes the last outcomes. */
-  readonly close: (
-    tx: StoreTransaction,
-    request: RequestRecord,
-    outcomes: readonly ElementOutcome[],
-  ) => Promise<void>;
+  /** The answer of the request as it is stored with the last outcomes; `null`: the request is forgotten, and its key is not used up. */
+  readonly reply: (outcomes: readonly ElementOutcome[]) => string | null;
 }
 
 /**
@@ -89,7 +85,7 @@ class Progress {
   readonly #flights: Flights;
   readonly #tally: Tally;
   #request: RequestRecord | undefined;
-  #lease: ReturnType<typeof holdLease> | undefined;
+  #lease: HeldLease | undefined;
   /** The store has failed; what has no record by then gets none. */
   #storeFailed = false;
 
@@ -214,14 +210,18 @@ class Progress {
 
   /** Writes the last outcomes and closes the request. */
   async finish(): Promise<readonly ElementOutcome[]> {
-    const { deps, principal, close } = this.#run;
+    const { deps, principal, reply } = this.#run;
     await this.#flights.land();
     const outcomes = this.#tally.inOrder();
     try {
       await deps.store.transaction(async (tx) => {
-        const request = await this.#open(tx);
+        const request = this.#request ?? (await this.#open(tx));
+        const stored = reply(outcomes);
+        // First of all, so that nothing is written for what another has taken over.
+        if (stored === null) await this.#lease?.renew(tx);
+        else await this.#answer(tx, request, stored);
         if (principal.token !== undefined) await writeOutcomes(tx, principal.token.id, this.#tally.unwritten);
-        await close(tx, request, outcomes);
+        if (stored === null) await tx.requests.remove(request.id);
       }, principal.key);
     } catch (cause) {
       // Without a stored answer a repeat would do what this one says it has not done.
@@ -235,6 +235,12 @@ class Progress {
     }
     this.#tally.forget(this.#tally.unwritten);
     return outcomes;
+  }
+
+  async #answer(tx: StoreTransaction, { id }: RequestRecord, reply: string): Promise<void> {
+    const complete = () => tx.requests.completeHeld(id, this.#run.deps.instances.id, reply);
+    if (this.#lease !== undefined) await this.#lease.renewBy(tx, complete);
+    else invariant(await complete(), 'A request that was just opened is held.');
   }
 
   /** Keeps what is known, and lets the next call with the same key carry on at once. */

@@ -4,7 +4,7 @@
  */
 import type { Call, WaitingForChain } from '../../contract/call.js';
 import type { KeyedOperationId } from '../../contract/operations.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { JsonValue } from '../../values/canonical-json.js';
@@ -66,16 +66,25 @@ export async function findEarlier(
 ): Promise<RequestRecord | undefined> {
   if (identity.value === undefined) return undefined;
   const earlier = await tx.requests.find(identity.tokenId, identity.operation, identity.value);
-  if (earlier === undefined) return undefined;
-  if (earlier.fingerprint !== identity.fingerprint) {
+  if (earlier !== undefined) requireRepeat(deps, tx, identity, earlier);
+  return earlier;
+}
+
+/** What was found with the same key has to be the same request, and nobody may be at it. @throws as {@link findEarlier} */
+export function requireRepeat(
+  deps: EngineDeps,
+  at: Pick<StoreTransaction, 'nowMs'>,
+  { fingerprint }: RequestIdentity,
+  earlier: RequestRecord,
+): void {
+  if (earlier.fingerprint !== fingerprint) {
     throw new FlywheelError(
       'ERR_IDEMPOTENCY_KEY_REUSED',
-      `The idempotency key ${identity.value} was used with another body.`,
+      `The idempotency key ${earlier.value} was used with another body.`,
     );
   }
-  if (earlier.status === 'running' && isWorkedOn(deps, tx, earlier))
-    throw stillRunning(deps, identity.value, earlier);
-  return earlier;
+  if (earlier.status === 'running' && isWorkedOn(deps, at, earlier))
+    throw stillRunning(deps, earlier.value, earlier);
 }
 
 /** Characters of a stored answer that are read at once. */
@@ -96,12 +105,12 @@ export async function readReply(reply: string): Promise<unknown> {
  * @throws `ERR_INVALID_PROOF`
  */
 export async function requireReadable(
-  tx: StoreTransaction,
+  { store }: Pick<EngineDeps, 'store'>,
   request: RequestRecord,
   { keyId, permitted, proofTypes }: RequestIdentity,
 ): Promise<void> {
   if (request.keyId === keyId || permitted === null) return;
-  const { proofTypes: ofMaker = null } = (await tx.apiKeys.get(request.keyId)) ?? {};
+  const { proofTypes: ofMaker = null } = (await store.read((tx) => tx.apiKeys.get(request.keyId))) ?? {};
   const foreign = proofTypes.find(
     (type) => !permitted.includes(type) && (ofMaker === null || ofMaker.includes(type)),
   );
@@ -128,14 +137,34 @@ export async function openRequest(
   tx: StoreTransaction,
   identity: RequestIdentity,
 ): Promise<Opening> {
-  const earlier = await findEarlier(deps, tx, identity);
-  if (earlier?.reply != null) return { kind: 'replayed', reply: earlier.reply };
-  gapWatchOf(deps).requireIn(tx, identity.tokenId);
-  if (earlier !== undefined) {
-    identity.call?.onOperation?.(earlier.id);
-    return { kind: 'resumed', request: await claimRequest(deps, tx, earlier) };
+  const request = newRequest(deps, tx, identity);
+  // Nearly always it is the first with its key: then nothing is looked for.
+  if (await isFirst(tx, request)) {
+    gapWatchOf(deps).requireIn(tx, identity.tokenId);
+    sayBegun(deps, request, identity.call);
+    return { kind: 'fresh', request };
   }
-  const request: RequestRecord = {
+  const earlier = await findEarlier(deps, tx, identity);
+  invariant(earlier !== undefined, 'A key that is taken is that of a request.');
+  if (earlier.reply !== null) return { kind: 'replayed', reply: earlier.reply };
+  gapWatchOf(deps).requireIn(tx, identity.tokenId);
+  identity.call?.onOperation?.(earlier.id);
+  return { kind: 'resumed', request: await claimRequest(deps, tx, earlier) };
+}
+
+/** Writes it, unless its key is taken. @returns whether it did */
+async function isFirst(tx: StoreTransaction, request: RequestRecord): Promise<boolean> {
+  try {
+    await tx.requests.insert(request);
+    return true;
+  } catch (error) {
+    if (isFlywheelError(error, 'ERR_DUPLICATE_IDEMPOTENCY_KEY')) return false;
+    throw error;
+  }
+}
+
+function newRequest(deps: EngineDeps, { nowMs }: StoreTransaction, identity: RequestIdentity): RequestRecord {
+  return {
     id: deps.ids.uuid(),
     tokenId: identity.tokenId,
     keyId: identity.keyId,
@@ -144,14 +173,11 @@ export async function openRequest(
     fingerprint: identity.fingerprint,
     status: 'running',
     instance: deps.instances.id,
-    leaseUntilMs: tx.nowMs + LEASE_MS,
+    leaseUntilMs: nowMs + LEASE_MS,
     reply: null,
     batchId: null,
-    dateCreated: isoTime(tx.nowMs),
+    dateCreated: isoTime(nowMs),
   };
-  await tx.requests.insert(request);
-  sayBegun(deps, request, identity.call);
-  return { kind: 'fresh', request };
 }
 
 function sayBegun(

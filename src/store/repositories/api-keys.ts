@@ -8,7 +8,7 @@ import { expectAffected, type Session } from '../session.js';
 import type { ApiKeyRepository } from '../store.js';
 import type { ApiKeyTable } from '../tables.js';
 
-const toRecord = (row: Selectable<ApiKeyTable>): ApiKeyRecord => ({
+export const toApiKey = (row: Selectable<ApiKeyTable>): ApiKeyRecord => ({
   id: row.id,
   tokenId: row.token_id,
   hash: row.hash as Sha256,
@@ -20,7 +20,7 @@ const toRecord = (row: Selectable<ApiKeyTable>): ApiKeyRecord => ({
   rotatedFrom: row.rotated_from,
 });
 
-export const apiKeyRepository = ({ db }: Session): ApiKeyRepository => ({
+export const apiKeyRepository = ({ db }: Session): Omit<ApiKeyRepository, 'withProject'> => ({
   async insert(key) {
     await db
       .insertInto('api_keys')
@@ -40,12 +40,12 @@ export const apiKeyRepository = ({ db }: Session): ApiKeyRepository => ({
 
   async byHash(hash) {
     const row = await db.selectFrom('api_keys').selectAll().where('hash', '=', hash).executeTakeFirst();
-    return row && toRecord(row);
+    return row && toApiKey(row);
   },
 
   async get(id) {
     const row = await db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst();
-    return row && toRecord(row);
+    return row && toApiKey(row);
   },
 
   async ofToken(tokenId) {
@@ -56,7 +56,7 @@ export const apiKeyRepository = ({ db }: Session): ApiKeyRepository => ({
       .orderBy('date_created')
       .orderBy('id')
       .execute();
-    return rows.map(toRecord);
+    return rows.map(toApiKey);
   },
 
   async successorOf(id) {
@@ -66,7 +66,7 @@ export const apiKeyRepository = ({ db }: Session): ApiKeyRepository => ({
       .where('rotated_from', '=', id)
       .where('date_revoked', 'is', null)
       .executeTakeFirst();
-    return row && toRecord(row);
+    return row && toApiKey(row);
   },
 
   async expire(id, dateExpires) {

@@ -29,7 +29,7 @@ export const placeText = (place: FlywheelPlace): string =>
     maxBatchRent: place.maxBatchRent?.toString() ?? null,
   });
 
-const toRecord = (row: Selectable<FlywheelTable>): FlywheelRecord => ({
+export const toFlywheel = (row: Selectable<FlywheelTable>): FlywheelRecord => ({
   id: row.id,
   tokenId: row.token_id,
   multisig: row.multisig as Address,
@@ -73,12 +73,12 @@ export const flywheelRepository = ({ db }: Session): FlywheelRepository => ({
       .selectAll()
       .where('token_id', '=', tokenId)
       .executeTakeFirst();
-    return row && toRecord(row);
+    return row && toFlywheel(row);
   },
 
   async byName(name) {
     const row = await db.selectFrom('flywheels').selectAll().where('name', '=', name).executeTakeFirst();
-    return row && toRecord(row);
+    return row && toFlywheel(row);
   },
 
   async ofVault(multisig, vaultIndex) {
@@ -88,7 +88,7 @@ export const flywheelRepository = ({ db }: Session): FlywheelRepository => ({
       .where('multisig', '=', multisig)
       .where('vault_index', '=', vaultIndex)
       .executeTakeFirst();
-    return row && toRecord(row);
+    return row && toFlywheel(row);
   },
 
   async list(limit) {
@@ -99,7 +99,7 @@ export const flywheelRepository = ({ db }: Session): FlywheelRepository => ({
       .orderBy('id')
       .limit(limit)
       .execute();
-    return rows.map(toRecord);
+    return rows.map(toFlywheel);
   },
 
   async setPlace(id, place) {

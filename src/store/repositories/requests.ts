@@ -27,7 +27,13 @@ const RUNNING = sql.lit('running' as const);
 const DONE = sql.lit('done' as const);
 const PENDING = sql.lit('PENDING' as const);
 
-type Writes = Pick<RequestRepository, 'insert' | 'claim' | 'renew' | 'linkBatch' | 'complete'>;
+/** How many days have been noted. */
+const DAYS = sql<number>`coalesce((select value from counters where name = 'day'), 0)`;
+
+type Writes = Pick<
+  RequestRepository,
+  'insert' | 'claim' | 'renew' | 'linkBatch' | 'complete' | 'completeHeld'
+>;
 type Reads = Pick<RequestRepository, 'find' | 'get' | 'running'>;
 type Removals = Pick<RequestRepository, 'noteDay' | 'remove' | 'removeDone'>;
 
@@ -36,10 +42,9 @@ async function countDays(db: Session['db']): Promise<number> {
   return Number(row?.value ?? 0);
 }
 
-const toRow = (request: RequestRecord, dayCount: number): RequestTable => ({
+const toRow = (request: RequestRecord): Omit<RequestTable, 'day_count'> => ({
   id: request.id,
   token_id: request.tokenId,
-  day_count: dayCount,
   key_id: request.keyId,
   operation: request.operation,
   value: request.value,
@@ -52,11 +57,18 @@ const toRow = (request: RequestRecord, dayCount: number): RequestTable => ({
   date_created: request.dateCreated,
 });
 
+const answer = (db: Session['db'], id: string, reply: string) =>
+  db
+    .updateTable('requests')
+    .set({ status: 'done', reply })
+    .where('id', '=', id)
+    .where('status', '=', RUNNING);
+
 const writes = ({ db }: Session): Writes => ({
   async insert(request) {
     const { numInsertedOrUpdatedRows } = await db
       .insertInto('requests')
-      .values(toRow(request, await countDays(db)))
+      .values({ ...toRow(request), day_count: DAYS })
       .onConflict((conflict) => conflict.columns(['token_id', 'operation', 'value']).doNothing())
       .executeTakeFirst();
     if (numInsertedOrUpdatedRows === 0n) {
@@ -97,13 +109,15 @@ const writes = ({ db }: Session): Writes => ({
   },
 
   async complete(id, reply) {
-    const { numUpdatedRows } = await db
-      .updateTable('requests')
-      .set({ status: 'done', reply })
-      .where('id', '=', id)
-      .where('status', '=', RUNNING)
-      .executeTakeFirst();
+    const { numUpdatedRows } = await answer(db, id, reply).executeTakeFirst();
     expectAffected(numUpdatedRows, 1, `There is no running request ${id} to complete.`);
+  },
+
+  async completeHeld(id, instance, reply) {
+    const { numUpdatedRows } = await answer(db, id, reply)
+      .where('instance', '=', instance)
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
   },
 });
 

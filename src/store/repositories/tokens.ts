@@ -8,7 +8,7 @@ import type { Session } from '../session.js';
 import type { TokenRepository } from '../store.js';
 import type { TokenTable } from '../tables.js';
 
-const toRecord = (row: Selectable<TokenTable>): TokenRecord => ({
+export const toToken = (row: Selectable<TokenTable>): TokenRecord => ({
   id: row.id,
   name: row.name,
   symbol: row.symbol,
@@ -44,7 +44,7 @@ export const tokenRepository = ({ db }: Session): TokenRepository => ({
 
   async get(id) {
     const row = await db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst();
-    return row && toRecord(row);
+    return row && toToken(row);
   },
 
   async byMint(mintAddress) {
@@ -53,11 +53,11 @@ export const tokenRepository = ({ db }: Session): TokenRepository => ({
       .selectAll()
       .where('mint_address', '=', mintAddress)
       .executeTakeFirst();
-    return row && toRecord(row);
+    return row && toToken(row);
   },
 
   async list() {
     const rows = await db.selectFrom('tokens').selectAll().orderBy('date_created').orderBy('id').execute();
-    return rows.map(toRecord);
+    return rows.map(toToken);
   },
 });

@@ -27,6 +27,22 @@ export function registrations(store: () => Store): void {
       });
     });
 
+    it('finds a key together with its project, as far as that is there', async () => {
+      const lone = anApiKey({ id: 'key-2', hash: sha256('key-2'), tokenId: 'token-2' });
+      await store().transaction(async (tx) => {
+        await tx.tokens.insert(aToken({ id: 'token-2', mintAddress: aFlywheel().multisig }));
+        await tx.apiKeys.insert(lone);
+      });
+      const [key, ofTokenOnly, unknown] = await store().read(async ({ apiKeys }) => [
+        await apiKeys.withProject(sha256('key-1')),
+        await apiKeys.withProject(sha256('key-2')),
+        await apiKeys.withProject(sha256('key-3')),
+      ]);
+      expect(key).toStrictEqual({ key: anApiKey(), token: aToken(), flywheel: aFlywheel() });
+      expect(ofTokenOnly).toMatchObject({ key: lone, token: { id: 'token-2' }, flywheel: undefined });
+      expect(unknown).toBeUndefined();
+    });
+
     it('knows nothing of what was not inserted', async () => {
       const read = await store().read(async (tx) => [
         await tx.tokens.get('token-2'),

@@ -43,6 +43,18 @@ export function requests(store: () => Store): void {
       expect(await store().transaction((tx) => tx.requests.claim(done, 'instance-3', 6))).toBe(false);
     });
 
+    it('is answered only while it runs, by whoever has it', async () => {
+      const answer = (instance: string): Promise<boolean> =>
+        store().transaction((tx) => tx.requests.completeHeld('request-1', instance, '{"ok":true}'));
+      await store().transaction((tx) => tx.requests.claim(aRequest(), 'instance-2', 5));
+      expect([await answer('instance-1'), await answer('instance-2')]).toEqual([false, true]);
+      expect(await store().read((tx) => tx.requests.get('request-1'))).toMatchObject({
+        status: 'done',
+        reply: '{"ok":true}',
+      });
+      expect(await answer('instance-2')).toBe(false);
+    });
+
     it('is prolonged only while it runs, by whoever has it', async () => {
       const renew = (instance: string): Promise<boolean> =>
         store().transaction((tx) => tx.requests.renew('request-1', instance, 7));

@@ -95,11 +95,11 @@ describe('authenticate', () => {
     const store = replacing(test.store, {
       read: (work) =>
         test.store.read((tx) => {
-          const byHash = (hash: Sha256) => {
+          const withProject = (hash: Sha256) => {
             asked.push(hash);
-            return tx.apiKeys.byHash(hash);
+            return tx.apiKeys.withProject(hash);
           };
-          return work(replacing(tx, { apiKeys: replacing(tx.apiKeys, { byHash }) }));
+          return work(replacing(tx, { apiKeys: replacing(tx.apiKeys, { withProject }) }));
         }),
     });
     const engine = engineBeside(test, { store });
