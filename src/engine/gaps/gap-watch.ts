@@ -117,14 +117,11 @@ export class GapWatch {
     this.#revision = revision;
     await this.#requireExpired();
     const before = new Map(this.#looked);
-    const projects = await this.#projects();
-    for (let count = 0; count < Math.min(PROJECTS_A_ROUND, projects.length); count += 1) {
-      const tokenId = projects[this.#turn % projects.length] as string;
-      this.#turn += 1;
-      await this.#lookOnce(tokenId);
-      await this.#judge(tokenId);
-    }
+    const looked = await this.#inTurn();
+    for (const tokenId of looked) await this.#lookOnce(tokenId);
     const open = await store.read((tx) => tx.gaps.allOpen());
+    // See {@link GapWatch.#judge}; of all at once.
+    if (store.copy === this.#copy) for (const tokenId of looked) this.#looked.set(tokenId, 'whole');
     for (const { tokenId } of open) this.#looked.set(tokenId, 'behind');
     return open.filter(({ tokenId }) => before.get(tokenId) !== 'behind');
   }
@@ -143,6 +140,14 @@ export class GapWatch {
     if (this.#deps.store.copy !== this.#copy) return gap;
     this.#looked.set(tokenId, gap === undefined ? 'whole' : 'behind');
     return gap;
+  }
+
+  /** The projects of this round. */
+  async #inTurn(): Promise<readonly string[]> {
+    const projects = await this.#projects();
+    const from = projects.length === 0 ? 0 : this.#turn % projects.length;
+    this.#turn = from + PROJECTS_A_ROUND;
+    return [...projects.slice(from), ...projects.slice(0, from)].slice(0, PROJECTS_A_ROUND);
   }
 
   /** Those that were looked at; at the start of a server, some. */

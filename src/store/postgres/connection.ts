@@ -41,6 +41,9 @@ const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
 /** The server ends a transaction that does nothing for so long, and gives back its lock: its process is stopped or gone. */
 const MAX_IDLE_IN_TRANSACTION_MS = 30_000;
 
+/** A connection that nobody has is kept for so long, which is longer than a server ever rests: to begin one is dear. */
+const KEEP_MS = 60_000;
+
 /**
  * What every connection insists on: a commit is on disk before it is answered, whatever the database is set to, and nobody
  * keeps the lock who does nothing.
@@ -61,6 +64,7 @@ export function createPool(
     application_name: 'flywheel',
     connectionTimeoutMillis: busyTimeoutMs,
     keepAlive: true,
+    idleTimeoutMillis: KEEP_MS,
     ...(isPatient ? {} : { query_timeout: QUERY_TIMEOUT_MS }),
     types: {
       getTypeParser: (oid, format) => PARSERS[oid] ?? pg.types.getTypeParser(oid, format as 'text'),
