@@ -44,7 +44,7 @@ export interface Load {
   readonly serverMs: number;
   readonly databaseMs: number;
   /** Statements for each burn, `begin` and `commit` among them. */
-  readonly roundTrips: number;
+  readonly statements: number;
   /** Milliseconds that a burn waits for locks of the database. */
   readonly lockWaitMs: number;
 }
@@ -88,7 +88,7 @@ export async function measureLoad(terms: LoadTerms): Promise<Load> {
     ...{ p50Ms: at(0.5), p99Ms: at(0.99), burnsASecond: (burns * 1_000) / wallMs },
     serverMs: (sum(serverPids.map(processorMs)) - before.servers) / burns,
     databaseMs: (familyMs(databasePid) - before.database) / burns,
-    ...{ roundTrips: statements / burns, lockWaitMs: waitedMs / burns },
+    ...{ statements: statements / burns, lockWaitMs: waitedMs / burns },
   };
 }
 
