@@ -1,0 +1,40 @@
+/** What batches of several sizes cost, as the page on capacity says it. */
+import { readFileSync } from 'node:fs';
+import { afterEach, expect, it } from 'vitest';
+import type { ExecuteBatchRequest } from '../../../../src/contract/schemas/batch.js';
+import {
+  aPipeline,
+  burnAction,
+  openTestEngine,
+  signApproval,
+  type TestEngine,
+} from '../../../support/engine.js';
+
+let test: TestEngine | undefined;
+afterEach(() => test?.destroy());
+
+/** Rows of the table of what pipelines cost: how many in a batch, fees of each, rent laid out for each, in lamports. */
+const ROWS = [
+  ...readFileSync('docs/capacity.md', 'utf8').matchAll(/^\| (\d+) pipelines? \| ([\d,]+) \| ([\d,]+) \|$/gm),
+].map(([, ...cells]) => cells.map((cell) => Number(cell.replaceAll(',', ''))) as [number, number, number]);
+
+it('has a row for one, ten and a hundred', () => {
+  expect(ROWS.map(([count]) => count)).toEqual([1, 10, 100]);
+});
+
+it.each(ROWS)(
+  '%i pipelines: %i lamports of fees and %i of rent each, which comes back',
+  async (count, fees, rent) => {
+    test = await openTestEngine({ dailyBurn: '1000' });
+    const pipelines = Array.from({ length: count }, (_, index) =>
+      aPipeline([burnAction(1)], { payload: `{"order":${index}}` }),
+    );
+    const { value: batch } = await test.engine.initBatch({ pipelines }, test.project.call());
+    const input = { batchId: batch.batch.id, signedTx: signApproval(test.project.owner, batch) };
+    const { meta } = await test.engine.executeBatch(input as ExecuteBatchRequest, test.project.call());
+    const { feeLamports, rentPaidLamports, rentReclaimedLamports } = meta.cost ?? expect.fail();
+    const each = (lamports: bigint): number => Math.round(Number(lamports) / count);
+    expect([each(feeLamports), each(rentPaidLamports)]).toEqual([fees, rent]);
+    expect(rentReclaimedLamports).toBe(rentPaidLamports);
+  },
+);
