@@ -5,6 +5,8 @@ import type pg from 'pg';
 export const PLAN_SETTINGS: readonly string[] = [
   'shared_preload_libraries=pg_stat_statements,auto_explain',
   'logging_collector=on',
+  // All of it in one file.
+  'log_rotation_size=0',
   'log_destination=jsonlog',
   'auto_explain.log_format=json',
   'auto_explain.log_nested_statements=on',
