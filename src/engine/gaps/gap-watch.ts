@@ -116,12 +116,14 @@ export class GapWatch {
     if (revision < this.#revision) this.#looked.clear();
     this.#revision = revision;
     await this.#requireExpired();
+    const copy = this.#copy;
     const before = new Map(this.#looked);
     const looked = await this.#inTurn();
     for (const tokenId of looked) await this.#lookOnce(tokenId);
     const open = await store.read((tx) => tx.gaps.allOpen());
     // See {@link GapWatch.#judge}; of all at once.
-    if (store.copy === this.#copy) for (const tokenId of looked) this.#looked.set(tokenId, 'whole');
+    if (store.copy === copy && this.#copy === copy)
+      for (const tokenId of looked) this.#looked.set(tokenId, 'whole');
     for (const { tokenId } of open) this.#looked.set(tokenId, 'behind');
     return open.filter(({ tokenId }) => before.get(tokenId) !== 'behind');
   }
