@@ -10,10 +10,15 @@ const lineage = ({ integer, text }: Pick<SchemaDialect, 'integer' | 'text'>): re
   `alter table progress add column held_until ${integer} check (held_until is null or lineage <> '')`,
 ];
 
+const AUDIT_ACTIONS = [
+  ...['register', 'keys.create', 'keys.rotate', 'keys.revoke'],
+  ...['gap.accept', 'import', 'migrate'],
+];
+
 export const projectsSchema: Migration = {
   version: PROJECTS_VERSION,
   name: 'projects',
-  statements: ({ integer, text }) => [
+  statements: ({ integer, text, isJsonObject }) => [
     `alter table flywheels add column name ${text}`,
     'create unique index flywheels_name on flywheels (name) where name is not null',
     // What a data directory keeps in its configuration, except for the nodes.
@@ -23,12 +28,12 @@ export const projectsSchema: Migration = {
     // A key has one successor that is valid: a rotation whose answer was lost is found again.
     'create unique index api_keys_rotated on api_keys (rotated_from) where rotated_from is not null and date_revoked is null',
     `create table audit_log (
-      ordinal ${integer} primary key,
+      ordinal ${integer} primary key check (ordinal > 0),
       token_id ${text} references tokens (id),
       actor ${text} not null,
-      action ${text} not null,
+      action ${text} not null ${isOneOf('action', AUDIT_ACTIONS)},
       subject ${text},
-      detail ${text} not null,
+      detail ${text} not null ${isJsonObject('detail')},
       date_created ${text} not null)`,
     'create index audit_log_of_token on audit_log (token_id, ordinal)',
     "insert into counters (name, value) values ('audit', 0)",

@@ -7,6 +7,8 @@ export interface SchemaDialect {
   readonly bytes: string;
   /** For text that compares by its bytes. */
   readonly text: string;
+  /** The check that text is that of a JSON object. */
+  readonly isJsonObject: (column: string) => string;
   /** Statements that run after those of the migration with this version. */
   readonly triggers: (version: number) => readonly string[];
 }

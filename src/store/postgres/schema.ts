@@ -219,5 +219,7 @@ export const POSTGRES_SCHEMA: SchemaDialect = {
   bytes: 'bytea',
   // Digits and times compare byte by byte, whatever the language of the database.
   text: 'text collate "C"',
+  // What is no JSON at all fails as a value of that type.
+  isJsonObject: (column) => `check (json_typeof(${column}::json) = 'object')`,
   triggers: (version) => TRIGGERS[version] ?? [],
 };

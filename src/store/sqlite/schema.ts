@@ -108,5 +108,7 @@ export const SQLITE_SCHEMA: SchemaDialect = {
   integer: 'integer',
   bytes: 'blob',
   text: 'text',
+  isJsonObject: (column) =>
+    `check (case when json_valid(${column}) then json_type(${column}) = 'object' else 0 end)`,
   triggers: (version) => TRIGGERS[version] ?? [],
 };

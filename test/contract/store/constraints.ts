@@ -52,12 +52,19 @@ export function constraints(under: () => StoreUnderTest): void {
       });
     });
 
+    const audited = (ordinal: number, action: string, detail: string): string =>
+      `insert into audit_log values (${ordinal}, 'token-1', 'me', '${action}', null, '${detail}', '2026')`;
     const digits = (text: string) => text.padStart(20, '0');
 
     it.each([
       ['a used idempotency key', "update requests set value = 'idempotency-1' where id = 'request-2'"],
       ['an audit entry changed', "update audit_log set actor = 'somebody else'"],
       ['an audit entry removed', 'delete from audit_log'],
+      ['an audit entry of an unknown act', audited(9, 'keys.borrow', '{}')],
+      ['an audit entry before the first', audited(0, 'import', '{}')],
+      ['an audit entry whose detail is a list', audited(9, 'import', '[]')],
+      ['an audit entry whose detail is no JSON', audited(9, 'import', '{')],
+      ['a second token of a mint', "update tokens set mint_address = 'Mint2' where id = 'token-1'"],
       ['a used API key hash', `update api_keys set hash = '${sha256('key-1')}' where id = 'key-2'`],
       ['a used burn signature', "update burns set signature = 'signature 1' where sequence = 3"],
       ['a second outcome', "update burns set status = 'FAILED', error_code = 'E' where sequence = 2"],
@@ -106,7 +113,7 @@ export function constraints(under: () => StoreUnderTest): void {
       ['two keys in the place of one', "update api_keys set rotated_from = 'key-1'"],
     ])('refuses %s', async (_, statement) => {
       await expect(under().raw(statement)).rejects.toThrow(
-        /constraint|settled already|is kept|log stays|of one project/,
+        /constraint|settled already|is kept|log stays|of one project|invalid input syntax for type json/,
       );
     });
 
