@@ -58,7 +58,18 @@ for (const [name, file] of Object.entries(APART)) {
 }
 await add({ ...script, entryPoints: { 'squads-sdk': 'src/chain/rpc/squads-sdk.ts' } });
 // Positions in the sources for FLYWHEEL_DEBUG; the sources themselves are not part of the package.
-await add({ ...script, entryPoints: { app: 'src/app.ts' }, sourcemap: 'linked', sourcesContent: false });
+// What licences ask to be said of packages stands in THIRD_PARTY_NOTICES.
+const app = {
+  entryPoints: { app: 'src/app.ts' },
+  sourcemap: 'linked',
+  sourcesContent: false,
+  legalComments: 'none',
+};
+await add({ ...script, ...app });
+// It is read as such. Strings are escaped; a regular expression has to be written so.
+const beyondAscii = /[^\0-\x7f]/.exec(readFileSync('dist/app.cjs', 'utf8'));
+if (beyondAscii !== null)
+  throw new Error(`dist/app.cjs holds ${JSON.stringify(beyondAscii[0])}, which is not ASCII`);
 // What was compiled of the program is kept for the user who runs it, and belongs to exactly this text.
 const hash = createHash('sha256').update(readFileSync('dist/app.cjs')).digest('hex').slice(0, 16);
 await add({

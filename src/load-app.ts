@@ -26,7 +26,8 @@ export function loadApp(place: CodeCachePlace, words: readonly string[], debug: 
   if (debug) return { app: createRequire(filename)(filename) as App, keepCode: () => undefined };
   const cache = openCodeCache(place, filename, words);
   const kept = cache?.read();
-  const wrapped = `(function (require, module, exports, __filename) {${readFileSync(filename, 'utf8')}\n})`;
+  // ASCII, as the build sees to: V8 keeps it in half the memory, and it is read in one go.
+  const wrapped = `(function (require, module, exports, __filename) {${readFileSync(filename, 'latin1')}\n})`;
   const script = new Script(wrapped, { filename, ...(kept === undefined ? {} : { cachedData: kept.code }) });
   const parts = new Set(script.cachedDataRejected === true ? [] : kept?.parts);
   const known = parts.size;

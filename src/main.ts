@@ -9,6 +9,7 @@ import type { CliContext, InputStream, OutputStream } from './cli/context.js';
 import { isRunning, processIdentity } from './files/process-identity.js';
 import { promptHidden } from './hidden-prompt.js';
 import { loadApp } from './load-app.js';
+import { keepWasmPlain } from './plain-wasm.js';
 import { keepHeapSmall } from './small-heap.js';
 
 /** Columns where the terminal does not say. */
@@ -273,4 +274,5 @@ async function main(words: readonly string[]): Promise<void> {
   if (received !== undefined) await endLookUps(received);
 }
 
+keepWasmPlain();
 void main(process.argv.slice(2));

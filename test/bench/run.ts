@@ -11,19 +11,23 @@ import { benchFiles } from './files.js';
 import { benchHttp } from './http.js';
 import { benchStart } from './processes.js';
 import { type BenchRatio, keeps } from './ratio.js';
+import { benchRemote } from './remote.js';
 import { benchReport } from './report.js';
 import { benchScale } from './scale.js';
 import { benchSquads } from './squads.js';
 
 const bin = resolve('bin/flywheel.js');
 const home = mkdtempSync(join(tmpdir(), 'flywheel-bench-'));
-// What the machine needs to run node stays; what would change the program's settings does not.
+// What the machine needs to run node stays; what would change the program's settings, or have node itself read certificates, does not.
 const env: NodeJS.ProcessEnv = Object.fromEntries(
-  Object.entries({ ...process.env, HOME: home }).filter(([name]) => !/^(FLYWHEEL|XDG)_/.test(name)),
+  Object.entries({ ...process.env, HOME: home }).filter(
+    ([name]) => !/^(FLYWHEEL|XDG)_|^NODE_EXTRA_CA_CERTS$/.test(name),
+  ),
 );
 
 const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
   start: () => benchStart(bin, env),
+  remote: () => benchRemote(bin, env),
   burn: () => benchOneBurn(bin, env),
   burns: benchManyBurns,
   batch: benchBatch,

@@ -71,7 +71,7 @@ function oddity(text: string): string {
   if (/^[+-]/.test(text)) return 'it has a sign';
   if (/^[0-9.]+[eE][+-]?[0-9]+$/.test(text))
     return 'scientific notation may have lost digits; format the column as text';
-  if (/^[0-9][0-9.,'’ \u00a0\u202f]*$/.test(text) && /[,'’ \u00a0\u202f]|\..*\./.test(text))
+  if (/^[0-9][0-9.,'\u2019 \u00a0\u202f]*$/.test(text) && /[,'\u2019 \u00a0\u202f]|\..*\./.test(text))
     return 'thousands separators and decimal commas are not read';
   if (/\p{Sc}/u.test(text)) return 'it has a currency sign';
   return 'it is not a decimal number';

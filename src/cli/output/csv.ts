@@ -6,7 +6,7 @@ import { safeLine } from './safe-text.js';
 export type Cell = string | number | boolean | undefined;
 
 /** How a formula begins in Excel, LibreOffice or Google Sheets: also behind blanks, and in the wide forms of some locales. */
-const FORMULA = /^\s*[=+\-@＝＋－＠]/u;
+const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 
 /** Text that a spreadsheet would run gets a `'` in front of it (OWASP, CSV injection); a number is none, whatever its sign. */

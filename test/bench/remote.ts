@@ -1,0 +1,24 @@
+/** One command against a service on this machine, beside a node that does nothing. */
+import { initHome, serve } from '../support/http-serve.js';
+import { besideBareNode, runNode } from './processes.js';
+import { type BenchRatio, median } from './ratio.js';
+
+const MEMORY_RUNS = 5;
+
+export async function benchRemote(bin: string, env: NodeJS.ProcessEnv): Promise<BenchRatio[]> {
+  const home = await initHome();
+  const server = await serve(home);
+  try {
+    const own = { ...env, FLYWHEEL_API_KEY: home.key };
+    const words = [bin, '--api-url', server.url, 'batch', 'current', '--json'];
+    const ratio = await besideBareNode(words, own);
+    const peaks: number[] = [];
+    for (let run = 0; run < MEMORY_RUNS; run += 1) peaks.push((await runNode(words, own, true)).peakMib);
+    return [
+      { name: 'one remote command : node -e 0', ratio, target: 3.5 },
+      { name: 'one remote command, peak memory', ratio: median(peaks), target: 70, unit: 'MiB' },
+    ];
+  } finally {
+    await server.end('SIGTERM');
+  }
+}
