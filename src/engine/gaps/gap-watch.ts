@@ -60,6 +60,9 @@ export class GapWatch {
   readonly #looked = new Map<string, 'whole' | 'behind'>();
   /** The copy of the data that was looked at; of another one nothing is known. */
   #copy = '';
+  #lineage = '';
+  /** Lines of history that another was seen to take the place of: a database that is put back as it was does not know. */
+  readonly #replaced = new Set<string>();
   /** The copy on which nothing is in flight that it may not know of. */
   #expiredOn: string | undefined;
   readonly #looking = new Map<string, Promise<void>>();
@@ -130,9 +133,13 @@ export class GapWatch {
 
   /** What was seen of another copy of the data says nothing of this one. */
   #forgetOthers(): void {
-    const { copy } = this.#deps.store;
+    const { copy, lineage } = this.#deps.store;
     if (copy !== this.#copy) this.#looked.clear();
     this.#copy = copy;
+    if (lineage === this.#lineage) return;
+    if (this.#lineage !== '') this.#replaced.add(this.#lineage);
+    this.#lineage = lineage;
+    this.#expiredOn = undefined;
   }
 
   /** Whoever accepts a gap does so in the store. */
@@ -168,7 +175,7 @@ export class GapWatch {
 
   /** What is looked at while something may land says nothing of what will have. */
   async #requireExpired(): Promise<void> {
-    if (this.#expiredOn !== this.#copy) this.#expiredOn = await requireExpired(this.#deps);
+    if (this.#expiredOn !== this.#copy) this.#expiredOn = await requireExpired(this.#deps, this.#replaced);
   }
 
   #lookOnce(tokenId: string): Promise<void> {

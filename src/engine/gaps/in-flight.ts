@@ -52,17 +52,22 @@ const move = ({ store }: InFlightDeps, from: Lineage, to: Lineage): Promise<Line
 
 /**
  * Notices another line of history, and waits it out.
+ * @param replaced - lines that another was seen to take the place of: one that is back knows nothing of what that other has sent.
  * @returns the copy of the data on which nothing is in flight that it may not know of.
  * @throws `ERR_UNAVAILABLE` while something is, or when the chain cannot be asked.
  */
-export async function requireExpired(deps: InFlightDeps): Promise<string> {
+export async function requireExpired(deps: InFlightDeps, replaced = new Set<string>()): Promise<string> {
   const { copy, lineage, last } = await deps.store.read(async (tx) => ({
     ...{ copy: tx.copy, lineage: tx.lineage },
     last: await tx.lineages.current(),
   }));
   // Where nothing was ever written nothing was sent.
   const held = async () => (last.lineage === '' ? null : await heightOfExpiry(deps));
-  const now = last.lineage === lineage ? last : await move(deps, last, { lineage, heldUntil: await held() });
+  const isKnown = last.lineage === lineage && !replaced.has(lineage);
+  const now = isKnown ? last : await move(deps, last, { lineage, heldUntil: await held() });
+  // Whoever has ended the wait just now need not have seen what this process has.
+  if (now.heldUntil === null && replaced.has(lineage)) throw replacedJustNow();
+  replaced.delete(lineage);
   if (now.heldUntil === null) return copy;
   const left = now.heldUntil - (await deps.chain.expiredHeight());
   if (left > 0n) throw mayStillLand(left);

@@ -10,6 +10,8 @@ type GapDeps = Pick<EngineDeps, 'store' | 'chain'>;
 /** Nearly always the newest of all is known, so that the first look is a short one. */
 const FIRST_PAGE = 20;
 const PAGE = 1_000;
+/** What is signed lands within so many slots, or never; in some there is no block. */
+const LIFETIME_SLOTS = 300;
 /** Pages that are asked for at most. */
 const MAX_PAGES = 20;
 
@@ -48,27 +50,50 @@ export async function unknownOf(deps: GapDeps, tokenId: string): Promise<Unknown
   return { news, lost: await lostOf(deps, project, news) };
 }
 
-/** Page after page until something is known. What is listed is asked for first: it was stored before it could be listed. */
-async function newsOf({ store, chain }: GapDeps, account: Address): Promise<News> {
+/** What an account lists, and what of it the store knows; asked for in this order: it was stored before it could be listed. */
+async function pageOf(
+  { store, chain }: GapDeps,
+  account: Address,
+  terms: { limit: number; before?: string },
+) {
+  const listed = (await chain.newestOf?.(account, terms)) ?? [];
+  const signatures = listed.map(({ signature }) => signature);
+  const [known, mark] = await store.read(async (tx) => [
+    await tx.signatures.known(signatures),
+    await tx.gaps.mark(account),
+  ]);
+  const end = mark === undefined ? -1 : signatures.indexOf(mark);
+  const looked = end < 0 ? listed : listed.slice(0, end);
+  const unknown = looked.filter(({ signature }) => !known.has(signature));
+  const newestKnown = listed.find(({ signature }) => known.has(signature));
+  return { listed, unknown, newestKnown, isMarked: mark !== undefined, isAtMark: end >= 0 };
+}
+
+/** By the time of the earlier, was nothing signed yet of all that could land beside the later one? */
+const isFarBefore = (earlier: NamedTransaction | undefined, { slot }: NamedTransaction): boolean =>
+  earlier !== undefined && earlier.slot < slot - LIFETIME_SLOTS;
+
+/**
+ * Page after page until something is known. Beside what is unknown that is no end: it may have been on its way when the copy was
+ * made, and have landed after much of what is missing.
+ */
+async function newsOf(deps: GapDeps, account: Address): Promise<News> {
   const unknown: NamedTransaction[] = [];
   let newest: string | undefined;
+  let known: NamedTransaction | undefined;
   let before: string | undefined;
-  for (let page = 1; page <= MAX_PAGES; page += 1) {
-    const limit = page === 1 ? FIRST_PAGE : PAGE;
-    const terms = before === undefined ? { limit } : { limit, before };
-    const listed = (await chain.newestOf?.(account, terms)) ?? [];
-    newest ??= listed[0]?.signature;
-    const signatures = listed.map(({ signature }) => signature);
-    const [known, mark] = await store.read(async (tx) => [
-      await tx.signatures.known(signatures),
-      await tx.gaps.mark(account),
-    ]);
-    const end = mark === undefined ? -1 : signatures.indexOf(mark);
-    const looked = end < 0 ? listed : listed.slice(0, end);
-    unknown.push(...looked.filter(({ signature }) => !known.has(signature)));
-    if (end >= 0 || known.size > 0) return { account, unknown, newest, isFirstLook: false };
-    if (listed.length < limit) return { account, unknown, newest, isFirstLook: mark === undefined };
-    before = signatures.at(-1);
+  for (let number = 1; number <= MAX_PAGES; number += 1) {
+    const limit = number === 1 ? FIRST_PAGE : PAGE;
+    const page = await pageOf(deps, account, before === undefined ? { limit } : { limit, before });
+    const last = page.listed.at(-1);
+    newest ??= page.listed[0]?.signature;
+    known ??= page.newestKnown;
+    unknown.push(...page.unknown);
+    const isAtKnown = known !== undefined && (unknown.length === 0 || isFarBefore(last, known));
+    if (page.isAtMark || isAtKnown) break;
+    if (page.listed.length < limit)
+      return { account, unknown, newest, isFirstLook: !page.isMarked && known === undefined };
+    before = last?.signature;
   }
   return { account, unknown, newest, isFirstLook: false };
 }

@@ -215,3 +215,41 @@ it('waits once where the database is recovered onto another line of history, and
   await database.restart(async () => undefined);
   await whenThere(() => burn());
 });
+
+it('waits once more where the database that another took the place of is put back as it was', async () => {
+  await burn();
+  await alone(
+    'create database other template postgres',
+    'alter database postgres rename to first',
+    'alter database other rename to postgres',
+  );
+  await afterExpiry(() => burn());
+  await alone('alter database postgres rename to second', 'alter database first rename to postgres');
+  const failure = await failureOf(whenThere(() => burn()));
+  expect(failure.message).toContain('what was sent before that may still land');
+  expect(await failureOf(afterExpiry(() => burn()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+  await acceptAll();
+  await burn();
+});
+
+it('finds all that is missing where what the copy has on its way lands last', async () => {
+  const held: Uint8Array[] = [];
+  const slow = chainOver(chain, {
+    submit: async (transactions) => {
+      held.push(...transactions);
+      return transactions.map(() => null);
+    },
+  });
+  const first = Promise.allSettled([
+    engineBeside(test, { chain: slow, store }).burn(aBurnRequest(1), test.project.call()),
+  ]);
+  await expect.poll(() => held.length).toBe(1);
+  await alone('create database "then" template postgres');
+  for (let count = 0; count < 25; count += 1) await whenThere(() => burn());
+  await chain.submit(held);
+  await first;
+  await alone('alter database postgres rename to lost', 'alter database "then" rename to postgres');
+  const failure = await failureOf(afterExpiry(() => burn()));
+  expect(failure.message).toContain('knows 25 burns');
+  await acceptAll();
+});
