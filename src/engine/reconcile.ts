@@ -6,6 +6,7 @@
 import type { RecoveryTerms } from '../contract/recovery.js';
 import { invariant, isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
+import type { StoreTransaction } from '../store/store.js';
 import type { TakenRequest, TakeTerms } from '../store/unfinished-repository.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { carryOnExecution } from './batches/execute-batch.js';
@@ -31,6 +32,9 @@ const NOTHING = { burns: 0, requests: 0 } as const;
 
 /** How it is done. */
 export type ReconcileTerms = Caller & RecoveryTerms;
+
+/** Answers that are forgotten in one transaction. */
+const FORGOTTEN_AT_ONCE = 1_000;
 
 /** What fails is tried again after so long, and after twice as long each time that it fails. */
 const FIRST_RETRY_MS = 15_000;
@@ -68,7 +72,7 @@ export class Reconciler {
     const deps = this.#deps;
     const { tokenId = null } = terms;
     const gaps = gapWatchOf(deps);
-    await this.#forgetOld();
+    await this.#forgetOld(terms);
     await this.#try('what the chain knows more than the store', 'gaps', terms, async () => {
       for (const gap of await gaps.again()) terms.onProblem?.(`project ${gap.tokenId}`, storeBehind(gap));
     });
@@ -140,15 +144,20 @@ export class Reconciler {
     return [...this.#delays].flatMap(([id, { untilMs }]) => (nowMs < untilMs ? [id] : []));
   }
 
-  async #forgetOld(): Promise<void> {
+  async #forgetOld({ signal }: ReconcileTerms): Promise<void> {
     const { store, limits } = this.#deps;
     if (utcDay(store.latestMs()) === this.#day) return;
-    this.#day = await store.transaction(async (tx) => {
-      const day = utcDay(tx.nowMs);
-      await tx.requests.noteDay(day);
-      await tx.requests.removeDone(limits.idempotencyRetentionDays);
-      return day;
+    const day = await store.transaction(async (tx) => {
+      const today = utcDay(tx.nowMs);
+      await tx.requests.noteDay(today);
+      return today;
     });
+    // Nobody writes what was done so long ago, and nobody waits for longer than one piece takes.
+    const forget = ({ requests }: StoreTransaction): Promise<number> =>
+      requests.removeDone(limits.idempotencyRetentionDays, FORGOTTEN_AT_ONCE);
+    while ((await store.transaction(forget, { tokenId: null })) === FORGOTTEN_AT_ONCE)
+      if (signal?.aborted === true) return;
+    this.#day = day;
   }
 
   /** What fails stays as it is, and keeps nothing else from its end. */

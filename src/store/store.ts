@@ -106,8 +106,10 @@ export interface RequestRepository {
   /**
    * Forgets answers that were given at least so many noted days ago; never a running request, nor one that burns still refer
    * to as pending.
+   * @param atMost - so many of them.
+   * @returns how many it were; fewer than asked for when none is left.
    */
-  removeDone(olderThanDays: number): Promise<number>;
+  removeDone(olderThanDays: number, atMost: number): Promise<number>;
 }
 
 /** What is counted: each is what an action takes. */

@@ -164,10 +164,11 @@ const removals = (session: Session): Removals => ({
     return numInsertedOrUpdatedRows === 1n ? countOn(session, 'day', 1) : countDays(session.db);
   },
 
-  async removeDone(olderThanDays) {
+  async removeDone(olderThanDays, atMost) {
     const newest = (await countDays(session.db)) - olderThanDays;
-    const { numDeletedRows } = await session.db
-      .deleteFrom('requests')
+    const old = session.db
+      .selectFrom('requests')
+      .select('requests.id')
       .where('status', '=', DONE)
       .where('day_count', '<', newest)
       .where(({ not, exists, selectFrom }) =>
@@ -190,6 +191,10 @@ const removals = (session: Session): Removals => ({
           ),
         ),
       )
+      .limit(atMost);
+    const { numDeletedRows } = await session.db
+      .deleteFrom('requests')
+      .where('id', 'in', old)
       .executeTakeFirst();
     return Number(numDeletedRows);
   },

@@ -84,7 +84,7 @@ export function landings(store: () => Store): void {
         await tx.requests.complete('request-1', '{}');
         for (const day of ['2026-01-03', '2026-01-04', '2026-01-05'])
           await tx.requests.noteDay(day as UtcDay);
-        expect(await tx.requests.removeDone(1)).toBe(0);
+        expect(await tx.requests.removeDone(1, 9)).toBe(0);
         await tx.landings.reopenRequest('request-1');
         expect(await tx.requests.get('request-1')).toMatchObject({ status: 'running', reply: null });
       });

@@ -100,9 +100,10 @@ export function requests(store: () => Store): void {
       await store().transaction(async (tx) => {
         for (const noted of [day(1), day(2), '2036-01-01' as UtcDay, day(2)])
           await tx.requests.noteDay(noted);
-        expect(await tx.requests.removeDone(2)).toBe(0);
+        expect(await tx.requests.removeDone(2, 9)).toBe(0);
         expect(await tx.requests.noteDay('2036-01-02' as UtcDay)).toBe(4);
-        expect(await tx.requests.removeDone(2)).toBe(1);
+        expect(await tx.requests.removeDone(2, 0)).toBe(0);
+        expect(await tx.requests.removeDone(2, 9)).toBe(1);
       });
       const left = await store().read(async (tx) => [
         await tx.requests.get('request-1'),

@@ -1,7 +1,7 @@
 /** Reconciling: what dead engines left pending is settled, what living ones work on is left alone. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createInstances } from '../../../src/compose/instances.js';
-import { randomIds } from '../../../src/values/ids.js';
+import { randomIds, type Uuid } from '../../../src/values/ids.js';
 import { HandClock } from '../../support/chain.js';
 import { chainOver, replacing } from '../../support/doubles.js';
 import {
@@ -123,6 +123,25 @@ describe('reconcile', () => {
     clock.timeMs += 86_400_000;
     await test.engine.reconcile();
     expect((await test.engine.burn(aBurnRequest(1), call)).meta.replayed).toBe(false);
+  });
+
+  it('forgets all that is old, however many answers that are, a piece at a time', async () => {
+    const { store, project } = test;
+    await test.engine.burn(aBurnRequest(1), project.call({ idempotencyKey: 'key-1' }));
+    const known = await store.read((tx) => tx.requests.find(project.registration.tokenId, 'burn', 'key-1'));
+    const ids = Array.from({ length: 2_100 }, (_, index) => `old-${index}`);
+    await store.transaction(async (tx) => {
+      if (known !== undefined)
+        for (const id of ids) await tx.requests.insert({ ...known, id: id as Uuid, value: id });
+    });
+    const left = () => store.read(async (tx) => tx.requests.get('old-2099'));
+    expect(await left()).toBeDefined();
+    for (let day = 0; day < 32; day += 1) {
+      await test.engine.reconcile();
+      clock.timeMs += 86_400_000;
+    }
+    const found = await store.read((tx) => Promise.all(ids.map((id) => tx.requests.get(id))));
+    expect(found.filter((one) => one !== undefined)).toEqual([]);
   });
 });
 

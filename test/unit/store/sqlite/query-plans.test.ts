@@ -85,7 +85,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.requests.noteDay(DAY),
     () => tx.requests.linkBatch('plan', 'batch-1'),
     () => tx.requests.complete('plan', '{}'),
-    () => tx.requests.removeDone(30),
+    () => tx.requests.removeDone(30, 1_000),
     () => tx.batches.get('batch-1'),
     () => tx.batches.current('token-1'),
     () => tx.batches.countByStatus(),
