@@ -38,7 +38,7 @@ const FORGOTTEN_AT_ONCE = 1_000;
 
 /** What fails is tried again after so long, and after twice as long each time that it fails. */
 const FIRST_RETRY_MS = 15_000;
-const MAX_RETRY_MS = 3_600_000;
+const MAX_RETRY_MS = 300_000;
 
 /** Work that has failed before. */
 interface Delay {

@@ -10,7 +10,6 @@ export interface SignatureRepository {
 
 /** The line of history on which the store was written last. */
 export interface Lineage {
-  /** Empty before anything was. */
   readonly lineage: string;
   /** Height of the block with which all has expired that was sent on the line before; `null` once it has. */
   readonly heldUntil: bigint | null;

@@ -53,8 +53,8 @@ export interface StoreClock {
   lineageOf(connection: DatabaseConnection): string;
 }
 
-/** A file says nothing of where it was before. */
-const FILE = 'file';
+/** The line of all files: one says nothing of where it was before. */
+export const FILE_LINEAGE = 'file';
 
 /** A store whose time is that of this process. */
 export const ownClock = (clock: Clock): StoreClock => ({
@@ -62,7 +62,7 @@ export const ownClock = (clock: Clock): StoreClock => ({
   latestMs: () => clock.nowMs(),
   // A file that is replaced under a process is noticed by who has it open.
   copyOf: () => '',
-  lineageOf: () => FILE,
+  lineageOf: () => FILE_LINEAGE,
 });
 
 type Begun = Pick<StoreTransaction, 'nowMs' | 'copy' | 'lineage'>;

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { STORE_VERSION } from '../../src/store/migrations/index.js';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
+import { POSTGRES_SCHEMA } from '../../src/store/postgres/schema.js';
 import type { Store } from '../../src/store/store.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
 import { aRequest, register } from '../support/store.js';
@@ -160,6 +161,21 @@ describe('the server', () => {
     });
     expect(await store.read((tx) => tx.requests.get('request-1'))).toBeDefined();
     await insert(store, 'after');
+  });
+
+  it('knows its line of history before anything is written, and not that of one that was in use before', async () => {
+    const lineages = (of: Store) =>
+      of.read(async (tx) => [tx.lineage, (await tx.lineages.current()).lineage]);
+    const store = await open(url);
+    const [here, last] = await lineages(store);
+    expect(last).toBe(here);
+    // As a copy of version 4 is brought up to date.
+    await register(store);
+    const [statement = ''] = POSTGRES_SCHEMA.triggers(STORE_VERSION).filter((one) =>
+      one.startsWith('update progress'),
+    );
+    await ask(`set search_path = s${schema}; ${statement}`);
+    expect(await lineages(store)).toEqual([here, 'unknown']);
   });
 
   it('has another name once another copy may stand in its place', async () => {

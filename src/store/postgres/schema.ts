@@ -163,6 +163,10 @@ const LINEAGE = `create or replace function lineage_of(data oid) returns text
     return concat_ws('/', cluster, timeline, (select oid from pg_database where datname = current_database()), data);
   end $lineage$`;
 
+/** A database that was in use before it was written down may itself be a copy; then its first writes wait. */
+const FIRST_LINEAGE = `update progress
+  set lineage = case when exists (select 1 from tokens) then 'unknown' else lineage_of('burns'::regclass) end`;
+
 /** What SQLite calls so; one name for both. */
 const INSTR = `create or replace function instr(whole text, part text) returns integer
   language sql immutable strict parallel safe return strpos(whole, part)`;
@@ -207,6 +211,7 @@ const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
   [PROJECTS_VERSION]: [
     ...AUDIT_TRIGGERS,
     LINEAGE,
+    FIRST_LINEAGE,
     RATE_COUNTS,
     ...BEGUN_REGISTRATIONS,
     BURNS_OF_TOKEN,

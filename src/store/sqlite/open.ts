@@ -55,9 +55,10 @@ const number = (database: SqliteDatabase, pragma: string): number => {
 
 /** @throws `ERR_STORE_UNAVAILABLE` for a database that another program, or another part of this one, has made. */
 function refuseForeign(database: SqliteDatabase, path: string): void {
-  if (number(database, 'application_id') === APPLICATION_ID) return;
-  // One that is being made by another process right now.
-  if (database.prepare('select 1 from sqlite_master limit 1').all([]).length === 0) return;
+  const isOurs = (): boolean => number(database, 'application_id') === APPLICATION_ID;
+  if (isOurs()) return;
+  // One that is being made by another process right now, or was between the two looks.
+  if (database.prepare('select 1 from sqlite_master limit 1').all([]).length === 0 || isOurs()) return;
   refuseOtherStore(readVersion(database), path);
   throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path} is a database, but not a store of flywheel.`, {
     hint: 'Check that --data-dir is right; nothing was written into it.',

@@ -1,4 +1,5 @@
 /** What of the schema only SQLite says so: its names of types, and its triggers. */
+import { FILE_LINEAGE } from '../kysely-store.js';
 import { INITIAL_VERSION } from '../migrations/0001-initial.js';
 import { LANDINGS_VERSION } from '../migrations/0002-landings.js';
 import { PROJECTS_VERSION } from '../migrations/0004-projects.js';
@@ -101,7 +102,7 @@ const ONE_PROJECT: readonly string[] = [
 const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
   [INITIAL_VERSION]: INITIAL_TRIGGERS,
   [LANDINGS_VERSION]: LANDINGS_TRIGGERS,
-  [PROJECTS_VERSION]: [...AUDIT_TRIGGERS, ...ONE_PROJECT],
+  [PROJECTS_VERSION]: [...AUDIT_TRIGGERS, `update progress set lineage = '${FILE_LINEAGE}'`, ...ONE_PROJECT],
 };
 
 export const SQLITE_SCHEMA: SchemaDialect = {

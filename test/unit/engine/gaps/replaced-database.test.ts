@@ -27,7 +27,7 @@ import { nodeAt } from '../../../support/rpc-chain.js';
 import { failureOf } from '../../../support/service.js';
 
 /** Slots go by as the tests say: by then all has expired. */
-const LIFETIME_SLOTS = 300;
+const LIFETIME_SLOTS = 400;
 
 let test: TestEngine;
 let node: TestNode;
