@@ -101,6 +101,21 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
   await raw(`update flywheels set name = 'fly', place = '{"mint":"Mint1"}'`);
 }
 
+const sha256OfLines = (lines: readonly string[]): string => sha256(lines.map((line) => `${line}\n`).join(''));
+
+/** The lines with another end, as if they had been exported so. */
+function signed(lines: readonly string[]): string[] {
+  const body = lines.slice(0, -1);
+  const tables: { name: string; own: string[] }[] = [];
+  for (const line of body.slice(1)) {
+    const { table } = JSON.parse(line) as { table?: string };
+    if (table === undefined) tables.at(-1)?.own.push(line);
+    else tables.push({ name: table, own: [] });
+  }
+  const ends = tables.map(({ name, own }) => ({ name, rows: own.length, sha256: sha256OfLines(own) }));
+  return [...body, JSON.stringify({ tables: ends, sha256: sha256OfLines(body) })];
+}
+
 async function exported(store: Store): Promise<{ readonly text: string; readonly end: ExportEnd }> {
   let text = '';
   const end = await exportStore(store, async (piece) => {
@@ -250,6 +265,12 @@ describe.each(NAMES)('a bad file into %s', (database) => {
     'with a number that is a text': (lines) =>
       lines.map((line) => line.replace('[1,"request-1"', '["1","request-1"')),
     'with bytes that are none': (lines) => lines.map((line) => line.replace('"AQD/"', '"AQD_"')),
+    'signed anew over a request of another project': (lines) =>
+      signed(lines.map((line) => line.replace('["request-2","token-1"', '["request-2","token-2"'))),
+    'signed anew over a key in the place of none': (lines) =>
+      signed(
+        lines.map((line) => (line.startsWith('["key-0"') ? line.replace(/,null\]$/, ',"none"]') : line)),
+      ),
     'with a line more': (lines) => [...lines, '{}'],
     'of a newer format': (lines) =>
       lines.with(0, (lines[0] ?? '').replace('"formatVersion":1', '"formatVersion":2')),

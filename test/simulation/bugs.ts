@@ -127,8 +127,8 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
     changes: [
       [
         'src/engine/requests/requests.ts',
-        "if (earlier.status === 'running' && isWorkedOn(deps, tx, earlier))",
-        "if (earlier.status === 'running' && isWorkedOn(deps, tx, earlier) && earlier.id === '')",
+        "if (earlier.status === 'running' && isWorkedOn(deps, at, earlier))",
+        "if (earlier.status === 'running' && isWorkedOn(deps, at, earlier) && earlier.id === '')",
       ],
       [
         'src/engine/requests/requests.ts',

@@ -193,7 +193,7 @@ export async function openOnCluster(
   const calls: string[] = [];
   const { chain } = createRpcChain({
     nodes: [wrap(countedNode(node.url, calls))],
-    ...{ timeoutMs: 5_000, maxWaitMs: 5_000, pollMs: 20, clock: systemClock, random: Math.random },
+    ...{ timeoutMs: 5_000, maxWaitMs: 20_000, pollMs: 20, clock: systemClock, random: Math.random },
     sleep: (ms) => setTimeout(ms),
     ...(await more(node, test)),
   });

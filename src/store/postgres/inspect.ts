@@ -1,6 +1,7 @@
 /** Looks at a database from outside of the store: how it is doing, and what its constraints cannot state. */
 import type pg from 'pg';
 import { STORE_VERSION } from '../migrations/index.js';
+import { MIXED_ROWS } from '../one-project.js';
 import { asAddressProblem, createPool, placeOf } from './connection.js';
 import { toStoreError } from './errors.js';
 import { readVersion } from './upgrade.js';
@@ -35,12 +36,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'one project',
-    text: `select (select count(*) from burns join api_keys on api_keys.id = burns.key_id where api_keys.token_id <> burns.token_id)
-      + (select count(*) from requests join api_keys on api_keys.id = requests.key_id where api_keys.token_id <> requests.token_id)
-      + (select count(*) from batches join flywheels on flywheels.id = batches.flywheel_id where flywheels.token_id <> batches.token_id)
-      + (select count(*) from burns join requests on requests.id = burns.request_id where requests.token_id <> burns.token_id)
-      + (select count(*) from usage_holds join batches on batches.id = usage_holds.batch_id where batches.token_id <> usage_holds.token_id)
-      as wrong`,
+    text: MIXED_ROWS,
   },
   {
     name: 'signatures',

@@ -206,18 +206,23 @@ async function fill(
     throw notAnExport(`was not found again as it is in ${wrong.name} after it was written`);
   for (const rows of kept.values()) for (const cells of rows) await tx.rows.appendAudit(cells);
   await bringBack();
+  // What triggers hold rows to was not asked while they were written.
+  if ((await tx.rows.countMixed()) > 0) throw notAnExport('holds rows that name what is of another project');
   await check(tx);
   return end;
 }
 
-async function insert(tx: StoreTransaction, table: MovedTable, rows: readonly Cells[]): Promise<void> {
+async function orRefused<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
   try {
-    await tx.rows.insert(table, rows);
+    return await work();
   } catch (cause) {
     if (!isFlywheelError(cause, 'ERR_INTERNAL')) throw cause;
-    throw notAnExport(`holds what the store refuses in ${table.name}`, { cause });
+    throw notAnExport(`holds what the store refuses in ${what}`, { cause });
   }
 }
+
+const insert = (tx: StoreTransaction, table: MovedTable, rows: readonly Cells[]): Promise<void> =>
+  orRefused(table.name, () => tx.rows.insert(table, rows));
 
 /** Reads everything, and holds it to what stands there. */
 async function compare(tx: StoreTransaction, reader: ExportReader, header: ExportHeader): Promise<ExportEnd> {
@@ -247,9 +252,12 @@ export async function importStore(
   const reader = new ExportReader(lines);
   const header = await reader.header();
   terms.accept?.(header);
-  return store.transaction(async (tx) => {
-    await tx.rows.bePatient();
-    if (await isFresh(tx)) return { ...(await fill(tx, reader, header, terms)), header, wasThere: false };
-    return { ...(await compare(tx, reader, header)), header, wasThere: true };
-  });
+  // What rows refer to is looked for when all of them are there.
+  return orRefused('what its rows refer to', () =>
+    store.transaction(async (tx) => {
+      await tx.rows.bePatient();
+      if (await isFresh(tx)) return { ...(await fill(tx, reader, header, terms)), header, wasThere: false };
+      return { ...(await compare(tx, reader, header)), header, wasThere: true };
+    }),
+  );
 }

@@ -1,6 +1,7 @@
 /** Whole tables, row by row and as they are: what a move reads of one database and writes into another. */
 import { sql } from 'kysely';
 import { invariant } from '../../errors/flywheel-error.js';
+import { MIXED_ROWS } from '../one-project.js';
 import { readProgress, restoreProgress } from '../progress.js';
 import { countOn, executeInPieces, type Session } from '../session.js';
 import type { StoreProgress } from '../store.js';
@@ -34,6 +35,8 @@ export interface RowRepository {
   /** Writes a row of the audit log behind those that are there, under a number of its own. */
   appendAudit(cells: Cells): Promise<void>;
   progress(): Promise<StoreProgress>;
+  /** Rows that name what is of another project. */
+  countMixed(): Promise<number>;
   /** The store has come as far as another had, and is of the same ledger. */
   restoreProgress(progress: StoreProgress): Promise<void>;
 }
@@ -126,5 +129,9 @@ export const rowRepository = (session: Session): RowRepository => ({
   },
 
   progress: () => readProgress(session),
+  countMixed: async () => {
+    const { rows } = await sql<{ wrong: number | string }>`${sql.raw(MIXED_ROWS)}`.execute(session.db);
+    return Number(rows[0]?.wrong);
+  },
   restoreProgress: (progress) => restoreProgress(session, progress),
 });
