@@ -10,7 +10,7 @@ import { keepEnd, visibleErrors } from './visible-errors.js';
 const MAX_LINE = 1_024;
 /** Time to end after its input has. */
 const STOP_MS = 1_000;
-/** What has ended has written all; this long is waited for the rest to be read, as what it left behind may keep its output open. */
+/** What has ended has written all; this long is waited for its output to end, as what it left behind may keep that open. */
 const REST_MS = 200;
 
 /** What came of a question. */
@@ -106,13 +106,18 @@ export class SigningProcess {
     this.#child.once('exit', () => this.#leaveBehind());
   }
 
-  /** Ends what a program that has ended left running with its output: nobody is left to answer. */
+  /**
+   * Ends what a program that has ended left running with its output: nobody is left to answer. Then waits once more before the output is
+   * given up: this process may have been held up for longer than the first wait, with an answer that it has not yet read.
+   */
   #leaveBehind(): void {
     const { stdout, stderr } = this.#child;
-    const timer = setTimeout(() => {
+    let timer = setTimeout(() => {
       this.#endGroup();
-      stdout.destroy();
-      stderr.destroy();
+      timer = setTimeout(() => {
+        stdout.destroy();
+        stderr.destroy();
+      }, REST_MS);
     }, REST_MS);
     this.#child.once('close', () => clearTimeout(timer));
   }

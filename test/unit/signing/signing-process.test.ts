@@ -1,0 +1,42 @@
+/** One run of a program that signs, while this process is held up by other work. */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { SigningProcess } from '../../../src/signing/signing-process.js';
+import { temporaryDirectory } from '../../support/chain.js';
+
+/** Holds this whole process up. */
+const holdUp = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+/** Holds this process up until another one is dead, though nobody has taken note of it. */
+function holdUpUntilDead(pid: number): void {
+  while (/^\d+ \(.*\) [^ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) holdUp(1);
+}
+
+describe('a run of a program that signs', () => {
+  it.skipIf(process.platform !== 'linux')(
+    'is heard though its end is seen before its answer, and this process is held up then',
+    async () => {
+      const directory = temporaryDirectory();
+      const [pidFile, go] = [join(directory, 'pid'), join(directory, 'go')];
+      const script = `read line; echo $$ > '${pidFile}.new'; mv '${pidFile}.new' '${pidFile}'; while [ ! -e '${go}' ]; do sleep 0.01; done; echo answer`;
+      const run = new SigningProcess({ words: ['/bin/sh', '-c', script], env: {}, timeoutMs: 30_000 });
+      const asked = run.ask('message');
+      const other = spawn('/bin/sh', [
+        '-c',
+        `while [ ! -e '${pidFile}' ]; do sleep 0.01; done; echo started`,
+      ]);
+      other.stdout.once('data', () => {
+        // In the turn in which the end of the other is reported: the program's own is seen with it, but nothing that it has written.
+        writeFileSync(go, '');
+        holdUpUntilDead(Number(readFileSync(pidFile, 'utf8')));
+        setImmediate(() => holdUp(500));
+      });
+      // Output and end of the other are there at once.
+      while (!existsSync(pidFile)) holdUp(1);
+      holdUpUntilDead(other.pid ?? 0);
+      expect(await asked).toEqual({ kind: 'line', line: 'answer' });
+    },
+  );
+});
