@@ -15,7 +15,7 @@ function holdUpUntilDead(pid: number): void {
 }
 
 describe('a run of a program that signs', () => {
-  it.skipIf(process.platform !== 'linux')(
+  it.runIf(process.platform === 'linux')(
     'is heard though its end is seen before its answer, and this process is held up then',
     async () => {
       const directory = temporaryDirectory();
