@@ -30,7 +30,7 @@ const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
   remote: () => benchRemote(bin, env),
   burn: () => benchOneBurn(bin, env),
   burns: benchManyBurns,
-  batch: benchBatch,
+  batch: () => benchBatch(bin, env),
   approve: () => benchApprovals(bin, env),
   ledger: () => benchLargeLedger(bin, env),
   squads: benchSquads,

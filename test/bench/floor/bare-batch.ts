@@ -1,0 +1,84 @@
+/**
+ * A batch without engine, store and ledger: its transactions are built, signed and run in the runtime, over accounts in memory.
+ * They are planned beforehand, and nobody checks, shows or keeps anything.
+ */
+import type { AccountState } from '../../../src/chain/account.js';
+import { createRuntime } from '../../../src/chain/local/runtime/runtime.js';
+import { proposalApprove } from '../../../src/chain/squads/instructions/proposal.js';
+import { compileLegacyMessage, signTransaction } from '../../../src/chain/transaction/compile.js';
+import type { Instruction } from '../../../src/chain/transaction/instruction.js';
+import { createKeypairSigner, type KeypairSigner } from '../../../src/chain/transaction/signer.js';
+import { type BatchContext, closeTransactions } from '../../../src/engine/batches/batch-context.js';
+import { executeTransactions, setupTransactions } from '../../../src/engine/batches/plan-batch.js';
+import type { BatchRecord, FlywheelRecord } from '../../../src/store/records.js';
+import type { Address } from '../../../src/values/address.js';
+
+/** What the transactions are made of, as JSON can hold it; bytes are base64. */
+export interface BareBatch {
+  readonly flywheel: Pick<FlywheelRecord, 'multisig' | 'operator' | 'vaultIndex' | 'vault'>;
+  readonly batchIndex: string;
+  readonly blockhash: string;
+  /** Whom closing the accounts of the batch pays; `null`: they stay. */
+  readonly rentCollector: Address | null;
+  /** Keypairs. */
+  readonly operator: string;
+  readonly owner: string;
+  /** Vault messages in argument form. */
+  readonly messages: readonly string[];
+  readonly accounts: readonly {
+    readonly address: Address;
+    readonly lamports: string;
+    readonly owner: Address;
+    readonly data: string;
+    readonly rentEpoch: string;
+  }[];
+}
+
+const CLOCK = { slot: 1n, epoch: 0n, unixTimestamp: 1n };
+
+/** What runs a transaction and keeps what it changes. */
+function machine({ blockhash, accounts }: BareBatch) {
+  const runtime = createRuntime();
+  const states = new Map<Address, AccountState | null>();
+  for (const { address, owner, ...account } of accounts)
+    states.set(address, {
+      owner,
+      lamports: BigInt(account.lamports),
+      data: Buffer.from(account.data, 'base64'),
+      executable: false,
+      rentEpoch: BigInt(account.rentEpoch),
+    });
+  const source = { get: (address: Address) => states.get(address) ?? null };
+  return (instructions: readonly Instruction[], signer: KeypairSigner): void => {
+    const message = compileLegacyMessage({ payer: signer.address, instructions, blockhash });
+    const signed = signTransaction(message, [signer]);
+    const { changes, error } = runtime.execute(signed.bytes, source, CLOCK);
+    if (error !== null) throw new Error(`A bare transaction failed: ${JSON.stringify(error)}`);
+    for (const [address, state] of changes) states.set(address, state);
+  };
+}
+
+/** Loads what runs it. @returns what runs it, from its first transaction to its last. */
+export function openBareBatch(batch: BareBatch): () => void {
+  const { flywheel, rentCollector } = batch;
+  const batchIndex = BigInt(batch.batchIndex);
+  const messages = batch.messages.map((message) => Buffer.from(message, 'base64'));
+  const [operator, owner] = [batch.operator, batch.owner].map((keypair) =>
+    createKeypairSigner(Buffer.from(keypair, 'base64')),
+  ) as [KeypairSigner, KeypairSigner];
+  const place = { flywheel, batchIndex };
+  const approvalOf = ({ address: member }: KeypairSigner) => [
+    proposalApprove({ multisig: flywheel.multisig, batchIndex, member }),
+  ];
+  const run = machine(batch);
+  return () => {
+    for (const instructions of setupTransactions(place, messages)) run(instructions, operator);
+    run(approvalOf(owner), owner);
+    run(approvalOf(operator), operator);
+    for (const instructions of executeTransactions(place, messages)) run(instructions, operator);
+    if (rentCollector === null) return;
+    const [context, record] = [{ flywheel } as BatchContext, { batchIndex } as BatchRecord];
+    for (const instructions of closeTransactions(context, record, messages.length, rentCollector))
+      run(instructions, operator);
+  };
+}
