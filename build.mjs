@@ -57,6 +57,7 @@ for (const [name, file] of Object.entries(APART)) {
   });
 }
 await add({ ...script, entryPoints: { 'squads-sdk': 'src/chain/rpc/squads-sdk.ts' } });
+await add({ ...script, entryPoints: { 'ledger-worker': 'src/chain/local/thread/ledger-worker.ts' } });
 // Positions in the sources for FLYWHEEL_DEBUG; the sources themselves are not part of the package.
 // What licences ask to be said of packages stands in THIRD_PARTY_NOTICES.
 const app = {

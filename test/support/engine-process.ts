@@ -12,6 +12,7 @@ import { randomIds } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { systemClock } from '../../src/values/time.js';
 import { type EngineOrder, FaultPoints } from './crash-points.js';
+import { BUILT_THREAD } from './ledger-thread.js';
 
 const order = JSON.parse(process.argv[2] ?? '') as EngineOrder;
 const faults = new FaultPoints(order.killAt);
@@ -19,7 +20,12 @@ const home = requireLocalConfig(order.dataDir);
 const files = dataFiles(order.dataDir);
 const store = await openSqliteStore({ path: files.store });
 // The ledger is there already, so the genesis is not used.
-const chain = await openLocalChain({ path: files.ledger, clock: systemClock, genesis: { accounts: [] } });
+const chain = await openLocalChain({
+  path: files.ledger,
+  clock: systemClock,
+  genesis: { accounts: [] },
+  ...(order.onThread === true ? { thread: BUILT_THREAD } : {}),
+});
 const engine = createEngine({
   store: faults.store(store),
   chain: faults.chain(chain),

@@ -26,10 +26,11 @@ export class Flights {
   readonly #flights = new Set<Flight>();
   #failure: { readonly cause: unknown } | undefined;
 
-  /** Where the end of what is submitted is known at once, one chunk follows the other. */
-  constructor({ pollMs }: Pick<Chain, 'pollMs'>, burnsPerCommit: number) {
+  /** Where the end of what is submitted is known at once, one chunk follows the other; the next is prepared meanwhile, if anybody is free to. */
+  constructor({ pollMs, runsBeside = false }: Pick<Chain, 'pollMs' | 'runsBeside'>, burnsPerCommit: number) {
     this.chunkBurns = pollMs === null ? burnsPerCommit : Math.min(burnsPerCommit, CHUNK_BURNS);
-    this.#beside = pollMs === null ? 0 : Math.floor(BURNS_ON_THEIR_WAY / this.chunkBurns) - 1;
+    if (pollMs === null) this.#beside = runsBeside ? 1 : 0;
+    else this.#beside = Math.floor(BURNS_ON_THEIR_WAY / this.chunkBurns) - 1;
   }
 
   /**

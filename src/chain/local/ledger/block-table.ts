@@ -53,6 +53,8 @@ export class BlockTable {
   /** The last 150 blocks. */
   readonly #recent = new Map<string, number>();
   readonly #writer: RowWriter;
+  /** The last that was asked about from before those, and the block time at which it is good no more; transactions of one call share it. */
+  #older: { readonly key: string; readonly outlivedMs: number | null } | undefined;
   #tip: Block | undefined;
 
   constructor(database: SqliteFile) {
@@ -93,9 +95,11 @@ export class BlockTable {
   /** Can a transaction with this blockhash land in the next block? */
   isGood(blockhash: ReadonlyBytes): boolean {
     if (this.#recent.size === 0) this.#readRecent();
-    if (this.#recent.has(textKey(blockhash))) return true;
-    const height = this.#olderHeight(blockhash);
-    return height !== null && !this.#isOutlived(height);
+    const key = textKey(blockhash);
+    if (this.#recent.has(key)) return true;
+    if (this.#older?.key !== key) this.#older = { key, ...this.#findOlder(blockhash) };
+    const { outlivedMs } = this.#older;
+    return outlivedMs !== null && this.tip.timeMs < outlivedMs;
   }
 
   /** The same of the block after those up to a time. */
@@ -129,12 +133,15 @@ export class BlockTable {
   /** Writes the added blocks. */
   flush(): void {
     this.#writer.flush();
+    // What it could not find, or had no next, may be there now.
+    this.#older = undefined;
   }
 
   /** Drops all that is in memory. */
   forget(): void {
     this.#writer.discard();
     this.#tip = undefined;
+    this.#older = undefined;
     this.#recent.clear();
   }
 
@@ -145,13 +152,21 @@ export class BlockTable {
     if (this.#recent.size > LIFETIME && oldest.done !== true) this.#recent.delete(oldest.value);
   }
 
-  /** Height of the block with this hash before the last 150, if it may still be good. */
-  #olderHeight(blockhash: ReadonlyBytes): number | null {
+  /** Of the block with this hash before the last 150; `null` where none is good. */
+  #findOlder(blockhash: ReadonlyBytes): { readonly outlivedMs: number | null } {
     // Without an index, which every block would pay for: few transactions name one of these, and they are all in one minute.
     const row = this.#database
-      .prepare('SELECT height FROM blocks WHERE height BETWEEN ? AND ? AND hash = ?')
+      .prepare(
+        'SELECT (SELECT time_ms FROM blocks AS next WHERE next.height = found.height + 1) FROM blocks AS found ' +
+          'WHERE height BETWEEN ? AND ? AND hash = ?',
+      )
       .get([this.#oldestGood(), this.tip.height - LIFETIME, blockhash]);
-    return row === undefined ? null : Number(row[0]);
+    if (row === undefined) return { outlivedMs: null };
+    // One without a next that is written was the newest until this call has added to it.
+    const [nextMs] = row;
+    return {
+      outlivedMs: nextMs === null ? Number.POSITIVE_INFINITY : Number(nextMs) + BLOCKHASH_LIFETIME_MS,
+    };
   }
 
   #oldestGood(): number {

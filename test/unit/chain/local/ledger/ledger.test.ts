@@ -7,6 +7,7 @@ import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/a
 import { BLOCKHASH_LIFETIME_MS } from '../../../../../src/chain/chain.js';
 import { AccountTable } from '../../../../../src/chain/local/ledger/account-table.js';
 import { BlockTable } from '../../../../../src/chain/local/ledger/block-table.js';
+import type { LedgerDraft } from '../../../../../src/chain/local/ledger/draft.js';
 import { Ledger, type LedgerOptions, openLedger } from '../../../../../src/chain/local/ledger/ledger.js';
 import { SCHEMA_VERSION } from '../../../../../src/chain/local/ledger/schema.js';
 import { type Landing, TransactionTable } from '../../../../../src/chain/local/ledger/transaction-table.js';
@@ -386,5 +387,42 @@ describe('blockhashes of a ledger that was opened anew', () => {
       expect(good).toEqual(hashes.map((_, height) => height >= 100));
       ledger.close();
     }
+  });
+});
+
+describe('a blockhash that is older than the last 150 blocks', () => {
+  const minute = BLOCKHASH_LIFETIME_MS;
+  const blocks = (draft: LedgerDraft, from: number, count: number): void => {
+    for (let block = from; block < from + count; block += 1) draft.append([landing(`block ${block}`, 1n)]);
+  };
+
+  it('is good for a minute from the next block on, however often it is asked for', async () => {
+    const clock = new HandClock();
+    const ledger = await openLedger({ ...options, clock });
+    const { hash } = ledger.read(({ blocks: { tip } }) => tip);
+    const isGood = (): boolean => ledger.write((draft) => draft.isGoodBlockhash(hash));
+    ledger.write((draft) => blocks(draft, 0, 200));
+    expect([isGood(), isGood()]).toEqual([true, true]);
+    clock.timeMs += minute - 1;
+    ledger.write((draft) => blocks(draft, 200, 1));
+    expect([isGood(), isGood()]).toEqual([true, true]);
+    clock.timeMs += 1;
+    ledger.write((draft) => blocks(draft, 201, 1));
+    expect([isGood(), isGood()]).toEqual([false, false]);
+    ledger.close();
+  });
+
+  it('is found once it is written, though it was asked for in the call that made it', async () => {
+    const ledger = await openLedger({ ...options, clock: new HandClock() });
+    const table = ledger.read((tables) => tables.blocks);
+    const hash = ledger.write((draft) => {
+      blocks(draft, 0, 1);
+      const made = table.tip.hash;
+      blocks(draft, 1, 200);
+      draft.isGoodBlockhash(made);
+      return made;
+    });
+    expect(ledger.write((draft) => draft.isGoodBlockhash(hash))).toBe(true);
+    ledger.close();
   });
 });
