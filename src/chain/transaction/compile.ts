@@ -112,6 +112,17 @@ function compile({ payer, instructions, blockhash }: MessageInput, versioned: bo
   return bytes;
 }
 
+/** What the wire transaction of a legacy message takes, without compiling it. */
+export function legacyTransactionSize({
+  payer,
+  instructions,
+}: Pick<MessageInput, 'payer' | 'instructions'>): { readonly bytes: number; readonly accounts: number } {
+  const keys = orderMessageKeys(payer, instructions);
+  const message = messageSize(keys, instructions, false);
+  const signatures = shortLengthSize(keys.signers) + keys.signers * SIGNATURE_LENGTH_BYTES;
+  return { bytes: signatures + message, accounts: keys.keys.length };
+}
+
 /** Compiles a legacy message; accounts in the order of {@link orderMessageKeys}. */
 export const compileLegacyMessage = (input: MessageInput): Uint8Array => compile(input, false);
 

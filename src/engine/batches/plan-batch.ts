@@ -16,18 +16,19 @@ import {
 import { proposalActivate, proposalCreate } from '../../chain/squads/instructions/proposal.js';
 import {
   decodeVaultMessage,
-  vaultMessage,
+  vaultInnerMessage,
   vaultMessageInstructions,
 } from '../../chain/squads/instructions/vault-message.js';
+import { encode } from '../../chain/squads/layouts/codec.js';
+import { argumentMessage, type InnerMessage } from '../../chain/squads/layouts/message.js';
 import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
-import { compileLegacyMessage, transactionSize } from '../../chain/transaction/compile.js';
+import { legacyTransactionSize } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import {
   MAX_INSTRUCTION_TRACE,
   MAX_TRANSACTION_ACCOUNTS,
   TRANSACTION_SIZE_LIMIT_BYTES,
 } from '../../chain/transaction/limits.js';
-import { decodeMessage } from '../../chain/transaction/wire.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { withBudget } from '../signing-terms.js';
@@ -60,9 +61,8 @@ export interface PipelinePlan {
 // Sizes do not depend on which batch and which number it is, so any will do for measuring.
 const MEASURED_BATCH_INDEX = 1n;
 const MEASURED_NUMBER = 1;
-const MEASURED_BLOCKHASH = '11111111111111111111111111111111';
 const MEASURED_TERMS = {
-  blockhash: MEASURED_BLOCKHASH,
+  blockhash: '11111111111111111111111111111111',
   lastValidBlockHeight: 0n,
   priority: { microLamports: 1n, maxLamports: 1_000_000n },
 };
@@ -72,46 +72,42 @@ const FULL_HEAP = 1 + 1e-9;
 const overSize = (size: number | string): string =>
   `its transaction has ${size} bytes, the limit is ${TRANSACTION_SIZE_LIMIT_BYTES} bytes`;
 
+/** The instructions of a pipeline, and the message that makes the vault run them. */
+interface Layout {
+  readonly instructions: readonly Instruction[];
+  readonly inner: InnerMessage;
+  /** The same in argument form. */
+  readonly message: Uint8Array;
+}
+
 /** Which limit is in the way, with what it is and what it should be; `undefined` when the pipeline fits. */
-function obstacle(
-  message: Uint8Array,
-  instructions: readonly Instruction[],
-  flywheel: Flywheel,
-): string | undefined {
+function obstacle({ message, inner, instructions }: Layout, flywheel: Flywheel): string | undefined {
   if (message.length > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(`more than ${message.length}`);
   const at = { flywheel, batchIndex: MEASURED_BATCH_INDEX, number: MEASURED_NUMBER, message };
   const add = measure(flywheel, addInstructions(at));
-  if (add.size > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(add.size);
-  const execute = measure(flywheel, executeInstructions(at));
-  if (execute.size > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(execute.size);
+  if (add.bytes > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(add.bytes);
+  const execute = measure(flywheel, executing(at, inner, instructions));
+  if (execute.bytes > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(execute.bytes);
   if (execute.accounts > MAX_TRANSACTION_ACCOUNTS)
     return `it names ${execute.accounts} accounts, the limit is ${MAX_TRANSACTION_ACCOUNTS} accounts`;
   const trace = instructionTrace(instructions);
   if (trace > MAX_INSTRUCTION_TRACE)
     return `it runs up to ${trace} instructions, the limit is ${MAX_INSTRUCTION_TRACE} instructions`;
   if (heapShare(instructions) > FULL_HEAP)
-    return `its ${add.size} bytes are within the limit of ${TRANSACTION_SIZE_LIMIT_BYTES} bytes, but its instructions need more memory than the multisig program has`;
+    return `its ${add.bytes} bytes are within the limit of ${TRANSACTION_SIZE_LIMIT_BYTES} bytes, but its instructions need more memory than the multisig program has`;
   return undefined;
 }
 
 /** With room for a limit and a price of compute units, so that what fits without them fits on a cluster too. */
-function measure(
-  flywheel: Flywheel,
-  instructions: readonly Instruction[],
-): { size: number; accounts: number } {
-  const message = compileLegacyMessage({
-    payer: flywheel.operator,
-    instructions: withBudget(instructions, MEASURED_TERMS),
-    blockhash: MEASURED_BLOCKHASH,
-  });
-  return { size: transactionSize(message), accounts: decodeMessage(message).staticKeys.length };
-}
+const measure = ({ operator }: Flywheel, instructions: readonly Instruction[]) =>
+  legacyTransactionSize({ payer: operator, instructions: withBudget(instructions, MEASURED_TERMS) });
 
 /** A pipeline laid out, and what is in its way. */
 function layOut(content: PipelineContent, flywheel: Flywheel) {
   const instructions = pipelineInstructions(content, flywheel);
-  const message = vaultMessage(flywheel.vault, instructions);
-  return { instructions, message, obstacle: obstacle(message, instructions, flywheel) };
+  const inner = vaultInnerMessage(flywheel.vault, instructions);
+  const layout: Layout = { instructions, inner, message: encode(argumentMessage, inner) };
+  return { ...layout, obstacle: obstacle(layout, flywheel) };
 }
 
 /** How many of the first actions fit together; searched by halving, as more never need less. */
@@ -187,25 +183,22 @@ export function addInstructions({
 }
 
 /** The transaction that runs a pipeline, with a limit of compute units where the default is not certain to do. */
-export function executeInstructions({
-  flywheel,
-  batchIndex,
-  number,
-  message,
-}: TransactionPlace): readonly Instruction[] {
-  const decoded = decodeVaultMessage(message);
-  const inner = decoded && vaultMessageInstructions(decoded);
-  invariant(decoded !== undefined && inner !== undefined, 'The message of a pipeline is malformed.');
-  const limit = executeComputeUnitLimit(inner);
-  const { multisig, operator, vault } = flywheel;
-  const execute = batchExecuteTransaction({
-    multisig,
-    batchIndex,
-    number,
-    member: operator,
-    vault,
-    message: decoded,
-  });
+export function executeInstructions(place: TransactionPlace): readonly Instruction[] {
+  const inner = decodeVaultMessage(place.message);
+  const instructions = inner && vaultMessageInstructions(inner);
+  invariant(inner !== undefined && instructions !== undefined, 'The message of a pipeline is malformed.');
+  return executing(place, inner, instructions);
+}
+
+/** @param instructions - that the message runs. */
+function executing(
+  { flywheel, batchIndex, number }: TransactionPlace,
+  message: InnerMessage,
+  instructions: readonly Instruction[],
+): readonly Instruction[] {
+  const limit = executeComputeUnitLimit(instructions);
+  const { multisig, operator: member, vault } = flywheel;
+  const execute = batchExecuteTransaction({ multisig, batchIndex, number, member, vault, message });
   return limit === null ? [execute] : [setComputeUnitLimit(limit), execute];
 }
 
@@ -236,7 +229,7 @@ export function* shared(
   for (const instructions of transactions) {
     const together = [...open, ...instructions];
     const fits =
-      together.length <= MAX_SHARING && measure(flywheel, together).size <= TRANSACTION_SIZE_LIMIT_BYTES;
+      together.length <= MAX_SHARING && measure(flywheel, together).bytes <= TRANSACTION_SIZE_LIMIT_BYTES;
     if (open.length > 0 && !fits) yield open;
     open = fits ? together : instructions;
   }

@@ -4,12 +4,14 @@ import { describe, expect, it } from 'vitest';
 import {
   compileLegacyMessage,
   compileV0Message,
+  legacyTransactionSize,
   partiallySign,
   signTransaction,
   transactionSize,
 } from '../../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
 import { createKeypairSigner, type KeypairSigner } from '../../../../src/chain/transaction/signer.js';
+import { decodeMessage } from '../../../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../../../src/values/base58.js';
 import { namedAddress, publicKey, toWeb3 } from '../../../support/oracle.js';
 
@@ -47,6 +49,10 @@ describe('compile', () => {
         const input = { payer, instructions, blockhash };
         const theirs = oracle(instructions);
         const legacy = compileLegacyMessage(input);
+        expect(legacyTransactionSize(input)).toEqual({
+          bytes: transactionSize(legacy),
+          accounts: decodeMessage(legacy).staticKeys.length,
+        });
         // web3.js serializes no more than a packet holds.
         if (transactionSize(legacy) <= 1_200) {
           expect(Buffer.from(legacy)).toEqual(Buffer.from(theirs.compileToLegacyMessage().serialize()));
