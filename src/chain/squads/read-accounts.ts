@@ -46,13 +46,14 @@ export interface BatchAccounts {
   readonly transactions: readonly FoundAt<VaultBatchTransaction>[];
 }
 
-function found<Value>(
+type Outcome<Value> = Pick<Found<Value>, 'value' | 'problem'>;
+
+function outcomeOf<Value>(
   layout: AccountLayout<Value>,
   address: Address,
   account: AccountState | null | undefined,
-): Found<Value> {
-  const lamports = account?.lamports ?? 0n;
-  const none = (problem: string): Found<Value> => ({ address, lamports, value: null, problem });
+): Outcome<Value> {
+  const none = (problem: string): Outcome<Value> => ({ value: null, problem });
   if (account == null) return none(`The ${layout.name} account ${address} does not exist`);
   if (account.owner !== SQUADS_PROGRAM)
     return none(
@@ -60,14 +61,57 @@ function found<Value>(
     );
   const value = decodeAccount(layout, account.data);
   if (value === undefined) return none(`The account ${address} does not hold a ${layout.name} of Squads`);
-  return { address, lamports, value, problem: '' };
+  return { value, problem: '' };
 }
+
+/** Decoded when somebody asks what it holds: many only want to know of the batch how far it is. */
+class FoundAccount<Value> implements FoundAt<Value> {
+  readonly address: Address;
+  readonly bump: number;
+  readonly #layout: AccountLayout<Value>;
+  readonly #account: AccountState | null | undefined;
+  #outcome: Outcome<Value> | undefined;
+
+  constructor(
+    layout: AccountLayout<Value>,
+    { address, bump }: DerivedAddress,
+    account: AccountState | null | undefined,
+  ) {
+    this.address = address;
+    this.bump = bump;
+    this.#layout = layout;
+    this.#account = account;
+  }
+
+  get lamports(): bigint {
+    return this.#account?.lamports ?? 0n;
+  }
+
+  get value(): Value | null {
+    return this.#known.value;
+  }
+
+  get problem(): string {
+    return this.#known.problem;
+  }
+
+  get #known(): Outcome<Value> {
+    this.#outcome ??= outcomeOf(this.#layout, this.address, this.#account);
+    return this.#outcome;
+  }
+}
+
+const found = <Value>(
+  layout: AccountLayout<Value>,
+  address: Address,
+  account: AccountState | null | undefined,
+): Found<Value> => new FoundAccount(layout, { address, bump: 0 }, account);
 
 const foundAt = <Value>(
   layout: AccountLayout<Value>,
-  { address, bump }: DerivedAddress,
+  place: DerivedAddress,
   account: AccountState | null | undefined,
-): FoundAt<Value> => ({ ...found(layout, address, account), bump });
+): FoundAt<Value> => new FoundAccount(layout, place, account);
 
 export async function readMultisig(reader: ChainReader, address: Address): Promise<Found<Multisig>> {
   const [account] = await reader.getAccounts([address]);

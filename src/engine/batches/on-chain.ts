@@ -9,7 +9,7 @@ import type {
 import { encode } from '../../chain/squads/layouts/codec.js';
 import { argumentMessage } from '../../chain/squads/layouts/message.js';
 import { countExecutions } from '../../chain/squads/past-executions.js';
-import { readBatchAccounts, readMultisig } from '../../chain/squads/read-accounts.js';
+import { type Found, readBatchAccounts, readMultisig } from '../../chain/squads/read-accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, FlywheelRecord } from '../../store/records.js';
 
@@ -19,7 +19,7 @@ export interface BatchOnChain {
   readonly proposal: Proposal | null;
   readonly batch: Batch | null;
   /** By the index of the pipeline. */
-  readonly transactions: readonly (VaultBatchTransaction | null)[];
+  readonly transactions: readonly Pick<Found<VaultBatchTransaction>, 'value'>[];
   /** What all these accounts, the multisig left out, hold together. */
   readonly lamports: bigint;
 }
@@ -44,7 +44,7 @@ export async function readBatchOnChain(
     multisig: multisig.value,
     batch: batch.value,
     proposal: proposal.value,
-    transactions: transactions.map(({ value }) => value),
+    transactions,
     lamports: [batch, proposal, ...transactions].reduce((sum, { lamports }) => sum + lamports, 0n),
   };
 }
@@ -92,7 +92,7 @@ export function differenceFromPlan(
   if (batch.size !== planned.pipelines.length) return `it holds ${batch.size} transactions`;
   if (batch.vaultIndex !== vaultIndex) return `it acts for vault ${batch.vaultIndex}`;
   const at = planned.pipelines.findIndex(({ message }, index) => {
-    const stored = transactions[index];
+    const stored = transactions[index]?.value;
     return (
       stored == null || Buffer.from(encode(argumentMessage, stored.message)).toString('base64') !== message
     );
