@@ -225,8 +225,9 @@ export interface BundleRepository {
   insertMany(bundles: readonly BundleRecord[]): Promise<void>;
   /** In the order of phase and first transaction; expired ones are left out. */
   ofBatch(batchId: string): Promise<readonly BundleRecord[]>;
+  /** Writes how pending bundles ended, all of them alike. */
   settle(
-    id: string,
+    ids: readonly string[],
     outcome: { status: BundleStatus; errorMessage?: string; failedTransaction?: number },
   ): Promise<void>;
 }

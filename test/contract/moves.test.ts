@@ -82,8 +82,8 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
       aBundle('two', { first: 1 }),
       aBundle('three', { first: 2 }),
     ]);
-    await tx.bundles.settle('one', { status: 'LANDED' });
-    await tx.bundles.settle('two', { status: 'FAILED', errorMessage: 'no', failedTransaction: 1 });
+    await tx.bundles.settle(['one'], { status: 'LANDED' });
+    await tx.bundles.settle(['two'], { status: 'FAILED', errorMessage: 'no', failedTransaction: 1 });
     await tx.landings.add([
       { slot: 7n, dateLanded: LATER, feeLamports: 5_000n, sequence: 1 },
       { slot: 8n, dateLanded: LATER, feeLamports: 5_000n, bundleId: 'one' },

@@ -19,7 +19,7 @@ import { type BatchContext, contextOf } from './batch-context.js';
 import { batchView } from './batch-view.js';
 import { closeAccounts, isCloseable, needsClosing } from './close-accounts.js';
 import { findBatch } from './get-batch.js';
-import { countLanded, releaseHolds } from './holds.js';
+import { countLanded, countLandedBundles, releaseHolds } from './holds.js';
 import { countVotes, landOwnerVote } from './land-vote.js';
 import { nextVote } from './next-vote.js';
 import { type BatchOnChain, countExecuted, readBatchOnChain } from './on-chain.js';
@@ -231,10 +231,8 @@ class Cancellation {
       stored: stored.filter((bundle) => bundle.phase === phase),
       isOver,
       ...(position === undefined ? {} : { position: async () => position }),
-      landed: async (tx, bundle, blockTimeMs) => {
-        if (phase !== 'EXECUTE') return;
-        const landed = pipelines.slice(bundle.first, bundle.first + bundle.transactions.length);
-        await countLanded(tx, this.#batch, landed, blockTimeMs);
+      landed: async (tx, landed) => {
+        if (phase === 'EXECUTE') await countLandedBundles(tx, this.#batch, landed);
       },
       lease: this.#lease,
     });

@@ -22,7 +22,7 @@ import { batchHolding, claimBatch, currentRecord, isFinal } from './batch-claim.
 import { type BatchContext, contextOf, contextOfBatch, messages, ownerOf } from './batch-context.js';
 import { closeAccounts, needsClosing } from './close-accounts.js';
 import { findBatch } from './get-batch.js';
-import { countLanded, releaseHolds } from './holds.js';
+import { countLanded, countLandedBundles, releaseHolds } from './holds.js';
 import { countVotes } from './land-vote.js';
 import { type BatchOnChain, countExecuted, readBatchOnChain } from './on-chain.js';
 import type { PhaseInput, PhaseResult } from './phase.js';
@@ -169,10 +169,7 @@ class Execution {
       position: async () =>
         countExecuted(this.#deps.chain, this.#context.flywheel, batch, await this.#read(batch)),
       stored: stored.filter((bundle) => bundle.phase === 'EXECUTE'),
-      landed: (tx, bundle, blockTimeMs) => {
-        const { first, transactions } = bundle;
-        return countLanded(tx, batch, batch.pipelines.slice(first, first + transactions.length), blockTimeMs);
-      },
+      landed: (tx, landed) => countLandedBundles(tx, batch, landed),
     });
   }
 

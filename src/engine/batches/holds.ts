@@ -4,10 +4,11 @@
  */
 import type { BatchRecord, PlannedPipeline } from '../../store/records.js';
 import type { StoreTransaction, UsageHold, UsageKind } from '../../store/store.js';
-import { utcDay } from '../../values/time.js';
+import { type UtcDay, utcDay } from '../../values/time.js';
 import { dayOfNow, requireCaps, USAGE_KINDS } from '../daily-cap.js';
 import type { BatchContext } from './batch-context.js';
 import { totalAirdrop, totalBurn } from './funds.js';
+import type { LandedBundle } from './phase.js';
 
 type Amounts = Readonly<Record<UsageKind, bigint>>;
 
@@ -56,14 +57,36 @@ export async function holdFromNow(tx: StoreTransaction, batch: BatchRecord): Pro
 }
 
 /** Moves pipelines that have landed from what is held to what has been used on the day of their block. */
-export async function countLanded(
+export const countLanded = (
   tx: StoreTransaction,
   batch: BatchRecord,
   pipelines: readonly PlannedPipeline[],
   blockTimeMs: number,
+): Promise<void> => countOn(tx, batch, pipelines, utcDay(blockTimeMs));
+
+/** {@link countLanded} for the pipelines that bundles of the batch ran. */
+export async function countLandedBundles(
+  tx: StoreTransaction,
+  batch: BatchRecord,
+  landed: readonly LandedBundle[],
+): Promise<void> {
+  const byDay = new Map<UtcDay, PlannedPipeline[]>();
+  for (const { bundle, blockTimeMs } of landed) {
+    const day = utcDay(blockTimeMs);
+    const pipelines = byDay.get(day) ?? [];
+    pipelines.push(...batch.pipelines.slice(bundle.first, bundle.first + bundle.transactions.length));
+    byDay.set(day, pipelines);
+  }
+  for (const [day, pipelines] of byDay) await countOn(tx, batch, pipelines, day);
+}
+
+async function countOn(
+  tx: StoreTransaction,
+  batch: BatchRecord,
+  pipelines: readonly PlannedPipeline[],
+  day: UtcDay,
 ): Promise<void> {
   const landed = amountsOf(pipelines);
-  const day = utcDay(blockTimeMs);
   const holds = await tx.usage.holdsOf(batch.id);
   for (const kind of USAGE_KINDS) {
     const amount = landed[kind];

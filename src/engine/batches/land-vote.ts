@@ -93,7 +93,7 @@ export async function countVotes(
       const record = records[index];
       if (record == null) continue;
       const status = statusOf(record);
-      if (pending.includes(bundle)) await tx.bundles.settle(bundle.id, { status });
+      if (pending.includes(bundle)) await tx.bundles.settle([bundle.id], { status });
       else await tx.bundles.insertMany([{ ...bundle, status }]);
       if (deps.chain.pollMs !== null && status === 'LANDED')
         await tx.landings.add([{ ...landingOf([record]), bundleId: bundle.id }]);

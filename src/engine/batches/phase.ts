@@ -7,6 +7,12 @@ import type { StoreTransaction } from '../../store/store.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import type { Lease } from '../lease.js';
 
+export interface LandedBundle {
+  readonly bundle: BundleRecord;
+  /** Of the block in which it landed. */
+  readonly blockTimeMs: number;
+}
+
 export interface PhaseInput {
   readonly batchId: string;
   readonly tokenId: string;
@@ -26,8 +32,8 @@ export interface PhaseInput {
   readonly position?: () => Promise<number>;
   /** Written along with the first intents. */
   readonly before?: (tx: StoreTransaction) => Promise<void>;
-  /** Hears, in the transaction that writes it, of each bundle that has landed. */
-  readonly landed?: (tx: StoreTransaction, bundle: BundleRecord, blockTimeMs: number) => Promise<void>;
+  /** Hears, in the transaction that writes it, of the bundles that have landed. */
+  readonly landed?: (tx: StoreTransaction, landed: readonly LandedBundle[]) => Promise<void>;
   /** Find out what became of earlier bundles, and send nothing: none of them can land any more. */
   readonly isOver?: boolean;
   /** Under which the work is done; aborting its signal stops before the next window. */

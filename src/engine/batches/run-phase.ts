@@ -19,7 +19,7 @@ import {
 } from '../settle/fate.js';
 import { watchedLanding } from '../settle/landing.js';
 import { settle } from '../settle/settle.js';
-import type { PhaseFailure, PhaseInput, PhaseResult } from './phase.js';
+import type { LandedBundle, PhaseFailure, PhaseInput, PhaseResult } from './phase.js';
 import { type BundleTerms, type Step, signSteps, stepFrom, storedAs, termsFrom } from './phase-steps.js';
 import { tipLamports } from './tip.js';
 
@@ -278,11 +278,12 @@ class Phase {
   /** Writes outcomes, as long as the work is still this engine's: another that has taken it over writes them itself. */
   async #settle(tx: StoreTransaction): Promise<void> {
     await this.#input.lease.renew(tx);
+    const landed: LandedBundle[] = [];
     for (const { bundle, blockTimeMs, landing, ...outcome } of this.#unsaved) {
-      await tx.bundles.settle(bundle.id, outcome);
-      if (landing !== undefined) await tx.landings.add([landing]);
-      if (blockTimeMs !== undefined) await this.#input.landed?.(tx, bundle, blockTimeMs);
+      if (blockTimeMs === undefined) await tx.bundles.settle([bundle.id], outcome);
+      else landed.push({ bundle, blockTimeMs });
     }
+    await this.#settleLanded(tx, landed);
     if (this.#unsavedFees > 0n) {
       await tx.batches.addCost(this.#input.batchId, {
         feeLamports: this.#unsavedFees,
@@ -292,6 +293,16 @@ class Phase {
     }
     this.#unsaved = [];
     this.#unsavedFees = 0n;
+  }
+
+  async #settleLanded(tx: StoreTransaction, landed: readonly LandedBundle[]): Promise<void> {
+    if (landed.length === 0) return;
+    await tx.bundles.settle(
+      landed.map(({ bundle }) => bundle.id),
+      { status: 'LANDED' },
+    );
+    await tx.landings.add(this.#unsaved.flatMap(({ landing }) => landing ?? []));
+    await this.#input.landed?.(tx, landed);
   }
 }
 

@@ -112,13 +112,14 @@ export const bundleRepository = (session: Session): BundleRepository => ({
       .sort((a, b) => PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase));
   },
 
-  async settle(id, { status, errorMessage = null, failedTransaction = null }) {
+  async settle(ids, { status, errorMessage = null, failedTransaction = null }) {
+    if (ids.length === 0) return;
     const { numUpdatedRows } = await session.db
       .updateTable('bundles')
       .set({ status, error_message: errorMessage, failed_transaction: failedTransaction })
-      .where('id', '=', id)
+      .where('id', 'in', ids)
       .where('status', '=', 'PENDING')
       .executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `There is no pending bundle ${id} to settle.`);
+    expectAffected(numUpdatedRows, ids.length, `Not all of these bundles are pending: ${ids.join(', ')}.`);
   },
 });

@@ -185,7 +185,7 @@ export function bundles(store: () => Store): void {
       await store().transaction(async (tx) => {
         await tx.batches.insert(aBatch());
         await tx.bundles.insertMany([expired]);
-        await tx.bundles.settle('expired', { status: 'EXPIRED' });
+        await tx.bundles.settle(['expired'], { status: 'EXPIRED' });
         await tx.bundles.insertMany([...inOrder].reverse());
         await tx.bundles.insertMany([]);
       });
@@ -198,7 +198,7 @@ export function bundles(store: () => Store): void {
       await store().transaction(async (tx) => {
         await tx.batches.insert(aBatch());
         await tx.bundles.insertMany([tipped]);
-        await tx.bundles.settle('tipped', { status: 'LANDED' });
+        await tx.bundles.settle(['tipped'], { status: 'LANDED' });
         const at = { slot: 7n, dateLanded: LATER, feeLamports: 5_000n };
         await tx.landings.add([{ ...at, bundleId: 'tipped' }]);
       });
@@ -209,15 +209,38 @@ export function bundles(store: () => Store): void {
       expect(watched?.signatures).toEqual(['tipped/0', 'tipped/1']);
     });
 
+    it('settles several bundles that ended alike, or none of them', async () => {
+      await store().transaction(async (tx) => {
+        await tx.batches.insert(aBatch());
+        await tx.bundles.insertMany([
+          aBundle('one'),
+          aBundle('two', { first: 1 }),
+          aBundle('three', { first: 2 }),
+        ]);
+        await tx.bundles.settle([], { status: 'LANDED' });
+        await tx.bundles.settle(['one', 'three'], { status: 'LANDED' });
+      });
+      await expect(
+        store().transaction((tx) => tx.bundles.settle(['two', 'three'], { status: 'LANDED' })),
+      ).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
+      expect(
+        (await store().read((tx) => tx.bundles.ofBatch('batch-1'))).map(({ id, status }) => [id, status]),
+      ).toEqual([
+        ['one', 'LANDED'],
+        ['two', 'PENDING'],
+        ['three', 'LANDED'],
+      ]);
+    });
+
     it('settles a pending bundle once', async () => {
       await store().transaction(async (tx) => {
         await tx.batches.insert(aBatch());
         await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 1 })]);
-        await tx.bundles.settle('one', { status: 'LANDED' });
-        await tx.bundles.settle('two', { status: 'FAILED', errorMessage: 'poor', failedTransaction: 1 });
+        await tx.bundles.settle(['one'], { status: 'LANDED' });
+        await tx.bundles.settle(['two'], { status: 'FAILED', errorMessage: 'poor', failedTransaction: 1 });
       });
       await expect(
-        store().transaction((tx) => tx.bundles.settle('one', { status: 'EXPIRED' })),
+        store().transaction((tx) => tx.bundles.settle(['one'], { status: 'EXPIRED' })),
       ).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
       expect(await store().read((tx) => tx.bundles.ofBatch('batch-1'))).toStrictEqual([
         aBundle('one', { status: 'LANDED' }),

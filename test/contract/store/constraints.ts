@@ -30,7 +30,7 @@ export function constraints(under: () => StoreUnderTest): void {
         await tx.usage.addLanded({ tokenId: 'token-1', day: DAY, kind: 'burn' }, 5n);
         await tx.batches.insert(aBatch());
         await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 1 })]);
-        await tx.bundles.settle('one', { status: 'LANDED' });
+        await tx.bundles.settle(['one'], { status: 'LANDED' });
         await tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') }));
         await tx.requests.insert(aRequest({ id: 'request-2', value: 'idempotency-2' }));
         await tx.usage.setHold({

@@ -20,8 +20,8 @@ export function landings(store: () => Store): void {
         await tx.burns.settleMany([success(1), success(2)]);
         await tx.batches.insert(aBatch());
         await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 1 })]);
-        await tx.bundles.settle('one', { status: 'LANDED' });
-        await tx.bundles.settle('two', { status: 'LANDED' });
+        await tx.bundles.settle(['one'], { status: 'LANDED' });
+        await tx.bundles.settle(['two'], { status: 'LANDED' });
         await tx.landings.add([
           { ...LANDED, sequence: 1 },
           { ...LANDED, bundleId: 'one' },

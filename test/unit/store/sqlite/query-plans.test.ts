@@ -95,7 +95,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.batches.unclaim('batch-1', 'instance'),
     () => tx.bundles.insertMany([aBundle('one')]),
     () => tx.bundles.ofBatch('batch-1'),
-    () => tx.bundles.settle('one', { status: 'LANDED' }),
+    () => tx.bundles.settle(['one'], { status: 'LANDED' }),
     () => tx.requests.remove('plan'),
   ];
   for (const call of calls) await call();
