@@ -4,12 +4,13 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
 import { watchFile } from './read-file.js';
 import {
+  BUSY_TIMEOUT_MS,
   type ConnectionOptions,
   loadSqlite,
   prepareSqliteFile,
   type SqliteConnection,
 } from './sqlite-connection.js';
-import { type FileName, fileDamaged, fileReplaced, translateSqliteError } from './sqlite-errors.js';
+import { type FileName, fileDamaged, fileReplaced, isBusy, translateSqliteError } from './sqlite-errors.js';
 
 /** Values that a file stores; amounts beyond 2^53 go as text. */
 export type SqlValue = string | number | ReadonlyBytes | null;
@@ -31,6 +32,12 @@ export interface SqliteFileOptions extends FileName, Pick<ConnectionOptions, 'bu
   readonly inspect?: (database: SqliteFile) => void;
 }
 
+/** Between two tries to get the write lock. SQLite itself waits a hundred times as long, and a busy neighbour leaves only short gaps. */
+const POLL_MS = 1;
+
+/** Holds this thread up, as waiting for a lock inside SQLite does. */
+const holdUp = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
 /** A connection whose every failure names the file. */
 export class SqliteFile {
   readonly path: string;
@@ -38,12 +45,19 @@ export class SqliteFile {
   readonly readOnly: boolean;
   readonly #connection: SqliteConnection;
   readonly #isSameFile: () => boolean;
+  readonly #busyTimeoutMs: number;
   #open = true;
 
   constructor(
-    { path, noun, readOnly }: FileName & { readonly readOnly: boolean },
+    {
+      path,
+      noun,
+      readOnly,
+      busyTimeoutMs = BUSY_TIMEOUT_MS,
+    }: FileName & Pick<ConnectionOptions, 'busyTimeoutMs'> & { readonly readOnly: boolean },
     connection: SqliteConnection,
   ) {
+    this.#busyTimeoutMs = busyTimeoutMs;
     this.path = path;
     this.noun = noun;
     this.readOnly = readOnly;
@@ -78,12 +92,12 @@ export class SqliteFile {
 
   /** Runs `work` as one write: the lock is taken first, all is kept or nothing. */
   write<Result>(work: () => Result): Result {
-    return this.#transaction('BEGIN IMMEDIATE', work);
+    return this.#transaction(() => this.#lock(), work);
   }
 
   /** Runs `work` on one state of the file, without a lock that others would wait for. */
   read<Result>(work: () => Result): Result {
-    return this.#transaction('BEGIN', work);
+    return this.#transaction(() => this.#connection.exec('BEGIN'), work);
   }
 
   close(): void {
@@ -92,10 +106,30 @@ export class SqliteFile {
     this.#connection.close();
   }
 
-  #transaction<Result>(begin: string, work: () => Result): Result {
+  #lock(): void {
+    const startMs = performance.now();
+    this.#connection.exec('PRAGMA busy_timeout = 0');
+    try {
+      while (!this.#tryToLock(startMs)) holdUp(POLL_MS);
+    } finally {
+      this.#connection.exec(`PRAGMA busy_timeout = ${this.#busyTimeoutMs}`);
+    }
+  }
+
+  #tryToLock(startMs: number): boolean {
+    try {
+      this.#connection.exec('BEGIN IMMEDIATE');
+      return true;
+    } catch (error) {
+      if (isBusy(error) && performance.now() - startMs < this.#busyTimeoutMs) return false;
+      throw error;
+    }
+  }
+
+  #transaction<Result>(begin: () => void, work: () => Result): Result {
     return this.#explained(() => {
       if (!this.#isSameFile()) throw fileReplaced(this);
-      this.#connection.exec(begin);
+      begin();
       try {
         const result = work();
         this.#connection.exec('COMMIT');
@@ -138,7 +172,7 @@ export async function openSqliteFile(options: SqliteFileOptions): Promise<Sqlite
   try {
     prepareSqliteFile(name, options.create);
     const open = (connection: SqliteConnection): SqliteFile =>
-      new SqliteFile({ ...name, readOnly: use === 'reader' }, connection);
+      new SqliteFile({ ...options, ...name, readOnly: use === 'reader' }, connection);
     return open(connect({ ...options, use, inspect: (connection) => inspect?.(open(connection)) }));
   } catch (error) {
     throw translateSqliteError(name, error);

@@ -101,6 +101,25 @@ describe('a ledger with a thread', () => {
     expect(plain(own)).toBe(plain(other));
   });
 
+  it('lets others write between two of its calls, however many wait for it', async () => {
+    const directory = temporaryDirectory();
+    const [chain, other] = [await open(directory), await openLocalChain(chainOptions(directory))];
+    const [calls, each] = [20, 100];
+    const payments = await Promise.all(
+      Array.from({ length: calls * each }, (_, at) => pay(chain, SOL / 1_000n + BigInt(at))),
+    );
+    const own = await pay(other, SOL);
+    const submitted = Array.from({ length: calls }, (_, call) =>
+      chain.submit(payments.slice(call * each, (call + 1) * each).map(({ bytes }) => bytes)),
+    );
+    await submitted[0];
+    await other.submit([own.bytes]);
+    await Promise.all(submitted);
+    const [record] = await other.lookUp([own.signature]);
+    expect(Number(record?.slot)).toBeLessThan(calls * each);
+    await Promise.all([chain.close(), other.close()]);
+  });
+
   it('does not know what became of what a thread had that died, and goes on with another', async () => {
     const chain = await open();
     const [first, second, third] = await Promise.all([1n, 2n, 3n].map((more) => pay(chain, SOL + more)));
