@@ -3,9 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { compileFunction } from 'node:vm';
 import { build } from 'esbuild';
 import { APART, NATIVE, requiringApart, requiringApartFromModules, standIns } from './build/apart.mjs';
 import { bundledPackages, notices } from './build/notices.mjs';
+import { buildProgram } from './build/program.mjs';
 import { writeTypes } from './build/types.mjs';
 
 const common = {
@@ -60,19 +62,24 @@ await add({ ...script, entryPoints: { 'squads-sdk': 'src/chain/rpc/squads-sdk.ts
 await add({ ...script, entryPoints: { 'ledger-worker': 'src/chain/local/thread/ledger-worker.ts' } });
 // Positions in the sources for FLYWHEEL_DEBUG; the sources themselves are not part of the package.
 // What licences ask to be said of packages stands in THIRD_PARTY_NOTICES.
-const app = {
+const program = await buildProgram({
+  ...common,
+  plugins: [standIns, requiringApart()],
   entryPoints: { app: 'src/app.ts' },
-  sourcemap: 'linked',
-  sourcesContent: false,
-  legalComments: 'none',
-};
-await add({ ...script, ...app });
-// It is read as such. Strings are escaped; a regular expression has to be written so.
-const beyondAscii = /[^\0-\x7f]/.exec(readFileSync('dist/app.cjs', 'utf8'));
-if (beyondAscii !== null)
-  throw new Error(`dist/app.cjs holds ${JSON.stringify(beyondAscii[0])}, which is not ASCII`);
+});
+built.push(program.metafile);
+const digest = createHash('sha256');
+for (const { file, text } of program.files) {
+  writeFileSync(`dist/${file}`, text);
+  if (!file.endsWith('.cjs')) continue;
+  digest.update(text);
+  // It is read as such. Strings are escaped; a regular expression has to be written so.
+  const beyondAscii = /[^\0-\x7f]/.exec(text);
+  if (beyondAscii !== null)
+    throw new Error(`dist/${file} holds ${JSON.stringify(beyondAscii[0])}, which is not ASCII`);
+}
 // What was compiled of the program is kept for the user who runs it, and belongs to exactly this text.
-const hash = createHash('sha256').update(readFileSync('dist/app.cjs')).digest('hex').slice(0, 16);
+const hash = digest.digest('hex').slice(0, 16);
 await add({
   ...script,
   entryPoints: { main: 'src/main.ts' },
@@ -97,8 +104,15 @@ const help = spawnSync(process.execPath, ['bin/flywheel.js', '--help'], {
 if (help.status !== 0) throw new Error(help.stderr);
 writeFileSync('dist/help.txt', help.stdout);
 
-const { loadManPages } = createRequire(import.meta.url)('./dist/app.cjs');
-const { manPages } = await loadManPages();
+// Run here only, so it is no part of dist.
+const { outputFiles } = await build({ ...script, entryPoints: ['src/cli/help/man-pages.ts'], write: false });
+const pages = { exports: {} };
+compileFunction(outputFiles.find(({ path }) => path.endsWith('.cjs')).text, [
+  'require',
+  'module',
+  '__filename',
+])(createRequire(import.meta.url), pages, import.meta.filename);
+const { manPages } = pages.exports;
 mkdirSync('dist/man');
 for (const { file, text } of await manPages(JSON.parse(readFileSync('package.json', 'utf8')).version))
   writeFileSync(`dist/man/${file}`, text);

@@ -45,7 +45,8 @@ export const requiringApartFromModules = {
 /** Sources that are bundled in place of a package's own. */
 const STAND_INS = {
   // One connection and HTTP/1.1 are all that is asked of it; the rest of the package takes twice as long to start as all of that.
-  undici: "exports.Client = require('undici/lib/dispatcher/client.js');",
+  // A module, since of anything else an import in another file finds no more than its default.
+  undici: "export { default as Client } from 'undici/lib/dispatcher/client.js';",
   './client-h2.js': "module.exports = () => { throw new Error('HTTP/2 is not spoken here'); };",
   // The SQLite driver finds its native half by asking node for a report on the whole process, which takes longer than all
   // the rest of opening a database. Whether the half for glibc loads says the same.

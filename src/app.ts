@@ -2,5 +2,3 @@
 export const loadCli = () => import('./cli/run.js');
 export const loadErrors = () => import('./errors/flywheel-error.js');
 export const loadOpeners = () => import('./compose/context.js');
-/** For the build. */
-export const loadManPages = () => import('./cli/help/man-pages.js');

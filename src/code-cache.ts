@@ -42,7 +42,8 @@ export interface CodeCachePlace {
 
 /** Code, and the parts of the program that had run when it was kept; what has not run is not compiled. */
 export interface KeptCode {
-  readonly code: Buffer;
+  /** By the file that it was compiled of. */
+  readonly code: ReadonlyMap<string, Buffer>;
   readonly parts: readonly string[];
 }
 
@@ -120,25 +121,42 @@ function readOurs(directory: string, file: string): KeptCode | undefined {
   }
 }
 
-/** First line: checksum and parts. V8 runs damaged code without a look at it, so what does not add up is no code. */
+/**
+ * A checksum of all that follows it; then, on the same line, how many bytes there are of each file, and the parts. V8 runs damaged
+ * code without a look at it, so what does not add up is no code.
+ */
 function decode(bytes: Buffer): KeptCode | undefined {
+  const from = bytes.indexOf(' ');
   const end = bytes.indexOf('\n');
-  const [sum, ...parts] = bytes.toString('utf8', 0, end).split(' ');
-  const code = bytes.subarray(end + 1);
-  return end > 0 && sum === checksum(code) ? { parts, code } : undefined;
+  if (from <= 0 || end < from || bytes.toString('latin1', 0, from) !== checksum(bytes.subarray(from)))
+    return undefined;
+  const [lengths = '', ...parts] = bytes.toString('utf8', from + 1, end).split(' ');
+  const code = new Map<string, Buffer>();
+  let start = end + 1;
+  for (const entry of lengths.split(',')) {
+    const [name = '', length] = entry.split('=');
+    code.set(name, bytes.subarray(start, start + Number(length)));
+    start += Number(length);
+  }
+  return { parts, code };
 }
 
-const checksum = (code: Buffer): string => crc32(code).toString(16);
+function encode({ parts, code }: KeptCode): Buffer {
+  const lengths = [...code].map(([name, { length }]) => `${name}=${length}`).join(',');
+  const body = Buffer.concat([Buffer.from(` ${[lengths, ...parts].join(' ')}\n`), ...code.values()]);
+  return Buffer.concat([Buffer.from(checksum(body)), body]);
+}
 
-function write(directory: string, build: string, file: string, { parts, code }: KeptCode): void {
+const checksum = (bytes: Buffer): string => crc32(bytes).toString(16);
+
+function write(directory: string, build: string, file: string, kept: KeptCode): void {
   makeDirectory(directory);
   const own = userInfo().uid;
   if (!isPrivate(dirname(directory), own) || !isPrivate(directory, own)) return;
   // Two that write at once write the same; each has a file of its own until it is whole.
   const draft = `${file}.${Math.random().toString(36).slice(2)}`;
   try {
-    const head = `${[checksum(code), ...parts].join(' ')}\n`;
-    writeFileSync(draft, Buffer.concat([Buffer.from(head), code]), { mode: OWNER_ONLY_FILE, flag: 'wx' });
+    writeFileSync(draft, encode(kept), { mode: OWNER_ONLY_FILE, flag: 'wx' });
     renameSync(draft, file);
   } catch (error) {
     quietly(() => unlinkSync(draft));

@@ -1,6 +1,7 @@
 /**
- * Loads the program proper, `dist/app.cjs`, together with the code that V8 has compiled of it before: parsing and compiling
- * would otherwise be the longest part of a short command. V8 refuses what another version of it has made.
+ * Loads the program proper together with the code that V8 has compiled of it before: parsing and compiling would otherwise be the
+ * longest part of a short command. V8 refuses what another version of it has made. The program lies in packs (`build/program.mjs`),
+ * scripts with many chunks; a pack is read when something of it is first asked for, a chunk runs then.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,34 +17,85 @@ export interface LoadedApp {
   readonly keepCode: () => void;
 }
 
+interface Chunk {
+  exports: unknown;
+}
+
+/** Asks for a package or for another chunk. */
+type Require = (name: string) => unknown;
+type Pack = Readonly<Record<string, (require: Require, module: Chunk, exports: unknown) => void>>;
+type MakePack = (require: Require, url: string) => Pack;
+
+/** A chunk as other chunks name it: the pack that it lies in, and its own name. */
+const CHUNK = /^#([^/]+)\/(.+)$/;
+/** What the program begins with. */
+const FIRST = '#app/app';
+
+/** Runs each chunk once, when it is first asked for. */
+function createRequirer(
+  openPack: (name: string) => MakePack,
+  url: string,
+  note: (name: string) => void,
+): Require {
+  const packs = new Map<string, Pack>();
+  const chunks = new Map<string, Chunk>();
+  const outside = createRequire(url);
+  const require: Require = (name) => {
+    const known = chunks.get(name);
+    if (known !== undefined) return known.exports;
+    const [, place, chunk] = CHUNK.exec(name) ?? [];
+    if (place === undefined || chunk === undefined) return outside(name);
+    note(chunk);
+    const pack = packs.get(place) ?? openPack(place)(require, url);
+    packs.set(place, pack);
+    const module: Chunk = { exports: {} };
+    chunks.set(name, module);
+    try {
+      pack[chunk]?.(require, module, module.exports);
+    } catch (error) {
+      // As node does: whoever asks again is told again.
+      chunks.delete(name);
+      throw error;
+    }
+    return module.exports;
+  };
+  return Object.assign(require, outside);
+}
+
 /**
  * @param words - of the command, which decide what of the program will run.
  * @param debug - stack traces are to name the sources; nothing is kept then.
  */
 export function loadApp(place: CodeCachePlace, words: readonly string[], debug: boolean): LoadedApp {
-  const filename = fileURLToPath(new URL('app.cjs', import.meta.url));
-  // Only of what node loads itself does it know the positions in the sources.
-  if (debug) return { app: createRequire(filename)(filename) as App, keepCode: () => undefined };
-  const cache = openCodeCache(place, filename, words);
+  const url = new URL('app.cjs', import.meta.url);
+  const fileOf = (pack: string): string => fileURLToPath(new URL(`${pack}.cjs`, url));
+  if (debug) {
+    // Only of what node loads itself does it know the positions in the sources.
+    const open = (pack: string): MakePack => createRequire(url)(fileOf(pack)) as MakePack;
+    return { app: createRequirer(open, url.href, () => undefined)(FIRST) as App, keepCode: () => undefined };
+  }
+  const cache = openCodeCache(place, fileURLToPath(url), words);
   const kept = cache?.read();
-  // ASCII, as the build sees to: V8 keeps it in half the memory, and it is read in one go.
-  const wrapped = `(function (require, module, exports, __filename) {${readFileSync(filename, 'latin1')}\n})`;
-  const script = new Script(wrapped, { filename, ...(kept === undefined ? {} : { cachedData: kept.code }) });
-  const parts = new Set(script.cachedDataRejected === true ? [] : kept?.parts);
+  const scripts = new Map<string, Script>();
+  const parts = new Set(kept?.parts);
   const known = parts.size;
-  const require = createRequire(filename);
-  // Which packages are asked for tells which parts of the program run.
-  const noting = (name: string): unknown => {
-    parts.add(name);
-    return require(name);
+  let isRefused = false;
+  const open = (pack: string): MakePack => {
+    const filename = fileOf(pack);
+    const cachedData = kept?.code.get(pack);
+    // ASCII, as the build sees to: V8 keeps it in half the memory, and it is read in one go.
+    const text = readFileSync(filename, 'latin1');
+    const script = new Script(text, { filename, ...(cachedData === undefined ? {} : { cachedData }) });
+    isRefused ||= script.cachedDataRejected === true;
+    scripts.set(pack, script);
+    return script.runInThisContext() as MakePack;
   };
-  const module = { exports: {} };
-  script.runInThisContext()(Object.assign(noting, require), module, module.exports, filename);
   return {
-    app: module.exports as App,
+    app: createRequirer(open, url.href, (chunk) => void parts.add(chunk))(FIRST) as App,
     keepCode: () => {
-      if (cache !== null && parts.size > known)
-        cache.write({ parts: [...parts], code: script.createCachedData() });
+      if (cache === null || (parts.size === known && !isRefused)) return;
+      const code = [...scripts].map(([pack, script]) => [pack, script.createCachedData()] as const);
+      cache.write({ parts: [...parts], code: new Map([...(isRefused ? [] : (kept?.code ?? [])), ...code]) });
     },
   };
 }
