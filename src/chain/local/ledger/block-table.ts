@@ -158,7 +158,7 @@ export class BlockTable {
     const row = this.#database
       .prepare(
         'SELECT (SELECT time_ms FROM blocks AS next WHERE next.height = found.height + 1) FROM blocks AS found ' +
-          'WHERE height BETWEEN ? AND ? AND hash = ?',
+          'WHERE height BETWEEN ? AND ? AND hash = ? ORDER BY height DESC LIMIT 1',
       )
       .get([this.#oldestGood(), this.tip.height - LIFETIME, blockhash]);
     if (row === undefined) return { outlivedMs: null };
