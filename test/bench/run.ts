@@ -7,6 +7,7 @@ import { benchBatch } from './batches.js';
 import { benchBodies, benchDearEngine } from './bodies.js';
 import { benchLargeLedger, benchManyBurns, benchOneBurn } from './burns.js';
 import { benchCluster } from './cluster.js';
+import { benchDisk } from './disk.js';
 import { benchFiles } from './files.js';
 import { benchHttp } from './http.js';
 import { benchStart } from './processes.js';
@@ -36,6 +37,7 @@ const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
   squads: benchSquads,
   http: benchHttp,
   cluster: benchCluster,
+  disk: benchDisk,
   files: () => benchFiles(bin, env),
   report: () => benchReport(bin, env),
   scale: benchScale,

@@ -89,7 +89,7 @@ function transactionsOf({ dataDir }: ServedHome): readonly (readonly [ArrayBuffe
     close(): void;
   };
   const ledger = new Database(dataFiles(dataDir).ledger);
-  const rows = ledger.prepare('select signature, error from transactions').raw().all();
+  const rows = ledger.prepare('select substr(wire, 2, 64), error from transactions').raw().all();
   ledger.close();
   return rows;
 }

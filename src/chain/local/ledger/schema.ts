@@ -2,14 +2,19 @@
 
 import { fileUnavailable } from '../../../files/sqlite-errors.js';
 import type { SqliteFile } from '../../../files/sqlite-file.js';
+import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 
 /** Rises when an older build could no longer read the file. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 /** Marks the file as a ledger of this house: "FLYL" as a 32-bit number. */
 const APPLICATION_ID = 0x46_4c_59_4c;
 
+/** The signature of a row of `transactions`, word for word as the index has it: otherwise the index is not used. */
+export const SIGNATURE_OF_WIRE = `substr(wire, 2, ${SIGNATURE_BYTES})`;
+
 // Transactions are kept in the order in which they landed and found through an index: rows of a kilobyte in the order
-// of their random signatures would touch, and write again, one page for every transaction.
+// of their random signatures would touch, and write again, one page for every transaction. The signature itself is the first
+// of those in `wire`, behind their number, which is always one byte.
 const TABLES = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE progress (id INTEGER PRIMARY KEY CHECK (id = 1), store_revision INTEGER NOT NULL) STRICT;
@@ -20,11 +25,10 @@ CREATE TABLE accounts (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE blocks (height INTEGER PRIMARY KEY, hash BLOB NOT NULL, time_ms INTEGER NOT NULL) STRICT;
 CREATE TABLE transactions (
-  id INTEGER PRIMARY KEY, signature BLOB NOT NULL, slot INTEGER NOT NULL REFERENCES blocks (height),
-  position INTEGER NOT NULL, wire BLOB NOT NULL, error TEXT, logs TEXT NOT NULL, fee_lamports TEXT NOT NULL,
-  compute_units INTEGER NOT NULL
+  id INTEGER PRIMARY KEY, slot INTEGER NOT NULL REFERENCES blocks (height), position INTEGER NOT NULL,
+  wire BLOB NOT NULL, error TEXT, logs TEXT NOT NULL, fee_lamports TEXT NOT NULL, compute_units INTEGER NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX transactions_by_signature ON transactions (signature);
+CREATE UNIQUE INDEX transactions_by_signature ON transactions (${SIGNATURE_OF_WIRE});
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;

@@ -7,11 +7,13 @@ import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { Signature, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
+import { packLogs, unpackLogs } from './log-text.js';
 import { RowWriter } from './row-writer.js';
+import { SIGNATURE_OF_WIRE } from './schema.js';
 
 /** What a transaction did that lands now. */
 export interface Landing {
-  /** 64 bytes. */
+  /** 64 bytes: the first signature of the wire bytes, where it is kept. */
   readonly signature: ReadonlyBytes;
   readonly wire: ReadonlyBytes;
   readonly error: TransactionError | null;
@@ -21,7 +23,7 @@ export interface Landing {
   readonly computeUnits: bigint;
 }
 
-const COLUMNS = ['signature', 'slot', 'position', 'wire', 'error', 'logs', 'fee_lamports', 'compute_units'];
+const COLUMNS = ['slot', 'position', 'wire', 'error', 'logs', 'fee_lamports', 'compute_units'];
 /** Signatures looked up by one statement. */
 const LOOK_UP_CHUNK = 32;
 
@@ -55,12 +57,11 @@ export class TransactionTable {
   /** Adds a row, in memory: {@link flush} writes it. */
   append(slot: number, position: number, landing: Landing): void {
     this.#writer.add([
-      landing.signature,
       slot,
       position,
       landing.wire,
       landing.error === null ? null : JSON.stringify(landing.error),
-      JSON.stringify(landing.logs),
+      packLogs(landing.logs),
       landing.feeLamports.toString(),
       Number(landing.computeUnits),
     ]);
@@ -79,7 +80,7 @@ export class TransactionTable {
   /** Which of these have landed. */
   landedAmong(signatures: readonly ReadonlyBytes[]): SignatureSet {
     this.#among ??= this.#database.prepare(
-      `SELECT signature FROM transactions WHERE signature IN (${Array(LOOK_UP_CHUNK).fill('?').join()})`,
+      `SELECT ${SIGNATURE_OF_WIRE} FROM transactions WHERE ${SIGNATURE_OF_WIRE} IN (${Array(LOOK_UP_CHUNK).fill('?').join()})`,
     );
     const landed = new SignatureSet();
     for (let at = 0; at < signatures.length; at += LOOK_UP_CHUNK) {
@@ -96,7 +97,7 @@ export class TransactionTable {
     if (bytes?.length !== SIGNATURE_BYTES) return null;
     this.#record ??= this.#database.prepare(
       'SELECT slot, time_ms, error, logs, fee_lamports, compute_units ' +
-        'FROM transactions JOIN blocks ON height = slot WHERE signature = ?',
+        `FROM transactions JOIN blocks ON height = slot WHERE ${SIGNATURE_OF_WIRE} = ?`,
     );
     const row = this.#record.get([bytes]);
     return row === undefined ? null : this.#database.decode(() => toRecord(signature, row));
@@ -111,7 +112,7 @@ export class TransactionTable {
   kept(signature: Signature): KeptTransaction | null {
     const bytes = base58Decode(signature);
     if (bytes?.length !== SIGNATURE_BYTES) return null;
-    return this.#kept('WHERE signature = ?', [bytes])[0] ?? null;
+    return this.#kept(`WHERE ${SIGNATURE_OF_WIRE} = ?`, [bytes])[0] ?? null;
   }
 
   /** Transactions that hold one of these byte strings somewhere, newest first, from before a place on. */
@@ -128,7 +129,7 @@ export class TransactionTable {
   #kept(where: string, parameters: readonly SqlValue[]): readonly KeptTransaction[] {
     const rows = this.#database
       .prepare(
-        'SELECT slot, time_ms, error, logs, fee_lamports, compute_units, signature, wire, id ' +
+        `SELECT slot, time_ms, error, logs, fee_lamports, compute_units, ${SIGNATURE_OF_WIRE}, wire, id ` +
           `FROM transactions JOIN blocks ON height = slot ${where}`,
       )
       .all(parameters);
@@ -164,7 +165,9 @@ export class TransactionTable {
   wire(signature: Signature): Uint8Array | null {
     const bytes = base58Decode(signature);
     if (bytes?.length !== SIGNATURE_BYTES) return null;
-    const row = this.#database.prepare('SELECT wire FROM transactions WHERE signature = ?').get([bytes]);
+    const row = this.#database
+      .prepare(`SELECT wire FROM transactions WHERE ${SIGNATURE_OF_WIRE} = ?`)
+      .get([bytes]);
     return row === undefined ? null : (row[0] as Uint8Array);
   }
 }
@@ -188,7 +191,7 @@ function toRecord(signature: Signature, row: readonly SqlValue[]): TransactionRe
     slot: BigInt(slot as number),
     blockTimeMs: Number(timeMs),
     error: error === null ? null : (JSON.parse(error as string) as TransactionError),
-    logs: JSON.parse(logs as string) as string[],
+    logs: unpackLogs(logs as string),
     feeLamports: BigInt(feeLamports as string),
     computeUnits: BigInt(computeUnits as number),
   };

@@ -9,7 +9,7 @@ import { AccountTable } from '../../../../../src/chain/local/ledger/account-tabl
 import { BlockTable } from '../../../../../src/chain/local/ledger/block-table.js';
 import type { LedgerDraft } from '../../../../../src/chain/local/ledger/draft.js';
 import { Ledger, type LedgerOptions, openLedger } from '../../../../../src/chain/local/ledger/ledger.js';
-import { SCHEMA_VERSION } from '../../../../../src/chain/local/ledger/schema.js';
+import { SCHEMA_VERSION, SIGNATURE_OF_WIRE } from '../../../../../src/chain/local/ledger/schema.js';
 import { type Landing, TransactionTable } from '../../../../../src/chain/local/ledger/transaction-table.js';
 import { SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
 import { type FlywheelError, isFlywheelError } from '../../../../../src/errors/flywheel-error.js';
@@ -38,7 +38,7 @@ const signatureOf = (name: string): Uint8Array => createHash('sha512').update(na
 
 const landing = (name: string, lamports: bigint, sizeBytes = 0): Landing => ({
   signature: signatureOf(name),
-  wire: Buffer.from(`wire of ${name}`),
+  wire: Buffer.concat([Buffer.of(1), signatureOf(name), Buffer.from(`rest of ${name}`)]),
   error: null,
   changes: new Map([[alice, account(lamports, new Uint8Array(sizeBytes))]]),
   logs: [`log of ${name}`],
@@ -154,7 +154,7 @@ describe('openLedger', () => {
     const before = readFileSync(options.path);
     const { message } = await unavailable(() => openLedger(options));
     expect(message).toBe(
-      `The ledger ${options.path} was written by a newer flywheel (schema 3, this one knows 2).`,
+      `The ledger ${options.path} was written by a newer flywheel (schema ${SCHEMA_VERSION + 1}, this one knows ${SCHEMA_VERSION}).`,
     );
     expect(readFileSync(options.path)).toEqual(before);
   });
@@ -295,6 +295,41 @@ describe('Ledger.write', () => {
     expect(() => ledger.write((draft) => draft.append([landing('one', 2n)]))).toThrow(/UNIQUE constraint/);
     expect(lamportsOf(ledger)).toBe(1n);
     expect(heightOf(ledger)).toBe(1);
+    ledger.close();
+  });
+
+  it('keeps a signature in the bytes of its transaction only, and finds it by the index', async () => {
+    const [ledger, database] = await ledgerWithConnection(options);
+    ledger.write((draft) => draft.append([landing('one', 1n), landing('two', 1n)]));
+    expect(
+      database
+        .prepare('SELECT * FROM transactions')
+        .all([])[0]
+        ?.filter((value) => value instanceof Buffer),
+    ).toEqual([landing('one', 1n).wire]);
+    expect(database.prepare(`SELECT ${SIGNATURE_OF_WIRE} FROM transactions ORDER BY id`).all([])).toEqual([
+      [signatureOf('one')],
+      [signatureOf('two')],
+    ]);
+    const plan = database.prepare(
+      `EXPLAIN QUERY PLAN SELECT id FROM transactions WHERE ${SIGNATURE_OF_WIRE} IN (?, ?)`,
+    );
+    expect(String(plan.all([null, null])[0]?.[3])).toContain('INDEX transactions_by_signature');
+    const landed = ledger.read(({ transactions }) =>
+      transactions.landedAmong([signatureOf('none'), signatureOf('two')]),
+    );
+    expect([landed.has(signatureOf('two')), landed.has(signatureOf('none'))]).toEqual([true, false]);
+    ledger.close();
+  });
+
+  it('takes logs that were not written by it for damage', async () => {
+    const [ledger, database] = await ledgerWithConnection(options);
+    ledger.write((draft) => draft.append([landing('one', 1n)]));
+    database.exec(`UPDATE transactions SET logs = '["' || char(31) || '"]'`);
+    const { message } = await unavailable(() =>
+      ledger.read(({ transactions }) => transactions.record(base58Encode(signatureOf('one')))),
+    );
+    expect(message).toContain('is damaged');
     ledger.close();
   });
 
