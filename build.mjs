@@ -1,11 +1,18 @@
 /** Builds dist: the command line, the library entries, their types, and what has to be said of all that is bundled. */
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import { compileFunction } from 'node:vm';
 import { build } from 'esbuild';
-import { APART, NATIVE, requiringApart, requiringApartFromModules, standIns } from './build/apart.mjs';
+import {
+  APART,
+  lateBuiltins,
+  NATIVE,
+  requiringApart,
+  requiringApartFromModules,
+  standIns,
+} from './build/apart.mjs';
 import { bundledPackages, notices } from './build/notices.mjs';
 import { buildProgram } from './build/program.mjs';
 import { writeTypes } from './build/types.mjs';
@@ -64,7 +71,7 @@ await add({ ...script, entryPoints: { 'ledger-worker': 'src/chain/local/thread/l
 // What licences ask to be said of packages stands in THIRD_PARTY_NOTICES.
 const program = await buildProgram({
   ...common,
-  plugins: [standIns, requiringApart()],
+  plugins: [standIns, lateBuiltins, requiringApart()],
   entryPoints: { app: 'src/app.ts' },
 });
 built.push(program.metafile);
@@ -82,6 +89,7 @@ for (const { file, text } of program.files) {
 const hash = digest.digest('hex').slice(0, 16);
 await add({
   ...script,
+  plugins: [standIns, lateBuiltins, requiringApart()],
   entryPoints: { main: 'src/main.ts' },
   define: { ...script.define, __PROGRAM_HASH__: JSON.stringify(hash) },
 });
@@ -97,24 +105,28 @@ writeFileSync(
   )}\n`,
 );
 
-const help = spawnSync(process.execPath, ['bin/flywheel.js', '--help'], {
-  encoding: 'utf8',
-  env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' },
-});
-if (help.status !== 0) throw new Error(help.stderr);
-writeFileSync('dist/help.txt', help.stdout);
-
 // Run here only, so it is no part of dist.
-const { outputFiles } = await build({ ...script, entryPoints: ['src/cli/help/man-pages.ts'], write: false });
+const { outputFiles } = await build({
+  ...script,
+  stdin: {
+    contents: "export * from './man-pages.js'; export * from './ready-pages.js';",
+    resolveDir: 'src/cli/help',
+  },
+  write: false,
+});
 const pages = { exports: {} };
-compileFunction(outputFiles.find(({ path }) => path.endsWith('.cjs')).text, [
-  'require',
-  'module',
-  '__filename',
-])(createRequire(import.meta.url), pages, import.meta.filename);
-const { manPages } = pages.exports;
-mkdirSync('dist/man');
-for (const { file, text } of await manPages(JSON.parse(readFileSync('package.json', 'utf8')).version))
-  writeFileSync(`dist/man/${file}`, text);
+compileFunction(outputFiles[0].text, ['require', 'module', '__filename'])(
+  createRequire(import.meta.url),
+  pages,
+  import.meta.filename,
+);
+const { manPages, readyPages } = pages.exports;
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+const write = ({ file, text }) => {
+  mkdirSync(dirname(`dist/${file}`), { recursive: true });
+  writeFileSync(`dist/${file}`, text);
+};
+for (const { file, text } of await manPages(version)) write({ file: `man/${file}`, text });
+for (const { file, text } of await readyPages(version)) write({ file: `help/${file}`, text });
 
 if (!process.argv.includes('--no-types')) writeTypes();

@@ -1,4 +1,5 @@
 /** Which packages are put into files of their own, and how the rest of the program finds them there; and what stands in for some. */
+import { createRequire } from 'node:module';
 
 /** Loaded from node_modules: only what is native. */
 export const NATIVE = ['@libsql/*', 'litesvm-*'];
@@ -77,6 +78,44 @@ export const standIns = {
       contents: STAND_INS[path],
       loader: 'js',
       resolveDir: '.',
+    }));
+  },
+};
+
+/** Modules of node's own that take milliseconds to load, of which short commands use nothing, or nothing until late. */
+const LATE = [
+  ...['assert', 'child_process', 'crypto', 'http', 'module', 'os', 'readline', 'stream'],
+  ...['timers/promises', 'tls', 'v8', 'vm', 'worker_threads', 'zlib'],
+];
+
+/** Is asked for each name that it has only when that is used. */
+const late = (name) => `
+  const here = ${JSON.stringify(Object.keys(createRequire(import.meta.url)(`node:${name}`)))};
+  const whole = () => require('node:${name}');
+  ${name === 'assert' ? 'exports = module.exports = (value, message) => { if (!value) whole()(value, message); };' : ''}
+  for (const name of here) Object.defineProperty(exports, name, { enumerable: true, configurable: true, get: () => whole()[name] });`;
+
+/** In place of node's http, for undici: a class of bodies that nobody sends here, and node's own limit. */
+const HTTP_OF_UNDICI = 'exports.IncomingMessage = class {}; exports.maxHeaderSize = 16_384;';
+
+export const lateBuiltins = {
+  name: 'late-builtins',
+  setup({ onLoad, onResolve }) {
+    onResolve(
+      { filter: new RegExp(`^(node:)?(${LATE.join('|')})$`) },
+      ({ path, importer, namespace, kind }) => {
+        // What is imported when it is needed is late enough.
+        if (namespace === 'late' || kind === 'dynamic-import') return { path, external: true };
+        const name = path.replace('node:', '');
+        return {
+          path: name === 'http' && importer.includes('/undici/') ? 'http of undici' : name,
+          namespace: 'late',
+        };
+      },
+    );
+    onLoad({ filter: /.*/, namespace: 'late' }, ({ path }) => ({
+      contents: path === 'http of undici' ? HTTP_OF_UNDICI : late(path),
+      loader: 'js',
     }));
   },
 };

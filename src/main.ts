@@ -1,6 +1,6 @@
 /** The edge of the process: argv, environment, streams and signals in, exit number out. Nothing else touches `process`. */
 import { setMaxListeners } from 'node:events';
-import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { addAbortSignal } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
@@ -10,8 +10,10 @@ import { isRunning, processIdentity } from './files/process-identity.js';
 import { promptHidden } from './hidden-prompt.js';
 import { loadApp } from './load-app.js';
 import { keepWasmPlain } from './plain-wasm.js';
+import { readyAnswer } from './ready-answer.js';
 import { keepHeapSmall } from './small-heap.js';
 
+const STDOUT = 1;
 /** Columns where the terminal does not say. */
 const DEFAULT_COLUMNS = 80;
 
@@ -79,6 +81,7 @@ const loaded = once(() => {
   const place = { env: process.env, home: homedir(), platform: process.platform };
   const debug = !['', '0'].includes(process.env['FLYWHEEL_DEBUG'] ?? '');
   if (debug) process.setSourceMapsEnabled(true);
+  keepWasmPlain();
   const { app, keepCode } = loadApp(place, process.argv.slice(2), debug);
   process.once('exit', keepCode);
   return app;
@@ -234,15 +237,15 @@ function createContext(): CliContext {
   return context;
 }
 
-/** Scripts ask for the version and the help often; nothing has to be loaded to tell them. */
-function readyAnswer(word: string | undefined): string | undefined {
-  if (word === '--version' || word === '-V') return `${packageJson.version}\n`;
-  if ((word !== '--help' && word !== '-h') || process.stdout.isTTY) return undefined;
+/** Prints text without a stream, as long as all goes well: to make one takes longer. */
+function say(text: string): void {
+  const bytes = Buffer.from(text);
+  let written = 0;
   try {
-    // The build writes it for the width that a pipe has; a terminal's own width takes the long way.
-    return readFileSync(new URL('help.txt', import.meta.url), 'utf8');
+    while (written < bytes.length) written += writeSync(STDOUT, bytes, written);
   } catch {
-    return undefined;
+    outputStream(process.stdout);
+    process.stdout.write(bytes.subarray(written));
   }
 }
 
@@ -262,9 +265,12 @@ async function endLookUps(signal: NodeJS.Signals): Promise<void> {
 }
 
 async function main(words: readonly string[]): Promise<void> {
-  const ready = words.length === 1 ? readyAnswer(words[0]) : undefined;
+  const ready = readyAnswer({
+    ...{ words, env: process.env, version: packageJson.version, defaultColumns: DEFAULT_COLUMNS },
+    columns: () => process.stdout.columns || DEFAULT_COLUMNS,
+  });
   if (ready !== undefined) {
-    outputStream(process.stdout).write(ready);
+    say(ready);
     return;
   }
   const { runCli } = await loaded().loadCli();
@@ -274,5 +280,4 @@ async function main(words: readonly string[]): Promise<void> {
   if (received !== undefined) await endLookUps(received);
 }
 
-keepWasmPlain();
 void main(process.argv.slice(2));

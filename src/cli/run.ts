@@ -2,10 +2,8 @@
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import type { CliContext } from './context.js';
 import { asciiText, drawingOf } from './output/drawing.js';
+import { helpWidth } from './output/help-width.js';
 import { runProgram } from './program.js';
-
-/** Widest help, in columns; narrower terminals get less. */
-const MAX_HELP_WIDTH = 100;
 
 /** Runs a command line to its end. Never throws, never exits. */
 export async function runCli(context: CliContext, words: readonly string[]): Promise<ExitCode> {
@@ -16,7 +14,7 @@ export async function runCli(context: CliContext, words: readonly string[]): Pro
     await runProgram(
       {
         version: context.version,
-        width: Math.min(stdout.columns, MAX_HELP_WIDTH),
+        width: helpWidth(stdout.columns),
         write: (text) => stdout.write(ascii ? asciiText(text) : text),
         execute: async (request) => {
           const { executeRequest } = await import('./execute-request.js');

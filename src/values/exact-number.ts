@@ -16,12 +16,20 @@ export class InexactNumber {
 
   /** A marker that {@link jsonText} replaces by the number; no other text can hold it. */
   toJSON(): string {
-    return `${MARK}${this.text}`;
+    return `${mark()}${this.text}`;
   }
 }
 
-const MARK = randomBytes(16).toString('hex');
-const MARKED = new RegExp(`"${MARK}([^"]*)"`, 'g');
+/** Made with the first such number that becomes text; most processes meet none. */
+let made: { readonly mark: string; readonly marked: RegExp } | undefined;
+
+function mark(): string {
+  if (made === undefined) {
+    const chance = randomBytes(16).toString('hex');
+    made = { mark: chance, marked: new RegExp(`"${chance}([^"]*)"`, 'g') };
+  }
+  return made.mark;
+}
 
 /** JSON text of a value, with numbers that a double cannot carry as they were written. */
 export const jsonText = (value: unknown): string => unmarked(JSON.stringify(value));
@@ -30,7 +38,8 @@ export const jsonText = (value: unknown): string => unmarked(JSON.stringify(valu
 export const jsonTextOf = (value: unknown, replace: (key: string, value: unknown) => unknown): string =>
   unmarked(JSON.stringify(value, replace));
 
-const unmarked = (text: string): string => (text.includes(MARK) ? text.replaceAll(MARKED, '$1') : text);
+const unmarked = (text: string): string =>
+  made !== undefined && text.includes(made.mark) ? text.replaceAll(made.marked, '$1') : text;
 
 /** Beyond so many characters no decimal is kept exactly. */
 const MAX_DECIMAL_LENGTH = 400;

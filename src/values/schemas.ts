@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { isAddress } from './address.js';
 import { InexactNumber } from './exact-number.js';
 import { isUuid } from './ids.js';
+import { MAX_PROOF_TYPE_LENGTH } from './proof-type.js';
 
 export const uuidSchema = z
   .string('expected a UUID')
@@ -52,9 +53,6 @@ export const hashSchema = z.string().meta({
 });
 
 export const txHashSchema = z.string().meta({ description: 'Transaction signature, base58.' });
-
-/** Characters of a proof type at most. */
-export const MAX_PROOF_TYPE_LENGTH = 64;
 
 export const proofTypeSchema = z
   .string('expected text')

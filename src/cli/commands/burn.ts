@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
-import { MAX_PROOF_TYPE_LENGTH } from '../../values/schemas.js';
+import { MAX_PROOF_TYPE_LENGTH } from '../../values/proof-type.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { readAmountText } from '../input/amount.js';

@@ -1,7 +1,7 @@
 /** Options that take an amount or a proof type. */
 
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { MAX_PROOF_TYPE_LENGTH } from '../../values/schemas.js';
+import { MAX_PROOF_TYPE_LENGTH } from '../../values/proof-type.js';
 import { parseTokenAmount } from '../../values/token-amount.js';
 
 const SOL_DECIMALS = 9;

@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject, type JsonValue, proofText } from '../../
 import { measureProof, type Pause, type Sha256, sha256 } from '../../values/digest.js';
 import { InexactNumber } from '../../values/exact-number.js';
 import { isHeavy } from '../../values/json-weight.js';
-import { MAX_PROOF_TYPE_LENGTH } from '../../values/schemas.js';
+import { MAX_PROOF_TYPE_LENGTH } from '../../values/proof-type.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
 import { type Principal, permitsProofType } from '../authenticate.js';
 import type { EngineLimits } from '../deps.js';
