@@ -48,6 +48,8 @@ export function deriveWithBump(
   bump: number,
   program: Address = SQUADS_PROGRAM,
 ): Address | null {
+  const found = canonical.get(`${seeds.name}@${program}`);
+  if (found?.bump === bump) return found.address;
   const name = `${seeds.name}#${bump}@${program}`;
   const known = withBump.get(name);
   if (known !== undefined) return known;
