@@ -28,6 +28,27 @@ const pay = (chain: LocalChain, lamports: bigint): Promise<SignedTransaction> =>
   signed(chain, [treasury], [transfer({ from: treasury.address, to: bob, lamports })]);
 const SOL = 1_000_000_000n;
 
+const somePayments = async (chain: LocalChain, count: number): Promise<readonly Uint8Array[]> =>
+  Promise.all(
+    Array.from({ length: count }, async (_, index) => (await pay(chain, SOL + BigInt(index))).bytes),
+  );
+
+/** How many requests the thread is sent meanwhile. */
+async function countRequests(work: () => Promise<unknown>): Promise<number> {
+  let count = 0;
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function counted(this: Worker, message: unknown) {
+    count += 1;
+    post.call(this, message);
+  };
+  try {
+    await work();
+  } finally {
+    Worker.prototype.postMessage = post;
+  }
+  return count;
+}
+
 const open = (directory = temporaryDirectory(), more = {}) =>
   openLocalChain({ ...chainOptions(directory), thread: BUILT_THREAD, ...more });
 
@@ -46,22 +67,20 @@ describe('a ledger with a thread', () => {
   });
 
   it('begins with the first call that is large enough, and takes all from then on', async () => {
-    const directory = temporaryDirectory();
-    const chain = await open(directory, { thread: { ...BUILT_THREAD, from: 2 } });
-    const threads: unknown[] = [];
-    const post = Worker.prototype.postMessage;
-    Worker.prototype.postMessage = function counted(this: Worker, message: unknown) {
-      threads.push(message);
-      post.call(this, message);
-    };
-    try {
-      const [a, b, c, d] = await Promise.all([1n, 2n, 3n, 4n].map((lamports) => pay(chain, SOL + lamports)));
-      for (const some of [[a], [b, c], [d]])
-        await chain.submit(some.map((one) => one?.bytes ?? expect.fail()));
-    } finally {
-      Worker.prototype.postMessage = post;
-    }
-    expect(threads).toHaveLength(2);
+    const chain = await open(temporaryDirectory(), { thread: { ...BUILT_THREAD, from: 2 } });
+    const [a, b, c, d] = (await somePayments(chain, 4)) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array];
+    const requests = await countRequests(async () => {
+      for (const some of [[a], [b, c], [d]]) await chain.submit(some);
+    });
+    expect(requests).toBe(2);
+    await chain.close();
+  });
+
+  it('does not begin for few bundles, however much is in them', async () => {
+    const chain = await open(temporaryDirectory(), { thread: { ...BUILT_THREAD, from: 2 } });
+    const [a, b, c, d] = (await somePayments(chain, 4)) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array];
+    expect(await countRequests(() => chain.submitBundles([[a, b]]))).toBe(0);
+    expect(await countRequests(() => chain.submitBundles([[c], [d]]))).toBe(1);
     await chain.close();
   });
 

@@ -153,7 +153,8 @@ class LedgerChain implements LocalChain {
       );
     }
     if (bundles.length === 0) return [];
-    const thread = this.#threadFor(bundles.flat().length);
+    // A batch has nothing to do beside while one of its windows runs: for it alone a thread is not worth starting.
+    const thread = this.#threadFor(bundles.length);
     if (thread !== undefined) return thread.submit({ bundles });
     const runtime = await this.#ready();
     const envelopes = bundles.map((bundle) => bundle.map(readEnvelope));
