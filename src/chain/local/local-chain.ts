@@ -111,9 +111,7 @@ class LedgerChain implements LocalChain {
   }
 
   async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
-    return this.#ledger.read(({ transactions }) =>
-      signatures.map((signature) => transactions.record(signature)),
-    );
+    return this.#ledger.read(({ transactions }) => transactions.records(signatures));
   }
 
   async getTransaction(signature: Signature): Promise<Uint8Array | null> {

@@ -1,14 +1,15 @@
 /** Landed transactions ⇄ rows: what is kept of each, and how they are found by signature. */
 
-import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
+import type { SqliteFile, SqlValue } from '../../../files/sqlite-file.js';
 import type { Address } from '../../../values/address.js';
 import { base58Decode, base58Encode } from '../../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
+import { piecesOf } from '../../../values/pieces.js';
 import type { AccountState } from '../../account.js';
 import type { Signature, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 import { packLogs, unpackLogs } from './log-text.js';
-import { RowWriter } from './row-writer.js';
+import { RowWriter, SizedStatements } from './row-writer.js';
 import { SIGNATURE_OF_WIRE } from './schema.js';
 
 /** What a transaction did that lands now. */
@@ -24,8 +25,8 @@ export interface Landing {
 }
 
 const COLUMNS = ['slot', 'position', 'wire', 'error', 'logs', 'fee_lamports', 'compute_units'];
-/** Signatures looked up by one statement. */
-const LOOK_UP_CHUNK = 32;
+/** What a record is made of. */
+const RECORD = ['slot', 'time_ms', 'error', 'logs', 'fee_lamports', 'compute_units'];
 
 const textKey = (signature: ReadonlyBytes): string => readBuffer(signature).toString('latin1');
 
@@ -42,16 +43,42 @@ export class SignatureSet {
   }
 }
 
+/** The bytes of a signature, or `undefined` for text that is none. */
+function signatureBytes(signature: Signature): Uint8Array | undefined {
+  const bytes = base58Decode(signature);
+  return bytes?.length === SIGNATURE_BYTES ? bytes : undefined;
+}
+
+/** Rows by signature: the signature, then these columns. */
+class LookUp {
+  readonly #statements: SizedStatements;
+
+  constructor(database: SqliteFile, from: string, columns: readonly string[]) {
+    const select = `SELECT ${[SIGNATURE_OF_WIRE, ...columns].join()} FROM ${from} WHERE ${SIGNATURE_OF_WIRE} IN`;
+    this.#statements = new SizedStatements(
+      database,
+      (count) => `${select} (${Array(count).fill('?').join()})`,
+    );
+  }
+
+  /** Those that are there, in no order. */
+  rows(signatures: readonly ReadonlyBytes[]): readonly (readonly SqlValue[])[] {
+    return [...piecesOf(signatures)].flatMap((piece) => this.#statements.of(piece.length).all(piece));
+  }
+}
+
 /** The table `transactions`. */
 export class TransactionTable {
   readonly #database: SqliteFile;
   readonly #writer: RowWriter;
-  #among: Statement | undefined;
-  #record: Statement | undefined;
+  readonly #among: LookUp;
+  readonly #records: LookUp;
 
   constructor(database: SqliteFile) {
     this.#database = database;
     this.#writer = new RowWriter(database, 'transactions', COLUMNS);
+    this.#among = new LookUp(database, 'transactions', []);
+    this.#records = new LookUp(database, 'transactions JOIN blocks ON height = slot', RECORD);
   }
 
   /** Adds a row, in memory: {@link flush} writes it. */
@@ -79,28 +106,22 @@ export class TransactionTable {
 
   /** Which of these have landed. */
   landedAmong(signatures: readonly ReadonlyBytes[]): SignatureSet {
-    this.#among ??= this.#database.prepare(
-      `SELECT ${SIGNATURE_OF_WIRE} FROM transactions WHERE ${SIGNATURE_OF_WIRE} IN (${Array(LOOK_UP_CHUNK).fill('?').join()})`,
-    );
     const landed = new SignatureSet();
-    for (let at = 0; at < signatures.length; at += LOOK_UP_CHUNK) {
-      const chunk: SqlValue[] = signatures.slice(at, at + LOOK_UP_CHUNK);
-      while (chunk.length < LOOK_UP_CHUNK) chunk.push(null);
-      for (const [signature] of this.#among.all(chunk)) landed.add(signature as ReadonlyBytes);
-    }
+    for (const [signature] of this.#among.rows(signatures)) landed.add(signature as ReadonlyBytes);
     return landed;
   }
 
-  /** What became of a signature; `null` when it has not landed, as also for text that is no signature. */
-  record(signature: Signature): TransactionRecord | null {
-    const bytes = base58Decode(signature);
-    if (bytes?.length !== SIGNATURE_BYTES) return null;
-    this.#record ??= this.#database.prepare(
-      'SELECT slot, time_ms, error, logs, fee_lamports, compute_units ' +
-        `FROM transactions JOIN blocks ON height = slot WHERE ${SIGNATURE_OF_WIRE} = ?`,
+  /** What became of signatures, in order; `null` when one has not landed, as also for text that is no signature. */
+  records(signatures: readonly Signature[]): readonly (TransactionRecord | null)[] {
+    const named = signatures.map((signature) => ({ signature, bytes: signatureBytes(signature) }));
+    const rows = this.#records.rows(named.flatMap(({ bytes }) => bytes ?? []));
+    const found = new Map(rows.map((row) => [textKey(row[0] as ReadonlyBytes), row]));
+    return this.#database.decode(() =>
+      named.map(({ signature, bytes }) => {
+        const row = bytes && found.get(textKey(bytes));
+        return row === undefined ? null : toRecord(signature, row.slice(1));
+      }),
     );
-    const row = this.#record.get([bytes]);
-    return row === undefined ? null : this.#database.decode(() => toRecord(signature, row));
   }
 
   /** What landed in blocks above a height, in its order. */
@@ -110,8 +131,8 @@ export class TransactionTable {
 
   /** A landed transaction with its bytes. */
   kept(signature: Signature): KeptTransaction | null {
-    const bytes = base58Decode(signature);
-    if (bytes?.length !== SIGNATURE_BYTES) return null;
+    const bytes = signatureBytes(signature);
+    if (bytes === undefined) return null;
     return this.#kept(`WHERE ${SIGNATURE_OF_WIRE} = ?`, [bytes])[0] ?? null;
   }
 
@@ -129,7 +150,7 @@ export class TransactionTable {
   #kept(where: string, parameters: readonly SqlValue[]): readonly KeptTransaction[] {
     const rows = this.#database
       .prepare(
-        `SELECT slot, time_ms, error, logs, fee_lamports, compute_units, ${SIGNATURE_OF_WIRE}, wire, id ` +
+        `SELECT ${RECORD.join()}, ${SIGNATURE_OF_WIRE}, wire, id ` +
           `FROM transactions JOIN blocks ON height = slot ${where}`,
       )
       .all(parameters);
@@ -163,8 +184,8 @@ export class TransactionTable {
 
   /** The bytes of a landed transaction. */
   wire(signature: Signature): Uint8Array | null {
-    const bytes = base58Decode(signature);
-    if (bytes?.length !== SIGNATURE_BYTES) return null;
+    const bytes = signatureBytes(signature);
+    if (bytes === undefined) return null;
     const row = this.#database
       .prepare(`SELECT wire FROM transactions WHERE ${SIGNATURE_OF_WIRE} = ?`)
       .get([bytes]);

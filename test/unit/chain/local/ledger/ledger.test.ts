@@ -135,7 +135,9 @@ describe('openLedger', () => {
       data: Buffer.from([1, 2, 3]),
     });
     expect(again.read(({ blocks }) => blocks.latest())).toEqual(latest);
-    expect(again.read(({ transactions }) => transactions.record(base58Encode(signatureOf('one'))))).toEqual({
+    expect(
+      again.read(({ transactions }) => transactions.records([base58Encode(signatureOf('one'))])[0]),
+    ).toEqual({
       signature: base58Encode(signatureOf('one')),
       slot: 1n,
       blockTimeMs: options.clock.nowMs(),
@@ -327,7 +329,7 @@ describe('Ledger.write', () => {
     ledger.write((draft) => draft.append([landing('one', 1n)]));
     database.exec(`UPDATE transactions SET logs = '["' || char(31) || '"]'`);
     const { message } = await unavailable(() =>
-      ledger.read(({ transactions }) => transactions.record(base58Encode(signatureOf('one')))),
+      ledger.read(({ transactions }) => transactions.records([base58Encode(signatureOf('one'))])),
     );
     expect(message).toContain('is damaged');
     ledger.close();
