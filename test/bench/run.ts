@@ -10,6 +10,7 @@ import { benchCluster } from './cluster.js';
 import { benchDisk } from './disk.js';
 import { benchFiles } from './files.js';
 import { benchHttp } from './http.js';
+import { benchMixed } from './mixed.js';
 import { benchStart } from './processes.js';
 import { type BenchRatio, keeps } from './ratio.js';
 import { benchRemote } from './remote.js';
@@ -36,6 +37,7 @@ const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
   ledger: () => benchLargeLedger(bin, env),
   squads: benchSquads,
   http: benchHttp,
+  mixed: benchMixed,
   cluster: benchCluster,
   disk: benchDisk,
   files: () => benchFiles(bin, env),
@@ -54,7 +56,7 @@ function print(measured: BenchRatio): void {
 }
 
 /** Parts that take minutes: only when named. */
-const LONG: readonly string[] = ['files', 'report', 'scale'];
+const LONG: readonly string[] = ['files', 'mixed', 'report', 'scale'];
 
 const wanted = process.argv.slice(2);
 let missed = 0;
