@@ -1,6 +1,8 @@
 /** Who may use the one connection: one at a time, in the order of asking. */
 
 export interface Turns {
+  /** How many wait for theirs. */
+  readonly waiting: number;
   /** Resolves when it is the caller's turn. @throws what `overdue` makes, when the holder of the turn keeps it too long. */
   take(): Promise<void>;
   give(): void;
@@ -15,8 +17,9 @@ interface Waiting {
  * A queue that does not mind being long, only standing still.
  *
  * @param patienceMs - for how long one holder may keep the others waiting.
+ * @param overdue - why they wait no longer; `null` where the holder may take its time.
  */
-export function createTurns(patienceMs: number, overdue: () => Error): Turns {
+export function createTurns(patienceMs: number, overdue: () => Error | null): Turns {
   const queue: Waiting[] = [];
   let taken = false;
   let timer: NodeJS.Timeout | undefined;
@@ -26,10 +29,15 @@ export function createTurns(patienceMs: number, overdue: () => Error): Turns {
     timer = queue.length === 0 ? undefined : setTimeout(failAll, patienceMs);
   };
   const failAll = (): void => {
-    for (const { fail } of queue.splice(0)) fail(overdue());
+    if (overdue() === null) watch();
+    else for (const { fail } of queue.splice(0)) fail(overdue() as Error);
   };
 
   return {
+    get waiting() {
+      return queue.length;
+    },
+
     take() {
       if (!taken) {
         taken = true;

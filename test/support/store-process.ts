@@ -13,7 +13,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
  */
 export function writeStoreProgram(directory: string, body: string): string {
   const file = join(directory, 'program.mjs');
-  const libsql = pathToFileURL(createRequire(import.meta.url).resolve('libsql')).href;
+  const urlOf = (name: string): string => pathToFileURL(createRequire(import.meta.url).resolve(name)).href;
+  const driver = { libsql: urlOf('libsql'), 'libsql/promise': urlOf('libsql/promise') };
   buildSync({
     stdin: {
       contents: `import { openSqliteStore } from './src/store/sqlite/open.ts';
@@ -26,8 +27,8 @@ export function writeStoreProgram(directory: string, body: string): string {
     bundle: true,
     platform: 'node',
     format: 'esm',
-    alias: { libsql },
-    external: [libsql],
+    alias: driver,
+    external: Object.values(driver),
     outfile: file,
     logLevel: 'error',
   });

@@ -1,6 +1,6 @@
 /**
- * kysely's driver over one synchronous SQLite connection: statements are prepared once, transactions wait for each other,
- * and whatever fails becomes an error of this program.
+ * kysely's driver over one synchronous SQLite connection: statements are prepared once, transactions wait for each other, those
+ * that have waited are committed together, and whatever fails becomes an error of this program.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -19,6 +19,7 @@ import { isBusy, isReadOnly } from '../../files/sqlite-errors.js';
 import type { Tables } from '../tables.js';
 import { createTurns, type Turns } from '../turns.js';
 import { lockedTooLong, storeClosed, toStoreError } from './errors.js';
+import { SharedCommit } from './shared-commit.js';
 
 /** What is needed of a prepared statement. */
 export interface SqliteStatement {
@@ -43,12 +44,19 @@ export interface SqliteDriverOptions {
   readonly busyTimeoutMs: number;
   /** Is the connection for snapshots only? Errors then tell a write in the wrong place from a read-only file. */
   readonly readOnly?: boolean;
+  /**
+   * Commits on another thread, once for all that have waited for their turn meanwhile; not for snapshots, of which one that waits
+   * would get an older one. @default each transaction is committed by itself, and this thread waits for the disk
+   */
+  readonly commitBeside?: () => Promise<void>;
 }
 
 /** Prepared statements that are kept; the program has fewer, so this only bounds a mistake. */
 const MAX_STATEMENTS = 256;
 /** Longest pause between two tries to get the write lock; short, because a busy neighbour leaves only short gaps. */
 const MAX_POLL_MS = 10;
+/** The savepoint of a transaction that shares the commit of those before it. */
+const PART = 'part';
 
 type Row = Record<string, unknown>;
 
@@ -56,13 +64,17 @@ export class SqliteDriver implements Driver {
   readonly #options: SqliteDriverOptions;
   readonly #turns: Turns;
   readonly #statements = new Map<string, SqliteStatement>();
+  /** Of transactions that have done their work and of whom the last is to commit. */
+  #shared: SharedCommit | undefined;
+  #isCommitting = false;
   #closed = false;
 
   constructor(options: SqliteDriverOptions) {
     this.#options = options;
     const { file, busyTimeoutMs } = options;
+    // A slow disk is waited for, as where the whole process waits for it.
     this.#turns = createTurns(busyTimeoutMs, () =>
-      lockedTooLong(file, busyTimeoutMs, 'another transaction of this process'),
+      this.#isCommitting ? null : lockedTooLong(file, busyTimeoutMs, 'another transaction of this process'),
     );
   }
 
@@ -74,25 +86,35 @@ export class SqliteDriver implements Driver {
       this.#turns.give();
       throw storeClosed(this.#options.file);
     }
-    return new SqliteConnection((sql, parameters) => this.#execute(sql, parameters), this.#options.database);
+    return new SqliteConnection(this.#options.database, {
+      execute: (sql, parameters) => this.#execute(sql, parameters),
+      // A statement of no transaction lasts at once: it is not for those to take back that came before it.
+      alone: () => this.#endShared(),
+    });
   }
 
-  async releaseConnection(): Promise<void> {
-    this.#turns.give();
+  async releaseConnection(connection: SqliteConnection): Promise<void> {
+    if (!connection.hasLeft) await this.#leave();
   }
 
   /**
    * A read-only transaction is a snapshot that begins with its first statement; any other takes the write lock now. The lock
-   * is asked for again and again rather than waited for inside SQLite, which would stop the whole process.
+   * is asked for again and again rather than waited for inside SQLite, which would stop the whole process. Where the one before
+   * has left its commit to this one, the lock is there, and what this one does is a part that can be taken back by itself.
    */
   async beginTransaction(connection: SqliteConnection, settings: TransactionSettings): Promise<void> {
     const { file, busyTimeoutMs } = this.#options;
+    if (this.#shared !== undefined) {
+      this.#execute(`savepoint ${PART}`, []);
+      connection.begin('part');
+      return;
+    }
     const begin = settings.accessMode === 'read only' ? 'begin deferred' : 'begin immediate';
     const startMs = performance.now();
     for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS)) {
       try {
         this.#prepare(begin).run([]);
-        connection.begin();
+        connection.begin('whole');
         return;
       } catch (error) {
         if (!isBusy(error)) throw toStoreError(error, file);
@@ -105,11 +127,33 @@ export class SqliteDriver implements Driver {
 
   async commitTransaction(connection: SqliteConnection): Promise<void> {
     connection.check();
-    this.#execute('commit', []);
+    if (this.#options.commitBeside === undefined) {
+      this.#execute('commit', []);
+      return;
+    }
+    if (connection.begun === 'part') this.#execute(`release ${PART}`, []);
+    this.#shared ??= new SharedCommit();
+    this.#shared.add();
+    const { done } = this.#shared;
+    connection.hasLeft = true;
+    await Promise.all([done, this.#leave()]);
   }
 
-  async rollbackTransaction(): Promise<void> {
-    if (this.#options.database.inTransaction) this.#execute('rollback', []);
+  async rollbackTransaction(connection: SqliteConnection): Promise<void> {
+    // What has left is undone by who commits, and somebody else is at it now.
+    if (connection.hasLeft || !this.#options.database.inTransaction) return;
+    if (connection.begun !== 'part') {
+      this.#execute('rollback', []);
+      return;
+    }
+    try {
+      this.#execute(`rollback to ${PART}`, []);
+      this.#execute(`release ${PART}`, []);
+    } catch (error) {
+      // What cannot be taken back alone must not be committed with the rest.
+      await this.#endShared(() => this.#undo(error));
+      throw error;
+    }
   }
 
   /** Closes when it is its turn; those who come later are refused. */
@@ -117,12 +161,44 @@ export class SqliteDriver implements Driver {
     await this.#turns.take();
     this.#closed = true;
     try {
+      await this.#endShared();
       beforeClosing?.();
     } finally {
       this.#statements.clear();
       this.#options.database.close();
       this.#turns.give();
     }
+  }
+
+  /** Gives the turn away. What is to be committed is, unless the next may still add to it. */
+  async #leave(): Promise<void> {
+    const mayGrow = this.#shared?.isFull === false && this.#options.database.inTransaction;
+    if (this.#turns.waiting === 0 || !mayGrow) await this.#endShared();
+    this.#turns.give();
+  }
+
+  async #endShared(end = () => this.#commitBeside()): Promise<void> {
+    const shared = this.#shared;
+    this.#shared = undefined;
+    await shared?.end(end);
+  }
+
+  async #commitBeside(): Promise<void> {
+    if (!this.#options.database.inTransaction) throw rolledBack();
+    this.#isCommitting = true;
+    try {
+      await this.#options.commitBeside?.();
+    } catch (error) {
+      this.#undo(toStoreError(error, this.#options.file));
+    } finally {
+      this.#isCommitting = false;
+    }
+  }
+
+  /** @throws why, once all that is not committed is undone. */
+  #undo(why: unknown): never {
+    if (this.#options.database.inTransaction) this.#execute('rollback', []);
+    throw why;
   }
 
   #execute(sql: string, parameters: readonly unknown[]): QueryResult<Row> {
@@ -170,22 +246,35 @@ function toRow(value: unknown): Row {
   return row;
 }
 
+const rolledBack = (): FlywheelError =>
+  new FlywheelError(
+    'ERR_STORE_UNAVAILABLE',
+    'The store rolled the transaction back after an earlier failure.',
+  );
+
+/** How statements are run. */
+interface Run {
+  execute(sql: string, parameters: readonly unknown[]): QueryResult<Row>;
+  /** Comes before a statement that is of no transaction. */
+  alone(): Promise<void>;
+}
+
 /** The connection for the time of one turn. */
 class SqliteConnection implements DatabaseConnection {
-  readonly #execute: (sql: string, parameters: readonly unknown[]) => QueryResult<Row>;
   readonly #database: SqliteDatabase;
-  #hasBegun = false;
+  readonly #run: Run;
+  /** A transaction of its own, or a part of one that others have begun. */
+  begun: 'whole' | 'part' | undefined;
+  /** Has it given its turn away, and waits for what others commit? */
+  hasLeft = false;
 
-  constructor(
-    execute: (sql: string, parameters: readonly unknown[]) => QueryResult<Row>,
-    database: SqliteDatabase,
-  ) {
-    this.#execute = execute;
+  constructor(database: SqliteDatabase, run: Run) {
     this.#database = database;
+    this.#run = run;
   }
 
-  begin(): void {
-    this.#hasBegun = true;
+  begin(as: 'whole' | 'part'): void {
+    this.begun = as;
   }
 
   /**
@@ -194,17 +283,13 @@ class SqliteConnection implements DatabaseConnection {
    * @throws `ERR_STORE_UNAVAILABLE`
    */
   check(): void {
-    if (this.#hasBegun && !this.#database.inTransaction) {
-      throw new FlywheelError(
-        'ERR_STORE_UNAVAILABLE',
-        'The store rolled the transaction back after an earlier failure.',
-      );
-    }
+    if (this.begun !== undefined && !this.#database.inTransaction) throw rolledBack();
   }
 
   async executeQuery<Result>(query: CompiledQuery): Promise<QueryResult<Result>> {
     this.check();
-    return this.#execute(query.sql, query.parameters) as QueryResult<Result>;
+    if (this.begun === undefined) await this.#run.alone();
+    return this.#run.execute(query.sql, query.parameters) as QueryResult<Result>;
   }
 
   streamQuery(): AsyncIterableIterator<never> {

@@ -10,8 +10,10 @@ import {
   BUSY_TIMEOUT_MS,
   type Connect,
   closeToOthers,
+  loadCommitBeside,
   loadSqlite,
   prepareSqliteFile,
+  type SqliteConnection,
 } from '../../files/sqlite-connection.js';
 import { isBusy } from '../../files/sqlite-errors.js';
 import { type Clock, systemClock } from '../../values/time.js';
@@ -66,7 +68,7 @@ function refuseForeign(database: SqliteDatabase, path: string): void {
 }
 
 /** Setting the journal's mode fails at once when another process does the same; so it is tried until it works. */
-async function openWriter(connect: Connect, { path, busyTimeoutMs }: Place): Promise<SqliteDatabase> {
+async function openWriter(connect: Connect, { path, busyTimeoutMs }: Place): Promise<SqliteConnection> {
   const startMs = performance.now();
   for (;;) {
     try {
@@ -172,13 +174,18 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const connect = await loadSqlite(storeName(path));
   const { ledgerHeight = () => 0, clock = systemClock } = options;
   const place = { path, busyTimeoutMs, ledgerHeight, clock };
-  let database: SqliteDatabase | undefined;
+  let database: SqliteConnection | undefined;
   try {
     if (create) makeDirectory(dirname(path));
     prepareSqliteFile(storeName(path), create);
     closeToOthers(path);
     database = await openWriter(connect, place);
-    const driver = new SqliteDriver({ database, file: path, busyTimeoutMs });
+    const writer = database;
+    const commit = await loadCommitBeside();
+    const driver = new SqliteDriver({
+      ...{ database, file: path, busyTimeoutMs },
+      commitBeside: () => commit(writer),
+    });
     const db = kyselyOver(driver);
     await bringUpToDate(db, database, path);
     return storeOver(place, connect, database, { driver, db });
