@@ -1,7 +1,6 @@
 /** Where a service's journal lies, and when it is opened. */
 import type { Ambient } from '../cli/context.js';
 import type { Journal, Target } from '../cli/journal/journal.js';
-import { openSqliteJournal } from '../cli/journal/sqlite-journal.js';
 import { randomIds } from '../values/ids.js';
 
 /** A journal that is opened when it is first asked for. */
@@ -19,7 +18,9 @@ export function journalPlace(
   let opened: Promise<Journal> | undefined;
   return {
     journal: () => {
-      opened ??= openSqliteJournal({ directory, target, processes, clock, ids: randomIds });
+      opened ??= import('../cli/journal/sqlite-journal.js').then(({ openSqliteJournal }) =>
+        openSqliteJournal({ directory, target, processes, clock, ids: randomIds }),
+      );
       return opened;
     },
     close: async () => {

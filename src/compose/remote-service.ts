@@ -1,25 +1,20 @@
 /** A remote API as a command sees it: the client, the key, the user's own RPC, and the flywheel that the profile pins. */
 
-import { flywheelOf } from '../approval/flywheel-facts.js';
 import type { Pins } from '../approval/pins.js';
 import type { ChainReader, History } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
-import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
-import { decodeMint } from '../chain/tokens/accounts.js';
-import { walletChain } from '../chain/wallet-chain.js';
+import { requireQuorum } from '../cli/config/resolve-rpc.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
 import { plainStyle } from '../cli/output/color.js';
 import { warningLines } from '../cli/output/output.js';
-import { createRawApi } from '../client/raw-api.js';
 import { createRemoteService } from '../client/remote-service.js';
 import type { RemoteServiceDeps } from '../client/request-writer.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { randomIds } from '../values/ids.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
 import { journalPlace } from './journal-place.js';
-import { openSimulator, pinsOf } from './pinned.js';
-import { checkRpcNodes, openOwnRpc } from './rpc.js';
+import type { OwnRpc } from './rpc.js';
 
 /** How the outside is reached, where not over the sockets of this machine. */
 export interface RemoteWays extends Partial<Pick<RemoteServiceDeps, 'transport' | 'sleep' | 'random'>> {
@@ -34,8 +29,8 @@ export async function openRemoteService(
   baseUrl: string,
   { chain: ownChain, ...ways }: RemoteWays = {},
 ): Promise<OpenedService> {
-  const rpc = ownChain === undefined ? openOwnRpc(ambient, settings) : null;
-  const chain = ownChain ?? (rpc === null ? null : withSecondDecoder(rpc.reader));
+  const rpc = ownChain === undefined ? await openRpc(ambient, settings) : null;
+  const chain = ownChain ?? (rpc === null ? null : await readTwice(rpc));
   const deps = clientDeps(ambient, settings, { baseUrl, ...ways });
   const service = createRemoteService(deps);
   const close = async (): Promise<void> => {
@@ -43,7 +38,8 @@ export async function openRemoteService(
     await rpc?.close();
   };
   const credential = settings.apiKey.value;
-  let pins = settings.pinned.value === null ? null : pinsOf(settings.pinned.value);
+  const { value: pinned } = settings.pinned;
+  let pins = pinned === null ? null : (await import('./pinned.js')).pinsOf(pinned);
   const operations = journalPlace(ambient, settings.configDir.value, {
     place: baseUrl,
     profile: settings.profile.value ?? '',
@@ -68,14 +64,25 @@ export async function openRemoteService(
       pins = confirmed;
     },
     symbol: null,
-    simulator: openSimulator,
+    simulator: async () => (await import('./pinned.js')).openSimulator(),
     journal: operations.journal,
-    rawApi: async () => createRawApi(deps),
+    rawApi: async () => (await import('../client/raw-api.js')).createRawApi(deps),
     close: async () => {
       await operations.close();
       await close();
     },
   };
+}
+
+/** The user's own nodes, which few commands ask: what asks them is loaded only where some are named. */
+async function openRpc(ambient: Ambient, settings: Settings): Promise<OwnRpc | null> {
+  requireQuorum(settings.rpcUrl.value, settings.rpcQuorum);
+  if (settings.rpcUrl.value.length === 0) return null;
+  return (await import('./rpc.js')).openOwnRpc(ambient, settings);
+}
+
+async function readTwice({ reader }: OwnRpc) {
+  return (await import('../chain/rpc/second-decoder.js')).withSecondDecoder(reader);
 }
 
 /** The client as the settings have it. */
@@ -106,6 +113,10 @@ export function clientDeps(
 
 /** @throws `ERR_UNAVAILABLE` when no node says which cluster it is of. */
 async function chainOfWallets(ambient: Ambient, settings: Settings): Promise<string> {
+  const [{ checkRpcNodes }, { walletChain }] = await Promise.all([
+    import('./rpc.js'),
+    import('../chain/wallet-chain.js'),
+  ]);
   const reports = await checkRpcNodes(ambient, settings);
   const state = reports.find((report) => report.state !== null)?.state;
   if (state != null) return walletChain(state.genesisHash);
@@ -117,6 +128,10 @@ async function chainOfWallets(ambient: Ambient, settings: Settings): Promise<str
 /** The flywheel that is pinned, with what follows from it; decimals and token program are the mint's own, read from the chain. */
 async function trust(pins: Pins, chain: ChainReader | null): Promise<Flywheel | null> {
   if (chain === null) return null;
+  const [{ flywheelOf }, { decodeMint }] = await Promise.all([
+    import('../approval/flywheel-facts.js'),
+    import('../chain/tokens/accounts.js'),
+  ]);
   const [account] = await chain.getAccounts([pins.mint]);
   const mint = decodeMint(account ?? null);
   return mint === undefined ? null : flywheelOf(pins, mint);
