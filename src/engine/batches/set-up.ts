@@ -53,8 +53,9 @@ export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
     offset: 1,
     before: created.settle,
   });
-  if (filled.failure !== null) throw await stop(input, batch, [created, filled], filled.failure.message);
-  return finalize(input, batch, [created, filled]);
+  const whole = { batch, phases: [created, filled], total: OPENING_TRANSACTIONS + rest.length };
+  if (filled.failure !== null) throw await stop(input, whole, filled.failure.message);
+  return finalize(input, whole);
 }
 
 /** The transactions after the first, in their order. */
@@ -96,7 +97,9 @@ async function create(
     await deps.store.transaction(phase.settle, batch);
     const next = await nextBatchIndex(deps.chain, context.flywheel);
     if (next <= batchIndex) {
-      throw await stop(input, batch, [phase], phase.failure.message);
+      const { length } = await fillingTransactions(input, batchIndex);
+      const total = OPENING_TRANSACTIONS + length;
+      throw await stop(input, { batch, phases: [phase], total }, phase.failure.message);
     }
     // Another batch was faster; nothing of this one has landed, so it takes the next index.
     batch = { ...batch, batchIndex: next };
@@ -117,13 +120,15 @@ const createTransaction = ({ context, batch }: SetUpInput, batchIndex: bigint): 
   ...createInstructions({ flywheel: context.flywheel, batchIndex }),
 ];
 
-async function initResult(
-  input: SetUpInput,
-  batch: BatchRecord,
-  phases: readonly PhaseResult[],
-  failedTxMsg?: string,
-): Promise<InitResult> {
-  const total = OPENING_TRANSACTIONS + (await fillingTransactions(input, batch.batchIndex)).length;
+/** What came of it so far. */
+interface Progress {
+  readonly batch: BatchRecord;
+  readonly phases: readonly PhaseResult[];
+  /** Transactions that set it up. */
+  readonly total: number;
+}
+
+function initResult({ batch, phases, total }: Progress, failedTxMsg?: string): InitResult {
   const landed = phases.flatMap((phase): readonly BundleExecution[] => phase.landed);
   const totalSuccessful = phases.reduce((sum, { landedCount }) => sum + landedCount, 0);
   return {
@@ -137,13 +142,12 @@ async function initResult(
 }
 
 async function stop(
-  input: SetUpInput,
-  batch: BatchRecord,
-  phases: readonly PhaseResult[],
+  { deps, lease }: SetUpInput,
+  progress: Progress,
   message: string,
 ): Promise<FlywheelError> {
-  const { deps, lease } = input;
-  const result = await initResult(input, batch, phases, message);
+  const { batch, phases } = progress;
+  const result = initResult(progress, message);
   await deps.store.transaction(async (tx) => {
     await lease.renew(tx);
     for (const phase of phases) await phase.settle(tx);
@@ -155,13 +159,12 @@ async function stop(
 }
 
 async function finalize(
-  input: SetUpInput,
-  batch: BatchRecord,
-  phases: readonly PhaseResult[],
+  { deps, context, request, lease }: SetUpInput,
+  progress: Progress,
 ): Promise<InitBatchResult> {
-  const { deps, context, request, lease } = input;
+  const { batch, phases } = progress;
   const vote = await issueVote(deps, context, batch, 'approve');
-  const result = await initResult(input, batch, phases);
+  const result = initResult(progress);
   const dateUpdated = isoTime(deps.store.latestMs());
   const finalized: BatchRecord = { ...batch, status: 'FINALIZED', initResult: result, dateUpdated };
   const value = await initBatchView(finalized, context, vote);
