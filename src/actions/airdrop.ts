@@ -6,8 +6,7 @@ import {
   TOKEN_2022_PROGRAM,
   TOKEN_PROGRAM,
 } from '../chain/programs.js';
-import { isOnCurve } from '../chain/squads/layouts/curve.js';
-import { associatedTokenAddress } from '../chain/tokens/addresses.js';
+import { associatedTokenAddress, isOnCurve } from '../chain/tokens/addresses.js';
 import {
   CREATE_IDEMPOTENT,
   createAssociatedTokenAccountIdempotent,
@@ -15,7 +14,7 @@ import {
   transferChecked,
 } from '../chain/tokens/instructions.js';
 import type { Instruction } from '../chain/transaction/instruction.js';
-import { type Address, address, addressBytes } from '../values/address.js';
+import { type Address, address } from '../values/address.js';
 import { addressSchema, amountSchema } from '../values/schemas.js';
 import { tokenAmountFromNumber } from '../values/token-amount.js';
 import {
@@ -124,7 +123,7 @@ export const airdropAction = {
     amount: tokenAmountFromNumber(amount, decimals),
   }),
   warning: ({ toAddress }) =>
-    isOnCurve(addressBytes(toAddress))
+    isOnCurve(toAddress)
       ? undefined
       : `toAddress ${toAddress} is not a wallet: no key can exist for it (it is off the curve), so tokens sent there could be lost`,
   recipients: ({ toAddress }) => [toAddress],

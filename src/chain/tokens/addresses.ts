@@ -5,5 +5,16 @@ import { isOnCurve as isCurvePoint } from '../squads/layouts/curve.js';
 /** The associated token account of a wallet, for the token program that owns the mint. */
 export { associatedTokenAddress } from '../squads/layouts/addresses.js';
 
+const CACHE_LIMIT = 4_096;
+/** Those asked about last: a list of airdrops is looked at more than once, and often names the same few. */
+const answers = new Map<Address, boolean>();
+
 /** Can somebody hold a key to this address? Those of programs, vaults and token accounts made by derivation lie off the curve. */
-export const isOnCurve = (address: Address): boolean => isCurvePoint(addressBytes(address));
+export function isOnCurve(address: Address): boolean {
+  const known = answers.get(address);
+  if (known !== undefined) return known;
+  if (answers.size >= CACHE_LIMIT) answers.clear();
+  const answer = isCurvePoint(addressBytes(address));
+  answers.set(address, answer);
+  return answer;
+}
