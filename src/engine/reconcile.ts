@@ -11,7 +11,7 @@ import type { TakenRequest, TakeTerms } from '../store/unfinished-repository.js'
 import { type UtcDay, utcDay } from '../values/time.js';
 import { carryOnExecution } from './batches/execute-batch.js';
 import { carryOnSetUp } from './batches/init-batch.js';
-import { settleBurns, writeOutcomes } from './burns/chunk.js';
+import { openOf, settleBurns, writeOutcomes } from './burns/chunk.js';
 import { type EngineDeps, LEASE_MS } from './deps.js';
 import { tell } from './events.js';
 import { gapWatchOf, storeBehind } from './gaps/gap-watch.js';
@@ -202,7 +202,7 @@ async function settleRequest(deps: EngineDeps, request: RequestRecord, caller: C
     return await underLease(deps, requestHolding(request), caller, async (lease) => {
       const { token, pending } = await deps.store.read(async (tx) => ({
         token: await tx.tokens.get(request.tokenId),
-        pending: (await tx.burns.ofRequest(request.id)).filter(({ status }) => status === 'PENDING'),
+        pending: openOf(await tx.burns.ofRequest(request.id)),
       }));
       invariant(token !== undefined, 'Burns are of a token that is never removed.');
       const settled = await settleBurns({ deps, token }, pending, { areNew: false, lease });

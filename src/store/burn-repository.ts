@@ -52,10 +52,12 @@ export interface BurnRepository {
   resign(
     sequence: number,
     expired: string,
-    signed: Pick<BurnRecord, 'signature' | 'transaction' | 'lastValidBlockHeight'>,
+    signed: Pick<BurnIntent, 'signature' | 'transaction' | 'lastValidBlockHeight'>,
   ): Promise<void>;
   /** Only PENDING burns change; settling twice is refused by the database. */
   settleMany(outcomes: readonly BurnOutcome[]): Promise<void>;
+  /** Drops the bytes of burns whose end is final; those of a landing that is watched go with its end. */
+  dropTransactions(sequences: readonly number[]): Promise<void>;
   /** In the order of their index, `from` to `to` (exclusive). */
   ofRequest(requestId: string, from?: number, to?: number): Promise<readonly BurnRecord[]>;
   /** Exact sums; so that one call never takes long, of few thousand burns at a time. */

@@ -146,7 +146,8 @@ export interface BurnRecord {
   readonly status: BurnStatus;
   /** Base58; of the transaction signed last. */
   readonly signature: string;
-  readonly transaction: Uint8Array;
+  /** What is sent; `null` once its end is final, and nothing is sent again. */
+  readonly transaction: Uint8Array | null;
   readonly lastValidBlockHeight: bigint;
   readonly errorCode: string | null;
   readonly errorMessage: string | null;
@@ -159,8 +160,8 @@ export interface BurnRecord {
 
 export type BurnIntent = Omit<
   BurnRecord,
-  'status' | 'errorCode' | 'errorMessage' | 'dateSettled' | 'feeLamports'
->;
+  'transaction' | 'status' | 'errorCode' | 'errorMessage' | 'dateSettled' | 'feeLamports'
+> & { readonly transaction: Uint8Array };
 
 export interface BurnOutcome {
   readonly sequence: number;

@@ -95,13 +95,18 @@ export interface BurnTable {
   day: string;
   status: Generated<BurnStatus>;
   signature: string;
-  signed_transaction: Uint8Array;
   last_valid_block_height: U64Text;
   error_code: Generated<string | null>;
   error_message: Generated<string | null>;
   date_created: IsoText;
   date_settled: Generated<IsoText | null>;
   fee_lamports: Generated<number | null>;
+}
+
+/** While a burn is pending, and until its landing is final. */
+export interface BurnTransactionTable {
+  sequence: number;
+  bytes: Uint8Array;
 }
 
 export interface DailyUsageTable {
@@ -284,6 +289,7 @@ export interface Tables {
   issued_votes: IssuedVoteTable;
   bundles: BundleTable;
   bundle_transactions: BundleTransactionTable;
+  burn_transactions: BurnTransactionTable;
   landings: LandingTable;
   audit_log: AuditLogTable;
   gaps: GapTable;

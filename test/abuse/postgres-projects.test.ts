@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { EngineDeps } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
+import type { WatchedLanding } from '../../src/store/records.js';
 import type { Store } from '../../src/store/store.js';
 import { randomIds } from '../../src/values/ids.js';
 import { chainOver } from '../support/doubles.js';
@@ -14,7 +15,7 @@ import {
   type TestProject,
 } from '../support/engine.js';
 import { openPostgresStoreIn, type PostgresServer, startPostgres } from '../support/postgres.js';
-import { aRequest, type StoreUnderTest } from '../support/store.js';
+import { aBurn, aRequest, LATER, pending, register, type StoreUnderTest, success } from '../support/store.js';
 
 let server: PostgresServer;
 let database: StoreUnderTest;
@@ -69,6 +70,30 @@ it('lets a project write while a transaction of another is held open, and its ow
   );
   await here.burn(aBurnRequest(1), test.project.call());
   expect(await database.raw('select distinct token_id from burns')).toHaveLength(2);
+});
+
+it('keeps the bytes of a burn that one takes up while another finds it final', async () => {
+  const { store } = await machine('here');
+  await register(store);
+  const ofBurn: WatchedLanding = {
+    ...{ kind: 'burn', tokenId: 'token-1', sequence: 1, requestId: 'request-1', signatures: ['signature 1'] },
+    slot: 7n,
+  };
+  await store.transaction(async (tx) => {
+    await tx.burns.insertMany([aBurn(1)]);
+    await tx.burns.settleMany([success(1)]);
+    await tx.landings.add([{ slot: 7n, dateLanded: LATER, feeLamports: 5_000n, sequence: 1 }]);
+  });
+  await store.transaction(
+    async (tx) => {
+      await tx.landings.reopenBurn(1);
+      await store.transaction((other) => other.landings.forget([ofBurn]), { tokenId: null });
+      expect(await tx.landings.remove(ofBurn)).toBe(true);
+    },
+    { tokenId: 'token-1' },
+  );
+  const [burn] = await store.read((tx) => tx.burns.ofRequest('request-1'));
+  expect(burn).toStrictEqual(pending(1));
 });
 
 it('lets nobody write beside what is of no project', async () => {

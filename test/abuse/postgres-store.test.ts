@@ -2,6 +2,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { PROJECTS_VERSION } from '../../src/store/migrations/0004-projects.js';
 import { STORE_VERSION } from '../../src/store/migrations/index.js';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
 import { POSTGRES_SCHEMA } from '../../src/store/postgres/schema.js';
@@ -171,7 +172,7 @@ describe('the server', () => {
     expect(last).toBe(here);
     // As a copy of version 4 is brought up to date.
     await register(store);
-    const [statement = ''] = POSTGRES_SCHEMA.triggers(STORE_VERSION).filter((one) =>
+    const [statement = ''] = POSTGRES_SCHEMA.triggers(PROJECTS_VERSION).filter((one) =>
       one.startsWith('update progress'),
     );
     await ask(`set search_path = s${schema}; ${statement}`);
@@ -210,7 +211,7 @@ describe('starting', () => {
     const stores = await Promise.all(Array.from({ length: 8 }, () => open(url)));
     await register(stores[0] as Store);
     const versions = await ask(`select version from s${schema}.store_migrations order by version`);
-    expect(versions.map(({ version }) => Number(version))).toEqual([2, 3, 4, STORE_VERSION]);
+    expect(versions.map(({ version }) => Number(version))).toEqual([2, 3, 4, 5, STORE_VERSION]);
     for (const store of stores) expect(await store.read((tx) => tx.requests.get('request-1'))).toBeDefined();
   });
 

@@ -203,9 +203,9 @@ async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): P
     begin;
     create temp table one as select * from burns limit 1;
     ${numbers} insert into burns (sequence, request_id, position, token_id, key_id, proof_type, proof_hash, amount, persist_onchain,
-        day, status, signature, signed_transaction, last_valid_block_height, date_created)
+        day, status, signature, last_valid_block_height, date_created)
       select one.sequence + i, 'earlier', i, one.token_id, one.key_id, one.proof_type, one.proof_hash, one.amount, 0,
-        one.day, 'PENDING', hex(randomblob(44)), one.signed_transaction, one.last_valid_block_height, one.date_created from n, one;
+        one.day, 'PENDING', hex(randomblob(44)), one.last_valid_block_height, one.date_created from n, one;
     update burns set status = 'SUCCESS', date_settled = date_created where status = 'PENDING';
     update counters set value = value + ${EARLIER_BURNS} where name = 'burn';
     commit;`);

@@ -7,7 +7,7 @@ import { burnChecked } from '../../chain/tokens/instructions.js';
 import { compileLegacyMessage, signTransactions } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { Signer } from '../../chain/transaction/signer.js';
-import type { BurnRecord, TokenRecord } from '../../store/records.js';
+import type { BurnIntent, BurnRecord, TokenRecord } from '../../store/records.js';
 import { sha256 } from '../../values/digest.js';
 import { budgetFor, type SigningTerms, signingTerms } from '../signing-terms.js';
 
@@ -27,7 +27,7 @@ export type BurnTerms = Pick<
 >;
 
 /** What signing adds to a burn. */
-export type SignedBurn = Pick<BurnRecord, 'signature' | 'transaction' | 'lastValidBlockHeight'>;
+export type SignedBurn = Pick<BurnIntent, 'signature' | 'transaction' | 'lastValidBlockHeight'>;
 
 /** Hex digits of a hash that make a number below 2^28. */
 const PLACE_DIGITS = 7;

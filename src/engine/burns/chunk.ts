@@ -3,7 +3,14 @@
  * transaction). What becomes of a burn is only ever learned by looking its signature up.
  */
 import { invariant } from '../../errors/flywheel-error.js';
-import type { BurnIntent, BurnOutcome, NewLanding, RequestRecord, TokenRecord } from '../../store/records.js';
+import type {
+  BurnIntent,
+  BurnOutcome,
+  BurnRecord,
+  NewLanding,
+  RequestRecord,
+  TokenRecord,
+} from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
@@ -37,6 +44,15 @@ export interface ChunkElement {
 
 /** A burn that may be under way: its intent is stored. */
 export type OpenBurn = Omit<BurnIntent, 'requestId' | 'tokenId' | 'keyId' | 'dateCreated'>;
+
+/** What of these burns may be under way. */
+export const openOf = (burns: readonly BurnRecord[]): readonly OpenBurn[] =>
+  burns
+    .filter(({ status }) => status === 'PENDING')
+    .map(({ transaction, ...burn }) => {
+      invariant(transaction !== null, 'A pending burn has its bytes.');
+      return { ...burn, transaction };
+    });
 
 /** What intents are written on the strength of. */
 export interface IntentBasis {
@@ -283,7 +299,7 @@ async function signAgain(
   return renewed;
 }
 
-/** Writes outcomes; what has burned counts for the day on which it landed. */
+/** Writes outcomes; what has burned counts for the day on which it landed, and what no fork takes back is never sent again. */
 export async function writeOutcomes(
   tx: StoreTransaction,
   tokenId: string,
@@ -292,6 +308,8 @@ export async function writeOutcomes(
   if (settled.length === 0) return;
   await tx.burns.settleMany(settled.map(({ outcome }) => outcome));
   await tx.landings.add(settled.flatMap(({ landing }) => landing ?? []));
+  const final = settled.filter(({ landing }) => landing === null);
+  await tx.burns.dropTransactions(final.map(({ outcome }) => outcome.sequence));
   const landed = new Map<UtcDay, bigint>();
   for (const { burn, outcome } of settled) {
     if (outcome.status === 'FAILED') continue;

@@ -16,6 +16,7 @@ import {
   type BurnContext,
   type ChunkElement,
   type OpenBurn,
+  openOf,
   settleBurns,
   signAhead,
   termsOf,
@@ -112,8 +113,7 @@ class Progress {
     await this.#takeOver();
     const found = await this.#earlierBurns(from, to);
     for (const burn of found) if (burn.status !== 'PENDING') this.#tally.record(burn, burn);
-    const pending = found.filter((burn) => burn.status === 'PENDING');
-    await this.#bring(context, pending, false);
+    await this.#bring(context, openOf(found), false);
     const known = new Set(found.map(({ index }) => index));
     const missing: ChunkElement[] = [];
     for (let index = from; index < to; index += 1) {

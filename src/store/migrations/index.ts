@@ -6,6 +6,7 @@ import { INITIAL_VERSION, initialSchema } from './0001-initial.js';
 import { landingsSchema } from './0002-landings.js';
 import { historySchema } from './0003-history.js';
 import { projectsSchema } from './0004-projects.js';
+import { burnBytesSchema } from './0005-burn-bytes.js';
 import type { Migration, SchemaDialect } from './migration.js';
 
 /** In the order in which they are applied; an entry is never changed once it was released. */
@@ -14,6 +15,7 @@ export const MIGRATIONS: readonly Migration[] = [
   landingsSchema,
   historySchema,
   projectsSchema,
+  burnBytesSchema,
 ];
 
 /** The version of the store that this build writes. */

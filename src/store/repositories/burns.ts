@@ -9,7 +9,6 @@ import type { BurnIntent, BurnOutcome, BurnRecord } from '../records.js';
 import { executeInPieces, expectAffected, insertRows, type Session, takeNumbers } from '../session.js';
 import type { BurnTable } from '../tables.js';
 
-/** All but the bytes. */
 const LISTED = [
   'sequence',
   'request_id',
@@ -52,9 +51,9 @@ const toListed = (row: Pick<Selectable<BurnTable>, (typeof LISTED)[number]>): Li
   feeLamports: row.fee_lamports === null ? null : BigInt(row.fee_lamports),
 });
 
-const toRecord = (row: Selectable<BurnTable>): BurnRecord => ({
+const toRecord = ({ bytes, ...row }: Selectable<BurnTable> & { bytes: Uint8Array | null }): BurnRecord => ({
   ...toListed(row),
-  transaction: row.signed_transaction,
+  transaction: bytes,
 });
 
 const toRow = (burn: BurnIntent) => ({
@@ -69,7 +68,6 @@ const toRow = (burn: BurnIntent) => ({
   persist_onchain: burn.persistOnchain ? 1 : 0,
   day: burn.day,
   signature: burn.signature,
-  signed_transaction: burn.transaction,
   last_valid_block_height: toU64Text(burn.lastValidBlockHeight),
   date_created: burn.dateCreated,
 });
@@ -98,33 +96,59 @@ const settleStatement = (outcomes: readonly BurnOutcome[]) => {
     from settled where burns.sequence = settled.sequence and burns.status = ${PENDING}`;
 };
 
-type Writes = Pick<BurnRepository, 'reserveSequences' | 'insertMany' | 'resign' | 'settleMany'>;
+/** Drops the bytes of burns. */
+export async function dropTransactions(session: Session, sequences: readonly number[]): Promise<void> {
+  await executeInPieces(session, {
+    name: 'drop transactions of burns',
+    rows: sequences,
+    parameters: (sequence) => [sequence],
+    build: (piece) => session.db.deleteFrom('burn_transactions').where('sequence', 'in', piece).compile(),
+  });
+}
+
+type Writes = Pick<
+  BurnRepository,
+  'reserveSequences' | 'insertMany' | 'resign' | 'settleMany' | 'dropTransactions'
+>;
 type Reads = Pick<BurnRepository, 'ofRequest' | 'list' | 'sums' | 'lastSequence' | 'countPending'>;
 
 const writes = (session: Session): Writes => ({
   reserveSequences: (count) => takeNumbers(session, 'burn', count),
 
-  insertMany: (burns) =>
-    insertRows(session, 'burns', burns.map(toRow), (rows) =>
-      session.db.insertInto('burns').values(rows).compile(),
-    ),
+  async insertMany(burns) {
+    const { db } = session;
+    await insertRows(session, 'burns', burns.map(toRow), (rows) =>
+      db.insertInto('burns').values(rows).compile(),
+    );
+    const bytes = burns.map(({ sequence, transaction }) => ({ sequence, bytes: transaction }));
+    await insertRows(session, 'burn_transactions', bytes, (rows) =>
+      db.insertInto('burn_transactions').values(rows).compile(),
+    );
+  },
 
   async resign(sequence, expired, signed) {
     const { numUpdatedRows } = await session.db
       .updateTable('burns')
       .set({
         signature: signed.signature,
-        signed_transaction: signed.transaction,
         last_valid_block_height: toU64Text(signed.lastValidBlockHeight),
       })
       .where('sequence', '=', sequence)
       .where('status', '=', PENDING)
       .where('signature', '=', expired)
       .executeTakeFirst();
-    if (numUpdatedRows === 1n) return;
-    throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', `Another engine carries burn ${sequence} on.`, {
-      retryAfterSeconds: 1,
-    });
+    if (numUpdatedRows !== 1n)
+      throw new FlywheelError(
+        'ERR_DUPLICATE_IDEMPOTENCY_KEY',
+        `Another engine carries burn ${sequence} on.`,
+        { retryAfterSeconds: 1 },
+      );
+    const bytes = await session.db
+      .updateTable('burn_transactions')
+      .set({ bytes: signed.transaction })
+      .where('sequence', '=', sequence)
+      .executeTakeFirst();
+    expectAffected(bytes.numUpdatedRows, 1, `The bytes of pending burn ${sequence} are missing.`);
   },
 
   async settleMany(outcomes) {
@@ -136,6 +160,8 @@ const writes = (session: Session): Writes => ({
     });
     expectAffected(affected, outcomes.length, 'Not every burn to settle is pending; nothing was settled.');
   },
+
+  dropTransactions: (sequences) => dropTransactions(session, sequences),
 });
 
 /** Burns that one call to list them looks at: about 10 ms. */
@@ -246,7 +272,9 @@ const reads = (session: Session): Reads => ({
   async ofRequest(requestId, from, to) {
     let query = session.db
       .selectFrom('burns')
-      .selectAll()
+      .leftJoin('burn_transactions', 'burn_transactions.sequence', 'burns.sequence')
+      .selectAll('burns')
+      .select('burn_transactions.bytes')
       .where('request_id', '=', requestId)
       .orderBy('position');
     if (from !== undefined) query = query.where('position', '>=', from);

@@ -4,6 +4,7 @@ import type { NewLanding, WatchedLanding } from '../records.js';
 import { expectAffected, insertRows, type Session } from '../session.js';
 import type { LandingRepository } from '../unfinished-repository.js';
 import { TIP_POSITION } from './bundles.js';
+import { dropTransactions } from './burns.js';
 
 async function burns({ db }: Session): Promise<readonly WatchedLanding[]> {
   const rows = await db
@@ -73,12 +74,21 @@ const toRow = (landing: NewLanding) => ({
   fee_lamports: landing.feeLamports.toString(),
 });
 
-async function forget({ db, locksRows }: Session, landings: readonly WatchedLanding[]): Promise<void> {
+async function forget(session: Session, landings: readonly WatchedLanding[]): Promise<void> {
+  const { db, locksRows } = session;
   const burned = landings.flatMap((one) => (one.kind === 'burn' ? [one.sequence] : []));
   for (const piece of piecesOf(burned)) {
     const found = db.selectFrom('landings').select('burn_sequence').where('burn_sequence', 'in', piece);
     const free = locksRows ? found.forUpdate().skipLocked() : found;
-    await db.deleteFrom('landings').where('burn_sequence', 'in', free).execute();
+    const gone = await db
+      .deleteFrom('landings')
+      .where('burn_sequence', 'in', free)
+      .returning('burn_sequence')
+      .execute();
+    await dropTransactions(
+      session,
+      gone.map(({ burn_sequence }) => Number(burn_sequence)),
+    );
   }
   const bundled = landings.flatMap((one) => (one.kind === 'bundle' ? [one.bundleId] : []));
   for (const piece of piecesOf(bundled)) {
@@ -108,7 +118,16 @@ export const landingRepository = (session: Session): LandingRepository => ({
   },
 
   async reopenBurn(sequence) {
-    const { numUpdatedRows } = await session.db
+    const { db, locksRows } = session;
+    // Who finds the landing final meanwhile leaves it, and the bytes with it.
+    if (locksRows)
+      await db
+        .selectFrom('landings')
+        .select('burn_sequence')
+        .where('burn_sequence', '=', sequence)
+        .forUpdate()
+        .execute();
+    const { numUpdatedRows } = await db
       .updateTable('burns')
       .set({ status: 'PENDING', date_settled: null, fee_lamports: null })
       .where('sequence', '=', sequence)

@@ -178,7 +178,6 @@ const burns: readonly MovedTable[] = [
     day: text,
     status: text,
     signature: text,
-    signed_transaction: bytes,
     last_valid_block_height: text,
     error_code: text,
     error_message: text,
@@ -186,6 +185,7 @@ const burns: readonly MovedTable[] = [
     date_settled: text,
     fee_lamports: integer,
   }),
+  moved('burn_transactions', ['sequence'], { sequence: integer, bytes }),
   moved('daily_usage', ['token_id', 'day', 'kind'], {
     token_id: text,
     day: text,

@@ -91,6 +91,19 @@ export function burns(store: () => Store): void {
       ]);
     });
 
+    it('drops the bytes of those that are named, and of no others', async () => {
+      await store().transaction(async (tx) => {
+        await tx.burns.insertMany([aBurn(1), aBurn(2), aBurn(3)]);
+        await tx.burns.settleMany([success(1), success(2)]);
+        await tx.burns.dropTransactions([2]);
+      });
+      expect(await store().read((tx) => tx.burns.ofRequest('request-1'))).toStrictEqual([
+        settled(1),
+        { ...settled(2), transaction: null },
+        pending(3),
+      ]);
+    });
+
     it('refuses to settle a burn twice, and then changes nothing', async () => {
       await store().transaction(async (tx) => {
         await tx.burns.insertMany([aBurn(1), aBurn(2)]);

@@ -61,6 +61,20 @@ export function landings(store: () => Store): void {
         await expect(work(store())).rejects.toMatchObject(refused);
     });
 
+    it('keep the bytes of a burn until nobody watches it, and let it be signed anew when it is pending again', async () => {
+      const bytes = async () =>
+        (await store().read((tx) => tx.burns.ofRequest('request-1'))).map(({ transaction }) => transaction);
+      const [own, other] = [aBurn(1).transaction, aBurn(2).transaction];
+      await store().transaction((tx) => tx.landings.reopenBurn(1));
+      expect(await bytes()).toStrictEqual([own, other]);
+      const signed = { signature: 'anew', transaction: new Uint8Array([7]), lastValidBlockHeight: 9n };
+      await store().transaction((tx) => tx.burns.resign(1, 'signature 1', signed));
+      expect(await bytes()).toStrictEqual([signed.transaction, other]);
+      await store().transaction((tx) => tx.burns.settleMany([success(1)]));
+      await store().transaction((tx) => tx.landings.forget([ofBurn]));
+      expect(await bytes()).toStrictEqual([null, other]);
+    });
+
     it('let a batch go back only while one of its bundles is watched', async () => {
       await store().transaction(async (tx) => {
         await tx.batches.transition('batch-1', 'FINALIZED', {}, LATER);

@@ -96,11 +96,14 @@ describe('runBurns', () => {
     await expect(dyingEngine().burnBatch(burns(3), call)).rejects.toThrow();
     const sent = rawSqlite(
       dataFiles(test.dataDir).store,
-      'select hex(signed_transaction) as bytes from burns',
+      'select hex(bytes) as bytes from burn_transactions',
     );
+    expect(sent).toHaveLength(3);
     const others = Array.from({ length: 300 }, () => aBurnRequest(1));
     await test.engine.burnBatch(others, test.project.call({ idempotencyKey: randomIds.uuid() }));
     expect((await test.engine.burnBatch(burns(3), call)).value.success).toHaveLength(3);
+    // Of what is final nothing is kept to be sent.
+    expect(rawSqlite(dataFiles(test.dataDir).store, 'select * from burn_transactions')).toEqual([]);
     // What the first one would have sent comes late; it is what has landed, so nothing burns twice.
     const late = sent.map(({ bytes }) => Uint8Array.from(Buffer.from(String(bytes), 'hex')));
     expect(await test.chain.submit(late)).toEqual([null, null, null]);

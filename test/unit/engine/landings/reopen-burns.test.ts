@@ -62,6 +62,12 @@ it('takes a burn up once', async () => {
   expect(await state()).toEqual({ request: 'running', burn: 'PENDING', watched: 0 });
 });
 
+it('has what is to be sent again', async () => {
+  await reopen();
+  const [burn] = await under.store.read((tx) => tx.burns.ofRequest('request-1'));
+  expect(burn?.transaction).toEqual(aBurn(1).transaction);
+});
+
 it('leaves alone what has landed again under another signature, and the answer that tells of it', async () => {
   await reopen();
   await under.store.transaction(async (tx) => {

@@ -1,10 +1,12 @@
 /** The schema of a database: made once by many, refused where it is another, and left alone by those whose it is no more. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BURN_BYTES_VERSION } from '../../../../src/store/migrations/0005-burn-bytes.js';
 import { STORE_VERSION } from '../../../../src/store/migrations/index.js';
 import { openPostgresStore } from '../../../../src/store/postgres/open.js';
 import { upgradeStore } from '../../../../src/store/postgres/upgrade.js';
 import { type PostgresServer, startPostgres } from '../../../support/postgres.js';
+import { aBurn, LATER, register, success } from '../../../support/store.js';
 
 let server: PostgresServer;
 let count = 0;
@@ -40,6 +42,31 @@ describe('upgradeStore', () => {
     const { rows } = await admin.query('select name from store_migrations order by version');
     expect(rows.map(({ name }) => name)).toEqual(planned.applied);
     expect(await upgradeStore({ url })).toEqual({ from: STORE_VERSION, to: STORE_VERSION, applied: [] });
+  });
+
+  it('brings bytes of burns that are beside them no more to where they are dropped', async () => {
+    await emptySchema();
+    const store = await openPostgresStore({ url });
+    await register(store);
+    await store.transaction(async (tx) => {
+      await tx.burns.insertMany([aBurn(1), aBurn(2), aBurn(3)]);
+      await tx.burns.settleMany([success(1), success(2)]);
+      await tx.landings.add([{ slot: 7n, dateLanded: LATER, feeLamports: 5_000n, sequence: 2 }]);
+    });
+    await store.close();
+    await admin.query(`drop table burn_transactions;
+      alter table burns add column signed_transaction bytea;
+      update burns set signed_transaction = convert_to('bytes of ' || sequence, 'UTF8');
+      delete from store_migrations where version = ${BURN_BYTES_VERSION}`);
+    expect((await upgradeStore({ url })).applied).toEqual(['burn-bytes']);
+    const again = await openPostgresStore({ url });
+    const found = await again.read((tx) => tx.burns.ofRequest('request-1'));
+    expect(found.map(({ transaction }) => transaction)).toEqual([
+      null,
+      new TextEncoder().encode('bytes of 2'),
+      new TextEncoder().encode('bytes of 3'),
+    ]);
+    await again.close();
   });
 
   it('refuses a schema that is newer than this build', async () => {

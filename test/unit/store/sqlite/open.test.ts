@@ -12,10 +12,19 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { BURN_BYTES_VERSION } from '../../../../src/store/migrations/0005-burn-bytes.js';
 import { STORE_VERSION } from '../../../../src/store/migrations/index.js';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { Store } from '../../../../src/store/store.js';
-import { aBurn, aRequest, rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
+import {
+  aBurn,
+  aRequest,
+  LATER,
+  rawSqlite,
+  register,
+  success,
+  temporaryDirectory,
+} from '../../../support/store.js';
 
 let directory: string;
 let path: string;
@@ -121,6 +130,29 @@ describe('openSqliteStore', () => {
     });
     expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0);
     expect(statSync(path).size).toBeGreaterThan(1_000_000);
+  });
+
+  it('brings bytes of burns that are beside them no more to where they are dropped', async () => {
+    await createStore();
+    await use((store) =>
+      store.transaction(async (tx) => {
+        await tx.burns.settleMany([success(1), success(2)]);
+        await tx.landings.add([{ slot: 7n, dateLanded: LATER, feeLamports: 5_000n, sequence: 2 }]);
+      }),
+    );
+    rawSqlite(path, 'drop table burn_transactions');
+    rawSqlite(path, 'alter table burns add column signed_transaction blob');
+    rawSqlite(path, "update burns set signed_transaction = cast('bytes of ' || sequence as blob)");
+    rawSqlite(path, `delete from store_migrations where version = ${BURN_BYTES_VERSION}`);
+    await use(async (store) => {
+      const found = await store.read((tx) => tx.burns.ofRequest('request-1', 0, 3));
+      expect(found.map(({ transaction }) => transaction)).toEqual([
+        null,
+        new TextEncoder().encode('bytes of 2'),
+        new TextEncoder().encode('bytes of 3'),
+      ]);
+    });
+    expect(rawSqlite(path, 'select count(*) as n from burn_transactions')).toEqual([{ n: 199 }]);
   });
 
   it('refuses a store of a newer build and leaves it alone', async () => {
