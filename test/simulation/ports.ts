@@ -49,6 +49,7 @@ function simStore(process: SimProcess, store: Store): Store {
         faults: READ,
         refusal,
         act: () => store.transaction(inside(work)),
+        isFiles: true,
       })) as Store['transaction'],
     read: ((work) =>
       process.port({
@@ -56,6 +57,7 @@ function simStore(process: SimProcess, store: Store): Store {
         faults: READ,
         refusal,
         act: () => store.read(inside(work)),
+        isFiles: true,
       })) as Store['read'],
   });
 }

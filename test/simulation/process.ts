@@ -27,6 +27,8 @@ export interface Effect<Value> {
   readonly faults: readonly Fault[];
   readonly refusal: () => Error;
   readonly act: () => Promise<Value>;
+  /** It takes no steps of its own, and waits for what other threads do to files. */
+  readonly isFiles?: boolean;
   /** Called in place of the act when it is to happen later, or not at all. */
   readonly later?: () => void;
 }
@@ -82,7 +84,7 @@ export class SimProcess implements Walker {
     const { scheduler } = this.#around;
     scheduler.drop(this);
     const closers = this.#closers.splice(0).reverse();
-    scheduler.clean(
+    scheduler.finish(
       (async () => {
         for (const close of closers) await close();
       })(),
@@ -111,7 +113,7 @@ export class SimProcess implements Walker {
   }
 
   /** An effect between two steps. */
-  async port<Value>({ label, faults, refusal, act, later }: Effect<Value>): Promise<Value> {
+  async port<Value>({ label, faults, refusal, act, later, isFiles }: Effect<Value>): Promise<Value> {
     await this.reach(`${label} …`);
     const fault = await this.suffer(faults);
     if (fault === 'refuse') throw refusal();
@@ -119,7 +121,9 @@ export class SimProcess implements Walker {
       later?.();
       throw refusal();
     }
-    const result = await act().then(
+    const acting = act();
+    if (isFiles) this.#around.scheduler.finish(acting);
+    const result = await acting.then(
       (value) => ({ value }),
       (error: unknown) => ({ error }),
     );

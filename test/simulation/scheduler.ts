@@ -30,7 +30,7 @@ export class Scheduler {
   readonly #random: Random;
   readonly #say: (line: string) => void;
   readonly #preferring: boolean;
-  readonly #cleaning = new Set<Promise<unknown>>();
+  readonly #finishing = new Set<Promise<unknown>>();
   #waiting: Step[] = [];
   #preferred: Walker | undefined;
   #registered = 0;
@@ -104,10 +104,10 @@ export class Scheduler {
     this.#waiting = this.#waiting.filter((step) => step.walker !== walker);
   }
 
-  /** Work of the world that has to be over before the next step. */
-  clean(work: Promise<unknown>): void {
-    const cleaned = work.catch(() => undefined).finally(() => this.#cleaning.delete(cleaned));
-    this.#cleaning.add(cleaned);
+  /** Work that takes no steps and has to be over before the next one. */
+  finish(work: Promise<unknown>): void {
+    const finished = work.catch(() => undefined).finally(() => this.#finishing.delete(finished));
+    this.#finishing.add(finished);
   }
 
   /** Takes steps until none waits. @param after - runs after each. */
@@ -146,11 +146,11 @@ export class Scheduler {
     let quiet = 0;
     let known = before;
     for (let turn = 0; turn < MAX_TURNS; turn += 1) {
-      while (this.#cleaning.size > 0) await Promise.all(this.#cleaning);
+      while (this.#finishing.size > 0) await Promise.all(this.#finishing);
       await setImmediate();
       quiet = this.#registered === known ? quiet + 1 : 0;
       known = this.#registered;
-      if (quiet >= QUIET_TURNS && (known > before || this.#cleaning.size > 0)) return;
+      if (quiet >= QUIET_TURNS && (known > before || this.#finishing.size > 0)) return;
     }
   }
 }
