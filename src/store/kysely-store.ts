@@ -67,24 +67,94 @@ export const ownClock = (clock: Clock): StoreClock => ({
 
 type Begun = Pick<StoreTransaction, 'nowMs' | 'copy' | 'lineage'>;
 
-const repositories = (session: Session, begun: Begun): StoreTransaction => ({
-  ...begun,
-  tokens: tokenRepository(session),
-  flywheels: flywheelRepository(session),
-  apiKeys: { ...apiKeyRepository(session), withProject: (hash) => keyWithProject(session, hash) },
-  requests: requestRepository(session),
-  burns: burnRepository(session),
-  usage: usageRepository(session),
-  batches: batchRepository(session),
-  bundles: bundleRepository(session),
-  landings: landingRepository(session),
-  signatures: signatureRepository(session),
-  lineages: lineageRepository(session),
-  unfinished: unfinishedRepository(session),
-  audit: auditRepository(session),
-  gaps: gapRepository(session),
-  rows: rowRepository(session),
+const withProject = (session: Session): StoreTransaction['apiKeys'] => ({
+  ...apiKeyRepository(session),
+  withProject: (hash) => keyWithProject(session, hash),
 });
+
+/** Repositories are made when they are asked for: a transaction uses few of them, and there are many transactions. */
+class Repositories implements StoreTransaction {
+  readonly nowMs: number;
+  readonly copy: string;
+  readonly lineage: string;
+  readonly #session: Session;
+  readonly #made = new Map<(session: Session) => unknown, unknown>();
+
+  constructor(session: Session, { nowMs, copy, lineage }: Begun) {
+    this.#session = session;
+    this.nowMs = nowMs;
+    this.copy = copy;
+    this.lineage = lineage;
+  }
+
+  get tokens() {
+    return this.#by(tokenRepository);
+  }
+
+  get flywheels() {
+    return this.#by(flywheelRepository);
+  }
+
+  get apiKeys() {
+    return this.#by(withProject);
+  }
+
+  get requests() {
+    return this.#by(requestRepository);
+  }
+
+  get burns() {
+    return this.#by(burnRepository);
+  }
+
+  get usage() {
+    return this.#by(usageRepository);
+  }
+
+  get batches() {
+    return this.#by(batchRepository);
+  }
+
+  get bundles() {
+    return this.#by(bundleRepository);
+  }
+
+  get landings() {
+    return this.#by(landingRepository);
+  }
+
+  get signatures() {
+    return this.#by(signatureRepository);
+  }
+
+  get lineages() {
+    return this.#by(lineageRepository);
+  }
+
+  get unfinished() {
+    return this.#by(unfinishedRepository);
+  }
+
+  get audit() {
+    return this.#by(auditRepository);
+  }
+
+  get gaps() {
+    return this.#by(gapRepository);
+  }
+
+  get rows() {
+    return this.#by(rowRepository);
+  }
+
+  #by<Repository>(make: (session: Session) => Repository): Repository {
+    const known = this.#made.get(make) as Repository | undefined;
+    if (known !== undefined) return known;
+    const repository = make(this.#session);
+    this.#made.set(make, repository);
+    return repository;
+  }
+}
 
 /** The store over two ways to the same data. Closing waits for the transactions that were begun before. */
 export function createKyselyStore(sources: KyselyStoreSources): Store {
@@ -124,7 +194,7 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     return begun;
   };
   const transactionOf = async (session: Session): Promise<StoreTransaction> =>
-    repositories(session, await begunOf(session));
+    new Repositories(session, await begunOf(session));
 
   const write = async <Result>(
     work: (session: Session) => Promise<Result>,
@@ -140,7 +210,8 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
           return { result, revision: isShared ? revision : await countWrite(session, ledgerHeight()) };
         }),
     );
-    revision = written.revision;
+    // Several may have been committed together, and be told so in any order.
+    revision = Math.max(revision, written.revision);
     return written.result;
   };
   const read = async <Result>(work: (session: Session) => Promise<Result>): Promise<Result> => {

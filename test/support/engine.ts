@@ -148,7 +148,7 @@ export function storeBy(store: Store, clock: Clock): Store {
   const timed =
     <Result>(work: (tx: StoreTransaction) => Promise<Result>) =>
     (tx: StoreTransaction) =>
-      work({ ...tx, nowMs: clock.nowMs() });
+      work(replacing(tx, { nowMs: clock.nowMs() }));
   return replacing(store, {
     latestMs: () => clock.nowMs(),
     transaction: (work, of) => store.transaction(timed(work), of),

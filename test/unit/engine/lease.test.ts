@@ -139,7 +139,7 @@ describe('a lease', () => {
   it('is lost where the data is on another line of history', async () => {
     const { store } = test;
     const moved = replacing(store, {
-      transaction: (work, of) => store.transaction((tx) => work({ ...tx, lineage: 'another' }), of),
+      transaction: (work, of) => store.transaction((tx) => work(replacing(tx, { lineage: 'another' })), of),
     });
     const call = test.project.call({ idempotencyKey: 'key-1' });
     const lost = engineBeside(test, { store: moved }).burn(aBurnRequest(1), call);

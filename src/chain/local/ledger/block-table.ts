@@ -1,6 +1,6 @@
 /** The chain of blocks: how a block gets its hash, and which blockhashes are still good. */
 import { hash } from 'node:crypto';
-import type { SqliteFile, SqlValue } from '../../../files/sqlite-file.js';
+import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
 import { base58Encode } from '../../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import { BLOCKHASH_LIFETIME_BLOCKS, BLOCKHASH_LIFETIME_MS, type RecentBlockhash } from '../../chain.js';
@@ -56,6 +56,7 @@ export class BlockTable {
   /** The last that was asked about from before those, and the block time at which it is good no more; transactions of one call share it. */
   #older: { readonly key: string; readonly outlivedMs: number | null } | undefined;
   #tip: Block | undefined;
+  #timeAt: Statement | undefined;
 
   constructor(database: SqliteFile) {
     this.#database = database;
@@ -118,9 +119,13 @@ export class BlockTable {
     return tipHeight - height < LIFETIME || tipMs - this.#timeOf(height + 1) < BLOCKHASH_LIFETIME_MS;
   }
 
+  get #timesAt(): Statement {
+    this.#timeAt ??= this.#database.prepare('SELECT time_ms FROM blocks WHERE height = ?');
+    return this.#timeAt;
+  }
+
   #timeOf(height: number): number {
-    const row = this.#database.prepare('SELECT time_ms FROM blocks WHERE height = ?').get([height]);
-    return Number(row?.[0] ?? Number.POSITIVE_INFINITY);
+    return Number(this.#timesAt.get([height])?.[0] ?? Number.POSITIVE_INFINITY);
   }
 
   /** Adds the next block, in memory: it lasts only if {@link flush} and the commit follow, else {@link forget} it. */
@@ -182,7 +187,7 @@ export class BlockTable {
 
   /** Is the minute over of a block that is not among the last 150? It begins with the next block: until then it was the newest. */
   #isOutlived(height: number): boolean {
-    const row = this.#database.prepare('SELECT time_ms FROM blocks WHERE height = ?').get([height + 1]);
+    const row = this.#timesAt.get([height + 1]);
     // One that is not written yet has been added just now.
     return row !== undefined && this.tip.timeMs - Number(row[0]) >= BLOCKHASH_LIFETIME_MS;
   }

@@ -252,8 +252,8 @@ describe('a store that has all', () => {
       get copy() {
         return name;
       },
-      read: (work) => store.read((tx) => work({ ...tx, copy: name })),
-      transaction: (work, of) => store.transaction((tx) => work({ ...tx, copy: name }), of),
+      read: (work) => store.read((tx) => work(replacing(tx, { copy: name }))),
+      transaction: (work, of) => store.transaction((tx) => work(replacing(tx, { copy: name })), of),
     });
     const engine = engineOn(named);
     const projects = [test.project, await test.register(), await test.register()];
