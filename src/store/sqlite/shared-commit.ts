@@ -3,38 +3,43 @@
  * done its work does its own before both are committed. None is told that it is done before that; if the commit fails, all have.
  */
 
+import { setImmediate } from 'node:timers/promises';
+
 /** Transactions of a commit at most: the first of them waits for the work of all. */
 const MAX_TRANSACTIONS = 16;
 
-export class SharedCommit {
-  /** Ends with the commit, for all whose transactions it is of. */
-  readonly done: Promise<void>;
-  #transactions = 0;
-  #resolve: () => void = () => undefined;
-  #reject: (error: unknown) => void = () => undefined;
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
 
-  constructor() {
-    this.done = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-  }
+export class SharedCommit {
+  readonly #waiting: Waiting[] = [];
 
   get isFull(): boolean {
-    return this.#transactions >= MAX_TRANSACTIONS;
+    return this.#waiting.length >= MAX_TRANSACTIONS;
   }
 
-  add(): void {
-    this.#transactions += 1;
+  /** @returns what ends with the commit, and fails with it. */
+  add(): Promise<void> {
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
-  /** Commits for all of them; whoever waits for `done` learns of a failure. */
+  /** Commits for all of them. Never fails: those who wait are told. */
   async end(commit: () => void | Promise<void>): Promise<void> {
     try {
       await commit();
-      this.#resolve();
+      void this.#tell(({ resolve }) => resolve());
     } catch (error) {
-      this.#reject(error);
+      void this.#tell(({ reject }) => reject(error));
+    }
+  }
+
+  /** One in a turn of the event loop, since each goes on with work of its own then. */
+  async #tell(how: (one: Waiting) => void): Promise<void> {
+    for (const [index, one] of this.#waiting.entries()) {
+      if (index > 0) await setImmediate();
+      how(one);
     }
   }
 }
