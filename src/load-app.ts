@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
 import { type CodeCachePlace, openCodeCache } from './code-cache.js';
+import { withUsualHeap } from './small-heap.js';
 
 type App = typeof import('./app.js');
 
@@ -85,7 +86,9 @@ export function loadApp(place: CodeCachePlace, words: readonly string[], debug: 
     const cachedData = kept?.code.get(pack);
     // ASCII, as the build sees to: V8 keeps it in half the memory, and it is read in one go.
     const text = readFileSync(filename, 'latin1');
-    const script = new Script(text, { filename, ...(cachedData === undefined ? {} : { cachedData }) });
+    const options = { filename, ...(cachedData === undefined ? {} : { cachedData }) };
+    // A pack may be opened late, in a process that keeps its heap small by then.
+    const script = withUsualHeap(() => new Script(text, options));
     isRefused ||= script.cachedDataRejected === true;
     scripts.set(pack, script);
     return script.runInThisContext() as MakePack;
@@ -94,7 +97,9 @@ export function loadApp(place: CodeCachePlace, words: readonly string[], debug: 
     app: createRequirer(open, url.href, (chunk) => void parts.add(chunk))(FIRST) as App,
     keepCode: () => {
       if (cache === null || (parts.size === known && !isRefused)) return;
-      const code = [...scripts].map(([pack, script]) => [pack, script.createCachedData()] as const);
+      const code = withUsualHeap(() =>
+        [...scripts].map(([pack, script]) => [pack, script.createCachedData()] as const),
+      );
       cache.write({ parts: [...parts], code: new Map([...(isRefused ? [] : (kept?.code ?? [])), ...code]) });
     },
   };

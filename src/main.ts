@@ -220,8 +220,7 @@ function createContext(): CliContext {
     get signal() {
       return signal();
     },
-    // Before what was compiled is kept.
-    keepMemorySmall: () => void process.prependOnceListener('exit', keepHeapSmall()),
+    keepMemorySmall: keepHeapSmall,
     edit: async (command, file) => (await import('./run-editor.js')).runEditor(command, file),
     openService: async (settings) => (await openers()).openService(context, settings),
     openLocal: async (settings) => (await openers()).openLocal(context, settings),

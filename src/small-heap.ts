@@ -8,10 +8,24 @@ import { setFlagsFromString } from 'node:v8';
 const SMALL = ['--heap-growing-percent=10', '--semi-space-growth-factor=1'];
 const USUAL = ['--heap-growing-percent=0', '--semi-space-growth-factor=2'];
 
-/** @returns what takes it back: code that V8 has compiled is refused by a process that begins with other settings. */
-export function keepHeapSmall(): () => void {
-  for (const flag of SMALL) setFlagsFromString(flag);
-  return () => {
-    for (const flag of USUAL) setFlagsFromString(flag);
-  };
+let isSmall = false;
+
+function set(flags: readonly string[]): void {
+  for (const flag of flags) setFlagsFromString(flag);
+}
+
+export function keepHeapSmall(): void {
+  isSmall = true;
+  set(SMALL);
+}
+
+/** Runs what takes or makes compiled code: V8 refuses code that was made under other settings than those of the moment. */
+export function withUsualHeap<Value>(work: () => Value): Value {
+  if (!isSmall) return work();
+  set(USUAL);
+  try {
+    return work();
+  } finally {
+    set(SMALL);
+  }
 }

@@ -1,7 +1,7 @@
 /** Files of many elements: a signal is heard while one is read, and what V8 has compiled stays good for the next start. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { createWriteStream, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -56,11 +56,16 @@ describe('burn-batch of a long file', () => {
       const directory = join(home, 'cache', 'flywheel');
       return readdirSync(directory).map((name) => statSync(join(directory, name)).ino);
     };
-    const run = () => flywheel({ home, env }, 'burn-batch', 'burns.ndjson');
-    expect((await run()).exit).toBe(0);
-    const first = kept();
+    const run = async (): Promise<readonly number[]> => {
+      expect((await flywheel({ home, env }, 'burn-batch', 'burns.ndjson')).exit).toBe(0);
+      return kept();
+    };
+    const first = await run();
     expect(first).toHaveLength(1);
-    expect((await run()).exit).toBe(0);
-    expect(kept()).toEqual(first);
+    expect(await run()).toEqual(first);
+    // What has been done before is answered by the journal: most of the program is loaded after the file has been read.
+    rmSync(join(home, 'cache'), { recursive: true });
+    const again = await run();
+    expect(await run()).toEqual(again);
   });
 });
