@@ -1,5 +1,4 @@
 /** Which packages are put into files of their own, and how the rest of the program finds them there; and what stands in for some. */
-import { createRequire } from 'node:module';
 
 /** Loaded from node_modules: only what is native. */
 export const NATIVE = ['@libsql/*', 'litesvm-*'];
@@ -88,15 +87,23 @@ const LATE = [
   ...['timers/promises', 'tls', 'v8', 'vm', 'worker_threads', 'zlib'],
 ];
 
-/** Is asked for each name that it has only when that is used. */
+/**
+ * Is asked for each name only when that is used, whichever names the node has that runs it. An import takes over the prototype of
+ * what it imports; whether that is a module of ES must not load it.
+ */
 const late = (name) => `
-  const here = ${JSON.stringify(Object.keys(createRequire(import.meta.url)(`node:${name}`)))};
-  const whole = () => require('node:${name}');
-  ${name === 'assert' ? 'exports = module.exports = (value, message) => { if (!value) whole()(value, message); };' : ''}
-  for (const name of here) Object.defineProperty(exports, name, { enumerable: true, configurable: true, get: () => whole()[name] });`;
+  let loaded;
+  const whole = () => loaded ??= require('node:${name}');
+  const names = new Proxy({}, { get: (_, name) => name === '__esModule' ? undefined : whole()[name] });
+  module.exports = ${name === 'assert' ? 'Object.setPrototypeOf((value, message) => { if (!value) whole()(value, message); }, names)' : 'Object.create(names)'};`;
+
+/** In place of node's module: what asks for packages can do so already. */
+const MODULE = 'exports.createRequire = () => require;';
 
 /** In place of node's http, for undici: a class of bodies that nobody sends here, and node's own limit. */
 const HTTP_OF_UNDICI = 'exports.IncomingMessage = class {}; exports.maxHeaderSize = 16_384;';
+
+const INSTEAD = { 'http of undici': HTTP_OF_UNDICI, module: MODULE };
 
 export const lateBuiltins = {
   name: 'late-builtins',
@@ -114,7 +121,7 @@ export const lateBuiltins = {
       },
     );
     onLoad({ filter: /.*/, namespace: 'late' }, ({ path }) => ({
-      contents: path === 'http of undici' ? HTTP_OF_UNDICI : late(path),
+      contents: INSTEAD[path] ?? late(path),
       loader: 'js',
     }));
   },

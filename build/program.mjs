@@ -46,7 +46,8 @@ export async function buildProgram(options) {
     chunkNames: '[name]-[hash]',
     outdir: 'dist',
     metafile: true,
-    define: { 'import.meta.url': '__url' },
+    define: { 'import.meta.url': '__url', 'performance.now': '__monotonicMs' },
+    inject: ['build/monotonic.mjs'],
   });
   const places = new Map(
     Object.entries(metafile.outputs).map(([file, { inputs }]) => [basename(file, '.js'), packOf(inputs)]),

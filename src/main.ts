@@ -9,11 +9,13 @@ import type { CliContext, InputStream, OutputStream } from './cli/context.js';
 import { isRunning, processIdentity } from './files/process-identity.js';
 import { promptHidden } from './hidden-prompt.js';
 import { loadApp } from './load-app.js';
-import { keepWasmPlain } from './plain-wasm.js';
-import { readyAnswer } from './ready-answer.js';
+import { optimizeLate } from './optimize-late.js';
+import { mayBeTerminal, readyAnswer } from './ready-answer.js';
 import { keepHeapSmall } from './small-heap.js';
 
+const STDIN = 0;
 const STDOUT = 1;
+const STDERR = 2;
 /** Columns where the terminal does not say. */
 const DEFAULT_COLUMNS = 80;
 
@@ -25,22 +27,43 @@ const WRITE_PROBLEMS: Readonly<Record<string, string>> = {
   EIO: 'the device reports an error',
 };
 
-function outputStream(stream: NodeJS.WriteStream): OutputStream {
-  let closed = false;
-  let problem: string | null = null;
+interface Fate {
+  closed: boolean;
+  problem: string | null;
+}
+
+function watched(stream: NodeJS.WriteStream): Fate {
+  const fate: Fate = { closed: false, problem: null };
   stream.on('error', (error: NodeJS.ErrnoException) => {
     // The reader may leave whenever it likes; what is left to print is of no use to anyone.
-    closed = true;
+    fate.closed = true;
     const code = error.code ?? 'unknown error';
-    problem ??= WRITE_PROBLEMS[code] ?? `the system says ${code}`;
+    fate.problem ??= WRITE_PROBLEMS[code] ?? `the system says ${code}`;
     if (error.code !== 'EPIPE') process.exitCode = 1;
   });
+  return fate;
+}
+
+/** Made when something is written: most commands write to one of two, and to make one takes a while. */
+function outputStream(descriptor: number, open: () => NodeJS.WriteStream): OutputStream {
+  let opened: { readonly stream: NodeJS.WriteStream; readonly fate: Fate } | undefined;
+  const made = () => {
+    if (opened === undefined) {
+      const stream = open();
+      opened = { stream, fate: watched(stream) };
+    }
+    return opened;
+  };
+  const isMaybeTerminal = mayBeTerminal(descriptor);
   return {
     write: (text) => {
-      if (!closed && text !== '') stream.write(text);
+      if (text === '') return;
+      const { stream, fate } = made();
+      if (!fate.closed) stream.write(text);
     },
     drained: async () => {
-      if (closed || !stream.writableNeedDrain) return;
+      if (opened === undefined || opened.fate.closed || !opened.stream.writableNeedDrain) return;
+      const { stream } = opened;
       await new Promise<void>((resolve) => {
         const done = (): void => {
           stream.off('drain', done).off('error', done);
@@ -50,19 +73,22 @@ function outputStream(stream: NodeJS.WriteStream): OutputStream {
       });
     },
     flush: async () => {
+      if (opened === undefined) return null;
+      const { stream, fate } = opened;
       // Its callback comes after those of all writes before it; a failed one has been reported by then.
-      if (!closed) await new Promise<void>((resolve) => void stream.write('', () => setImmediate(resolve)));
-      return problem;
+      if (!fate.closed)
+        await new Promise<void>((resolve) => void stream.write('', () => setImmediate(resolve)));
+      return fate.problem;
     },
     get isTTY() {
-      return stream.isTTY === true;
+      return isMaybeTerminal && made().stream.isTTY === true;
     },
     get columns() {
       // A pseudo terminal may say 0.
-      return stream.columns || DEFAULT_COLUMNS;
+      return (isMaybeTerminal && made().stream.columns) || DEFAULT_COLUMNS;
     },
     get closed() {
-      return closed;
+      return opened?.fate.closed === true;
     },
   };
 }
@@ -81,7 +107,7 @@ const loaded = once(() => {
   const place = { env: process.env, home: homedir(), platform: process.platform };
   const debug = !['', '0'].includes(process.env['FLYWHEEL_DEBUG'] ?? '');
   if (debug) process.setSourceMapsEnabled(true);
-  keepWasmPlain();
+  optimizeLate();
   const { app, keepCode } = loadApp(place, process.argv.slice(2), debug);
   process.once('exit', keepCode);
   return app;
@@ -89,7 +115,7 @@ const loaded = once(() => {
 
 const inputStream = (signal: () => AbortSignal): InputStream => ({
   get isTTY() {
-    return process.stdin.isTTY === true;
+    return mayBeTerminal(STDIN) && process.stdin.isTTY === true;
   },
   async read(maxBytes) {
     const chunks: Buffer[] = [];
@@ -185,8 +211,8 @@ function abortOnSignals(): AbortSignal {
 
 function createContext(): CliContext {
   const signal = once(abortOnSignals);
-  const stdout = once(() => outputStream(process.stdout));
-  const stderr = once(() => outputStream(process.stderr));
+  const stdout = once(() => outputStream(STDOUT, () => process.stdout));
+  const stderr = once(() => outputStream(STDERR, () => process.stderr));
   const questions: (() => void)[] = [];
   const openers = () => loaded().loadOpeners();
   const context: CliContext = {
@@ -243,7 +269,7 @@ function say(text: string): void {
   try {
     while (written < bytes.length) written += writeSync(STDOUT, bytes, written);
   } catch {
-    outputStream(process.stdout);
+    watched(process.stdout);
     process.stdout.write(bytes.subarray(written));
   }
 }

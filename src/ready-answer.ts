@@ -20,7 +20,7 @@ const HELP: readonly string[] = ['--help', '-h'];
 const COMMAND_WORD = /^[a-z][a-z-]{0,30}$/;
 
 /** What surely is no terminal needs no stream to say so, which takes longer to make than all else that help takes. */
-function mayBeTerminal(descriptor: number): boolean {
+export function mayBeTerminal(descriptor: number): boolean {
   try {
     const stats = fstatSync(descriptor);
     return stats.isCharacterDevice() && stats.rdev !== statSync('/dev/null').rdev;
