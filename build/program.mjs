@@ -10,17 +10,37 @@ import { build, transform } from 'esbuild';
  * but what is read with it.
  */
 const PACKS = [
-  ['app-engine', /^src\/(engine|actions|chain\/local)\/|node_modules\/kysely\/|^src\/store\//],
+  [
+    'app-engine',
+    /^src\/(engine|actions|chain\/local|signing)\/|node_modules\/(kysely|libsql)\/|^src\/store\//,
+  ],
   ['app-client', /^src\/client\/|node_modules\/undici\//],
-  ['app-server', /^src\/(http|rpc-node|registration|wallet-page|chain\/rpc|signing)\/|light-my-request|ajv/],
+  ['app-server', /^src\/(http|rpc-node|registration|wallet-page|chain\/rpc)\/|light-my-request|ajv/],
 ];
-const REST = 'app';
+/** Of the rest, what most commands run, and nothing else. */
+const OFTEN = 'app';
+const SELDOM = 'app-seldom';
 
-const packOf = (inputs) => {
+/** What is imported when it is needed, by most commands or by the shortest of them. */
+const OFTEN_NEEDED =
+  /^src\/(app|cli\/(run|execute-request|operation\/.*|journal\/.*|burn\/.*|commands\/(burn|batch\/(current|get|list)))|compose\/(context|embedded-service|remote-service))\.ts$/;
+
+/** The chunks of which is run what lies at their top whenever one of these is imported. */
+function oftenRun(outputs) {
+  const often = new Set(Object.keys(outputs).filter((file) => OFTEN_NEEDED.test(outputs[file].entryPoint)));
+  for (const file of often)
+    for (const { path, kind } of outputs[file]?.imports ?? [])
+      if (kind === 'import-statement') often.add(path);
+  return often;
+}
+
+const packOf = (inputs, isOften) => {
   const [[largest = ''] = []] = Object.entries(inputs).sort(
     ([, a], [, b]) => b.bytesInOutput - a.bytesInOutput,
   );
-  return PACKS.find(([, sources]) => sources.test(largest))?.[0] ?? REST;
+  // What stands in for a module is short, and asked for from everywhere.
+  const isShort = /^(late|stand-in):/.test(largest);
+  return PACKS.find(([, sources]) => sources.test(largest))?.[0] ?? (isOften || isShort ? OFTEN : SELDOM);
 };
 
 /** Chunks ask for each other as `#pack/chunk`, so that whoever loads them knows where each lies. */
@@ -49,8 +69,12 @@ export async function buildProgram(options) {
     define: { 'import.meta.url': '__url', 'performance.now': '__monotonicMs' },
     inject: ['build/monotonic.mjs'],
   });
+  const often = oftenRun(metafile.outputs);
   const places = new Map(
-    Object.entries(metafile.outputs).map(([file, { inputs }]) => [basename(file, '.js'), packOf(inputs)]),
+    Object.entries(metafile.outputs).map(([file, { inputs }]) => [
+      basename(file, '.js'),
+      packOf(inputs, often.has(file)),
+    ]),
   );
   const packs = new Map();
   for (const { path, text } of outputFiles) {
