@@ -9,7 +9,6 @@ import {
   lstatSync,
   openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   type Stats,
   statSync,
@@ -20,6 +19,7 @@ import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { makeDirectory } from './files/directories.js';
+import { readBytes } from './read-again.js';
 
 /** Set by the build: what the program's text hashes to. */
 declare const __PROGRAM_HASH__: string;
@@ -33,6 +33,8 @@ const WORD = /^[a-z][a-z-]{0,30}$/;
 const OWNER_ONLY_FILE = 0o600;
 const WRITABLE_BY_OTHERS = 0o022;
 const MAX_FILE_BYTES = 16 * 1_024 * 1_024;
+/** The first line of a file at most: some hundred parts. */
+const MAX_HEAD_BYTES = 64 * 1_024;
 
 export interface CodeCachePlace {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -40,18 +42,25 @@ export interface CodeCachePlace {
   readonly platform: string;
 }
 
-/** Code, and the parts of the program that had run when it was kept; what has not run is not compiled. */
-export interface KeptCode {
-  /** By the file that it was compiled of. */
+/** Code by the file that it was compiled of, and the parts of the program that had run by then; what has not run is not compiled. */
+export interface CompiledCode {
   readonly code: ReadonlyMap<string, Buffer>;
   readonly parts: readonly string[];
 }
 
+export interface KeptCode {
+  readonly parts: readonly string[];
+  /** The files that there is code of. */
+  readonly packs: readonly string[];
+  /** Code of a file, good until the next is asked for; `undefined` where there is none or it is damaged. */
+  code(pack: string): Buffer | undefined;
+}
+
 export interface CodeCache {
-  /** What was kept, or `undefined`. */
+  /** What was kept, or `undefined`. The file stays open: another may take its place at any time. */
   read(): KeptCode | undefined;
   /** Keeps it for the next run. A cache that cannot be written is no cache; nothing else depends on it. */
-  write(kept: KeptCode): void;
+  write(code: CompiledCode): void;
 }
 
 function baseDirectory({ env, home, platform }: CodeCachePlace): string {
@@ -85,7 +94,7 @@ export function openCodeCache(
   const file = join(directory, `${build}.${command.join('-')}.bin`);
   return {
     read: () => quietly(() => readOurs(directory, file)),
-    write: (kept) => void quietly(() => write(directory, build, file, kept)),
+    write: (code) => void quietly(() => write(directory, build, file, code)),
   };
 }
 
@@ -111,52 +120,55 @@ function readOurs(directory: string, file: string): KeptCode | undefined {
     file,
     constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
   );
-  try {
-    const stats = fstatSync(descriptor);
-    if (!stats.isFile() || stats.nlink !== 1 || stats.size > MAX_FILE_BYTES || !isOurs(stats, own))
-      return undefined;
-    return decode(readFileSync(descriptor));
-  } finally {
-    closeSync(descriptor);
-  }
+  const stats = fstatSync(descriptor);
+  const isFit = stats.isFile() && stats.nlink === 1 && stats.size <= MAX_FILE_BYTES && isOurs(stats, own);
+  const kept = isFit ? quietly(() => decode(descriptor)) : undefined;
+  if (kept === undefined) closeSync(descriptor);
+  return kept;
 }
 
 /**
- * A checksum of all that follows it; then, on the same line, how many bytes there are of each file, and the parts. V8 runs damaged
- * code without a look at it, so what does not add up is no code.
+ * A checksum of all that follows it on the first line: how many bytes there are of each file, with their checksum, and the parts.
+ * V8 runs damaged code without a look at it, so what does not add up is no code.
  */
-function decode(bytes: Buffer): KeptCode | undefined {
+function decode(descriptor: number): KeptCode | undefined {
+  const bytes = readBytes(descriptor, 0, MAX_HEAD_BYTES);
   const from = bytes.indexOf(' ');
   const end = bytes.indexOf('\n');
-  if (from <= 0 || end < from || bytes.toString('latin1', 0, from) !== checksum(bytes.subarray(from)))
+  if (from <= 0 || end < from || bytes.toString('latin1', 0, from) !== checksum(bytes.subarray(from, end)))
     return undefined;
-  const [lengths = '', ...parts] = bytes.toString('utf8', from + 1, end).split(' ');
-  const code = new Map<string, Buffer>();
+  const [entries = '', ...parts] = bytes.toString('latin1', from + 1, end).split(' ');
+  const places = new Map<string, readonly [start: number, length: number, sum: string]>();
   let start = end + 1;
-  for (const entry of lengths.split(',')) {
-    const [name = '', length] = entry.split('=');
-    code.set(name, bytes.subarray(start, start + Number(length)));
+  for (const entry of entries.split(',')) {
+    const [name = '', length, sum = ''] = entry.split(/[=:]/);
+    places.set(name, [start, Number(length), sum]);
     start += Number(length);
   }
-  return { parts, code };
+  const code = (pack: string): Buffer | undefined => {
+    const [at, length = 0, sum] = places.get(pack) ?? [];
+    const found = at === undefined ? undefined : quietly(() => readBytes(descriptor, at, length));
+    return found !== undefined && checksum(found) === sum ? found : undefined;
+  };
+  return { parts, packs: [...places.keys()], code };
 }
 
-function encode({ parts, code }: KeptCode): Buffer {
-  const lengths = [...code].map(([name, { length }]) => `${name}=${length}`).join(',');
-  const body = Buffer.concat([Buffer.from(` ${[lengths, ...parts].join(' ')}\n`), ...code.values()]);
-  return Buffer.concat([Buffer.from(checksum(body)), body]);
+function encode({ parts, code }: CompiledCode): Buffer {
+  const entries = [...code].map(([name, bytes]) => `${name}=${bytes.length}:${checksum(bytes)}`).join(',');
+  const head = Buffer.from(` ${[entries, ...parts].join(' ')}`, 'latin1');
+  return Buffer.concat([Buffer.from(checksum(head)), head, Buffer.from('\n'), ...code.values()]);
 }
 
 const checksum = (bytes: Buffer): string => crc32(bytes).toString(16);
 
-function write(directory: string, build: string, file: string, kept: KeptCode): void {
+function write(directory: string, build: string, file: string, code: CompiledCode): void {
   makeDirectory(directory);
   const own = userInfo().uid;
   if (!isPrivate(dirname(directory), own) || !isPrivate(directory, own)) return;
   // Two that write at once write the same; each has a file of its own until it is whole.
   const draft = `${file}.${Math.random().toString(36).slice(2)}`;
   try {
-    writeFileSync(draft, encode(kept), { mode: OWNER_ONLY_FILE, flag: 'wx' });
+    writeFileSync(draft, encode(code), { mode: OWNER_ONLY_FILE, flag: 'wx' });
     renameSync(draft, file);
   } catch (error) {
     quietly(() => unlinkSync(draft));

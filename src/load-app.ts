@@ -3,11 +3,11 @@
  * longest part of a short command. V8 refuses what another version of it has made. The program lies in packs (`build/program.mjs`),
  * scripts with many chunks; a pack is read when something of it is first asked for, a chunk runs then.
  */
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
-import { type CodeCachePlace, openCodeCache } from './code-cache.js';
+import { type CodeCachePlace, type KeptCode, openCodeCache } from './code-cache.js';
+import { readAscii } from './read-again.js';
 import { withUsualHeap } from './small-heap.js';
 
 type App = typeof import('./app.js');
@@ -78,29 +78,50 @@ export function loadApp(place: CodeCachePlace, words: readonly string[], debug: 
   const cache = openCodeCache(place, fileURLToPath(url), words);
   const kept = cache?.read();
   const scripts = new Map<string, Script>();
-  const parts = new Set(kept?.parts);
-  const known = parts.size;
+  const known = new Set(kept?.parts);
+  const run = new Set<string>();
+  let isMore = false;
   let isRefused = false;
   const open = (pack: string): MakePack => {
     const filename = fileOf(pack);
-    const cachedData = kept?.code.get(pack);
-    // ASCII, as the build sees to: V8 keeps it in half the memory, and it is read in one go.
-    const text = readFileSync(filename, 'latin1');
+    const text = readAscii(filename);
+    const cachedData = kept?.code(pack);
     const options = { filename, ...(cachedData === undefined ? {} : { cachedData }) };
     // A pack may be opened late, in a process that keeps its heap small by then.
     const script = withUsualHeap(() => new Script(text, options));
-    isRefused ||= script.cachedDataRejected === true;
+    isRefused ||=
+      cachedData === undefined ? kept?.packs.includes(pack) === true : script.cachedDataRejected === true;
     scripts.set(pack, script);
     return script.runInThisContext() as MakePack;
   };
+  const note = (chunk: string): void => {
+    run.add(chunk);
+    isMore ||= !known.has(chunk);
+  };
   return {
-    app: createRequirer(open, url.href, (chunk) => void parts.add(chunk))(FIRST) as App,
+    app: createRequirer(open, url.href, note)(FIRST) as App,
     keepCode: () => {
-      if (cache === null || (parts.size === known && !isRefused)) return;
-      const code = withUsualHeap(() =>
-        [...scripts].map(([pack, script]) => [pack, script.createCachedData()] as const),
-      );
-      cache.write({ parts: [...parts], code: new Map([...(isRefused ? [] : (kept?.code ?? [])), ...code]) });
+      if (cache === null || !(isMore || isRefused)) return;
+      const code = withUsualHeap(() => compiled(scripts));
+      const others = isRefused ? undefined : kept;
+      cache.write({
+        parts: [...new Set([...(others?.parts ?? []), ...run])],
+        code: new Map([...unopened(others, scripts), ...code]),
+      });
     },
   };
+}
+
+const compiled = (scripts: ReadonlyMap<string, Script>): readonly (readonly [string, Buffer])[] =>
+  [...scripts].map(([pack, script]) => [pack, script.createCachedData()] as const);
+
+/** What was kept of packs that were not needed this time. */
+function* unopened(
+  kept: KeptCode | undefined,
+  scripts: ReadonlyMap<string, Script>,
+): Generator<readonly [string, Buffer]> {
+  for (const pack of kept?.packs ?? []) {
+    const bytes = scripts.has(pack) ? undefined : kept?.code(pack);
+    if (bytes !== undefined) yield [pack, Buffer.from(bytes)];
+  }
 }
