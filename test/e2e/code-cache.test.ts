@@ -63,6 +63,29 @@ describe('the compiled code', () => {
     expect(readFileSync(only()).subarray(0, 2_000).toString('utf8')).toContain('libsql');
   });
 
+  it('stays for what is not run this time, when other parts are added to it', async () => {
+    const env = { XDG_CACHE_HOME: join(home, 'cache') };
+    const engine = () => /app-engine=\d+:\w+/.exec(readFileSync(only(), 'latin1'))?.[0];
+    expect((await flywheel({ home, env }, 'local', 'init')).exit).toBe(0);
+    const [whole, first] = [identity(only()), engine()];
+    expect(first).toBeDefined();
+    await flywheel({ home, env }, 'local', 'init', '--no-such-option');
+    expect(identity(only())).not.toBe(whole);
+    expect(engine()).toBe(first);
+  });
+
+  it('is made again, once, when the end of it is damaged', async () => {
+    const first = await version();
+    const bytes = readFileSync(only());
+    writeFileSync(only(), bytes.fill(0, bytes.length - 100));
+    const damaged = identity(only());
+    expect(await version()).toEqual(first);
+    const again = identity(only());
+    expect(again).not.toBe(damaged);
+    expect(await version()).toEqual(first);
+    expect(identity(only())).toBe(again);
+  });
+
   it.each([
     ['the file', () => chmodSync(only(), 0o622)],
     ['its directory', () => chmodSync(cache, 0o777)],
