@@ -1,8 +1,6 @@
 /**
  * How many requests a key may make: at a steady rate, with a burst of as many as its limit has points (GCRA). The counting is
  * the store's, so that all servers on one data directory count together and a restart forgets nothing.
- *
- * The requests of one turn of the event loop are counted in one go.
  */
 import type { Rate, RateLimit } from '../contract/operations.js';
 import type { RateCounts, RateTake, RateTaken } from '../contract/rate-counts.js';
@@ -49,13 +47,18 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** A limiter on counts that several servers may share. What comes while some are being counted is counted after them, in one go. */
+/**
+ * A limiter on counts that several servers may share. The first request of a turn of the event loop is counted at once; those after
+ * it, and what comes while some are being counted, in one go.
+ */
 export function createRateLimiter(counts: RateCounts): RateLimiter {
   let waiting: Waiting[] = [];
   let isCounting = false;
   const count = async (): Promise<void> => {
     const batch = waiting;
     waiting = [];
+    isCounting = batch.length > 0;
+    if (!isCounting) return;
     try {
       const taken = await counts.take(batch.map(({ request }) => request));
       for (const [at, { request, resolve }] of batch.entries())
@@ -65,16 +68,13 @@ export function createRateLimiter(counts: RateCounts): RateLimiter {
       const error = new FlywheelError('ERR_UNAVAILABLE', 'The rate limit cannot be written down.', options);
       for (const { reject } of batch) reject(error);
     }
-    isCounting = waiting.length > 0;
-    if (isCounting) setImmediate(count);
+    setImmediate(count);
   };
   return {
     take: (keyId, limit) =>
       new Promise((resolve, reject) => {
         waiting.push({ request: rateTake(keyId, limit), resolve, reject });
-        if (isCounting) return;
-        isCounting = true;
-        setImmediate(count);
+        if (!isCounting) void count();
       }),
   };
 }

@@ -9,6 +9,7 @@ import type { Call } from '../contract/call.js';
 import type { Operation } from '../contract/operations.js';
 import { callOperation } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { ownTurn } from '../values/turns.js';
 import { createAdmission } from './admission.js';
 import { answerText } from './answer-text.js';
 import { metaHeaders, operationHeaders, rateLimitHeaders } from './headers.js';
@@ -42,6 +43,8 @@ export function createOperationHandler(
   const admit = createAdmission(context, operation);
 
   const serve = async (request: FastifyRequest, reply: FastifyReply, life: RequestLife) => {
+    // What is only read is answered between the pieces of what is done.
+    if (operation.method === 'POST') await ownTurn();
     const credential = readCredential(request.raw, settings);
     const principal = await deps.authenticate(credential);
     life.keyId = principal.keyId;

@@ -16,7 +16,7 @@ import {
 } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isBusy, isReadOnly } from '../../files/sqlite-errors.js';
-import { giveTurns } from '../../values/turns.js';
+import { ownTurn } from '../../values/turns.js';
 import type { Tables } from '../tables.js';
 import { createTurns, type Turns } from '../turns.js';
 import { lockedTooLong, storeClosed, toStoreError } from './errors.js';
@@ -56,8 +56,6 @@ export interface SqliteDriverOptions {
 const MAX_STATEMENTS = 256;
 /** Longest pause between two tries to get the write lock; short, because a busy neighbour leaves only short gaps. */
 const MAX_POLL_MS = 10;
-/** For how long transactions follow each other before everybody else in this process has a turn. */
-const TURN_MS = 5;
 /** The savepoint of a transaction that shares the commit of those before it. */
 const PART = 'part';
 
@@ -70,7 +68,6 @@ export class SqliteDriver implements Driver {
   /** Of transactions that have done their work and of whom the last is to commit. */
   #shared: SharedCommit | undefined;
   #isCommitting = false;
-  #turnEndsMs = 0;
   #closed = false;
 
   constructor(options: SqliteDriverOptions) {
@@ -173,22 +170,15 @@ export class SqliteDriver implements Driver {
     }
   }
 
-  /** Gives the turn away. What is to be committed is, unless the next may still add to it. */
+  /** Gives the turn away. What is to be committed is, unless the next may still add to it, in a turn of the event loop of its own. */
   async #leave(): Promise<void> {
-    if (this.#nextMayAdd()) await this.#pause();
+    if (this.#nextMayAdd()) await ownTurn();
     if (!this.#nextMayAdd()) await this.#endShared();
     this.#turns.give();
   }
 
   #nextMayAdd(): boolean {
     return this.#turns.waiting > 0 && this.#shared?.isFull === false && this.#options.database.inTransaction;
-  }
-
-  /** Transactions that follow each other without a commit would else be one long turn of the event loop. */
-  async #pause(): Promise<void> {
-    if (performance.now() < this.#turnEndsMs) return;
-    await giveTurns();
-    this.#turnEndsMs = performance.now() + TURN_MS;
   }
 
   async #endShared(end = () => this.#commitBeside()): Promise<void> {

@@ -3,7 +3,7 @@
  * done its work does its own before both are committed. None is told that it is done before that; if the commit fails, all have.
  */
 
-import { setImmediate } from 'node:timers/promises';
+import { ownTurn } from '../../values/turns.js';
 
 /** Transactions of a commit at most: the first of them waits for the work of all. */
 const MAX_TRANSACTIONS = 16;
@@ -35,10 +35,10 @@ export class SharedCommit {
     }
   }
 
-  /** One in a turn of the event loop, since each goes on with work of its own then. */
+  /** One after the other, since each goes on with work of its own then. */
   async #tell(how: (one: Waiting) => void): Promise<void> {
-    for (const [index, one] of this.#waiting.entries()) {
-      if (index > 0) await setImmediate();
+    for (const one of this.#waiting) {
+      await ownTurn();
       how(one);
     }
   }

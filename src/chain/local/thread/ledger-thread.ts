@@ -4,6 +4,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { ownTurn } from '../../../values/turns.js';
 import type { SubmitReceipt } from '../../chain.js';
 import { fromPlainError, type ThreadAnswer, type ThreadData, type ThreadRequest } from './protocol.js';
 
@@ -60,11 +61,14 @@ export class LedgerThread {
     const id = this.#count;
     const { nowMs, storeRevision } = this.#outside;
     const request: ThreadRequest = { id, nowMs: nowMs(), storeRevision: storeRevision(), ...work };
-    return new Promise((resolve, reject) => {
+    const receipt = await new Promise<SubmitReceipt>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       worker.ref();
       worker.postMessage(request);
     });
+    // Answers that have come together are not gone on with together.
+    await ownTurn();
+    return receipt;
   }
 
   /** Ends it behind all that it was given. */
