@@ -1,21 +1,25 @@
 /** How far the store has come and what it knows of its ledger: one row, written with every transaction. */
 import { sql } from 'kysely';
-import { FlywheelError } from '../errors/flywheel-error.js';
-import type { Session } from './session.js';
+import { FlywheelError, invariant } from '../errors/flywheel-error.js';
+import { executeOnce, type Session } from './session.js';
 import type { StoreProgress } from './store.js';
 
 /** Counts a write. @param ledgerHeight - the highest block that is known now. @returns the new revision. */
-export async function countWrite({ db }: Session, ledgerHeight: number): Promise<number> {
-  const row = await db
-    .updateTable('progress')
-    .set((column) => ({
-      revision: column('revision', '+', 1),
-      ledger_height: sql<number>`case when ledger_height < ${ledgerHeight} then ${ledgerHeight} else ledger_height end`,
-    }))
-    .where('id', '=', 1)
-    .returning('revision')
-    .executeTakeFirstOrThrow();
-  return Number(row.revision);
+export async function countWrite(session: Session, ledgerHeight: number): Promise<number> {
+  const parameters = [1, ledgerHeight, ledgerHeight, 1];
+  const { rows } = await executeOnce(session, 'count a write', parameters, () =>
+    session.db
+      .updateTable('progress')
+      .set((column) => ({
+        revision: column('revision', '+', 1),
+        ledger_height: sql<number>`case when ledger_height < ${ledgerHeight} then ${ledgerHeight} else ledger_height end`,
+      }))
+      .where('id', '=', 1)
+      .returning('revision')
+      .compile(),
+  );
+  invariant(rows[0] !== undefined, 'A store has its progress.');
+  return Number(rows[0].revision);
 }
 
 export async function readProgress({ db }: Session): Promise<StoreProgress> {

@@ -1,6 +1,6 @@
 /** What a repository works with: one open transaction, and the statements that are compiled once for all transactions. */
-import type { CompiledQuery, Kysely } from 'kysely';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import type { CompiledQuery, Kysely, QueryResult } from 'kysely';
+import { FlywheelError, invariant } from '../errors/flywheel-error.js';
 import { piecesOf } from '../values/pieces.js';
 import type { CounterName, Tables } from './tables.js';
 import type { MoveTerms } from './transfer/rows.js';
@@ -77,6 +77,26 @@ export function compileOnce<Row>(
   return query;
 }
 
+/**
+ * Runs a statement that is compiled once for all transactions of a store.
+ *
+ * @param parameters - of this time, constants included, in the order in which the statement names them.
+ */
+export async function executeOnce<Row>(
+  session: Session,
+  name: string,
+  parameters: readonly unknown[],
+  build: () => CompiledQuery<Row>,
+): Promise<QueryResult<Row>> {
+  const query = compileOnce(session, name, () => {
+    const built = build();
+    const isSame = built.parameters.every((value, at) => value === parameters[at]);
+    invariant(isSame && built.parameters.length === parameters.length, `The parameters of "${name}".`);
+    return built;
+  });
+  return session.db.executeQuery({ ...query, parameters });
+}
+
 /** {@link TakeNumbers}; what is not used of them is never given out again. */
 export async function takeNumbers(session: Session, name: CounterName, count: number): Promise<number> {
   if (session.numbers !== undefined) return session.numbers(name, count);
@@ -85,13 +105,16 @@ export async function takeNumbers(session: Session, name: CounterName, count: nu
 
 /** Gives numbers out within the transaction, after which others may: for counters that seldom rise. */
 export async function countOn(session: Session, name: CounterName, count: number): Promise<number> {
-  const { value } = await session.db
-    .updateTable('counters')
-    .set((column) => ({ value: column('value', '+', count) }))
-    .where('name', '=', name)
-    .returning('value')
-    .executeTakeFirstOrThrow();
-  return Number(value) - count + 1;
+  const { rows } = await executeOnce(session, 'count on', [count, name], () =>
+    session.db
+      .updateTable('counters')
+      .set((column) => ({ value: column('value', '+', count) }))
+      .where('name', '=', name)
+      .returning('value')
+      .compile(),
+  );
+  invariant(rows[0] !== undefined, 'Every counter has its row.');
+  return Number(rows[0].value) - count + 1;
 }
 
 /** @throws `ERR_INTERNAL` with the sentence when a statement did not change the rows it should have. */

@@ -3,7 +3,7 @@ import { type Selectable, sql } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { RequestRecord } from '../records.js';
-import { countOn, expectAffected, type Session } from '../session.js';
+import { countOn, executeOnce, expectAffected, type Session } from '../session.js';
 import type { RequestRepository } from '../store.js';
 import type { RequestTable } from '../tables.js';
 
@@ -64,14 +64,17 @@ const answer = (db: Session['db'], id: string, reply: string) =>
     .where('id', '=', id)
     .where('status', '=', RUNNING);
 
-const writes = ({ db }: Session): Writes => ({
+const writes = (session: Session, { db } = session): Writes => ({
   async insert(request) {
-    const { numInsertedOrUpdatedRows } = await db
-      .insertInto('requests')
-      .values({ ...toRow(request), day_count: DAYS })
-      .onConflict((conflict) => conflict.columns(['token_id', 'operation', 'value']).doNothing())
-      .executeTakeFirst();
-    if (numInsertedOrUpdatedRows === 0n) {
+    const row = toRow(request);
+    const { numAffectedRows } = await executeOnce(session, 'insert a request', Object.values(row), () =>
+      db
+        .insertInto('requests')
+        .values({ ...row, day_count: DAYS })
+        .onConflict((conflict) => conflict.columns(['token_id', 'operation', 'value']).doNothing())
+        .compile(),
+    );
+    if (numAffectedRows === 0n) {
       throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'The idempotency key is already in use.');
     }
   },
@@ -114,10 +117,11 @@ const writes = ({ db }: Session): Writes => ({
   },
 
   async completeHeld(id, instance, reply) {
-    const { numUpdatedRows } = await answer(db, id, reply)
-      .where('instance', '=', instance)
-      .executeTakeFirst();
-    return numUpdatedRows === 1n;
+    const parameters = ['done', reply, id, instance];
+    const { numAffectedRows } = await executeOnce(session, 'complete a held request', parameters, () =>
+      answer(db, id, reply).where('instance', '=', instance).compile(),
+    );
+    return numAffectedRows === 1n;
   },
 });
 

@@ -2,7 +2,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { UtcDay } from '../../values/time.js';
 import { toU64Text } from '../column-values.js';
-import { expectAffected, type Session } from '../session.js';
+import { executeOnce, expectAffected, type Session } from '../session.js';
 import type { UsageCounter, UsageHold, UsageRepository } from '../store.js';
 import type { UsageHoldTable } from '../tables.js';
 
@@ -12,15 +12,18 @@ const PENDING = sql.lit('PENDING' as const);
 const sum = (rows: readonly { readonly amount: string }[]): bigint =>
   rows.reduce((total, { amount }) => total + BigInt(amount), 0n);
 
-async function landedOn({ db }: Session, counter: UsageCounter): Promise<bigint | undefined> {
-  const row = await db
-    .selectFrom('daily_usage')
-    .select('landed')
-    .where('token_id', '=', counter.tokenId)
-    .where('day', '=', counter.day)
-    .where('kind', '=', counter.kind)
-    .executeTakeFirst();
-  return row && BigInt(row.landed);
+async function landedOn(session: Session, counter: UsageCounter): Promise<bigint | undefined> {
+  const { tokenId, day, kind } = counter;
+  const { rows } = await executeOnce(session, 'landed on a day', [tokenId, day, kind], () =>
+    session.db
+      .selectFrom('daily_usage')
+      .select('landed')
+      .where('token_id', '=', tokenId)
+      .where('day', '=', day)
+      .where('kind', '=', kind)
+      .compile(),
+  );
+  return rows[0] && BigInt(rows[0].landed);
 }
 
 /** A burn that is pending may land on the day it was asked for, and on any later one. */
@@ -69,12 +72,14 @@ export const usageRepository = (session: Session): UsageRepository => ({
   },
 
   async latestDay(tokenId) {
-    const row = await session.db
-      .selectFrom('daily_usage')
-      .select(({ fn }) => fn.max('day').as('day'))
-      .where('token_id', '=', tokenId)
-      .executeTakeFirst();
-    return (row?.day ?? undefined) as UtcDay | undefined;
+    const { rows } = await executeOnce(session, 'latest day', [tokenId], () =>
+      session.db
+        .selectFrom('daily_usage')
+        .select(({ fn }) => fn.max('day').as('day'))
+        .where('token_id', '=', tokenId)
+        .compile(),
+    );
+    return (rows[0]?.day ?? undefined) as UtcDay | undefined;
   },
 
   async addLanded(counter, amount) {
@@ -85,16 +90,23 @@ export const usageRepository = (session: Session): UsageRepository => ({
       await session.db.insertInto('daily_usage').values(row).execute();
       return;
     }
-    const { numUpdatedRows } = await session.db
-      .updateTable('daily_usage')
-      .set({ landed: toU64Text(before + amount) })
-      .where('token_id', '=', tokenId)
-      .where('day', '=', day)
-      .where('kind', '=', kind)
-      // Whatever the isolation of the transaction: only on top of what was read.
-      .where('landed', '=', toU64Text(before))
-      .executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, 'The daily usage changed while it was being counted.');
+    const [after, read] = [toU64Text(before + amount), toU64Text(before)];
+    const { numAffectedRows } = await executeOnce(
+      session,
+      'add landed',
+      [after, tokenId, day, kind, read],
+      () =>
+        session.db
+          .updateTable('daily_usage')
+          .set({ landed: after })
+          .where('token_id', '=', tokenId)
+          .where('day', '=', day)
+          .where('kind', '=', kind)
+          // Whatever the isolation of the transaction: only on top of what was read.
+          .where('landed', '=', read)
+          .compile(),
+    );
+    expectAffected(numAffectedRows, 1, 'The daily usage changed while it was being counted.');
   },
 
   async setHold({ batchId, kind, tokenId, amount, fromDay, toDay }) {
