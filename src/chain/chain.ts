@@ -284,13 +284,20 @@ export async function traceByLookUp(
   sought: readonly Sought[],
 ): Promise<readonly Trace[]> {
   const expiredHeight = await chain.expiredHeight();
-  const records = await chain.lookUp(sought.map(({ signature }) => signature));
-  return sought.map(({ lastValidBlockHeight }, index): Trace => {
+  return toTraces(sought, expiredHeight, await chain.lookUp(sought.map(({ signature }) => signature)));
+}
+
+/** What was looked up after the chain was asked what has expired, or at once with it. */
+export const toTraces = (
+  sought: readonly Sought[],
+  expiredHeight: bigint,
+  records: readonly (TransactionRecord | null)[],
+): readonly Trace[] =>
+  sought.map(({ lastValidBlockHeight }, index): Trace => {
     const record = records[index] ?? null;
     if (record !== null) return { kind: 'landed', record, isFinal: true };
     return { kind: hasExpired(lastValidBlockHeight, expiredHeight) ? 'never' : 'open' };
   });
-}
 
 /**
  * Can nothing with this blockhash land any more? What is looked up after the chain was asked what has expired, and is not

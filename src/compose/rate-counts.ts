@@ -63,6 +63,7 @@ export async function openRateCounts(path: string, clock: Clock): Promise<FileRa
     noun: 'rate limits',
     create: true,
     use: 'process-end',
+    writesOnly: true,
     busyTimeoutMs: BUSY_TIMEOUT_MS,
   });
   try {

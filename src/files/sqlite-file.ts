@@ -26,11 +26,16 @@ export interface Statement {
 export interface SqliteFileOptions extends FileName, Pick<ConnectionOptions, 'busyTimeoutMs'> {
   /** @default `power-cut` */
   readonly use?: Exclude<ConnectionOptions['use'], 'bare'>;
+  /** Once it is set up, is it used by {@link SqliteFile.write} alone? Each is a little quicker then. */
+  readonly writesOnly?: boolean;
   /** Make the file when it is missing. */
   readonly create: boolean;
   /** Looks at the file before anything is written into it. @throws when it must not be touched. */
   readonly inspect?: (database: SqliteFile) => void;
 }
+
+/** Statements that are kept prepared. */
+const MAX_STATEMENTS = 64;
 
 /** Between two tries to get the write lock. SQLite itself waits a hundred times as long, and a busy neighbour leaves only short gaps. */
 const POLL_MS = 1;
@@ -46,6 +51,9 @@ export class SqliteFile {
   readonly #connection: SqliteConnection;
   readonly #isSameFile: () => boolean;
   readonly #busyTimeoutMs: number;
+  readonly #writesOnly: boolean;
+  #waitsMs: number;
+  readonly #statements = new Map<string, Statement>();
   #open = true;
 
   constructor(
@@ -54,10 +62,13 @@ export class SqliteFile {
       noun,
       readOnly,
       busyTimeoutMs = BUSY_TIMEOUT_MS,
-    }: FileName & Pick<ConnectionOptions, 'busyTimeoutMs'> & { readonly readOnly: boolean },
+      writesOnly = false,
+    }: FileName & Pick<SqliteFileOptions, 'busyTimeoutMs' | 'writesOnly'> & { readonly readOnly: boolean },
     connection: SqliteConnection,
   ) {
     this.#busyTimeoutMs = busyTimeoutMs;
+    this.#writesOnly = writesOnly;
+    this.#waitsMs = busyTimeoutMs;
     this.path = path;
     this.noun = noun;
     this.readOnly = readOnly;
@@ -69,11 +80,17 @@ export class SqliteFile {
     this.#explained(() => this.#connection.exec(sql));
   }
 
+  /** The same text gives the same statement. */
   prepare(sql: string): Statement {
-    const statement = this.#explained(() => this.#connection.prepare<SqlValue[]>(sql));
-    if (statement.reader) statement.raw();
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const made = this.#explained(() => this.#connection.prepare<SqlValue[]>(sql));
+    if (made.reader) made.raw();
     // The driver takes one list for all parameters, which its types do not say.
-    return statement as unknown as Statement;
+    const statement = made as unknown as Statement;
+    if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
+    this.#statements.set(sql, statement);
+    return statement;
   }
 
   /** Runs SQL that answers with one number. */
@@ -103,17 +120,25 @@ export class SqliteFile {
   close(): void {
     if (!this.#open) return;
     this.#open = false;
+    this.#statements.clear();
     this.#connection.close();
   }
 
   #lock(): void {
     const startMs = performance.now();
-    this.#connection.exec('PRAGMA busy_timeout = 0');
+    this.#letWait(0);
     try {
       while (!this.#tryToLock(startMs)) holdUp(POLL_MS);
     } finally {
-      this.#connection.exec(`PRAGMA busy_timeout = ${this.#busyTimeoutMs}`);
+      if (!this.#writesOnly) this.#letWait(this.#busyTimeoutMs);
     }
+  }
+
+  /** For how long SQLite itself is to wait for a lock. */
+  #letWait(ms: number): void {
+    if (this.#waitsMs === ms) return;
+    this.#connection.exec(`PRAGMA busy_timeout = ${ms}`);
+    this.#waitsMs = ms;
   }
 
   #tryToLock(startMs: number): boolean {

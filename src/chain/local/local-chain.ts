@@ -17,7 +17,7 @@ import {
   type SubmitReceipt,
   type Trace,
   type TransactionRecord,
-  traceByLookUp,
+  toTraces,
 } from '../chain.js';
 import { memosOf } from '../memo.js';
 import { decodeTransaction } from '../transaction/wire.js';
@@ -97,7 +97,13 @@ class LedgerChain implements LocalChain {
   }
 
   async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
-    return traceByLookUp(this, sought);
+    return this.#ledger.read(({ blocks, transactions }) =>
+      toTraces(
+        sought,
+        BigInt(blocks.expiredHeight),
+        transactions.records(sought.map(({ signature }) => signature)),
+      ),
+    );
   }
 
   /** There are no forks here. */

@@ -1,6 +1,6 @@
 /** The chain of blocks: how a block gets its hash, and which blockhashes are still good. */
 import { hash } from 'node:crypto';
-import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
+import type { SqliteFile, SqlValue } from '../../../files/sqlite-file.js';
 import { base58Encode } from '../../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import { BLOCKHASH_LIFETIME_BLOCKS, BLOCKHASH_LIFETIME_MS, type RecentBlockhash } from '../../chain.js';
@@ -56,7 +56,8 @@ export class BlockTable {
   /** The last that was asked about from before those, and the block time at which it is good no more; transactions of one call share it. */
   #older: { readonly key: string; readonly outlivedMs: number | null } | undefined;
   #tip: Block | undefined;
-  #timeAt: Statement | undefined;
+  /** Where to begin to look for the oldest block whose hash is good; proves nothing. */
+  #wasOldestGood = 0;
 
   constructor(database: SqliteFile) {
     this.#database = database;
@@ -116,16 +117,13 @@ export class BlockTable {
     if (found === undefined) return false;
     const height = Number(found[0]);
     // It begins to age with the next block.
-    return tipHeight - height < LIFETIME || tipMs - this.#timeOf(height + 1) < BLOCKHASH_LIFETIME_MS;
+    const nextMs = this.#timeOf(height + 1) ?? Number.POSITIVE_INFINITY;
+    return tipHeight - height < LIFETIME || tipMs - nextMs < BLOCKHASH_LIFETIME_MS;
   }
 
-  get #timesAt(): Statement {
-    this.#timeAt ??= this.#database.prepare('SELECT time_ms FROM blocks WHERE height = ?');
-    return this.#timeAt;
-  }
-
-  #timeOf(height: number): number {
-    return Number(this.#timesAt.get([height])?.[0] ?? Number.POSITIVE_INFINITY);
+  #timeOf(height: number): number | undefined {
+    const row = this.#database.prepare('SELECT time_ms FROM blocks WHERE height = ?').get([height]);
+    return row && Number(row[0]);
   }
 
   /** Adds the next block, in memory: it lasts only if {@link flush} and the commit follow, else {@link forget} it. */
@@ -175,21 +173,31 @@ export class BlockTable {
   }
 
   #oldestGood(): number {
-    let low = 0;
     let high = Math.max(0, this.tip.height + 1 - LIFETIME);
+    // Time goes on, and what has been outlived stays so: nearly always it is where it was, or a little further.
+    let low = this.#isOutlived(this.#wasOldestGood - 1) ? Math.min(this.#wasOldestGood, high) : 0;
+    for (let step = 1; low < high; step *= 2) {
+      const next = Math.min(low + step, high) - 1;
+      if (this.#isOutlived(next)) low = next + 1;
+      else {
+        high = next;
+        break;
+      }
+    }
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
       if (this.#isOutlived(middle)) low = middle + 1;
       else high = middle;
     }
+    this.#wasOldestGood = low;
     return low;
   }
 
   /** Is the minute over of a block that is not among the last 150? It begins with the next block: until then it was the newest. */
   #isOutlived(height: number): boolean {
-    const row = this.#timesAt.get([height + 1]);
+    const nextMs = this.#timeOf(height + 1);
     // One that is not written yet has been added just now.
-    return row !== undefined && this.tip.timeMs - Number(row[0]) >= BLOCKHASH_LIFETIME_MS;
+    return nextMs !== undefined && this.tip.timeMs - nextMs >= BLOCKHASH_LIFETIME_MS;
   }
 
   #readTip(): Block {
