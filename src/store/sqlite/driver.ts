@@ -107,6 +107,7 @@ export class SqliteDriver implements Driver {
     const { file, busyTimeoutMs } = this.#options;
     if (this.#shared !== undefined) {
       this.#execute(`savepoint ${PART}`, []);
+      this.#shared.join();
       connection.begin('part');
       return;
     }

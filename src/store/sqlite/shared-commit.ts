@@ -5,7 +5,7 @@
 
 import { ownTurn } from '../../values/turns.js';
 
-/** Transactions of a commit at most: the first of them waits for the work of all. */
+/** Transactions at most that a commit waits for, those that fail among them: the first waits for the work of all. */
 const MAX_TRANSACTIONS = 16;
 
 interface Waiting {
@@ -15,9 +15,16 @@ interface Waiting {
 
 export class SharedCommit {
   readonly #waiting: Waiting[] = [];
+  /** Others that have begun since. */
+  #joined = 0;
 
   get isFull(): boolean {
-    return this.#waiting.length >= MAX_TRANSACTIONS;
+    return this.#joined >= MAX_TRANSACTIONS - 1;
+  }
+
+  /** Another begins before it is committed. */
+  join(): void {
+    this.#joined += 1;
   }
 
   /** @returns what ends with the commit, and fails with it. */

@@ -111,6 +111,27 @@ describe('transactions that wait for each other', () => {
     await store.close();
   });
 
+  it('are committed although others that fail never stop coming', async () => {
+    const { write, store } = await openCounting();
+    let isOver = false;
+    let tries = 0;
+    const failAgainAndAgain = async (): Promise<void> => {
+      for (; !isOver && tries < 2_000; tries += 1) {
+        const failed = store.transaction(async () => {
+          throw new RangeError('its own');
+        });
+        await expect(failed).rejects.toThrow('its own');
+      }
+    };
+    const others = Array.from({ length: 6 }, failAgainAndAgain);
+    await write('a');
+    isOver = true;
+    await Promise.all(others);
+    expect(tries).toBeLessThan(200);
+    expect(written()).toStrictEqual(['a']);
+    await store.close();
+  });
+
   it('all fail when the commit does, and nothing of them stays', async () => {
     let broken = true;
     const { write, store } = await openCounting(() => {
