@@ -105,6 +105,8 @@ export class SqliteDriver implements Driver {
    */
   async beginTransaction(connection: SqliteConnection, settings: TransactionSettings): Promise<void> {
     const { file, busyTimeoutMs } = this.#options;
+    // Those that follow each other without a commit would else be one long turn of the event loop.
+    if (settings.accessMode !== 'read only') await ownTurn();
     if (this.#shared !== undefined) {
       this.#execute(`savepoint ${PART}`, []);
       this.#shared.join();
@@ -171,15 +173,11 @@ export class SqliteDriver implements Driver {
     }
   }
 
-  /** Gives the turn away. What is to be committed is, unless the next may still add to it, in a turn of the event loop of its own. */
+  /** Gives the turn away. What is to be committed is, unless the next may still add to it. */
   async #leave(): Promise<void> {
-    if (this.#nextMayAdd()) await ownTurn();
-    if (!this.#nextMayAdd()) await this.#endShared();
+    const mayGrow = this.#shared?.isFull === false && this.#options.database.inTransaction;
+    if (this.#turns.waiting === 0 || !mayGrow) await this.#endShared();
     this.#turns.give();
-  }
-
-  #nextMayAdd(): boolean {
-    return this.#turns.waiting > 0 && this.#shared?.isFull === false && this.#options.database.inTransaction;
   }
 
   async #endShared(end = () => this.#commitBeside()): Promise<void> {
