@@ -84,6 +84,17 @@ describe('a ledger with a thread', () => {
     await chain.close();
   });
 
+  it('checks each signature but those that this process has just made', async () => {
+    const chain = await open();
+    const [first, second] = [await pay(chain, SOL), await pay(chain, 2n * SOL)];
+    for (const { bytes } of [first, second]) bytes[5] = (bytes[5] ?? 0) ^ 1;
+    const [copy, other] = [Uint8Array.from(first.bytes), Uint8Array.from(second.bytes)];
+    const rejected = { error: { kind: 'transaction', error: 'SignatureFailure' } };
+    expect(await chain.submit([copy, second.bytes, other])).toMatchObject([rejected, null, null]);
+    expect(await chain.submitBundles([[first.bytes], [copy]])).toMatchObject([null, null]);
+    await chain.close();
+  });
+
   it('has the clock and the revision of the store of who asks', async () => {
     const directory = temporaryDirectory();
     const clock = new HandClock();

@@ -5,6 +5,7 @@ import { base58Decode, base58Encode } from '../../values/base58.js';
 import { partOf, type ReadonlyBytes } from '../../values/bytes.js';
 import type { Instruction } from './instruction.js';
 import { type MessageKeys, orderMessageKeys } from './message-keys.js';
+import { noteSignedHere } from './signed-here.js';
 import { type KeypairSigner, SIGNATURE_LENGTH_BYTES, type Signer } from './signer.js';
 
 /** What a message is compiled from. */
@@ -182,6 +183,12 @@ const named = (bytes: Uint8Array): SignedTransaction => ({
   signature: base58Encode(partOf(bytes, 1, 1 + SIGNATURE_LENGTH_BYTES)),
 });
 
+/** One that nobody but this process has signed. */
+function here(signed: SignedTransaction): SignedTransaction {
+  noteSignedHere(signed.bytes);
+  return signed;
+}
+
 const signedNow = (message: ReadonlyBytes, signers: readonly KeypairSigner[]): readonly Signed[] =>
   signers.map(({ address, signNow }) => ({ address, signature: signNow(message) }));
 
@@ -197,25 +204,29 @@ const signedBy = (message: ReadonlyBytes, signers: readonly Signer[]): Promise<r
 export const signTransaction = (
   message: ReadonlyBytes,
   signers: readonly KeypairSigner[],
-): SignedTransaction => named(assemble(message, signedNow(message, signers), true));
+): SignedTransaction => here(named(assemble(message, signedNow(message, signers), true)));
 
 /** {@link signTransaction}, whoever keeps the keys. */
-export const requestSignatures = async (
+export async function requestSignatures(
   message: ReadonlyBytes,
   signers: readonly Signer[],
-): Promise<SignedTransaction> => named(assemble(message, await signedBy(message, signers), true));
+): Promise<SignedTransaction> {
+  const signed = named(assemble(message, await signedBy(message, signers), true));
+  return signers.some(({ takesTime }) => takesTime) ? signed : here(signed);
+}
 
 /** Transactions that one signer alone signs, all asked for at once. @returns them in the order of the messages. */
 export async function signTransactions(
   messages: readonly ReadonlyBytes[],
   signer: Signer,
 ): Promise<readonly SignedTransaction[]> {
-  const { address } = signer;
+  const { address, takesTime } = signer;
   const signatures = await signer.signAll(messages);
   return messages.map((message, index) => {
     const signature = signatures[index];
     invariant(signature !== undefined, 'Every message is signed.');
-    return named(assemble(message, [{ address, signature }], true));
+    const signed = named(assemble(message, [{ address, signature }], true));
+    return takesTime ? signed : here(signed);
   });
 }
 

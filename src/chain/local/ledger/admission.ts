@@ -2,6 +2,7 @@
 import { invariant } from '../../../errors/flywheel-error.js';
 import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import type { Rejection } from '../../chain.js';
+import { isSignedHere } from '../../transaction/signed-here.js';
 import type { AccountSource, ExecutionResult, Runtime } from '../runtime/local-runtime.js';
 import { Overlay } from '../runtime/overlay.js';
 import type { LedgerDraft } from './draft.js';
@@ -103,7 +104,9 @@ export class Admission {
   #execute(envelope: Envelope, source: AccountSource): Execution {
     if (envelope.flaw !== null) return refused('SanitizeFailure', [envelope.flaw]);
     if (!this.#isGood(envelope.blockhash)) return refused('BlockhashNotFound');
-    return this.#runtime.execute(envelope.wire, source, this.#draft.clock());
+    return this.#runtime.execute(envelope.wire, source, this.#draft.clock(), {
+      verifySignatures: !isSignedHere(envelope.wire),
+    });
   }
 }
 

@@ -6,7 +6,15 @@ import { Worker } from 'node:worker_threads';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { ownTurn } from '../../../values/turns.js';
 import type { SubmitReceipt } from '../../chain.js';
-import { fromPlainError, type ThreadAnswer, type ThreadData, type ThreadRequest } from './protocol.js';
+import { isSignedHere } from '../../transaction/signed-here.js';
+import {
+  fromPlainError,
+  type ThreadAnswer,
+  type ThreadData,
+  type ThreadRequest,
+  type ThreadWork,
+  transactionsOf,
+} from './protocol.js';
 
 /** A thread that transactions may run on beside the caller's. */
 export interface ThreadOptions {
@@ -26,10 +34,6 @@ interface Waiting {
   readonly resolve: (receipt: SubmitReceipt) => void;
   readonly reject: (error: unknown) => void;
 }
-
-export type ThreadWork =
-  | { readonly transactions: readonly Uint8Array[] }
-  | { readonly bundles: readonly (readonly Uint8Array[])[] };
 
 export class LedgerThread {
   readonly #options: ThreadOptions;
@@ -60,7 +64,14 @@ export class LedgerThread {
     this.#count += 1;
     const id = this.#count;
     const { nowMs, storeRevision } = this.#outside;
-    const request: ThreadRequest = { id, nowMs: nowMs(), storeRevision: storeRevision(), ...work };
+    const areSignedHere = transactionsOf(work).map(isSignedHere);
+    const request: ThreadRequest = {
+      id,
+      nowMs: nowMs(),
+      storeRevision: storeRevision(),
+      areSignedHere,
+      ...work,
+    };
     const receipt = await new Promise<SubmitReceipt>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       worker.ref();

@@ -2,8 +2,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { invariant } from '../../../errors/flywheel-error.js';
+import { noteSignedHere } from '../../transaction/signed-here.js';
 import { type LocalChain, openLocalChain } from '../local-chain.js';
-import { type ThreadAnswer, type ThreadData, type ThreadRequest, toPlainError } from './protocol.js';
+import {
+  type ThreadAnswer,
+  type ThreadData,
+  type ThreadRequest,
+  toPlainError,
+  transactionsOf,
+} from './protocol.js';
 
 invariant(parentPort !== null, 'This file is started as a thread.');
 const port = parentPort;
@@ -24,10 +31,12 @@ const open = (): Promise<LocalChain> => {
 };
 
 async function answer(request: ThreadRequest): Promise<ThreadAnswer> {
-  const { id, nowMs, storeRevision } = request;
+  const { id, nowMs, storeRevision, areSignedHere } = request;
   try {
     const chain = await open();
     Object.assign(outside, { nowMs, storeRevision });
+    for (const [index, wire] of transactionsOf(request).entries())
+      if (areSignedHere[index] === true) noteSignedHere(wire);
     const receipt =
       'bundles' in request
         ? await chain.submitBundles(request.bundles)

@@ -17,15 +17,23 @@ export interface ThreadData {
   readonly squadsProgram?: Uint8Array;
 }
 
+/** What is to be submitted. */
+export type ThreadWork =
+  | { readonly transactions: readonly Uint8Array[] }
+  | { readonly bundles: readonly (readonly Uint8Array[])[] };
+
+/** All of them in their order. */
+export const transactionsOf = (work: ThreadWork): readonly Uint8Array[] =>
+  'bundles' in work ? work.bundles.flat() : work.transactions;
+
 /** What is to be submitted, and what else a write of the ledger takes from outside. */
 export type ThreadRequest = {
   readonly id: number;
   readonly nowMs: number;
   readonly storeRevision: number;
-} & (
-  | { readonly transactions: readonly Uint8Array[] }
-  | { readonly bundles: readonly (readonly Uint8Array[])[] }
-);
+  /** Of each transaction in their order, whether this process has signed it: what arrives is a copy, of which nobody would know. */
+  readonly areSignedHere: readonly boolean[];
+} & ThreadWork;
 
 /** An error as it crosses. */
 export interface PlainError {

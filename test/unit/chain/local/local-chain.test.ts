@@ -63,6 +63,19 @@ describe('openLocalChain', () => {
     await readOnly.close();
   });
 
+  it('checks each signature but those that this process has just made', async () => {
+    const rejected = [{ error: { kind: 'transaction', error: 'SignatureFailure' } }];
+    const { bytes } = await signed(chain, [treasury], payment(1_000_000_000n));
+    // A byte of the signature.
+    bytes[5] = (bytes[5] ?? 0) ^ 1;
+    expect(await chain.submit([Uint8Array.from(bytes)])).toMatchObject(rejected);
+    expect(await chain.submitBundles([[Uint8Array.from(bytes)]])).toMatchObject(rejected);
+    expect(await chain.submit([bytes])).toEqual([null]);
+    const next = await signed(chain, [treasury], payment(2_000_000_000n));
+    next.bytes[5] = (next.bytes[5] ?? 0) ^ 1;
+    expect(await chain.submit([Uint8Array.from(next.bytes)])).toMatchObject(rejected);
+  });
+
   it('makes the same chain of the same transactions', async () => {
     const twin = await openLocalChain(chainOptions(temporaryDirectory(), new HandClock()));
     for (const each of [chain, twin]) {
