@@ -1,6 +1,6 @@
 /** Keeps the API key out of everything that a service could send back; every text that leaves the client goes through here. */
 import { FlywheelError, type FlywheelErrorOptions } from '../errors/flywheel-error.js';
-import { HIDDEN_CHARACTERS } from '../values/text.js';
+import { HIDDEN_CHARACTERS, withoutHidden } from '../values/text.js';
 
 /** Text → the same text with `***` for the key. */
 export type Mask = (text: string) => string;
@@ -10,8 +10,6 @@ const MIN_KEY_LENGTH = 4;
 const MASKED = '***';
 
 const noMask: Mask = (text) => text;
-
-const HIDDEN = new RegExp(`[${HIDDEN_CHARACTERS}]`, 'gu');
 
 const asCodePoint = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
 
@@ -28,7 +26,7 @@ export function createMask(key: string | undefined): Mask {
   // The longest first, since one form can be part of another.
   forms.sort((a, b) => b.length - a.length);
   return (text) => {
-    const visible = text.replace(HIDDEN, '');
+    const visible = withoutHidden(text);
     if (!forms.some((form) => visible.includes(form))) return text;
     return text.replace(new RegExp(forms.map(looseSource).join('|'), 'gu'), MASKED);
   };

@@ -16,8 +16,26 @@ export function wholeText(text: string): string {
  */
 export const HIDDEN_CHARACTERS = String.raw`\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{FFF9}-\u{FFFB}`;
 
-const HIDDEN = new RegExp(`[${HIDDEN_CHARACTERS}]`, 'gu');
+/** Holds nothing hidden, as nearly all text. */
+const PLAIN = /^[ -~]*$/;
+
+/**
+ * Replaces what a pattern finds that looks for hidden characters only. It is made when text comes that could hold any: that takes
+ * longer than all else that a short command prints.
+ */
+export function replacingHidden(source: string, by: string | ((found: string) => string)) {
+  let pattern: RegExp | undefined;
+  return (text: string): string => {
+    if (PLAIN.test(text)) return text;
+    pattern ??= new RegExp(source, 'gu');
+    return typeof by === 'string' ? text.replace(pattern, by) : text.replace(pattern, by);
+  };
+}
+
+/** Text of unknown origin without what a terminal would obey or hide. */
+export const withoutHidden = replacingHidden(`[${HIDDEN_CHARACTERS}]`, '');
+
 const LINE_BREAKS = /[\t\n\r\u2028\u2029]+/g;
 
-/** Text of unknown origin on one line, without what a terminal would obey or hide; breaks and tabs become a space. */
-export const visibleLine = (text: string): string => text.replace(LINE_BREAKS, ' ').replace(HIDDEN, '');
+/** The same on one line; breaks and tabs become a space. */
+export const visibleLine = (text: string): string => withoutHidden(text.replace(LINE_BREAKS, ' '));

@@ -61,6 +61,16 @@ describe('safeLine', () => {
     expect(safeLine('x\u00ad\u061c\u200b\u200f\u2066\ufeff\ufff9\u{e0041}y')).toBe('xy');
     expect(safeLine('Größe 12 € 漢字 \u{1f600} e\u0301')).toBe('Größe 12 € 漢字 \u{1f600} e\u0301');
   });
+
+  it('keeps of the first 256 characters those that are shown', () => {
+    const kept = Array.from({ length: 256 }, (_, code) => code).filter((code) => {
+      const text = `x${String.fromCharCode(code)}y`;
+      return safeLine(text) === text;
+    });
+    const isShown = (code: number): boolean =>
+      (code >= 0x20 && code < 0x7f) || (code >= 0xa0 && code !== 0xad);
+    expect(kept).toEqual(Array.from({ length: 256 }, (_, code) => code).filter(isShown));
+  });
 });
 
 describe('safeJson', () => {
