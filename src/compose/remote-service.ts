@@ -11,7 +11,7 @@ import { warningLines } from '../cli/output/output.js';
 import { createRemoteService } from '../client/remote-service.js';
 import type { RemoteServiceDeps } from '../client/request-writer.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { randomIds } from '../values/ids.js';
+import { systemUuid } from '../files/system-uuid.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
 import { journalPlace } from './journal-place.js';
 import type { OwnRpc } from './rpc.js';
@@ -96,7 +96,7 @@ export function clientDeps(
     apiKeyHeader: settings.apiKeyHeader.value,
     clock: ambient.clock,
     random: Math.random,
-    ids: randomIds,
+    ids: { uuid: systemUuid },
     maxWaitMs: settings.maxWaitSeconds.value * 1_000,
     requestTimeoutMs: requestTimeoutMs(settings),
     totalTimeoutMs: settings.waitSeconds.value * 1_000,

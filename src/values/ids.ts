@@ -22,11 +22,18 @@ export const randomIds: Ids = {
   bytes: (size) => randomBytes(size),
 };
 
-/** The same UUID for the same parts, always (RFC 9562, version 8): keys of the parts of one request are derived so. */
-export function derivedUuid(...parts: readonly string[]): Uuid {
-  const hash = createHash('sha256').update(JSON.stringify(parts)).digest();
-  hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x80;
-  hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80;
-  const hex = hash.toString('hex');
+/** The UUID of 16 bytes or more (RFC 9562), where a version says what they are. */
+export function uuidOf(given: Buffer, version: number): Uuid {
+  const bytes = Buffer.from(given);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | (version << 4);
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}` as Uuid;
 }
+
+/** A version of which only its maker knows what the bytes are. */
+const OWN_VERSION = 8;
+
+/** The same UUID for the same parts, always: keys of the parts of one request are derived so. */
+export const derivedUuid = (...parts: readonly string[]): Uuid =>
+  uuidOf(createHash('sha256').update(JSON.stringify(parts)).digest(), OWN_VERSION);
