@@ -24,6 +24,25 @@ interface Chunk {
 
 /** Asks for a package or for another chunk. */
 type Require = (name: string) => unknown;
+
+/** Another chunk, which runs when something of it is first used: what a command uses nothing of costs it nothing. */
+class Later {
+  readonly #require: Require;
+  readonly #name: string;
+
+  constructor(require: Require, name: string) {
+    this.#require = require;
+    this.#name = name;
+  }
+
+  get $(): unknown {
+    const value = this.#require(this.#name);
+    // From now on as quick to read as any field.
+    Object.defineProperty(this, '$', { value });
+    return value;
+  }
+}
+
 type Pack = Readonly<Record<string, (require: Require, module: Chunk, exports: unknown) => void>>;
 type MakePack = (require: Require, url: string) => Pack;
 
@@ -60,7 +79,7 @@ function createRequirer(
     }
     return module.exports;
   };
-  return Object.assign(require, outside);
+  return Object.assign(require, outside, { later: (name: string) => new Later(require, name) });
 }
 
 /**

@@ -108,7 +108,10 @@ const BURN_ERRORS: readonly ErrorCode[] = [
   'ERR_DAILY_LIMIT_EXCEEDED',
 ];
 
-/** Every operation, named here and nowhere else; the comment on each is that of its method in `Service`. */
+/**
+ * Every operation, named here and nowhere else; the comment on each is that of its method in `Service`. Its shapes are made when
+ * they are first asked for: a command needs those of one or two.
+ */
 const TABLE = {
   /**
    * Burns once. With an idempotency key a repeat of a success returns the first result and does nothing.
@@ -125,8 +128,12 @@ const TABLE = {
     submits: true,
     paged: false,
     rateLimit: { name: 'burn', points: 10, windowSeconds: 1 },
-    request: burnRequestSchema,
-    response: burnResultSchema,
+    get request() {
+      return burnRequestSchema;
+    },
+    get response() {
+      return burnResultSchema;
+    },
     errors: [...BODY_ERRORS, ...BURN_ERRORS, ...SIGNING_ERRORS, ...WRITING_ERRORS],
   },
   /**
@@ -144,8 +151,12 @@ const TABLE = {
     submits: true,
     paged: false,
     rateLimit: { name: 'api-key-burn', points: 1, windowSeconds: 10 },
-    request: burnBatchRequestSchema,
-    response: burnBatchResultSchema,
+    get request() {
+      return burnBatchRequestSchema;
+    },
+    get response() {
+      return burnBatchResultSchema;
+    },
     errors: [...BODY_ERRORS, ...BURN_ERRORS, ...SIGNING_ERRORS, ...WRITING_ERRORS],
   },
   /** Burns of the key's token, newest first; a page may be short of items and have another after it. */
@@ -160,8 +171,12 @@ const TABLE = {
     submits: false,
     paged: true,
     rateLimit: { name: 'burn-list', points: 10, windowSeconds: 1 },
-    request: listBurnsQuerySchema,
-    response: burnPageSchema,
+    get request() {
+      return listBurnsQuerySchema;
+    },
+    get response() {
+      return burnPageSchema;
+    },
     errors: ['ERR_INVALID_REQUEST', 'ERR_TOKEN_NOT_FOUND'],
   },
   /** What was burned and airdropped, period by period, and what it cost. */
@@ -176,8 +191,12 @@ const TABLE = {
     submits: false,
     paged: false,
     rateLimit: { name: 'report', points: 5, windowSeconds: 10 },
-    request: reportQuerySchema,
-    response: reportSchema,
+    get request() {
+      return reportQuerySchema;
+    },
+    get response() {
+      return reportSchema;
+    },
     errors: ['ERR_INVALID_REQUEST', 'ERR_TOKEN_NOT_FOUND'],
   },
   /** Which key it is that asks, what it may do, and for which token. */
@@ -193,7 +212,9 @@ const TABLE = {
     paged: false,
     rateLimit: { name: 'key', points: 10, windowSeconds: 1 },
     request: null,
-    response: keySchema,
+    get response() {
+      return keySchema;
+    },
     errors: ['ERR_TOKEN_NOT_FOUND'],
   },
   /** The most recent batch of the key's token that is not final, else `null`. */
@@ -209,7 +230,9 @@ const TABLE = {
     paged: false,
     rateLimit: { name: 'batch-current', points: 10, windowSeconds: 1 },
     request: null,
-    response: currentBatchSchema,
+    get response() {
+      return currentBatchSchema;
+    },
     errors: ['ERR_BATCH_CURRENT_FAILED'],
   },
   /** @throws `ERR_BATCH_NOT_FOUND`, also for another project's batch. */
@@ -224,8 +247,12 @@ const TABLE = {
     submits: false,
     paged: false,
     rateLimit: { name: 'batch-status', points: 10, windowSeconds: 1 },
-    request: getBatchRequestSchema,
-    response: batchSchema,
+    get request() {
+      return getBatchRequestSchema;
+    },
+    get response() {
+      return batchSchema;
+    },
     errors: ['ERR_INVALID_REQUEST', 'ERR_BATCH_NOT_FOUND'],
   },
   /**
@@ -243,8 +270,12 @@ const TABLE = {
     submits: true,
     paged: false,
     rateLimit: { name: 'batch-init', points: 10, windowSeconds: 60 },
-    request: initBatchRequestSchema,
-    response: initBatchResultSchema,
+    get request() {
+      return initBatchRequestSchema;
+    },
+    get response() {
+      return initBatchResultSchema;
+    },
     errors: [
       ...BODY_ERRORS,
       'ERR_FLYWHEEL_NOT_FOUND',
@@ -270,8 +301,12 @@ const TABLE = {
     submits: true,
     paged: false,
     rateLimit: { name: 'batch-execute', points: 10, windowSeconds: 60 },
-    request: executeBatchRequestSchema,
-    response: executeBatchResultSchema,
+    get request() {
+      return executeBatchRequestSchema;
+    },
+    get response() {
+      return executeBatchResultSchema;
+    },
     errors: [
       ...BODY_ERRORS,
       'ERR_FLYWHEEL_NOT_FOUND',
@@ -299,8 +334,12 @@ const TABLE = {
     submits: false,
     paged: true,
     rateLimit: { name: 'batch-list', points: 10, windowSeconds: 1 },
-    request: listBatchesQuerySchema,
-    response: batchPageSchema,
+    get request() {
+      return listBatchesQuerySchema;
+    },
+    get response() {
+      return batchPageSchema;
+    },
     errors: ['ERR_INVALID_REQUEST', 'ERR_FLYWHEEL_NOT_FOUND'],
   },
   /** What each pipeline of a batch was and did, in their order. @throws `ERR_BATCH_NOT_FOUND` */
@@ -315,8 +354,12 @@ const TABLE = {
     submits: false,
     paged: true,
     rateLimit: { name: 'batch-pipelines', points: 10, windowSeconds: 1 },
-    request: batchPipelinesQuerySchema,
-    response: pipelinePageSchema,
+    get request() {
+      return batchPipelinesQuerySchema;
+    },
+    get response() {
+      return pipelinePageSchema;
+    },
     errors: ['ERR_INVALID_REQUEST', 'ERR_BATCH_NOT_FOUND'],
   },
   /**
@@ -334,8 +377,12 @@ const TABLE = {
     submits: false,
     paged: false,
     rateLimit: { name: 'batch-approval', points: 10, windowSeconds: 1 },
-    request: issueApprovalRequestSchema,
-    response: initBatchResultSchema,
+    get request() {
+      return issueApprovalRequestSchema;
+    },
+    get response() {
+      return initBatchResultSchema;
+    },
     errors: [
       'ERR_INVALID_REQUEST',
       'ERR_PAYLOAD_TOO_LARGE',
@@ -363,8 +410,12 @@ const TABLE = {
     submits: true,
     paged: false,
     rateLimit: { name: 'batch-cancel', points: 10, windowSeconds: 1 },
-    request: cancelBatchRequestSchema,
-    response: cancelBatchResultSchema,
+    get request() {
+      return cancelBatchRequestSchema;
+    },
+    get response() {
+      return cancelBatchResultSchema;
+    },
     errors: [
       'ERR_INVALID_REQUEST',
       'ERR_PAYLOAD_TOO_LARGE',
@@ -385,7 +436,7 @@ type Named = { readonly [Id in OperationId]: (typeof TABLE)[Id] & { readonly id:
 
 /** Every operation by its name. */
 export const OPERATIONS = Object.fromEntries(
-  Object.entries(TABLE).map(([id, entry]) => [id, { ...entry, id }]),
+  Object.entries(TABLE).map(([id, entry]) => [id, Object.assign(entry, { id })]),
 ) as Named;
 
 /** What replaces the deprecated operations. */

@@ -38,9 +38,14 @@ export type Perform = <Id extends OperationId>(
 
 /** The methods of all operations, each done by the same function. */
 export function eachOperation(perform: Perform): Operations {
-  const methods = OPERATION_LIST.map(({ id, request }) => {
-    const withInput = (input: InputOf<OperationId>, call: Call) => perform(id, input, call);
-    return [id, request === null ? (call: Call) => withInput(null, call) : withInput] as const;
+  const methods = OPERATION_LIST.map((operation) => {
+    const { id } = operation;
+    // Asked when it is called: most operations never are, and their shapes take a while to make.
+    const method = (...given: [call: Call] | [input: InputOf<OperationId>, call: Call]) =>
+      operation.request === null
+        ? perform(id, null, given[0] as Call)
+        : perform(id, given[0] as InputOf<OperationId>, given[1] as Call);
+    return [id, method] as const;
   });
   return Object.fromEntries(methods) as unknown as Operations;
 }

@@ -44,6 +44,11 @@ describe('files', () => {
     expect(silent.map(({ path }) => path)).toEqual([]);
   });
 
+  it('are imported for what they export: of what nothing is used does not run in the built program', () => {
+    const bare = sources.filter(({ text }) => /^import '/m.test(text));
+    expect(bare.map(({ path }) => path)).toEqual([]);
+  });
+
   it('are not named for nothing in particular', () => {
     const vague = sources.filter(({ path }) =>
       /(^|\/)(utils?|helpers?|common|shared|misc)(\/|\.ts$)/.test(path),
