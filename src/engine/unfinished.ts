@@ -50,7 +50,7 @@ async function batchOf(
   const batch = await currentRecord(tx, batchId);
   const init = await tx.requests.get(batch.requestId);
   const isBeingSetUp = operation === 'initBatch' && init?.status === 'running' && isWorkedOn(deps, tx, init);
-  const bundles = await tx.bundles.ofBatch(batchId);
+  const bundles = await tx.bundles.ofBatch(batchId, PHASES[operation]);
   return {
     id: batchId,
     operation,
@@ -58,7 +58,7 @@ async function batchOf(
     running: isBeingSetUp || isWorkedOn(deps, tx, batch),
     dateBegun: batch.dateCreated,
     signatures: bundles
-      .filter(({ phase, status }) => status === 'PENDING' && PHASES[operation].includes(phase))
+      .filter(({ status }) => status === 'PENDING')
       .flatMap(({ transactions }) => transactions.map(({ signature }) => signature)),
   };
 }

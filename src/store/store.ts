@@ -18,6 +18,7 @@ import type {
   ApiKeyRecord,
   AuditEntry,
   BatchRecord,
+  BundlePhase,
   BundleRecord,
   BundleStatus,
   FlywheelPlace,
@@ -223,8 +224,11 @@ export interface BatchRepository {
 
 export interface BundleRepository {
   insertMany(bundles: readonly BundleRecord[]): Promise<void>;
-  /** In the order of phase and first transaction; expired ones are left out. */
-  ofBatch(batchId: string): Promise<readonly BundleRecord[]>;
+  /**
+   * In the order of phase and first transaction; expired ones are left out.
+   * @param phases - only of these: a batch has up to thousands of signed transactions. @default all
+   */
+  ofBatch(batchId: string, phases?: readonly BundlePhase[]): Promise<readonly BundleRecord[]>;
   /** Writes how pending bundles ended, all of them alike. */
   settle(
     ids: readonly string[],

@@ -7,7 +7,13 @@ import type { Lease } from '../lease.js';
 import { approveInstructions, type BatchContext } from './batch-context.js';
 import { holdFromNow, holdWhileWaiting, refuseOverCaps } from './holds.js';
 import { countVotes, landOwnerVote } from './land-vote.js';
-import { type BatchOnChain, differenceFromPlan, readBatchOnChain } from './on-chain.js';
+import {
+  type BatchOnChain,
+  type BatchState,
+  differenceFromPlan,
+  readBatchOnChain,
+  readBatchState,
+} from './on-chain.js';
 import { checkSignedVote, isSignedByAll, type SignedVote } from './owner-vote.js';
 import { runPhase } from './run-phase.js';
 
@@ -15,7 +21,7 @@ export interface ApproveInput {
   readonly deps: EngineDeps;
   readonly context: BatchContext;
   readonly batch: BatchRecord;
-  /** As it was before anything of this run. */
+  /** The votes as they were before anything of this run. */
   readonly stored: readonly BundleRecord[];
   readonly lease: Lease;
   /** `undefined`: the owner's approval has to stand on chain already. */
@@ -43,7 +49,7 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
   if (kindOf(before) !== 'Active') return null;
   if (vote !== null && !standsOnChain(input, before)) await landVote(input, vote);
   if (kindOf(await readPlanned(input)) === 'Active') await landOperatorApproval(input);
-  return blockedReason(await readPlanned(input));
+  return blockedReason(await readBatchState(deps.chain, context.flywheel, batch));
 }
 
 /** One vote of the owner fails where another one, of an earlier approval, has landed before it: the owner has approved all the same. */
@@ -57,11 +63,11 @@ async function landVote(input: ApproveInput, vote: SignedVote): Promise<void> {
 }
 
 /** The owner has approved, with whatever tool. */
-const standsOnChain = ({ context }: ApproveInput, { proposal }: BatchOnChain): boolean =>
+const standsOnChain = ({ context }: ApproveInput, { proposal }: BatchState): boolean =>
   proposal?.approved.includes(context.flywheel.owner) === true;
 
 /** The signed approval that came with the request; `null` where none did and none is needed. */
-async function givenVote(input: ApproveInput, before: BatchOnChain): Promise<SignedVote | null> {
+async function givenVote(input: ApproveInput, before: BatchState): Promise<SignedVote | null> {
   const { signedTx } = input;
   if (signedTx === undefined) {
     if (standsOnChain(input, before)) return null;
@@ -86,7 +92,7 @@ async function checkVote({ deps, context, batch }: ApproveInput, signedTx: strin
   return checkSignedVote(signedTx, { context, batch, kind: 'approve', issued, expiredHeight });
 }
 
-const kindOf = ({ proposal }: BatchOnChain) => proposal?.status.kind;
+const kindOf = ({ proposal }: BatchState) => proposal?.status.kind;
 
 /**
  * Reads the batch and checks that it holds exactly what was planned, before the operator adds its own approval.
@@ -102,7 +108,7 @@ async function readPlanned({ deps, context, batch }: ApproveInput): Promise<Batc
   );
 }
 
-function blockedReason(found: BatchOnChain): string | null {
+function blockedReason(found: BatchState): string | null {
   const kind = kindOf(found);
   return kind === 'Rejected' || kind === 'Cancelled'
     ? `The proposal was ${kind.toLowerCase()} on chain.`
@@ -112,14 +118,14 @@ function blockedReason(found: BatchOnChain): string | null {
 /** From the operator's approval on the batch can run, so it counts against the caps before that is sent. */
 async function landOperatorApproval({ deps, context, batch, lease }: ApproveInput): Promise<void> {
   // As it is now: a vote that an earlier run has landed may just have been counted.
-  const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
+  const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id, ['OPERATOR_APPROVAL']));
   const phase = await runPhase(deps, {
     batchId: batch.id,
     tokenId: batch.tokenId,
     phase: 'OPERATOR_APPROVAL',
     signer: context.operator,
     transactions: [approveInstructions(context, batch.batchIndex)],
-    stored: stored.filter((bundle) => bundle.phase === 'OPERATOR_APPROVAL'),
+    stored,
     before: async (tx) => {
       await refuseOverCaps(tx, context, batch);
       await holdFromNow(tx, batch);

@@ -22,7 +22,7 @@ import { findBatch } from './get-batch.js';
 import { countLanded, countLandedBundles, releaseHolds } from './holds.js';
 import { countVotes, landOwnerVote } from './land-vote.js';
 import { nextVote } from './next-vote.js';
-import { type BatchOnChain, countExecuted, readBatchOnChain } from './on-chain.js';
+import { type BatchOnChain, countExecuted, readBatchOnChain, readBatchState } from './on-chain.js';
 import { checkSignedVote, issueVote } from './owner-vote.js';
 import { endOf, type PhaseResult } from './phase.js';
 import { runPhase } from './run-phase.js';
@@ -129,7 +129,7 @@ class Cancellation {
   async #endVotes(signedTx: string | undefined): Promise<VoteKind | null> {
     let signed = signedTx;
     for (;;) {
-      const found = await this.#read();
+      const found = await readBatchState(this.#deps.chain, this.#context.flywheel, this.#batch);
       const { proposal, multisig } = found;
       if (proposal === null || isCloseable(found, this.#batch)) return null;
       const vote = nextVote(multisig, proposal, this.#context);
@@ -159,8 +159,7 @@ class Cancellation {
   }
 
   async #vote(instructions: readonly Instruction[]): Promise<void> {
-    const all = await this.#deps.store.read((tx) => tx.bundles.ofBatch(this.#batch.id));
-    const stored = all.filter(({ phase }) => phase === 'CANCEL');
+    const stored = await this.#deps.store.read((tx) => tx.bundles.ofBatch(this.#batch.id, ['CANCEL']));
     const phase = await runPhase(this.#deps, {
       batchId: this.#batch.id,
       tokenId: this.#batch.tokenId,
@@ -186,7 +185,7 @@ class Cancellation {
     await awaitFinal(this.#deps, batch.id, this.#lease);
     const { store } = this.#deps;
     const stored = await store.read((tx) => tx.bundles.ofBatch(batch.id));
-    const found = isOnChain ? await this.#read() : null;
+    const found = isOnChain ? await readBatchOnChain(this.#deps.chain, this.#context.flywheel, batch) : null;
     const setUp = await this.#runEarlier('SETUP', stored, true);
     const votes = await this.#runEarlier('CANCEL', stored, true);
     const { flywheel } = this.#context;
@@ -207,10 +206,6 @@ class Cancellation {
       await releaseHolds(tx, batch);
       await writeEnd(tx, batch, { execution, isExecuted, found, date });
     }, batch);
-  }
-
-  #read(): Promise<BatchOnChain> {
-    return readBatchOnChain(this.#deps.chain, this.#context.flywheel, this.#batch);
   }
 
   /** Finds out what became of what was sent before, and sends nothing. @param position - where the chain stands. */

@@ -4,7 +4,7 @@ import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import type { Lease } from '../lease.js';
 import { type BatchContext, closeTransactions } from './batch-context.js';
-import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
+import { type BatchState, readBatchState } from './on-chain.js';
 import { endOf } from './phase.js';
 import { runPhase } from './run-phase.js';
 
@@ -16,7 +16,7 @@ export const needsClosing = ({ status, dateClosed }: BatchRecord): boolean =>
  * May the program close it (squads-v4.md, section 7.12)? A batch that failed halfway stays approved on chain, and nothing of
  * it is closed.
  */
-export function isCloseable({ proposal, multisig }: BatchOnChain, { batchIndex }: BatchRecord): boolean {
+export function isCloseable({ proposal, multisig }: BatchState, { batchIndex }: BatchRecord): boolean {
   const kind = proposal?.status.kind;
   if (kind === 'Draft' || kind === 'Active') return batchIndex <= multisig.staleTransactionIndex;
   return kind === 'Rejected' || kind === 'Executed' || kind === 'Cancelled';
@@ -34,11 +34,10 @@ export async function closeAccounts(
   batch: BatchRecord,
   lease: Lease,
 ): Promise<void> {
-  const found = await readBatchOnChain(deps.chain, context.flywheel, batch);
+  const found = await readBatchState(deps.chain, context.flywheel, batch);
   if (found.batch !== null && !isCloseable(found, batch)) return;
   const { rentCollector } = found.multisig;
-  const all = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
-  const stored = all.filter((bundle) => bundle.phase === 'CLOSE');
+  const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id, ['CLOSE']));
   const size = rentCollector === null ? null : (found.batch?.size ?? null);
   const phase = await runPhase(deps, {
     batchId: batch.id,

@@ -24,7 +24,7 @@ import { closeAccounts, needsClosing } from './close-accounts.js';
 import { findBatch } from './get-batch.js';
 import { countLanded, countLandedBundles, releaseHolds } from './holds.js';
 import { countVotes } from './land-vote.js';
-import { type BatchOnChain, countExecuted, readBatchOnChain } from './on-chain.js';
+import { type BatchState, countExecuted, readBatchState } from './on-chain.js';
 import type { PhaseInput, PhaseResult } from './phase.js';
 import { executeTransactions } from './plan-batch.js';
 import { runPhase } from './run-phase.js';
@@ -131,7 +131,7 @@ class Execution {
 
   async #execute(batch: BatchRecord, signedTx: string | undefined, lease: Lease): Promise<BatchRecord> {
     const deps = this.#deps;
-    const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
+    const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id, ['OWNER_APPROVAL', 'EXECUTE']));
     const before = await this.#read(batch);
     if (before.batch === null) {
       // Whatever is closed can run no more; what of it was executed, the past of the chain says.
@@ -173,8 +173,8 @@ class Execution {
     });
   }
 
-  #read(batch: BatchRecord): Promise<BatchOnChain> {
-    return readBatchOnChain(this.#deps.chain, this.#context.flywheel, batch);
+  #read(batch: BatchRecord): Promise<BatchState> {
+    return readBatchState(this.#deps.chain, this.#context.flywheel, batch);
   }
 
   /** Writes the verdict. What did not land and can still run on chain goes on counting against the caps. */

@@ -8,7 +8,7 @@ import { currentRecord, isFinal } from './batch-claim.js';
 import { contextOf } from './batch-context.js';
 import { initBatchView } from './batch-view.js';
 import { findBatch } from './get-batch.js';
-import { readBatchOnChain } from './on-chain.js';
+import { readBatchState } from './on-chain.js';
 import { issueVote } from './owner-vote.js';
 
 export const issueApproval = operation('issueApproval', {
@@ -22,7 +22,7 @@ export const issueApproval = operation('issueApproval', {
     const context = contextOf(deps, principal);
     const { flywheel } = context;
     if (isFinal(batch)) throw nothingToApprove(`Batch ${batch.id} is ${batch.status}`);
-    const { proposal } = await readBatchOnChain(deps.chain, flywheel, batch);
+    const { proposal } = await readBatchState(deps.chain, flywheel, batch);
     const status = proposal?.status.kind ?? 'gone';
     if ((status === 'Draft' || status === 'gone') && waiting > 0) throw notFinalYet(batch.id);
     if (status !== 'Active')

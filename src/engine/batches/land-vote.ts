@@ -57,6 +57,9 @@ const expired = ({ id }: BatchRecord): FlywheelError =>
     `The blockhash of the signed transaction of batch ${id} is too old, and it has not landed. Sign a fresh one: POST /v1/flywheel/batch/${id}/approval gives it, as \`flywheel batch approve ${id}\` does.`,
   );
 
+/** Where votes are kept; those of the owner against a batch too. */
+const VOTES = ['OWNER_APPROVAL', 'OPERATOR_APPROVAL'] as const satisfies readonly BundlePhase[];
+
 /** Adds the fees of votes that have landed and are not counted yet: those handed out, these, and those that were taken back. */
 export async function countVotes(
   deps: EngineDeps,
@@ -65,7 +68,7 @@ export async function countVotes(
   more: readonly SignedVote[] = [],
 ): Promise<void> {
   const { stored, issued } = await deps.store.read(async (tx) => ({
-    stored: await tx.bundles.ofBatch(batch.id),
+    stored: await tx.bundles.ofBatch(batch.id, VOTES),
     issued: await tx.batches.votes(batch.id),
   }));
   const counted = new Set(
@@ -80,7 +83,7 @@ export async function countVotes(
   const uncounted = [...votes.values()].filter(({ signature }) => !counted.has(signature));
   const end = endOf(stored);
   const ofOwner = uncounted.map((vote, index) => ownerBundle(deps, batch, vote, end + index));
-  const pending = stored.filter(({ phase, status }) => isVote(phase) && status === 'PENDING');
+  const pending = stored.filter(({ status }) => status === 'PENDING');
   const bundles = [...ofOwner, ...pending];
   const records = await settledRecords(
     deps.chain,
@@ -102,8 +105,6 @@ export async function countVotes(
     }
   }, batch);
 }
-
-const isVote = (phase: BundlePhase): boolean => phase === 'OWNER_APPROVAL' || phase === 'OPERATOR_APPROVAL';
 
 /** What has landed; one that failed only when no fork can take that back, since it may succeed on another. */
 async function settledRecords(

@@ -76,7 +76,7 @@ export const batchPipelines = operation('batchPipelines', {
   perform: async ({ deps, principal, input }) => {
     const { batchId, limit = DEFAULT_PAGE_ITEMS, cursor } = input;
     const batch = await findBatch(deps, principal, batchId);
-    const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
+    const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id, ['EXECUTE']));
     const signatures = landedSignatures(stored);
     const from = cursorNumber(cursor) ?? 0;
     const wanted: PipelineState[] = [];
@@ -115,7 +115,7 @@ const isAskedFor = (pipeline: PipelineState, query: BatchPipelinesQuery): boolea
 
 /** By the index of the pipeline. */
 function landedSignatures(stored: readonly BundleRecord[]): ReadonlyMap<number, string> {
-  const landed = stored.filter(({ phase, status }) => phase === 'EXECUTE' && status === 'LANDED');
+  const landed = stored.filter(({ status }) => status === 'LANDED');
   return new Map(
     landed.flatMap(({ first, transactions }) =>
       transactions.map(({ signature }, index) => [first + index, signature] as const),

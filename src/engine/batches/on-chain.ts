@@ -1,4 +1,4 @@
-/** A batch as it stands on chain: its multisig, its proposal, its transactions, and what its accounts hold. */
+/** A batch as it stands on chain: its multisig, its proposal, and where it is asked for, its transactions and what they all hold. */
 import type { Chain, ChainReader } from '../../chain/chain.js';
 import type {
   Batch,
@@ -13,11 +13,16 @@ import { type Found, readBatchAccounts, readMultisig } from '../../chain/squads/
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, FlywheelRecord } from '../../store/records.js';
 
-export interface BatchOnChain {
+/** How far a batch is. */
+export interface BatchState {
   readonly multisig: Multisig;
   /** `null`: there is none, or none any more. */
   readonly proposal: Proposal | null;
   readonly batch: Batch | null;
+}
+
+/** A batch with what it holds. */
+export interface BatchOnChain extends BatchState {
   /** By the index of the pipeline. */
   readonly transactions: readonly Pick<Found<VaultBatchTransaction>, 'value'>[];
   /** What all these accounts, the multisig left out, hold together. */
@@ -28,6 +33,16 @@ const noMultisig = ({ multisig }: FlywheelRecord): FlywheelError =>
   new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', `There is no multisig at ${multisig}.`);
 
 /**
+ * Reads how far the batch at the batch's index is; of a thousand transactions nothing is read for that.
+ * @throws `ERR_FLYWHEEL_NOT_FOUND` when there is no multisig.
+ */
+export const readBatchState = (
+  chain: ChainReader,
+  flywheel: FlywheelRecord,
+  { batchIndex }: Pick<BatchRecord, 'batchIndex'>,
+): Promise<BatchState> => readBatchOnChain(chain, flywheel, { batchIndex, pipelines: [] });
+
+/**
  * Reads the accounts at the batch's index, all as of one point in time. Whether they are this batch's own is not decided here: until
  * its set-up has landed, another batch may have taken the index.
  * @throws `ERR_FLYWHEEL_NOT_FOUND` when there is no multisig.
@@ -35,7 +50,7 @@ const noMultisig = ({ multisig }: FlywheelRecord): FlywheelError =>
 export async function readBatchOnChain(
   chain: ChainReader,
   flywheel: FlywheelRecord,
-  { batchIndex, pipelines }: BatchRecord,
+  { batchIndex, pipelines }: Pick<BatchRecord, 'batchIndex' | 'pipelines'>,
 ): Promise<BatchOnChain> {
   const ref = { multisig: flywheel.multisig, batchIndex };
   const { multisig, batch, proposal, transactions } = await readBatchAccounts(chain, ref, pipelines.length);
@@ -60,7 +75,7 @@ export async function countExecuted(
   chain: Chain,
   flywheel: FlywheelRecord,
   planned: BatchRecord,
-  { batch }: Pick<BatchOnChain, 'batch'>,
+  { batch }: Pick<BatchState, 'batch'>,
 ): Promise<number> {
   if (batch !== null) return batch.executedTransactionIndex;
   const ref = { multisig: flywheel.multisig, batchIndex: planned.batchIndex };

@@ -37,9 +37,7 @@ export interface SetUpInput {
  */
 export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
   const { deps } = input;
-  const stored = (await deps.store.read((tx) => tx.bundles.ofBatch(input.batch.id))).filter(
-    ({ phase }) => phase === 'SETUP',
-  );
+  const stored = await deps.store.read((tx) => tx.bundles.ofBatch(input.batch.id, ['SETUP']));
   // Opening the batch is a phase of its own: which index it gets has to be known before anything else is written.
   const [opening, filling] = [
     stored.filter(({ first }) => first === 0),

@@ -6,7 +6,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import type { Lease } from '../lease.js';
-import type { BatchOnChain } from './on-chain.js';
+import type { BatchState } from './on-chain.js';
 
 /** A shorter rest is waited for. */
 const MAX_WAIT_SECONDS = 60n;
@@ -28,7 +28,7 @@ async function chainSeconds({ chain, clock }: EngineDeps): Promise<bigint> {
 export async function waitOutTimeLock(
   deps: EngineDeps,
   batchId: string,
-  { multisig, proposal }: BatchOnChain,
+  { multisig, proposal }: BatchState,
   lease: Lease,
 ): Promise<void> {
   if (multisig.timeLockSeconds === 0 || proposal?.status.kind !== 'Approved') return;

@@ -64,12 +64,17 @@ const transactionRows = (bundle: BundleRecord) =>
     ...(bundle.tip === null ? [] : [{ ...bundle.tip, position: TIP_POSITION }]),
   ].map(({ position, signature, bytes }) => ({ bundle_id: bundle.id, position, signature, bytes }));
 
-async function readTransactions({ db }: Session, batchId: string): Promise<Map<string, Stored>> {
+async function readTransactions(
+  { db }: Session,
+  batchId: string,
+  phases: readonly BundlePhase[],
+): Promise<Map<string, Stored>> {
   const rows = await db
     .selectFrom('bundles')
     .innerJoin('bundle_transactions', 'bundle_transactions.bundle_id', 'bundles.id')
     .selectAll('bundle_transactions')
     .where('bundles.batch_id', '=', batchId)
+    .where('bundles.phase', 'in', phases)
     .where('bundles.status', '<>', 'EXPIRED')
     .orderBy('bundle_transactions.bundle_id')
     .orderBy('bundle_transactions.position')
@@ -96,16 +101,17 @@ export const bundleRepository = (session: Session): BundleRepository => ({
     );
   },
 
-  async ofBatch(batchId) {
+  async ofBatch(batchId, phases = PHASES) {
     const rows = await session.db
       .selectFrom('bundles')
       .selectAll()
       .where('batch_id', '=', batchId)
+      .where('phase', 'in', phases)
       .where('status', '<>', 'EXPIRED')
       .orderBy('first_transaction')
       .orderBy('sequence')
       .execute();
-    const transactions = await readTransactions(session, batchId);
+    const transactions = await readTransactions(session, batchId, phases);
     // The sort is stable, so within a phase the order of the query stays.
     return rows
       .map((row) => toRecord(row, transactions.get(row.id) ?? []))

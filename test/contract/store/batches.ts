@@ -191,6 +191,10 @@ export function bundles(store: () => Store): void {
       });
       expect(await store().read((tx) => tx.bundles.ofBatch('batch-1'))).toStrictEqual(inOrder);
       expect(await store().read((tx) => tx.bundles.ofBatch('batch-2'))).toStrictEqual([]);
+      expect(await store().read((tx) => tx.bundles.ofBatch('batch-1', ['EXECUTE', 'CLOSE']))).toStrictEqual(
+        inOrder.slice(4),
+      );
+      expect(await store().read((tx) => tx.bundles.ofBatch('batch-1', ['CANCEL']))).toStrictEqual([]);
     });
 
     it('keeps the tip of a bundle apart from what it does, and out of what is watched', async () => {
