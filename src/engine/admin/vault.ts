@@ -1,8 +1,5 @@
 /** What a flywheel has to work with: balances, what today's caps leave, and for how long its SOL lasts. */
 import type { Rent } from '../../chain/account.js';
-import { decodeVaultMessage } from '../../chain/squads/instructions/vault-message.js';
-import { ACCOUNT_SIZE } from '../../chain/squads/layouts/accounts.js';
-import { storedMessageSize } from '../../chain/squads/layouts/message.js';
 import type { CapState, VaultReport } from '../../contract/admin.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
@@ -26,9 +23,8 @@ const SAMPLE = { payload: '{}', actions: [{ action: 'BURN', amount: 1 }] } as co
 function pipelineRent(rentOf: Rent, token: TokenRecord, flywheel: FlywheelRecord): bigint {
   const type = flywheel.proofTypes[0] ?? 'A';
   const planned = planPipeline({ ...SAMPLE, type, proofHash: proofHash({}) }, flywheelOf(token, flywheel));
-  const message = typeof planned === 'string' ? undefined : decodeVaultMessage(planned.message);
-  invariant(message !== undefined, 'A single burn fits a pipeline.');
-  return rentOf(ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(message)));
+  invariant(typeof planned !== 'string', 'A single burn fits a pipeline.');
+  return rentOf(planned.accountBytes);
 }
 
 const least = (...amounts: readonly bigint[]): bigint =>
@@ -44,10 +40,8 @@ async function pipelinesLeft(
   const { chain, limits, store } = deps;
   const funds = fundsLimits(limits, flywheel);
   const rentOf = await chain.rent();
-  const [fixedRent, openRent] = await Promise.all([
-    setupRentLamports(rentOf, []),
-    store.read((tx) => tx.batches.openRentLamports(flywheel.id)),
-  ]);
+  const fixedRent = setupRentLamports(rentOf, []);
+  const openRent = await store.read((tx) => tx.batches.openRentLamports(flywheel.id));
   const rent = pipelineRent(rentOf, token, flywheel);
   const fixedFees = feeLamports(chain, 0);
   const fees = feeLamports(chain, 1) - fixedFees;

@@ -3,19 +3,16 @@ import { actionContent, actionRecipients } from '../../actions/registry.js';
 import { LAMPORTS_PER_SIGNATURE, type Rent } from '../../chain/account.js';
 import type { Chain } from '../../chain/chain.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
-import { decodeVaultMessage } from '../../chain/squads/instructions/vault-message.js';
 import { ACCOUNT_SIZE } from '../../chain/squads/layouts/accounts.js';
-import { storedMessageSize } from '../../chain/squads/layouts/message.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
-import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, PlannedPipeline, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
 import type { EngineDeps, EngineLimits } from '../deps.js';
-import { inTurns } from '../pause.js';
 import { maxFeeLamports } from '../signing-terms.js';
 import type { BatchContext } from './batch-context.js';
 
@@ -29,19 +26,15 @@ export const totalBurn = (pipelines: readonly PlannedPipeline[]): bigint =>
 export const totalAirdrop = (pipelines: readonly PlannedPipeline[]): bigint =>
   pipelines.reduce((sum, { airdrop }) => sum + airdrop, 0n);
 
-/** Rent of batch, proposal and transactions, which comes back when the executed batch is closed. */
-export async function setupRentLamports(rent: Rent, pipelines: readonly PlannedPipeline[]): Promise<bigint> {
-  const fixed = rent(ACCOUNT_SIZE.batch) + rent(ACCOUNT_SIZE.proposal(MEMBERS));
-  return (await inTurns(transactionRents(rent, pipelines))).reduce((sum, one) => sum + one, fixed);
-}
-
-function* transactionRents(rent: Rent, pipelines: readonly PlannedPipeline[]): Generator<bigint, void> {
-  for (const pipeline of pipelines) {
-    const message = decodeVaultMessage(Buffer.from(pipeline.message, 'base64'));
-    invariant(message !== undefined, 'A planned message is well formed.');
-    yield rent(ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(message)));
-  }
-}
+/**
+ * Rent of batch, proposal and transactions, which comes back when the executed batch is closed.
+ * @param accountBytes - length of the account of each transaction.
+ */
+export const setupRentLamports = (rent: Rent, accountBytes: readonly number[]): bigint =>
+  [ACCOUNT_SIZE.batch, ACCOUNT_SIZE.proposal(MEMBERS), ...accountBytes].reduce(
+    (sum, bytes) => sum + rent(bytes),
+    0n,
+  );
 
 /** Set-up, operator's and owner's approval, execution; closing pays for itself. */
 export const feeLamports = (chain: Chain, pipelines: number): bigint =>

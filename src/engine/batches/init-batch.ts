@@ -203,11 +203,11 @@ export async function checkAndPlan(
   list: readonly unknown[],
 ): Promise<PlannedBatch> {
   const { pipelines, problems, asked } = await checkPipelines(principal, context.token, list, deps.limits);
-  const { planned, tooLarge } = await layOut(context, pipelines);
+  const { planned, accountBytes, tooLarge } = await layOut(context, pipelines);
   const leaveOperator = fundsLimits(deps.limits, context.flywheel).minOperatorLamports;
   const batch = {
     pipelines: planned,
-    rentLamports: await setupRentLamports(await deps.chain.rent(), planned),
+    rentLamports: setupRentLamports(await deps.chain.rent(), accountBytes),
   };
   const needed = { ...batch, tokens: asked.burn + asked.airdrop, leaveOperator };
   const all = [
@@ -222,13 +222,21 @@ export async function checkAndPlan(
   return batch;
 }
 
+interface LaidOut {
+  readonly planned: readonly PlannedPipeline[];
+  /** Of the account of each of them. */
+  readonly accountBytes: readonly number[];
+  readonly tooLarge: readonly Problem[];
+}
+
 async function layOut(
   { token, flywheel }: BatchContext,
   pipelines: ReadonlyMap<number, CheckedPipeline>,
-): Promise<{ readonly planned: readonly PlannedPipeline[]; readonly tooLarge: readonly Problem[] }> {
+): Promise<LaidOut> {
   const pause = createPause();
   const onChain = flywheelOf(token, flywheel);
   const planned: PlannedPipeline[] = [];
+  const accountBytes: number[] = [];
   const tooLarge: Problem[] = [];
   for (const [index, pipeline] of pipelines) {
     const compiled = planPipeline(pipeline, onChain);
@@ -239,10 +247,11 @@ async function layOut(
       const message = Buffer.from(compiled.message).toString('base64');
       const { burn, airdrop } = compiled;
       planned.push({ type, payload, actions, proofHash, message, burn, airdrop });
+      accountBytes.push(compiled.accountBytes);
     }
     await pause();
   }
-  return { planned, tooLarge };
+  return { planned, accountBytes, tooLarge };
 }
 
 /** Caps that would be passed now; under the store's lock they are held against it once more. */

@@ -19,8 +19,9 @@ import {
   vaultInnerMessage,
   vaultMessageInstructions,
 } from '../../chain/squads/instructions/vault-message.js';
+import { ACCOUNT_SIZE } from '../../chain/squads/layouts/accounts.js';
 import { encode } from '../../chain/squads/layouts/codec.js';
-import { argumentMessage, type InnerMessage } from '../../chain/squads/layouts/message.js';
+import { argumentMessage, type InnerMessage, storedMessageSize } from '../../chain/squads/layouts/message.js';
 import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import { legacyTransactionSize } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
@@ -47,6 +48,8 @@ export const MAX_ACTIONS_LOOKED_AT = MAX_INSTRUCTION_TRACE;
 export interface PipelinePlan {
   /** The vault message in argument form. */
   readonly message: Uint8Array;
+  /** Length of the account that keeps it. */
+  readonly accountBytes: number;
   /** Memo with the proof first, then the actions in order. */
   readonly instructions: readonly Instruction[];
   /** Limit that the execute transaction sets, or `null` when the default will do. */
@@ -131,7 +134,7 @@ export function planPipeline(source: PlanSource, flywheel: Flywheel): PipelinePl
   const { actionCount = source.actions.length } = source;
   const actions = source.actions.slice(0, MAX_ACTIONS_LOOKED_AT);
   const content = pipelineContent({ ...source, actions }, flywheel.decimals);
-  const { instructions, message, obstacle: reason } = layOut(content, flywheel);
+  const { instructions, message, inner, obstacle: reason } = layOut(content, flywheel);
   if (reason !== undefined) {
     const fits = fittingActions(content, flywheel);
     const part = actions.length < actionCount ? `with only its first ${actions.length} actions, ` : '';
@@ -141,6 +144,7 @@ export function planPipeline(source: PlanSource, flywheel: Flywheel): PipelinePl
   const recipients = content.actions.flatMap(actionRecipients);
   return {
     message,
+    accountBytes: ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(inner)),
     instructions,
     executeComputeUnitLimit: executeComputeUnitLimit(instructions),
     burn: totalOf('burn', content.actions),

@@ -97,6 +97,9 @@ describe('planPipeline', () => {
     ];
     expect(first).toEqual({
       message: vaultMessage(vault, instructions),
+      // Type mark, bump and no other bumps; nine keys, five instructions with 15 indexes and their data.
+      accountBytes:
+        13 + 15 + 32 * 9 + 5 * 9 + 15 + instructions.reduce((sum, { data }) => sum + data.length, 0),
       instructions,
       executeComputeUnitLimit: null,
       burn: 1_500_000n,
