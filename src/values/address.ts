@@ -6,7 +6,7 @@
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { base58Decode, base58Encode } from './base58.js';
-import { copyBytes, type ReadonlyBytes, readBuffer } from './bytes.js';
+import { type ReadonlyBytes, readBuffer } from './bytes.js';
 
 declare const brand: unique symbol;
 
@@ -61,14 +61,20 @@ export function addressBytes(value: Address): ReadonlyBytes {
 
 /** 32 bytes as an address. */
 export function addressFromBytes(bytes: ReadonlyBytes): Address {
-  const key = readBuffer(bytes).toString('latin1');
-  const known = textByBytes.get(key);
-  if (known !== undefined) return known;
   if (bytes.length !== ADDRESS_LENGTH_BYTES) {
     throw new FlywheelError('ERR_INTERNAL', `An address has 32 bytes, got ${bytes.length}.`);
   }
+  return addressAt(readBuffer(bytes), 0);
+}
+
+/** The address whose 32 bytes begin at `start`; none of them may be missing. */
+export function addressAt(buffer: Buffer, start: number): Address {
+  const key = buffer.toString('latin1', start, start + ADDRESS_LENGTH_BYTES);
+  const known = textByBytes.get(key);
+  if (known !== undefined) return known;
+  // The cache's own: most addresses that are read are asked for their bytes again.
+  const bytes = new Uint8Array(buffer.subarray(start, start + ADDRESS_LENGTH_BYTES));
   const text = base58Encode(bytes) as Address;
-  // Most addresses that are read are asked for their bytes again; the copy is the cache's own.
-  keep(bytesByText, text, copyBytes(bytes));
+  keep(bytesByText, text, bytes);
   return keep(textByBytes, key, text);
 }

@@ -28,8 +28,9 @@ export function viewOf(bytes: ReadonlyBytes): ByteView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-/** The same memory for what takes only a Buffer and does not write, such as a hash. */
+/** The same memory, as a Buffer, for what takes only that and does not write, such as a hash. */
 export function readBuffer(bytes: ReadonlyBytes): Buffer {
+  if (bytes instanceof Buffer) return bytes;
   const { buffer, byteOffset, byteLength } = bytes as Uint8Array;
   return Buffer.from(buffer, byteOffset, byteLength);
 }

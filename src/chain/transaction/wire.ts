@@ -1,7 +1,7 @@
 /** Transactions as they go over the wire, legacy and version 0: bytes ⇄ value, exact both ways; what one may do is decided elsewhere. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { ADDRESS_LENGTH_BYTES, type Address, addressBytes, addressFromBytes } from '../../values/address.js';
-import { copyBytes, partOf, type ReadonlyBytes } from '../../values/bytes.js';
+import { ADDRESS_LENGTH_BYTES, type Address, addressAt, addressBytes } from '../../values/address.js';
+import { copyBytes, partOf, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 
 /** Bytes of a transaction at most, signatures included: what fits one packet. */
 export const MAX_TRANSACTION_BYTES = 1_232;
@@ -52,17 +52,26 @@ const malformed = (what: string, at: number): FlywheelError =>
 
 class WireReader {
   offset = 0;
+  readonly #buffer: Buffer;
 
-  constructor(readonly bytes: ReadonlyBytes) {}
+  constructor(readonly bytes: ReadonlyBytes) {
+    this.#buffer = readBuffer(bytes);
+  }
 
-  take(count: number): ReadonlyBytes {
+  /** Steps over `count` bytes and says where they began. */
+  #skip(count: number): number {
     if (count > this.bytes.length - this.offset) throw malformed('the bytes end', this.bytes.length);
     this.offset += count;
-    return partOf(this.bytes, this.offset - count, this.offset);
+    return this.offset - count;
+  }
+
+  take(count: number): ReadonlyBytes {
+    const start = this.#skip(count);
+    return partOf(this.bytes, start, this.offset);
   }
 
   byte(): number {
-    return this.take(1)[0] ?? 0;
+    return this.bytes[this.#skip(1)] as number;
   }
 
   /** A length in 7-bit groups, lowest first, at most 16 bits, in its shortest form. */
@@ -88,7 +97,7 @@ class WireReader {
   }
 
   key(): Address {
-    return addressFromBytes(this.take(ADDRESS_LENGTH_BYTES));
+    return addressAt(this.#buffer, this.#skip(ADDRESS_LENGTH_BYTES));
   }
 
   indexes(): ReadonlyBytes {

@@ -1,10 +1,5 @@
 /** Little-endian Borsh, as pieces that are written once and read both ways; which pieces make up what is decided beside this file. */
-import {
-  ADDRESS_LENGTH_BYTES,
-  type Address,
-  addressBytes,
-  addressFromBytes,
-} from '../../../values/address.js';
+import { ADDRESS_LENGTH_BYTES, type Address, addressAt, addressBytes } from '../../../values/address.js';
 import {
   type ByteView,
   copyBytes,
@@ -21,6 +16,7 @@ export class LayoutError extends Error {
 
 /** Walks over bytes; running out of them is a {@link LayoutError}. */
 export class ByteReader {
+  readonly #buffer: Buffer;
   readonly #view: ByteView;
   #offset: number;
 
@@ -28,6 +24,7 @@ export class ByteReader {
     readonly bytes: ReadonlyBytes,
     offset = 0,
   ) {
+    this.#buffer = readBuffer(bytes);
     this.#view = viewOf(bytes);
     this.#offset = offset;
   }
@@ -52,6 +49,18 @@ export class ByteReader {
   take(count: number): ReadonlyBytes {
     const start = this.#skip(count);
     return partOf(this.bytes, start, start + count);
+  }
+
+  /** A copy of the next `count` bytes. */
+  copy(count: number): Uint8Array {
+    const start = this.#skip(count);
+    const bytes = new Uint8Array(count);
+    for (let at = 0; at < count; at += 1) bytes[at] = this.#buffer[start + at] as number;
+    return bytes;
+  }
+
+  address(): Address {
+    return addressAt(this.#buffer, this.#skip(ADDRESS_LENGTH_BYTES));
   }
 
   u8(): number {
@@ -155,7 +164,7 @@ export const i64: Codec<bigint> = { read: (r) => r.i64(), write: (w, value) => w
 
 /** A key of 32 bytes. */
 export const key: Codec<Address> = {
-  read: (r) => addressFromBytes(r.take(ADDRESS_LENGTH_BYTES)),
+  read: (r) => r.address(),
   write: (w, value) => w.put(addressBytes(value)),
 };
 
@@ -184,7 +193,9 @@ export const vec = <Value>(count: Codec<number>, inner: Codec<Value>): Codec<rea
     const length = count.read(r);
     // Every element takes at least a byte, so a count beyond the data cannot make a long loop.
     if (length > r.remaining) throw new LayoutError(`${length} elements in ${r.remaining} bytes`);
-    return Array.from({ length }, () => inner.read(r));
+    const values: Value[] = [];
+    for (let at = 0; at < length; at += 1) values.push(inner.read(r));
+    return values;
   },
   write: (w, values) => {
     count.write(w, values.length);
@@ -194,7 +205,7 @@ export const vec = <Value>(count: Codec<number>, inner: Codec<Value>): Codec<rea
 
 /** A count, then that many bytes, copied. */
 export const blob = (count: Codec<number>): Codec<ReadonlyBytes> => ({
-  read: (r) => copyBytes(r.take(count.read(r))),
+  read: (r) => r.copy(count.read(r)),
   write: (w, bytes) => {
     count.write(w, bytes.length);
     w.put(bytes);
@@ -203,7 +214,7 @@ export const blob = (count: Codec<number>): Codec<ReadonlyBytes> => ({
 
 /** Exactly `size` bytes, copied. */
 export const fixed = (size: number): Codec<ReadonlyBytes> => ({
-  read: (r) => copyBytes(r.take(size)),
+  read: (r) => r.copy(size),
   write: (w, bytes) => w.put(bytes),
 });
 
