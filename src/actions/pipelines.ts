@@ -61,21 +61,28 @@ const canonicalPipeline = (
   actions: readonly JsonObject[],
 ): JsonObject => ({ type, hash: proofHash, actions });
 
+/** By the list itself: whatever is approved is held against its digest several times. */
+const digests = new WeakMap<readonly SourcePipeline[], Sha256>();
+
 /**
  * The digest of a pipelines file, from the file alone: SHA-256 of the canonical JSON of
  * `[{ type, hash, actions: [{ action, amount | toAddress, amount | message }] }]` with amounts as decimal text.
  */
-export const pipelinesDigest = (pipelines: readonly SourcePipeline[]): Sha256 =>
-  digestOf(
-    pipelines.map((pipeline) =>
-      canonicalPipeline(
-        pipeline,
-        pipeline.actions.map((action) =>
-          'amount' in action ? { ...action, amount: decimalText(action.amount) } : { ...action },
-        ),
+export function pipelinesDigest(pipelines: readonly SourcePipeline[]): Sha256 {
+  const known = digests.get(pipelines);
+  if (known !== undefined) return known;
+  const canonical = pipelines.map((pipeline) =>
+    canonicalPipeline(
+      pipeline,
+      pipeline.actions.map((action) =>
+        'amount' in action ? { ...action, amount: decimalText(action.amount) } : { ...action },
       ),
     ),
   );
+  const digest = digestOf(canonical);
+  digests.set(pipelines, digest);
+  return digest;
+}
 
 /** The same digest of what stands on chain; equal exactly if types, hashes, actions and their order are. */
 export const contentDigest = (pipelines: readonly PipelineContent[], decimals: number): Sha256 =>

@@ -21,11 +21,22 @@ export interface PipelinesPlan {
   readonly digest: string;
 }
 
+/** By the list itself: a command asks for the same one at each of its steps. */
+const sourcesOf = new WeakMap<readonly Pipeline[], readonly SourcePipeline[]>();
+
 /**
- * Checked pipelines with their payloads hashed.
+ * Checked pipelines with their payloads hashed; the same list for the same list.
  * @throws `ERR_ACTION_NOT_SUPPORTED` for an action that is known and not available.
  */
 export function toSourcePipelines(pipelines: readonly Pipeline[]): readonly SourcePipeline[] {
+  const known = sourcesOf.get(pipelines);
+  if (known !== undefined) return known;
+  const sources = readSources(pipelines);
+  sourcesOf.set(pipelines, sources);
+  return sources;
+}
+
+function readSources(pipelines: readonly Pipeline[]): readonly SourcePipeline[] {
   return pipelines.map(({ type, payload, actions }, at) => {
     const proof = parseStrictJson(payload).value;
     if (!isJsonObject(proof))

@@ -17,12 +17,15 @@ interface Rights {
 /** The rights of each account in one call: the union over its places. */
 function rightsIn(accounts: readonly AccountMeta[]): Map<Address, Rights> {
   const rights = new Map<Address, Rights>();
-  for (const { address, signer, writable } of accounts) {
+  for (const account of accounts) {
+    const { address, signer, writable } = account;
     const known = rights.get(address);
-    rights.set(address, {
-      signer: signer || known?.signer === true,
-      writable: writable || known?.writable === true,
-    });
+    rights.set(
+      address,
+      known === undefined
+        ? account
+        : { signer: signer || known.signer, writable: writable || known.writable },
+    );
   }
   return rights;
 }
@@ -31,19 +34,23 @@ function rightsIn(accounts: readonly AccountMeta[]): Map<Address, Rights> {
 class GroupRights {
   readonly #rights = new Map<Address, Rights>();
   readonly #programs = new Set<Address>();
+  /** Programs and accounts. */
+  readonly #named = new Set<Address>();
 
   /** Takes a call in. @returns `false` if it asks for other rights than those given, or for more than a run can have. */
   add(call: Instruction): boolean {
     this.#programs.add(call.program);
+    this.#named.add(call.program);
     for (const [address, wanted] of rightsIn(call.accounts)) {
       const given = this.#rights.get(address);
       if (given !== undefined && (given.signer !== wanted.signer || given.writable !== wanted.writable)) {
         return false;
       }
       this.#rights.set(address, wanted);
+      this.#named.add(address);
     }
     for (const program of this.#programs) if (this.#rights.get(program)?.writable === true) return false;
-    return new Set([...this.#rights.keys(), ...this.#programs]).size <= MAX_GROUP_ACCOUNTS;
+    return this.#named.size <= MAX_GROUP_ACCOUNTS;
   }
 }
 
