@@ -1,13 +1,25 @@
-/** Checking a batch before it is signed: the whole command over a hundred pipelines, beside the same over one. */
+/**
+ * Checking a batch before it is signed: the check itself, in a process that has checked one before, and the whole command over a
+ * hundred pipelines beside the same over one.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
+import { multisigFacts, readTokenOnChain } from '../../src/approval/flywheel-facts.js';
+import { readMultisigAccount } from '../../src/approval/read-batch.js';
+import { createSimulator } from '../../src/chain/local/simulator.js';
+import { type ReviewInput, reviewBatch } from '../../src/cli/batch/review.js';
+import { toSourcePipelines } from '../../src/cli/input/pipelines-plan.js';
+import type { Pipeline } from '../../src/contract/schemas/batch.js';
+import { address } from '../../src/values/address.js';
+import { openTestEngine } from '../support/engine.js';
 import { runNode } from './processes.js';
 import { type BenchRatio, median } from './ratio.js';
 
 const PIPELINES = 100;
 const PAIRS = 15;
+const CHECKS = 41;
 const TARGET_MS = 20;
 
 /** Burns, and airdrops to recipients who have no token account yet, in turns. */
@@ -34,6 +46,49 @@ async function approving(
   return ['batch', 'approve', approval, '--expect', file, '--yes', '--json'];
 }
 
+/** What a service that has checked one takes for another: reading, decoding, comparing with the file, trying out. */
+async function benchCheck(): Promise<BenchRatio> {
+  const { engine, project, chain, destroy } = await openTestEngine();
+  try {
+    const { registration, call } = project;
+    const simulator = createSimulator();
+    const addresses = {
+      multisig: address(registration.multisig),
+      owner: project.owner.address,
+      operator: address(registration.operator),
+      vaultIndex: registration.vaultIndex,
+      mint: address(registration.mintAddress),
+    };
+    const token = await readTokenOnChain(chain, addresses);
+    const multisig = await readMultisigAccount(chain, addresses.multisig);
+    const pins = { ...addresses, facts: { ...multisigFacts(multisig), ...token.facts } };
+    const sources = pipelines(PIPELINES).map(
+      (pipeline) => ({ ...pipeline, payload: JSON.stringify(pipeline.payload) }) as Pipeline,
+    );
+    const { value } = await engine.initBatch({ pipelines: sources }, call());
+    const input: ReviewInput = {
+      batchIndex: BigInt(value.batch.batchIndex),
+      expectation: { pipelines: toSourcePipelines(sources) },
+      simulate: true,
+    };
+    const times: number[] = [];
+    for (let count = 0; count < CHECKS; count += 1) {
+      const start = performance.now();
+      await reviewBatch(chain, { simulator: async () => simulator }, pins, input);
+      times.push(performance.now() - start);
+    }
+    return {
+      name: `checking a batch of ${PIPELINES} pipelines, tried out too, in a process that has done so before`,
+      // The first half compiles it.
+      ratio: median(times.slice(CHECKS >> 1)),
+      target: TARGET_MS,
+      unit: 'ms',
+    };
+  } finally {
+    await destroy();
+  }
+}
+
 export async function benchApprovals(bin: string, env: NodeJS.ProcessEnv): Promise<BenchRatio[]> {
   const directory = mkdtempSync(join(tmpdir(), 'flywheel-bench-approvals-'));
   const dataDir = join(directory, 'data');
@@ -53,6 +108,7 @@ export async function benchApprovals(bin: string, env: NodeJS.ProcessEnv): Promi
       ofOne.push(b.ms);
     }
     return [
+      await benchCheck(),
       {
         name: `batch approve of ${PIPELINES} pipelines, tried out: beyond that of one`,
         ratio: median(ofMany) - median(ofOne),
