@@ -6,6 +6,7 @@ import { describeInstruction, type Operation, type PipelineAction, readAction } 
 import { proofMemoText } from '../chain/memo.js';
 import { vaultMessageInstructions } from '../chain/squads/instructions/vault-message.js';
 import type { InnerMessage } from '../chain/squads/layouts/message.js';
+import type { Instruction } from '../chain/transaction/instruction.js';
 import type { Address } from '../values/address.js';
 import { isSha256, type Sha256 } from '../values/digest.js';
 
@@ -66,6 +67,8 @@ export interface DecodedTransaction {
   readonly number: number;
   readonly address: Address;
   readonly operations: readonly Operation[];
+  /** What it runs, with the rights of its message; none where that cannot be told. */
+  readonly instructions: readonly Instruction[];
   /** As it is stored, with the rights that it gives to each account. */
   readonly message: InnerMessage;
   /** Keys that the message marks as signers; normally the vault alone. */
@@ -84,10 +87,10 @@ export function decodedTransaction(
   const instructions = vaultMessageInstructions(message);
   const common = { ...stored, signers: message.keys.slice(0, message.signers) };
   if (instructions !== undefined)
-    return { ...common, operations: instructions.map(describeInstruction), problem: null };
+    return { ...common, instructions, operations: instructions.map(describeInstruction), problem: null };
   const problem =
     message.lookups.length > 0 ? 'its accounts come from a lookup table' : 'its message is malformed';
-  return { ...common, operations: [], problem };
+  return { ...common, instructions: [], operations: [], problem };
 }
 
 /** The content of a batch, wherever it was read. */

@@ -30,6 +30,25 @@ function rightsOf(message: InnerMessage): ReadonlyMap<Address, string> {
 const resolved = ({ keys }: InnerMessage, { programIndex, accountIndexes }: InnerInstruction): string =>
   [programIndex, ...accountIndexes].map((index) => keys[index]).join(' ');
 
+const isSameInstruction = (left: InnerInstruction, right: InnerInstruction): boolean =>
+  left.programIndex === right.programIndex &&
+  sameBytes(left.accountIndexes, right.accountIndexes) &&
+  sameBytes(left.data, right.data);
+
+/** In every part, as it is where both were compiled alike. */
+const isSame = (left: InnerMessage, right: InnerMessage): boolean =>
+  left.signers === right.signers &&
+  left.writableSigners === right.writableSigners &&
+  left.writableNonSigners === right.writableNonSigners &&
+  left.keys.length === right.keys.length &&
+  left.keys.every((key, index) => key === right.keys[index]) &&
+  left.instructions.length === right.instructions.length &&
+  left.instructions.every((one, index) =>
+    isSameInstruction(one, right.instructions[index] as InnerInstruction),
+  ) &&
+  left.lookups.length === 0 &&
+  right.lookups.length === 0;
+
 /**
  * Compares a stored message with the one that the content would be compiled to. The order of accounts is the compiler's own
  * matter: it changes nothing that is done.
@@ -41,6 +60,7 @@ export function messageProblem(
   token: VaultToken,
 ): string | undefined {
   const expected = vaultInnerMessage(token.vault, pipelineInstructions(content, token));
+  if (isSame(actual, expected)) return undefined;
   const wanted = rightsOf(expected);
   const rights = rightsOf(actual);
   if (rights.size !== actual.keys.length) return 'it lists an account twice';

@@ -9,7 +9,6 @@ import type { ChainReader } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import { CLOCK_SYSVAR } from '../chain/programs.js';
 import type { Simulator } from '../chain/simulator.js';
-import { vaultMessageInstructions } from '../chain/squads/instructions/vault-message.js';
 import { decodeMint, decodeTokenAccount } from '../chain/tokens/accounts.js';
 import type { Address } from '../values/address.js';
 import { viewOf } from '../values/bytes.js';
@@ -70,7 +69,7 @@ export async function simulateBatch(
   flywheel: Flywheel,
 ): Promise<SimulatedChanges> {
   const { mint, vault, vaultTokenAccount } = flywheel;
-  const steps = description.transactions.map(({ message }) => vaultMessageInstructions(message) ?? []);
+  const steps = description.transactions.map(({ instructions }) => instructions);
   const keys = description.transactions.flatMap(({ message }) => message.keys);
   const addresses = [...new Set([mint, vault, vaultTokenAccount, CLOCK_SYSVAR, ...keys])];
   const states = await reader.getAccounts(addresses);
