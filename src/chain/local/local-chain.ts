@@ -98,11 +98,7 @@ class LedgerChain implements LocalChain {
 
   async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
     return this.#ledger.read(({ blocks, transactions }) =>
-      toTraces(
-        sought,
-        BigInt(blocks.expiredHeight),
-        transactions.records(sought.map(({ signature }) => signature)),
-      ),
+      toTraces(sought, BigInt(blocks.expiredHeight), transactions.records(sought)),
     );
   }
 
@@ -117,7 +113,9 @@ class LedgerChain implements LocalChain {
   }
 
   async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
-    return this.#ledger.read(({ transactions }) => transactions.records(signatures));
+    return this.#ledger.read(({ transactions }) =>
+      transactions.records(signatures.map((signature) => ({ signature }))),
+    );
   }
 
   async getTransaction(signature: Signature): Promise<Uint8Array | null> {

@@ -2,6 +2,7 @@
 
 import { fileUnavailable } from '../../../files/sqlite-errors.js';
 import type { SqliteFile } from '../../../files/sqlite-file.js';
+import { partOf, type ReadonlyBytes } from '../../../values/bytes.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 
 /** Rises when an older build could no longer read the file. */
@@ -11,6 +12,8 @@ const APPLICATION_ID = 0x46_4c_59_4c;
 
 /** The signature of a row of `transactions`, word for word as the index has it: otherwise the index is not used. */
 export const SIGNATURE_OF_WIRE = `substr(wire, 2, ${SIGNATURE_BYTES})`;
+/** The same of bytes. */
+export const signatureIn = (wire: ReadonlyBytes): ReadonlyBytes => partOf(wire, 1, 1 + SIGNATURE_BYTES);
 
 // Transactions are kept in the order in which they landed and found through an index: rows of a kilobyte in the order
 // of their random signatures would touch, and write again, one page for every transaction. The signature itself is the first

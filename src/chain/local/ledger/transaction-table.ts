@@ -6,11 +6,11 @@ import { base58Decode, base58Encode } from '../../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import { piecesOf } from '../../../values/pieces.js';
 import type { AccountState } from '../../account.js';
-import type { Signature, TransactionError, TransactionRecord } from '../../chain.js';
+import type { Signature, Sought, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 import { packLogs, unpackLogs } from './log-text.js';
 import { RowWriter, SizedStatements } from './row-writer.js';
-import { SIGNATURE_OF_WIRE } from './schema.js';
+import { SIGNATURE_OF_WIRE, signatureIn } from './schema.js';
 
 /** What a transaction did that lands now. */
 export interface Landing {
@@ -42,6 +42,9 @@ export class SignatureSet {
     this.#keys.add(textKey(signature));
   }
 }
+
+/** What is looked up; where its wire bytes are at hand, the signature need not be made bytes of, which takes as long as all else. */
+type Named = Pick<Sought, 'signature' | 'bytes'>;
 
 /** The bytes of a signature, or `undefined` for text that is none. */
 function signatureBytes(signature: Signature): Uint8Array | undefined {
@@ -111,9 +114,12 @@ export class TransactionTable {
     return landed;
   }
 
-  /** What became of signatures, in order; `null` when one has not landed, as also for text that is no signature. */
-  records(signatures: readonly Signature[]): readonly (TransactionRecord | null)[] {
-    const named = signatures.map((signature) => ({ signature, bytes: signatureBytes(signature) }));
+  /** What became of transactions, in order; `null` when one has not landed, as also for text that is no signature. */
+  records(sought: readonly Named[]): readonly (TransactionRecord | null)[] {
+    const named = sought.map(({ signature, bytes }) => ({
+      signature,
+      bytes: bytes === undefined ? signatureBytes(signature) : signatureIn(bytes),
+    }));
     const rows = this.#records.rows(named.flatMap(({ bytes }) => bytes ?? []));
     const found = new Map(rows.map((row) => [textKey(row[0] as ReadonlyBytes), row]));
     return this.#database.decode(() =>

@@ -63,6 +63,26 @@ describe('openLocalChain', () => {
     await readOnly.close();
   });
 
+  it('traces what landed by its bytes where they are at hand, and by the text of its signature else', async () => {
+    const { bytes, signature } = await signed(chain, [treasury], payment(1_000_000_000n));
+    await chain.submit([bytes]);
+    const landed = { kind: 'landed', record: { signature, slot: 1n } };
+    const lastValidBlockHeight = 1_000n;
+    expect(
+      await chain.trace([
+        { signature, lastValidBlockHeight },
+        { signature, bytes, lastValidBlockHeight },
+      ]),
+    ).toMatchObject([landed, landed]);
+    // What was sent are the bytes.
+    expect(
+      await chain.trace([
+        { signature: 'text', lastValidBlockHeight },
+        { signature: 'text', bytes, lastValidBlockHeight },
+      ]),
+    ).toMatchObject([{ kind: 'open' }, { kind: 'landed' }]);
+  });
+
   it('checks each signature but those that this process has just made', async () => {
     const rejected = [{ error: { kind: 'transaction', error: 'SignatureFailure' } }];
     const { bytes } = await signed(chain, [treasury], payment(1_000_000_000n));

@@ -136,7 +136,9 @@ describe('openLedger', () => {
     });
     expect(again.read(({ blocks }) => blocks.latest())).toEqual(latest);
     expect(
-      again.read(({ transactions }) => transactions.records([base58Encode(signatureOf('one'))])[0]),
+      again.read(
+        ({ transactions }) => transactions.records([{ signature: base58Encode(signatureOf('one')) }])[0],
+      ),
     ).toEqual({
       signature: base58Encode(signatureOf('one')),
       slot: 1n,
@@ -329,7 +331,9 @@ describe('Ledger.write', () => {
     ledger.write((draft) => draft.append([landing('one', 1n)]));
     database.exec(`UPDATE transactions SET logs = '["' || char(31) || '"]'`);
     const { message } = await unavailable(() =>
-      ledger.read(({ transactions }) => transactions.records([base58Encode(signatureOf('one'))])),
+      ledger.read(({ transactions }) =>
+        transactions.records([{ signature: base58Encode(signatureOf('one')) }]),
+      ),
     );
     expect(message).toContain('is damaged');
     ledger.close();
