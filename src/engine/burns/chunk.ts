@@ -24,7 +24,6 @@ import { settle } from '../settle/settle.js';
 import { maxFeeLamports, type SigningTerms } from '../signing-terms.js';
 import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
 import { type BurnTerms, burnSigningTerms, type SignedBurn, signBurns } from './burn-transaction.js';
-import type { OnTheirWay } from './flights.js';
 import type { PreparedBurn, Refusal } from './prepare-burns.js';
 
 /** Of what is burned, and with what. */
@@ -63,20 +62,6 @@ export interface IntentBasis {
 }
 
 /**
- * What the burn wallet has left at least, whatever becomes of burns that were on their way before its balance was read; some of
- * them may be in that balance already.
- */
-export const atLeast = (
-  { tokens, lamports, keptLamports }: BurnWalletBalance,
-  { count, amount }: OnTheirWay,
-  { chain }: EngineDeps,
-): BurnWalletBalance => ({
-  tokens: tokens - amount,
-  lamports: lamports - maxFeeLamports(chain) * BigInt(count),
-  keptLamports,
-});
-
-/**
  * Elements that balance and cap allow, in order, and why the others are refused. Nothing is reserved beside: a pending burn
  * counts against the cap by itself.
  */
@@ -105,7 +90,7 @@ async function select(
 }
 
 /** Elements that were signed for, by their index. */
-type SignedElements = ReadonlyMap<number, BurnTerms & SignedBurn>;
+type SignedElements = ReadonlyMap<number, readonly [BurnTerms, SignedBurn]>;
 
 /** Elements that were signed before their intents can be written, and those that were refused. */
 export interface SignedAhead {
@@ -133,7 +118,7 @@ async function sign(
     accepted.map(({ index }, position) => {
       const [own, by] = [terms[position], signed[position]];
       invariant(own !== undefined && by !== undefined, 'Every accepted burn is signed.');
-      return [index, { ...own, ...by }];
+      return [index, [own, by]];
     }),
   );
 }
@@ -190,17 +175,28 @@ export async function writeIntents(
   const signed =
     ahead?.signed ??
     (await sign(context, accepted, await tx.burns.reserveSequences(accepted.length), recent));
-  const common = {
-    requestId: request.id,
-    tokenId: token.id,
-    keyId: principal.key.id,
-    day,
-    dateCreated: isoTime(tx.nowMs),
-  };
+  const dateCreated = isoTime(tx.nowMs);
   const intents = accepted.map(({ index }): BurnIntent => {
     const own = signed.get(index);
     invariant(own !== undefined, 'Every accepted burn is signed.');
-    return { ...common, ...own, index };
+    const [{ sequence, amount, proofType, proofHash, persistOnchain }, by] = own;
+    // Field by field: to spread several objects into one takes ten times as long.
+    return {
+      sequence,
+      requestId: request.id,
+      index,
+      tokenId: token.id,
+      keyId: principal.key.id,
+      proofType,
+      proofHash,
+      amount,
+      persistOnchain,
+      day,
+      signature: by.signature,
+      transaction: by.transaction,
+      lastValidBlockHeight: by.lastValidBlockHeight,
+      dateCreated,
+    };
   });
   await tx.burns.insertMany(intents);
   tellSigned(context.deps, burnsOf(request.id), intents.map(unitOf));

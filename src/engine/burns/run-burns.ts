@@ -9,10 +9,9 @@ import type { EngineDeps } from '../deps.js';
 import { type HeldLease, holdLease } from '../lease.js';
 import { sayIfUnused } from '../requests/key-unused.js';
 import { abandonRequest, openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
-import { readBurnWallet } from './allowance.js';
+import { atLeast, readBurnWallet } from './allowance.js';
 import { burnSigningTerms } from './burn-transaction.js';
 import {
-  atLeast,
   type BurnContext,
   type ChunkElement,
   type OpenBurn,

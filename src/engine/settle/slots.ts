@@ -18,8 +18,12 @@ export interface Slot<U extends Unit> {
 
 /** @param isNew - was its intent stored just now? */
 export const slotOf = <U extends Unit>(unit: U, isNew: boolean): Slot<U> => ({
-  ...{ unit, isNew, fate: OPEN },
-  ...{ isSent: false, isEarly: !isNew, inVain: [] },
+  unit,
+  fate: OPEN,
+  isNew,
+  isSent: false,
+  isEarly: !isNew,
+  inVain: [],
 });
 
 export const unitOf = <U extends Unit>({ unit }: Slot<U>): U => unit;
