@@ -36,7 +36,7 @@ const isSameInstruction = (left: InnerInstruction, right: InnerInstruction): boo
   sameBytes(left.data, right.data);
 
 /** In every part, as it is where both were compiled alike. */
-const isSame = (left: InnerMessage, right: InnerMessage): boolean =>
+export const isSameMessage = (left: InnerMessage, right: InnerMessage): boolean =>
   left.signers === right.signers &&
   left.writableSigners === right.writableSigners &&
   left.writableNonSigners === right.writableNonSigners &&
@@ -60,7 +60,7 @@ export function messageProblem(
   token: VaultToken,
 ): string | undefined {
   const expected = vaultInnerMessage(token.vault, pipelineInstructions(content, token));
-  if (isSame(actual, expected)) return undefined;
+  if (isSameMessage(actual, expected)) return undefined;
   const wanted = rightsOf(expected);
   const rights = rightsOf(actual);
   if (rights.size !== actual.keys.length) return 'it lists an account twice';

@@ -18,6 +18,7 @@ import {
   type DecodedTransaction,
   decodedTransaction,
 } from './batch-content.js';
+import { isSameMessage } from './check-message.js';
 import { ensure, refuse } from './refuse.js';
 
 /** Most transactions of a batch that are read: as many as the service takes pipelines. A node can claim any number. */
@@ -120,4 +121,27 @@ export async function readBatch(reader: ChainReader, ref: BatchRef): Promise<Bat
     rentLamports: [found.batch, found.proposal, ...states].reduce((sum, { lamports }) => sum + lamports, 0n),
     ...contentOf(transactions, vault),
   };
+}
+
+/**
+ * Does the chain still hold just what was described? What was found out about it then holds now; of anything else, reading it
+ * once more tells what.
+ *
+ * @throws `ERR_UNAVAILABLE` from the reader.
+ */
+export async function isAsDescribed(reader: ChainReader, described: BatchDescription): Promise<boolean> {
+  const { batch } = await readBatchAccounts(reader, described, 0);
+  const { size, creator, vaultIndex } = described.batch;
+  const now = batch.value;
+  if (now?.size !== size || now.creator !== creator || now.vaultIndex !== vaultIndex) return false;
+  const states = await readBatchTransactions(reader, described, size);
+  return states.every(({ value }, index) => {
+    const known = described.transactions[index];
+    return (
+      value !== null &&
+      known !== undefined &&
+      value.ephemeralSignerBumps.length === known.ephemeralSigners &&
+      isSameMessage(value.message, known.message)
+    );
+  });
 }

@@ -8,10 +8,10 @@ import { pipelinesDigest } from '../../actions/pipelines.js';
 import { addSignature, buildApproval } from '../../approval/build-approval.js';
 import type { CheckedVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
+import type { BatchDescription } from '../../approval/read-batch.js';
 import type { KeypairSigner } from '../../chain/transaction/signer.js';
 import type { SignedApproval } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
@@ -45,8 +45,8 @@ export interface ApproveInput extends ApprovalTerms {
 /** The body of execute, and what it is for. */
 export interface Signed extends SignedApproval {
   readonly batchIndex: bigint;
-  /** `null` where no chain was read. */
-  readonly digest: Sha256 | null;
+  /** What was looked at; `null` where no chain was read. */
+  readonly description: BatchDescription | null;
 }
 
 /** What was signed; or nothing was signed, because the owner's approval stands on chain already. */
@@ -78,7 +78,7 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
     const signedTx = Buffer.from(addSignature(wire, signer)).toString('base64');
     held?.signed();
     const { batchIndex } = approval.batch;
-    return { batchId, batchIndex, signedTx, digest: review?.description.digest ?? null };
+    return { batchId, batchIndex, signedTx, description: review?.description ?? null };
   } finally {
     held?.close();
   }

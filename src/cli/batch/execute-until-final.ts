@@ -1,4 +1,5 @@
 /** Executes a batch under an approval that is kept, and with another one when that has expired. */
+import type { BatchDescription } from '../../approval/read-batch.js';
 import type { Batch, ExecuteBatchRequest, ExecuteResult } from '../../contract/schemas/batch.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
@@ -45,10 +46,15 @@ export async function executeUntilFinal(
 ): Promise<ExecuteResult> {
   const opened = await session.service();
   let signedTx = approval.current();
+  let reviewed: BatchDescription | null = null;
   for (let count = 1; ; count += 1) {
-    signedTx ??= await signNow(approval, batch);
+    if (signedTx === undefined) {
+      const signed = await signNow(approval, batch);
+      signedTx = signed?.signedTx;
+      reviewed = signed?.description ?? null;
+    }
     const { allowUnverified } = approval;
-    const sending = { wasSent: approval.wasSent || count > 1, allowUnverified };
+    const sending = { wasSent: approval.wasSent || count > 1, allowUnverified, reviewed };
     await requireWillRun(session, opened, batch, approval.digest(), sending);
     const request = requestOf(batch, signedTx);
     session.output.progress.show('executing the batch …');
@@ -73,7 +79,7 @@ export async function executeUntilFinal(
 }
 
 /** Signs one and keeps it, if this command can. @throws `ERR_APPROVAL_REFUSED` where it is of another batch. */
-async function signNow({ sign, keep }: KeptApproval, batch: Batch): Promise<string | undefined> {
+async function signNow({ sign, keep }: KeptApproval, batch: Batch): Promise<Signed | undefined> {
   if (sign === null) return undefined;
   const signed = await sign();
   if (String(signed.batchIndex) !== batch.batchIndex)
@@ -81,5 +87,5 @@ async function signNow({ sign, keep }: KeptApproval, batch: Batch): Promise<stri
       `The service says that batch ${batch.id} is number ${batch.batchIndex}, and asks for an approval of number ${signed.batchIndex}. Nothing was sent.`,
     );
   keep(signed);
-  return signed.signedTx;
+  return signed;
 }

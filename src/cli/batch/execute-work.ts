@@ -112,7 +112,7 @@ export class ExecuteWork implements Work<Executed> {
       wasSent: !entry.isNew,
       allowUnverified,
       keep: (signed) => {
-        entry.note({ digest: signed.digest ?? this.#digest(entry) });
+        entry.note({ digest: signed.description?.digest ?? this.#digest(entry) });
         keep(entry, signed.signedTx);
       },
       digest: () => this.#digest(entry),

@@ -2,7 +2,7 @@
 import { digestText } from '../../actions/pipelines.js';
 import { checkBatchContent, type JudgedContent } from '../../approval/check-content.js';
 import { type PastDescription, readPastContent } from '../../approval/past-content.js';
-import { readBatch } from '../../approval/read-batch.js';
+import { type BatchDescription, isAsDescribed, readBatch } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import type { BatchRef } from '../../chain/squads/instructions/batch.js';
@@ -66,7 +66,7 @@ export async function requireWillRun(
   opened: Pick<OpenedService, 'chain' | 'pins' | 'trusted'>,
   batch: NamedBatch,
   digest: Sha256 | null,
-  { wasSent, allowUnverified }: Sending,
+  { wasSent, allowUnverified, reviewed = null }: Sending,
 ): Promise<void> {
   if (digest === null) return;
   const code = wasSent ? 'ERR_OUTCOME_UNKNOWN' : 'ERR_APPROVAL_REFUSED';
@@ -81,6 +81,8 @@ export async function requireWillRun(
   const { chain, flywheel } = ground;
   const ref = refOf(flywheel, batch);
   if (!(await isOpen(chain, ref))) return;
+  // What was judged to be signed need not be judged again where not a byte of it has changed.
+  if (reviewed?.digest === digest && (await isAsDescribed(chain, reviewed))) return;
   const found = await difference(await readBatch(chain, ref), flywheel, digest);
   if (found === null) return;
   throw contradiction(
@@ -99,6 +101,8 @@ export interface Sending {
   readonly wasSent: boolean;
   /** Go on where nothing can be looked at. */
   readonly allowUnverified: boolean;
+  /** What has just been signed, as it stood then. @default nothing */
+  readonly reviewed?: BatchDescription | null;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readBatch } from '../../../src/approval/read-batch.js';
+import { isAsDescribed, readBatch } from '../../../src/approval/read-batch.js';
 import { memo } from '../../../src/chain/memo.js';
 import { TOKEN_PROGRAM } from '../../../src/chain/programs.js';
 import {
@@ -306,5 +306,64 @@ const ACCOUNTS: readonly (readonly [string, () => Accounts, string])[] = [
 describe('the checks refuse', () => {
   it.each(ACCOUNTS)('%s', async (_name, attack, reason) => {
     expect(await refusal(attack())).toContain(reason);
+  });
+});
+
+describe('isAsDescribed', () => {
+  const changes: readonly [string, (state: BatchState, accounts: Accounts) => void][] = [
+    ['another holds as many', (state) => state.transactions.reverse()],
+    [
+      'one byte of an instruction is another',
+      ({ transactions: [first] }) => {
+        const data = first?.message.instructions.at(-1)?.data as Uint8Array;
+        data[1] = (data[1] ?? 0) ^ 1;
+      },
+    ],
+    [
+      'an account may be written',
+      (state) => {
+        const [first] = state.transactions;
+        if (first === undefined) return;
+        const { writableNonSigners } = first.message;
+        Object.assign(first, { message: { ...first.message, writableNonSigners: writableNonSigners + 1 } });
+      },
+    ],
+    [
+      'the program would sign for one more',
+      ({ transactions: [first] }) => {
+        Object.assign(first ?? {}, { ephemeralSignerBumps: Uint8Array.of(1) });
+      },
+    ],
+    [
+      'somebody else has set it up',
+      ({ batch }) => Object.assign(batch, { creator: namedAddress('mallory') }),
+    ],
+    ['it holds fewer', ({ batch }) => Object.assign(batch, { size: 2 })],
+    ['it acts for another vault', ({ batch }) => Object.assign(batch, { vaultIndex: 1 })],
+    ['the batch is gone', (_, accounts) => accounts.delete(transactionAddress(multisig, batchIndex).address)],
+    [
+      'a transaction is gone',
+      (_, accounts) => accounts.delete(batchTransactionAddress(multisig, batchIndex, 2).address),
+    ],
+  ];
+  const described = () => readBatch(readerOf(accountsOf(batchState())), { multisig, batchIndex });
+
+  it('is, whatever has become of the proposal', async () => {
+    const state = batchState();
+    state.proposal = { ...state.proposal, approved: [operator] };
+    const reader = readerOf(accountsOf(state));
+    expect(await isAsDescribed(reader, await described())).toBe(true);
+    expect(reader.calls).toBe(2);
+  });
+
+  it.each(changes)('is not when %s', async (_what, change) => {
+    const state = batchState(
+      goodInstructions().map((inner) => inner.map((one) => ({ ...one, data: Uint8Array.from(one.data) }))),
+    );
+    const before = accountsOf(state);
+    change(state, before);
+    const after = accountsOf(state);
+    for (const address of after.keys()) if (!before.has(address)) after.delete(address);
+    expect(await isAsDescribed(readerOf(after), await described())).toBe(false);
   });
 });

@@ -1,6 +1,7 @@
 /** What was approved, held against what stands on the user's own chain before it is executed and after. */
 import { describe, expect, it } from 'vitest';
 import { pipelinesDigest } from '../../../src/actions/pipelines.js';
+import { readBatch } from '../../../src/approval/read-batch.js';
 import type { ChainReader } from '../../../src/chain/chain.js';
 import { requireRanAsApproved, requireWillRun } from '../../../src/cli/batch/hold-digest.js';
 import type { Session } from '../../../src/cli/command.js';
@@ -57,6 +58,22 @@ describe('before a batch is executed', () => {
       code,
       message: expect.stringContaining(`approved was sha256:${digest}`),
     });
+  });
+
+  it('judges nothing again that has not changed since it was judged, and all of it where anything has', async () => {
+    const reviewed = await readBatch(readerOf(accountsOf(batchState(good))), {
+      ...{ multisig: flywheel.multisig, batchIndex },
+    });
+    const sending = { ...unsent, reviewed };
+    await requireWillRun(session, opened(good), batch, digest, sending);
+    await expect(requireWillRun(session, opened(other), batch, digest, sending)).rejects.toMatchObject({
+      ...{ code: 'ERR_APPROVAL_REFUSED', message: expect.stringContaining(`sha256:${digest}`) },
+    });
+    // What was looked at is not what is to run.
+    const unlike = await readBatch(readerOf(accountsOf(batchState(other))), reviewed);
+    await expect(
+      requireWillRun(session, opened(other), batch, digest, { ...unsent, reviewed: unlike }),
+    ).rejects.toMatchObject({ code: 'ERR_APPROVAL_REFUSED' });
   });
 });
 
