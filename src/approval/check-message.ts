@@ -6,6 +6,7 @@ import { vaultInnerMessage } from '../chain/squads/instructions/vault-message.js
 import {
   type InnerInstruction,
   type InnerMessage,
+  isSameMessage,
   isSignerIndex,
   isWritableIndex,
 } from '../chain/squads/layouts/message.js';
@@ -29,25 +30,6 @@ function rightsOf(message: InnerMessage): ReadonlyMap<Address, string> {
 /** An instruction with addresses in place of indexes. */
 const resolved = ({ keys }: InnerMessage, { programIndex, accountIndexes }: InnerInstruction): string =>
   [programIndex, ...accountIndexes].map((index) => keys[index]).join(' ');
-
-const isSameInstruction = (left: InnerInstruction, right: InnerInstruction): boolean =>
-  left.programIndex === right.programIndex &&
-  sameBytes(left.accountIndexes, right.accountIndexes) &&
-  sameBytes(left.data, right.data);
-
-/** In every part, as it is where both were compiled alike. */
-export const isSameMessage = (left: InnerMessage, right: InnerMessage): boolean =>
-  left.signers === right.signers &&
-  left.writableSigners === right.writableSigners &&
-  left.writableNonSigners === right.writableNonSigners &&
-  left.keys.length === right.keys.length &&
-  left.keys.every((key, index) => key === right.keys[index]) &&
-  left.instructions.length === right.instructions.length &&
-  left.instructions.every((one, index) =>
-    isSameInstruction(one, right.instructions[index] as InnerInstruction),
-  ) &&
-  left.lookups.length === 0 &&
-  right.lookups.length === 0;
 
 /**
  * Compares a stored message with the one that the content would be compiled to. The order of accounts is the compiler's own

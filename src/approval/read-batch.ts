@@ -4,6 +4,7 @@ import type { ChainReader } from '../chain/chain.js';
 import type { BatchRef } from '../chain/squads/instructions/batch.js';
 import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../chain/squads/layouts/accounts.js';
 import { multisigAddress, vaultAddress } from '../chain/squads/layouts/addresses.js';
+import { isSameMessage } from '../chain/squads/layouts/message.js';
 import {
   type Found,
   type FoundAt,
@@ -18,7 +19,6 @@ import {
   type DecodedTransaction,
   decodedTransaction,
 } from './batch-content.js';
-import { isSameMessage } from './check-message.js';
 import { ensure, refuse } from './refuse.js';
 
 /** Most transactions of a batch that are read: as many as the service takes pipelines. A node can claim any number. */

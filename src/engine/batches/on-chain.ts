@@ -1,13 +1,13 @@
 /** A batch as it stands on chain: its multisig, its proposal, and where it is asked for, its transactions and what they all hold. */
 import type { Chain, ChainReader } from '../../chain/chain.js';
+import { decodeVaultMessage } from '../../chain/squads/instructions/vault-message.js';
 import type {
   Batch,
   Multisig,
   Proposal,
   VaultBatchTransaction,
 } from '../../chain/squads/layouts/accounts.js';
-import { encode } from '../../chain/squads/layouts/codec.js';
-import { argumentMessage } from '../../chain/squads/layouts/message.js';
+import { isSameMessage } from '../../chain/squads/layouts/message.js';
 import { countExecutions } from '../../chain/squads/past-executions.js';
 import { type Found, readBatchAccounts, readMultisig } from '../../chain/squads/read-accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
@@ -108,9 +108,8 @@ export function differenceFromPlan(
   if (batch.vaultIndex !== vaultIndex) return `it acts for vault ${batch.vaultIndex}`;
   const at = planned.pipelines.findIndex(({ message }, index) => {
     const stored = transactions[index]?.value;
-    return (
-      stored == null || Buffer.from(encode(argumentMessage, stored.message)).toString('base64') !== message
-    );
+    const wanted = decodeVaultMessage(Buffer.from(message, 'base64'));
+    return stored == null || wanted === undefined || !isSameMessage(stored.message, wanted);
   });
   return at < 0 ? null : `transaction ${at} is another one`;
 }

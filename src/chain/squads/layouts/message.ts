@@ -1,6 +1,6 @@
 /** The inner message of a vault or batch transaction in its two encodings (squads-v4.md, section 3), and what its numbers mean. */
 import type { Address } from '../../../values/address.js';
-import type { ReadonlyBytes } from '../../../values/bytes.js';
+import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import { blob, type Codec, key, struct, u8, u16, u32, vec } from './codec.js';
 
 export interface InnerInstruction {
@@ -85,6 +85,25 @@ export function isWellFormed(message: InnerMessage): boolean {
       programIndex < total && [...accountIndexes].every((index) => index < total),
   );
 }
+
+const isSameInstruction = (left: InnerInstruction, right: InnerInstruction): boolean =>
+  left.programIndex === right.programIndex &&
+  sameBytes(left.accountIndexes, right.accountIndexes) &&
+  sameBytes(left.data, right.data);
+
+/** Are two messages without lookup tables the same in every part, in the same order? */
+export const isSameMessage = (left: InnerMessage, right: InnerMessage): boolean =>
+  left.signers === right.signers &&
+  left.writableSigners === right.writableSigners &&
+  left.writableNonSigners === right.writableNonSigners &&
+  left.keys.length === right.keys.length &&
+  left.keys.every((key, index) => key === right.keys[index]) &&
+  left.instructions.length === right.instructions.length &&
+  left.instructions.every((one, index) =>
+    isSameInstruction(one, right.instructions[index] as InnerInstruction),
+  ) &&
+  left.lookups.length === 0 &&
+  right.lookups.length === 0;
 
 /** Bytes of the message in the arguments: `6 + 32k + Σ(4 + a + d) + Σ(34 + w + r)`. */
 export const argumentMessageSize = (message: InnerMessage): number => sizeWith(message, 6, 4, 34);
