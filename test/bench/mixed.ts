@@ -3,12 +3,14 @@
  * reads to three burns. They arrive as they do from people, at random and whether or not the earlier ones are answered, and a request
  * that is late to be sent has waited since it was due. The disk is asked for its own time in the same seconds.
  */
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import { besides, initHome, type ServedHome, serve } from '../support/http-serve.js';
 import type { BenchRatio } from './ratio.js';
 
 const KEYS = 50;
@@ -16,6 +18,8 @@ const A_SECOND = 300;
 const WARM_UP_SECONDS = 5;
 const SECONDS = 20;
 const RUNS = 3;
+/** Of each run of the server that does nothing. */
+const FLOOR_SECONDS = 10;
 /** Writes of the yardstick: few beside those of the server. */
 const SYNCS_A_SECOND = 50;
 const SYNC_BYTES = 4_096;
@@ -124,7 +128,7 @@ async function measureSyncs(file: FileHandle, seconds: number): Promise<Latencie
 }
 
 async function measureRun(
-  { url }: ServeProcess,
+  { url }: { readonly url: string },
   keys: readonly string[],
   file: FileHandle,
   { seconds, seed }: { readonly seconds: number; readonly seed: number },
@@ -157,6 +161,15 @@ async function makeKeys(home: ServedHome): Promise<readonly string[]> {
   return keys;
 }
 
+/** A server that does nothing: what it takes all the same is the machine's, and that of who asks. */
+async function serveNothing(): Promise<{ readonly url: string; readonly end: () => void }> {
+  const child = spawn(process.execPath, [resolve('test/bench/floor/server.cjs')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const [line] = await once(child.stdout, 'data');
+  return { ...(JSON.parse(String(line)) as { url: string }), end: () => child.stdin.end() };
+}
+
 const worst = (values: readonly number[]): number => Math.max(...values);
 
 export async function benchMixed(): Promise<BenchRatio[]> {
@@ -168,16 +181,22 @@ export async function benchMixed(): Promise<BenchRatio[]> {
     home,
     ...['burn', 'current', 'burns'].flatMap((word) => ['--rate', `${word}=1000/s`]),
   );
+  const nothing = await serveNothing();
   try {
+    await measureRun(nothing, keys, file, { seconds: 1, seed: 0 });
     await measureRun(server, keys, file, { seconds: WARM_UP_SECONDS, seed: 0 });
     const runs: Run[] = [];
-    for (let seed = 1; seed <= RUNS; seed += 1)
+    const floors: Run[] = [];
+    for (let seed = 1; seed <= RUNS; seed += 1) {
       runs.push(await measureRun(server, keys, file, { seconds: SECONDS, seed }));
+      floors.push(await measureRun(nothing, keys, file, { seconds: FLOOR_SECONDS, seed }));
+    }
     const of = (value: (run: Run) => number): number => worst(runs.map(value));
     const load = `${A_SECOND} mixed requests a second of ${KEYS} keys`;
+    const leastMs = worst(floors.map(({ current }) => current.p99)).toFixed(1);
     return [
       {
-        name: `GET current at ${load}, 99 of 100 within, worst of ${RUNS}`,
+        name: `GET current at ${load}, 99 of 100 within, worst of ${RUNS} (of a server that does nothing: ${leastMs} ms)`,
         ratio: of(({ current }) => current.p99),
         target: 10,
         unit: 'ms',
@@ -189,6 +208,7 @@ export async function benchMixed(): Promise<BenchRatio[]> {
       },
     ];
   } finally {
+    nothing.end();
     await server.end('SIGTERM');
     await file.close();
     await rm(home.home, { recursive: true, force: true });
