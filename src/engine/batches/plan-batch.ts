@@ -87,8 +87,8 @@ interface Layout {
 function obstacle({ message, inner, instructions }: Layout, flywheel: Flywheel): string | undefined {
   if (message.length > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(`more than ${message.length}`);
   const at = { flywheel, batchIndex: MEASURED_BATCH_INDEX, number: MEASURED_NUMBER, message };
-  const add = measure(flywheel, addInstructions(at));
-  if (add.bytes > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(add.bytes);
+  const added = addSize(at);
+  if (added > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(added);
   const execute = measure(flywheel, executing(at, inner, instructions));
   if (execute.bytes > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(execute.bytes);
   if (execute.accounts > MAX_TRANSACTION_ACCOUNTS)
@@ -97,13 +97,26 @@ function obstacle({ message, inner, instructions }: Layout, flywheel: Flywheel):
   if (trace > MAX_INSTRUCTION_TRACE)
     return `it runs up to ${trace} instructions, the limit is ${MAX_INSTRUCTION_TRACE} instructions`;
   if (heapShare(instructions) > FULL_HEAP)
-    return `its ${add.bytes} bytes are within the limit of ${TRANSACTION_SIZE_LIMIT_BYTES} bytes, but its instructions need more memory than the multisig program has`;
+    return `its ${added} bytes are within the limit of ${TRANSACTION_SIZE_LIMIT_BYTES} bytes, but its instructions need more memory than the multisig program has`;
   return undefined;
 }
 
 /** With room for a limit and a price of compute units, so that what fits without them fits on a cluster too. */
 const measure = ({ operator }: Flywheel, instructions: readonly Instruction[]) =>
   legacyTransactionSize({ payer: operator, instructions: withBudget(instructions, MEASURED_TERMS) });
+
+/** By flywheel and length of the message: all else of the transaction that adds one is the same. */
+const addSizes = new WeakMap<Flywheel, Map<number, number>>();
+
+/** Bytes of the transaction that adds this message. */
+function addSize(place: TransactionPlace & { readonly flywheel: Flywheel }): number {
+  const { flywheel, message } = place;
+  const known = addSizes.get(flywheel) ?? new Map<number, number>();
+  addSizes.set(flywheel, known);
+  const size = known.get(message.length) ?? measure(flywheel, addInstructions(place)).bytes;
+  known.set(message.length, size);
+  return size;
+}
 
 /** A pipeline laid out, and what is in its way. */
 function layOut(content: PipelineContent, flywheel: Flywheel) {
