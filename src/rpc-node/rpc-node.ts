@@ -60,6 +60,11 @@ export interface RpcNode {
 const DEFAULT_SLOT_MS = 400;
 const DEFAULT_TERMS = { confirmedAfter: 2, finalizedAfter: 31 } as const;
 const ON_DEMAND_TERMS = { confirmedAfter: 0, finalizedAfter: 0 } as const;
+/**
+ * Slots by which a ledger may be ahead of the clock and the node waits for it, so that all nodes and all starts agree: the block
+ * of a command is in the slot after its own time, which may have none.
+ */
+const WAITED_SLOTS = 2;
 const MAX_CONNECTIONS = 1_024;
 const GRACE_MS = 1_000;
 /** How often is looked whether anything waits, at the end. */
@@ -93,7 +98,7 @@ class Node {
   readonly subscriptions: Subscriptions;
   readonly #isOnDemand: boolean;
   readonly onFailure: (error: unknown) => void;
-  /** By the clock, but never behind the ledger, which may have been ahead of it when it was opened. */
+  /** By the clock, but not behind a ledger that was far ahead of it when it was opened. */
   readonly #nowMs: () => number;
   #timer: NodeJS.Timeout | undefined;
 
@@ -115,7 +120,9 @@ class Node {
       announce: (advance) => this.subscriptions.hear(advance),
     });
     const { timeline } = this.cluster;
-    const aheadMs = Math.max(0, timeline.startMs(timeline.slotOfBlock(timeMs)) - nowMs);
+    // The newest block is in a slot that has hardly begun; only what is beyond that is no matter of waiting a moment.
+    const isFarAhead = timeMs - nowMs > WAITED_SLOTS * slotMs;
+    const aheadMs = isFarAhead ? timeline.startMs(timeline.slotOfBlock(timeMs)) - nowMs : 0;
     this.#nowMs = () => clock.nowMs() + aheadMs;
     const { cluster, faults } = this;
     const subscriptions = new Subscriptions(cluster, faults, this.onFailure);

@@ -95,18 +95,18 @@ describe('flywheel local rpc', () => {
 
   it('ends with 0 on a signal, even while a request hangs, and goes on where it was', async () => {
     const first = await startRpc('--faults', '[{"fault":"hang","methods":["getVersion"]}]');
-    const before = await rpcResult<EpochInfo>(first.url, 'getEpochInfo', { commitment: 'processed' });
     const genesis = await rpcResult<string>(first.url, 'getGenesisHash');
     const signature = await burn();
     const { slot } = await landed(first, signature, 'confirmed');
+    const before = await rpcResult<EpochInfo>(first.url, 'getEpochInfo', { commitment: 'processed' });
     const hanging = rpcPost(first.url, '{"jsonrpc":"2.0","id":1,"method":"getVersion"}').catch(() => 'cut');
     expect(await first.end('SIGINT')).toEqual({ exit: 0, signal: null });
     expect(await hanging).toBe('cut');
 
     const second = await startRpc();
     const after = await rpcResult<EpochInfo>(second.url, 'getEpochInfo', { commitment: 'finalized' });
-    expect(after.absoluteSlot).toBeGreaterThan(before.absoluteSlot);
-    expect(after.blockHeight).toBeGreaterThan(before.blockHeight);
+    expect(after.absoluteSlot).toBeGreaterThanOrEqual(before.absoluteSlot);
+    expect(after.blockHeight).toBeGreaterThanOrEqual(before.blockHeight);
     expect(await rpcResult(second.url, 'getGenesisHash')).toBe(genesis);
     expect(await statusOf(second.url, signature)).toMatchObject({ slot, confirmationStatus: 'finalized' });
     expect(await second.end('SIGTERM')).toEqual({ exit: 0, signal: null });

@@ -140,6 +140,31 @@ describe('a restart', () => {
     }
   });
 
+  it('does not go back to an earlier slot, however short before it something landed', async () => {
+    const clock = new HandClock();
+    const slotMs = 40;
+    const directory = (await startTestNode({ ...TERMS, slotMs, clock })).directory;
+    const startMs = clock.timeMs;
+    await closeTestNodes();
+    for (let rest = 1; rest < slotMs; rest += 7) {
+      clock.timeMs += 10 * slotMs + rest;
+      const first = await startTestNode({ ...TERMS, slotMs, clock, directory, pace: 'clock' });
+      await payBeside(first, BigInt(1_000_000 + rest), clock);
+      await first.close();
+      const second = await startTestNode({ ...TERMS, slotMs, clock, directory, pace: 'clock' });
+      const atStart = second.cluster.slotOf('processed');
+      // Just before a slot begins by the clock.
+      clock.timeMs += 4 * slotMs - ((clock.timeMs - startMs) % slotMs) - 1;
+      await waitFor(() => second.cluster.slotOf('processed') > atStart);
+      const atEnd = second.cluster.slotOf('processed');
+      await second.close();
+      const third = await startTestNode({ ...TERMS, slotMs, clock, directory, pace: 'clock' });
+      expect(third.cluster.slotOf('finalized')).toBe(atEnd);
+      await third.close();
+      clock.timeMs += 1;
+    }
+  });
+
   it('goes on counting where the ledger is ahead of the clock', async () => {
     const ahead = await startTestNode(TERMS);
     ahead.advance(5_000);
