@@ -1,5 +1,5 @@
 /** The Store over any kysely: transactions in, repositories out. How a transaction locks is decided by the driver. */
-import type { CompiledQuery, DatabaseConnection, Kysely } from 'kysely';
+import type { DatabaseConnection, Kysely } from 'kysely';
 import type { Clock } from '../values/time.js';
 import { bindGenesis, countWrite, raiseRevision, readProgress } from './progress.js';
 import { apiKeyRepository } from './repositories/api-keys.js';
@@ -169,7 +169,7 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     ledgerHeight = () => 0,
     check = () => undefined,
   } = sources;
-  const compiled = new Map<string, CompiledQuery>();
+  const kept: Pick<Session, 'compiled' | 'keys'> = { compiled: new Map(), keys: new Map() };
   const running = new Set<Promise<unknown>>();
   let revision = 0;
   let copy = '';
@@ -205,7 +205,7 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
       writer(of)
         .transaction()
         .execute(async (db) => {
-          const session = { db, compiled, moves, locksRows: isShared, ...(numbers && { numbers }) };
+          const session = { db, ...kept, moves, locksRows: isShared, ...(numbers && { numbers }) };
           const result = await work(session);
           return { result, revision: isShared ? revision : await countWrite(session, ledgerHeight()) };
         }),
@@ -220,7 +220,7 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
       reader()
         .transaction()
         .setAccessMode('read only')
-        .execute((db) => work({ db, compiled, moves, locksRows: isShared })),
+        .execute((db) => work({ db, ...kept, moves, locksRows: isShared })),
     );
   };
 

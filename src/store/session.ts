@@ -2,6 +2,7 @@
 import type { CompiledQuery, Kysely, QueryResult } from 'kysely';
 import { FlywheelError, invariant } from '../errors/flywheel-error.js';
 import { piecesOf } from '../values/pieces.js';
+import type { KeyWithProject } from './store.js';
 import type { CounterName, Tables } from './tables.js';
 import type { MoveTerms } from './transfer/rows.js';
 
@@ -16,6 +17,8 @@ export interface Session {
   readonly db: Kysely<Tables>;
   /** Compiled statements by name; the same for every transaction of a store. */
   readonly compiled: Map<string, CompiledQuery>;
+  /** Keys by their hash: the text that stood of each, and what was read of it; the same for every transaction of a store. */
+  readonly keys: Map<string, { readonly text: string; readonly found: KeyWithProject }>;
   /** How all of the store is moved, where it can be moved into. */
   readonly moves?: MoveTerms | undefined;
 }

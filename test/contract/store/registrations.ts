@@ -43,6 +43,30 @@ export function registrations(store: () => Store): void {
       expect(unknown).toBeUndefined();
     });
 
+    it('tells of a key and its project as they stand at each time, whatever was told before', async () => {
+      const hash = sha256('key-1');
+      const found = () => store().read((tx) => tx.apiKeys.withProject(hash));
+      const before = await found();
+      const undone = store().transaction(async (tx) => {
+        await tx.apiKeys.revoke('key-1', LATER);
+        expect((await tx.apiKeys.withProject(hash))?.key.dateRevoked).toBe(LATER);
+        throw new Error('undone');
+      });
+      await expect(undone).rejects.toThrow('undone');
+      expect(await found()).toStrictEqual(before);
+      const { multisig: squadsProgram } = aFlywheel();
+      const place = {
+        squadsProgram,
+        facts: { threshold: '2' },
+        minOperatorSol: 2n ** 60n,
+        maxBatchRent: null,
+      };
+      await store().transaction((tx) => tx.flywheels.setPlace('flywheel-1', place));
+      expect((await found())?.flywheel?.place).toStrictEqual(place);
+      await store().transaction((tx) => tx.apiKeys.revoke('key-1', LATER));
+      expect((await found())?.key.dateRevoked).toBe(LATER);
+    });
+
     it('knows nothing of what was not inserted', async () => {
       const read = await store().read(async (tx) => [
         await tx.tokens.get('token-2'),
