@@ -4,7 +4,7 @@ import type { BatchStatus } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import { fromJson, toJsonOrNull, toU64Text } from '../column-values.js';
 import type { BatchRecord, PlannedPipeline } from '../records.js';
-import { expectAffected, type Session, takeNumbers } from '../session.js';
+import { executeOnce, expectAffected, type Session, takeNumbers } from '../session.js';
 import { BATCH_TRANSITIONS, type BatchRepository } from '../store.js';
 import type { BatchTable } from '../tables.js';
 import { listBatches, toListed } from './batch-list.js';
@@ -114,13 +114,16 @@ const reads = (session: Session): Reads => ({
   },
 
   async current(tokenId) {
-    const row = await selectBatches(session)
-      .where('batches.token_id', '=', tokenId)
-      .where('batches.status', 'in', OPEN)
-      .orderBy('batches.ordinal', 'desc')
-      .limit(1)
-      .executeTakeFirst();
-    return row && toRecord(row);
+    // Whoever waits for a batch asks again and again.
+    const { rows } = await executeOnce(session, 'current batch', [tokenId, 1], () =>
+      selectBatches(session)
+        .where('batches.token_id', '=', tokenId)
+        .where('batches.status', 'in', OPEN)
+        .orderBy('batches.ordinal', 'desc')
+        .limit(1)
+        .compile(),
+    );
+    return rows[0] && toRecord(rows[0]);
   },
 
   list: (filter) => listBatches(session, filter),

@@ -183,9 +183,10 @@ async function oldestLookedAt({ db }: Session, { tokenId, before }: BurnFilter):
 
 async function list(session: Session, filter: BurnFilter): Promise<Awaited<ReturnType<Reads['list']>>> {
   const { tokenId, types, status, proofHash, txHash, since, until, before, limit } = filter;
-  // Both are found by an index, however many there are.
+  // Both are found by an index, however many there are; and where all are wanted, no more are looked at than are listed.
   const isFound = proofHash !== undefined || txHash !== undefined;
-  const oldest = isFound ? undefined : await oldestLookedAt(session, filter);
+  const areAllWanted = [types, status, since, until].every((one) => one === undefined);
+  const oldest = isFound || areAllWanted ? undefined : await oldestLookedAt(session, filter);
   let query = session.db
     .selectFrom('burns')
     .select(LISTED)

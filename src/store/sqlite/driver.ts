@@ -61,10 +61,16 @@ const PART = 'part';
 
 type Row = Record<string, unknown>;
 
+interface Prepared {
+  readonly statement: SqliteStatement;
+  /** Does it answer with rows? Asked once: the driver looks it up each time. */
+  readonly reads: boolean;
+}
+
 export class SqliteDriver implements Driver {
   readonly #options: SqliteDriverOptions;
   readonly #turns: Turns;
-  readonly #statements = new Map<string, SqliteStatement>();
+  readonly #statements = new Map<string, Prepared>();
   /** Of transactions that have done their work and of whom the last is to commit. */
   #shared: SharedCommit | undefined;
   #isCommitting = false;
@@ -117,7 +123,7 @@ export class SqliteDriver implements Driver {
     const startMs = performance.now();
     for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS)) {
       try {
-        this.#prepare(begin).run([]);
+        this.#prepare(begin).statement.run([]);
         connection.begin('whole');
         return;
       } catch (error) {
@@ -206,8 +212,8 @@ export class SqliteDriver implements Driver {
 
   #execute(sql: string, parameters: readonly unknown[]): QueryResult<Row> {
     try {
-      const statement = this.#prepare(sql);
-      if (statement.reader) return { rows: statement.all(parameters).map(toRow) };
+      const { statement, reads } = this.#prepare(sql);
+      if (reads) return { rows: statement.all(parameters).map(toRow) };
       return { numAffectedRows: BigInt(statement.run(parameters).changes), rows: [] };
     } catch (error) {
       if (this.#options.readOnly && isReadOnly(error))
@@ -216,13 +222,14 @@ export class SqliteDriver implements Driver {
     }
   }
 
-  #prepare(sql: string): SqliteStatement {
+  #prepare(sql: string): Prepared {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
     if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
     const statement = this.#options.database.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
+    const prepared = { statement, reads: statement.reader };
+    this.#statements.set(sql, prepared);
+    return prepared;
   }
 }
 
