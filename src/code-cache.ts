@@ -75,6 +75,10 @@ function baseDirectory({ env, home, platform }: CodeCachePlace): string {
 const isOurs = ({ uid, mode }: Stats, own: number): boolean =>
   own === -1 || (uid === own && (mode & WRITABLE_BY_OTHERS) === 0);
 
+/** Those of a command line that may name its command. */
+export const commandWords = (words: readonly string[]): readonly string[] =>
+  words.filter((word) => WORD.test(word)).slice(0, MAX_WORDS);
+
 /**
  * The cache of a program file for commands that begin with these words; `null` where the user wants none, or there is no place
  * for one.
@@ -88,7 +92,7 @@ export function openCodeCache(
 ): CodeCache | null {
   if (place.env['NODE_DISABLE_COMPILE_CACHE'] !== undefined || place.home === '') return null;
   const directory = join(baseDirectory(place), 'flywheel');
-  const command = words.filter((word) => WORD.test(word)).slice(0, MAX_WORDS);
+  const command = commandWords(words);
   const { size, mtimeMs } = statSync(program);
   const build = `${__PROGRAM_HASH__}-${process.versions.v8}-${process.arch}-${size.toString(36)}${Math.floor(mtimeMs).toString(36)}`;
   const file = join(directory, `${build}.${command.join('-')}.bin`);

@@ -107,8 +107,9 @@ const loaded = once(() => {
   const place = { env: process.env, home: homedir(), platform: process.platform };
   const debug = !['', '0'].includes(process.env['FLYWHEEL_DEBUG'] ?? '');
   if (debug) process.setSourceMapsEnabled(true);
-  optimizeLate();
-  const { app, keepCode } = loadApp(place, process.argv.slice(2), debug);
+  const words = process.argv.slice(2);
+  optimizeLate(words);
+  const { app, keepCode } = loadApp(place, words, debug);
   process.once('exit', keepCode);
   return app;
 });

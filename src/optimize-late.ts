@@ -1,5 +1,6 @@
 /** Keeps V8 from optimizing what a short command runs: it would end before the effort pays. */
 import { setFlagsFromString } from 'node:v8';
+import { commandWords } from './code-cache.js';
 
 /**
  * One answer is enough for V8 to begin with WebAssembly, which only undici's parser of HTTP is here, on another thread, for longer
@@ -16,8 +17,15 @@ const PLAIN_WASM = ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-ti
 const LATE = ['--interrupt-budget=200000'];
 const LAST_V8_WITH_BUDGET = 11;
 
-/** Before the program is loaded: code that V8 has compiled is refused by a process that begins with other settings. */
-export function optimizeLate(): void {
+/** What runs for days has what it runs often optimized as soon as V8 would. */
+const LASTING = 'serve';
+
+/**
+ * Before the program is loaded: code that V8 has compiled is refused by a process that begins with other settings.
+ * @param words - of the command.
+ */
+export function optimizeLate(words: readonly string[]): void {
   const hasBudget = Number.parseInt(process.versions.v8, 10) <= LAST_V8_WITH_BUDGET;
-  for (const flag of [...PLAIN_WASM, ...(hasBudget ? LATE : [])]) setFlagsFromString(flag);
+  const isLate = hasBudget && !commandWords(words).includes(LASTING);
+  for (const flag of [...PLAIN_WASM, ...(isLate ? LATE : [])]) setFlagsFromString(flag);
 }
