@@ -59,9 +59,14 @@ export function collectBody(life: RequestLife, limits: BodyLimits): Promise<Buff
       }
     };
     life.onBroken(fail);
+    const onClose = (): void => fail(cutOff());
     request.once('error', (cause) => fail(cutOff(cause)));
-    request.once('close', () => fail(cutOff()));
-    request.once('end', () => resolve(body.pieces()));
+    request.once('close', onClose);
+    request.once('end', () => {
+      // It closes after its end too, and to make an error that nobody hears of takes longer than to read a small body.
+      request.off('close', onClose);
+      resolve(body.pieces());
+    });
     if (Number(request.headers['content-length'] ?? 0) > limits.maxBytes) fail(tooLarge(limits.maxBytes));
     else request.on('readable', onReadable);
   });
