@@ -97,9 +97,12 @@ class LedgerChain implements LocalChain {
   }
 
   async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
-    return this.#ledger.read(({ blocks, transactions }) =>
-      toTraces(sought, BigInt(blocks.expiredHeight), transactions.records(sought)),
-    );
+    return this.#ledger.read(({ blocks, transactions }) => {
+      const records = transactions.records(sought);
+      // Only what has not landed may have expired.
+      const expiredHeight = records.includes(null) ? blocks.expiredHeight : 0;
+      return toTraces(sought, BigInt(expiredHeight), records);
+    });
   }
 
   /** There are no forks here. */
