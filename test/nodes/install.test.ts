@@ -17,6 +17,9 @@ const MEBIBYTE = 1_024 * 1_024;
 const PIPELINES = JSON.stringify({
   pipelines: [{ type: 'WATCH_AD', payload: { viewId: 7 }, actions: [{ action: 'BURN', amount: 5 }] }],
 });
+const LINES = [2, 3].map((viewId) =>
+  JSON.stringify({ type: 'WATCH_AD', proof: { viewId }, burnAmount: 1, persistOnchain: false }),
+);
 const LIBRARY = `import { createRemoteService, openEngine, Secret } from 'flywheel';
 import { burnRequestSchema } from 'flywheel/contract';
 const known = [createRemoteService, openEngine, Secret].every((one) => typeof one === 'function');
@@ -104,13 +107,23 @@ describe.each(NODE_VERSIONS)('with node %s, the packed program', (version) => {
     expect(await done(root, 'local', 'status', '--json')).toMatchObject({ burned: '6' });
   });
 
+  it('burns a file line by line, with settings of V8 that this node knows', async () => {
+    writeFileSync(join(root.home, 'burns.ndjson'), `${LINES.join('\n')}\n`);
+    const burnAll = ['burn-batch', 'burns.ndjson', '--yes', '--output', 'ndjson'];
+    const { status, stdout, stderr } = await flywheel(root, burnAll);
+    expect({ status, stderr }).toEqual({ status: 0, stderr });
+    expect(stderr).not.toMatch(/Warning|unrecognized|--help for options/);
+    expect(stdout.trim().split('\n')).toHaveLength(2);
+    expect(await done(root, 'local', 'status', '--json')).toMatchObject({ burned: '8' });
+  });
+
   it('serves, and burns through the server', async () => {
     await whileServing(root, async (api) => {
       const { status, stdout, stderr } = await flywheel(root, [...BURN, '--json'], api);
       expect({ status, stderr }).toEqual({ status: 0, stderr });
       expect(JSON.parse(stdout)).toMatchObject({ txHash: expect.any(String) });
     });
-    expect(await done(root, 'local', 'status', '--json')).toMatchObject({ burned: '7' });
+    expect(await done(root, 'local', 'status', '--json')).toMatchObject({ burned: '9' });
   });
 
   it('is a library', async () => {
