@@ -3,6 +3,7 @@
  * batch. Who follows one operation through several processes looks for that id in the log of each. Nothing is decided by it.
  */
 import type { KeyedOperationId } from '../contract/operations.js';
+import type { StoreTransaction } from '../store/store.js';
 import type { EngineDeps } from './deps.js';
 import type { Unit } from './settle/fate.js';
 import type { Settled } from './settle/settle.js';
@@ -39,6 +40,13 @@ export type EngineEvent = {
 
 /** Says it to whoever listens. */
 export const tell = ({ onEvent }: Pick<EngineDeps, 'onEvent'>, event: EngineEvent): void => onEvent?.(event);
+
+/** Says what a transaction writes, once it is written: of what is rolled back there is nothing to say. */
+export const tellWritten = (
+  deps: Pick<EngineDeps, 'onEvent'>,
+  tx: Pick<StoreTransaction, 'whenCommitted'>,
+  event: EngineEvent,
+): void => tx.whenCommitted(() => tell(deps, event));
 
 /** The burns of a request, to say something of them. */
 export const burnsOf = (operationId: string) => ({ operationId, phase: 'BURN' });

@@ -79,6 +79,7 @@ class Repositories implements StoreTransaction {
   readonly lineage: string;
   readonly #session: Session;
   readonly #made = new Map<(session: Session) => unknown, unknown>();
+  readonly #whenCommitted: (() => void)[] = [];
 
   constructor(session: Session, { nowMs, copy, lineage }: Begun) {
     this.#session = session;
@@ -147,6 +148,15 @@ class Repositories implements StoreTransaction {
     return this.#by(rowRepository);
   }
 
+  whenCommitted(act: () => void): void {
+    this.#whenCommitted.push(act);
+  }
+
+  /** Once it is. */
+  committed(): void {
+    for (const act of this.#whenCommitted) act();
+  }
+
   #by<Repository>(make: (session: Session) => Repository): Repository {
     const known = this.#made.get(make) as Repository | undefined;
     if (known !== undefined) return known;
@@ -193,7 +203,7 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     ({ copy, lineage } = begun);
     return begun;
   };
-  const transactionOf = async (session: Session): Promise<StoreTransaction> =>
+  const transactionOf = async (session: Session): Promise<Repositories> =>
     new Repositories(session, await begunOf(session));
 
   const write = async <Result>(
@@ -245,7 +255,14 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     bind: (genesis) => write((session) => bindGenesis(session, genesis)),
     raiseRevision: (to) => write((session) => raiseRevision(session, to)),
     latestMs: () => clock.latestMs(),
-    transaction: (work, of) => write(async (session) => work(await transactionOf(session)), of),
+    async transaction(work, of) {
+      const { tx, result } = await write(async (session) => {
+        const tx = await transactionOf(session);
+        return { tx, result: await work(tx) };
+      }, of);
+      tx.committed();
+      return result;
+    },
     read: (work) => read(async (session) => work(await transactionOf(session))),
     close: async () => {
       await Promise.allSettled(running);

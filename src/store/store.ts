@@ -12,11 +12,11 @@ import type { KeyedOperationId } from '../contract/operations.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../contract/schemas/batch.js';
 import type { Sha256 } from '../values/digest.js';
 import type { UtcDay } from '../values/time.js';
+import type { AuditRepository } from './audit-repository.js';
 import type { BurnRepository } from './burn-repository.js';
 import type { GapRepository, LineageRepository, SignatureRepository } from './gap-repository.js';
 import type {
   ApiKeyRecord,
-  AuditEntry,
   BatchRecord,
   BundlePhase,
   BundleRecord,
@@ -24,7 +24,6 @@ import type {
   FlywheelPlace,
   FlywheelRecord,
   IssuedVote,
-  NewAuditEntry,
   RequestRecord,
   TokenRecord,
 } from './records.js';
@@ -236,23 +235,6 @@ export interface BundleRepository {
   ): Promise<void>;
 }
 
-/** Which administrative acts to list. */
-export interface AuditFilter {
-  /** Of one project; of all where it is missing. */
-  readonly tokenId?: string;
-  /** ISO times, inclusive and exclusive. */
-  readonly since?: string;
-  readonly until?: string;
-  readonly limit: number;
-}
-
-/** Who administered what. What is written stays: no entry is ever changed or removed. */
-export interface AuditRepository {
-  append(entry: NewAuditEntry): Promise<void>;
-  /** Newest first. */
-  list(filter: AuditFilter): Promise<readonly AuditEntry[]>;
-}
-
 export interface StoreTransaction {
   /** The store's time when the transaction began, in milliseconds since the Unix epoch: the clock that counts for leases, days and dates. */
   readonly nowMs: number;
@@ -275,6 +257,8 @@ export interface StoreTransaction {
   readonly audit: AuditRepository;
   readonly gaps: GapRepository;
   readonly rows: RowRepository;
+  /** Has something done or said once what is written is committed; where it is rolled back, never. */
+  whenCommitted(act: () => void): void;
 }
 
 /** What belongs to one project. */

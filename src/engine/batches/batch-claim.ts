@@ -4,7 +4,7 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
-import { tell } from '../events.js';
+import { tellWritten } from '../events.js';
 import { type Holding, waitingHere } from '../lease.js';
 import { isWorkedOn, waitsFor } from '../requests/requests.js';
 
@@ -32,7 +32,7 @@ export async function claimBatch(
   const claimed = { ...batch, instance: deps.instances.id, leaseUntilMs: tx.nowMs + LEASE_MS };
   await tx.batches.claim(batch.id, claimed.instance, claimed.leaseUntilMs);
   if (batch.instance !== null)
-    tell(deps, { operationId: batch.id, event: 'taken over', from: batch.instance });
+    tellWritten(deps, tx, { operationId: batch.id, event: 'taken over', from: batch.instance });
   return claimed;
 }
 

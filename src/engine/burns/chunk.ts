@@ -199,7 +199,7 @@ export async function writeIntents(
     };
   });
   await tx.burns.insertMany(intents);
-  tellSigned(context.deps, burnsOf(request.id), intents.map(unitOf));
+  tx.whenCommitted(() => tellSigned(context.deps, burnsOf(request.id), intents.map(unitOf)));
   return { burns: intents, refusals };
 }
 

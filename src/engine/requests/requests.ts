@@ -13,7 +13,7 @@ import { StrictJsonReader } from '../../values/json-reader.js';
 import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
-import { tell } from '../events.js';
+import { tellWritten } from '../events.js';
 import { gapWatchOf } from '../gaps/gap-watch.js';
 import { type Holding, isHeldHere, waitingHere } from '../lease.js';
 import { createPause } from '../pause.js';
@@ -141,7 +141,7 @@ export async function openRequest(
   // Nearly always it is the first with its key: then nothing is looked for.
   if (await isFirst(tx, request)) {
     gapWatchOf(deps).requireIn(tx, identity.tokenId);
-    sayBegun(deps, request, identity.call);
+    sayBegun(deps, tx, request, identity.call);
     return { kind: 'fresh', request };
   }
   const earlier = await findEarlier(deps, tx, identity);
@@ -182,12 +182,13 @@ function newRequest(deps: EngineDeps, { nowMs }: StoreTransaction, identity: Req
 
 function sayBegun(
   deps: EngineDeps,
+  tx: StoreTransaction,
   { id: operationId, operation, tokenId: project, keyId }: RequestRecord,
   call: RequestIdentity['call'],
 ): void {
   call?.onOperation?.(operationId);
   const requestId = call?.requestId;
-  tell(deps, {
+  tellWritten(deps, tx, {
     ...{ operationId, event: 'begun', operation, project, keyId },
     ...(requestId === undefined ? {} : { requestId }),
   });
@@ -206,7 +207,7 @@ export async function claimRequest(
   const claimed = { ...request, instance: instances.id, leaseUntilMs: tx.nowMs + LEASE_MS };
   if (!(await tx.requests.claim(request, claimed.instance, claimed.leaseUntilMs)))
     throw requestHolding(request).lost();
-  tell(deps, { operationId: request.id, event: 'taken over', from: request.instance });
+  tellWritten(deps, tx, { operationId: request.id, event: 'taken over', from: request.instance });
   return claimed;
 }
 

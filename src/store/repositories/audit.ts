@@ -1,9 +1,9 @@
 /** Administrative acts, one row each; constraints of the database keep them as they were written. */
 import type { Selectable } from 'kysely';
+import type { AuditRepository } from '../audit-repository.js';
 import { fromJson } from '../column-values.js';
 import type { AuditAction, AuditEntry } from '../records.js';
 import { countOn, type Session } from '../session.js';
-import type { AuditRepository } from '../store.js';
 import type { AuditLogTable } from '../tables.js';
 
 const toRecord = (row: Selectable<AuditLogTable>): AuditEntry => ({

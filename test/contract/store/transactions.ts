@@ -20,6 +20,31 @@ export function transactions(under: () => StoreUnderTest): void {
       expect(await store.read((tx) => tx.burns.ofRequest('request-1'))).toStrictEqual([]);
     });
 
+    it('does what waits for a commit once others can read it, in order, and never after a rollback', async () => {
+      const { store } = under();
+      const done: string[] = [];
+      let read: Promise<unknown> | undefined;
+      const result = await store.transaction(async (tx) => {
+        tx.whenCommitted(() => {
+          done.push('first');
+          read = store.read((other) => other.requests.get('kept'));
+        });
+        tx.whenCommitted(() => done.push('second'));
+        await tx.requests.insert(request('kept'));
+        expect(done).toStrictEqual([]);
+        return 'result';
+      });
+      expect(result).toBe('result');
+      expect(done).toStrictEqual(['first', 'second']);
+      expect(await read).toStrictEqual(request('kept'));
+      const undone = store.transaction(async (tx) => {
+        tx.whenCommitted(() => done.push('third'));
+        throw new RangeError('no');
+      });
+      await expect(undone).rejects.toThrow('no');
+      expect(done).toStrictEqual(['first', 'second']);
+    });
+
     it('runs one after the other, in the order of asking', async () => {
       const { store } = under();
       const events: string[] = [];
