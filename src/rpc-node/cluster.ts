@@ -53,20 +53,20 @@ export class Cluster {
   #fork: Fork | null = null;
   #forks = 0;
 
-  /** @param nowMs - what it begins with. @param announce - hears of all that is new at each level. */
+  /** @param slot - what it begins with. @param announce - hears of all that is new at each level. */
   constructor(
     ledger: NodeLedger,
     timeline: Timeline,
     terms: ClusterTerms,
-    options: { readonly nowMs: number; readonly announce: (advance: Advance) => void },
+    options: { readonly slot: number; readonly announce: (advance: Advance) => void },
   ) {
     this.ledger = ledger;
     this.timeline = timeline;
     this.terms = terms;
-    const { accounts, height, timeMs } = ledger.snapshot();
+    const { accounts, height } = ledger.snapshot();
     this.#accounts = new AccountVersions(accounts);
     this.#height = height;
-    this.#slot = Math.max(timeline.slotAt(options.nowMs), timeline.slotOfBlock(timeMs));
+    this.#slot = options.slot;
     this.#rootAtStart = this.#slot;
     this.blockhashes = new Blockhashes(ledger.genesisHash, timeline);
     this.blockhashes.grow(this.#slot, 0);

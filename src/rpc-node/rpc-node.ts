@@ -12,6 +12,7 @@ import { HttpFront } from './http-front.js';
 import { JsonRpc } from './json-rpc.js';
 import type { NodeLedger } from './node-ledger.js';
 import { invalidParams } from './rpc-error.js';
+import { ShownSlot } from './shown-slot.js';
 import { SocketFront } from './socket-front.js';
 import { Subscriptions } from './subscriptions.js';
 import { openTimeline } from './timeline.js';
@@ -61,7 +62,7 @@ const DEFAULT_SLOT_MS = 400;
 const DEFAULT_TERMS = { confirmedAfter: 2, finalizedAfter: 31 } as const;
 const ON_DEMAND_TERMS = { confirmedAfter: 0, finalizedAfter: 0 } as const;
 /**
- * Slots by which a ledger may be ahead of the clock and the node waits for it, so that all nodes and all starts agree: the block
+ * Slots by which the newest may be ahead of the clock and the node waits for it, so that all nodes and all starts agree: the block
  * of a command is in the slot after its own time, which may have none.
  */
 const WAITED_SLOTS = 2;
@@ -97,8 +98,11 @@ class Node {
   readonly sockets: SocketFront;
   readonly subscriptions: Subscriptions;
   readonly #isOnDemand: boolean;
+  readonly #shown: ShownSlot;
+  /** Do slots go by with the clock, so that it tells where a later start goes on? */
+  readonly #isByClock: boolean;
   readonly onFailure: (error: unknown) => void;
-  /** By the clock, but not behind a ledger that was far ahead of it when it was opened. */
+  /** By the clock, but not behind a slot that was far ahead of it when the node started. */
   readonly #nowMs: () => number;
   #timer: NodeJS.Timeout | undefined;
 
@@ -107,23 +111,27 @@ class Node {
     this.#isOnDemand = onDemand;
     this.onFailure = options.onFailure ?? (() => undefined);
     this.faults = new Faults(options.faults ?? [], seed);
-    const { timeMs } = ledger.snapshot();
-    const nowMs = onDemand ? timeMs : clock.nowMs();
+    this.#shown = new ShownSlot(ledger);
+    const newestMs = ledger.snapshot().timeMs;
+    const nowMs = onDemand ? newestMs : clock.nowMs();
+    const timeline = openTimeline(ledger, slotMs, nowMs, this.#shown.latest);
+    const shown = timeline.atOrAfter(this.#shown.latest);
+    const slot = Math.max(timeline.slotAt(nowMs), timeline.slotOfBlock(newestMs), shown);
     const lags = onDemand ? ON_DEMAND_TERMS : DEFAULT_TERMS;
     const terms = {
       confirmedAfter: options.confirmedAfter ?? lags.confirmedAfter,
       finalizedAfter: options.finalizedAfter ?? lags.finalizedAfter,
       random: seededRandom(seed, 'order'),
     };
-    this.cluster = new Cluster(ledger, openTimeline(ledger, slotMs, nowMs), terms, {
-      nowMs,
+    const aheadMs = timeline.startMs(slot) - nowMs;
+    const isFarAhead = aheadMs > WAITED_SLOTS * slotMs;
+    this.#isByClock = !onDemand && !isFarAhead;
+    this.#nowMs = () => clock.nowMs() + (isFarAhead ? aheadMs : 0);
+    if (!this.#isByClock) this.#shown.reserve(slot);
+    this.cluster = new Cluster(ledger, timeline, terms, {
+      slot,
       announce: (advance) => this.subscriptions.hear(advance),
     });
-    const { timeline } = this.cluster;
-    // The newest block is in a slot that has hardly begun; only what is beyond that is no matter of waiting a moment.
-    const isFarAhead = timeMs - nowMs > WAITED_SLOTS * slotMs;
-    const aheadMs = isFarAhead ? timeline.startMs(timeline.slotOfBlock(timeMs)) - nowMs : 0;
-    this.#nowMs = () => clock.nowMs() + aheadMs;
     const { cluster, faults } = this;
     const subscriptions = new Subscriptions(cluster, faults, this.onFailure);
     this.subscriptions = subscriptions;
@@ -148,7 +156,7 @@ class Node {
     const next = timeline.next(timeline.slotAt(nowMs));
     this.#timer = setTimeout(
       () => {
-        this.#attempt(() => this.cluster.advanceTo(timeline.slotAt(this.#nowMs())));
+        this.#attempt(() => this.#goTo(timeline.slotAt(this.#nowMs())));
         this.run();
       },
       Math.max(1, timeline.startMs(next) - nowMs),
@@ -158,7 +166,7 @@ class Node {
   advance(slots: number): void {
     for (let passed = 0; passed < slots; passed += 1) {
       const { timeline } = this.cluster;
-      this.cluster.advanceTo(timeline.next(this.cluster.slotOf('processed')));
+      this.#goTo(timeline.next(this.cluster.slotOf('processed')));
     }
   }
 
@@ -168,6 +176,16 @@ class Node {
     while (!this.#isOnDemand && this.cluster.isBusy && performance.now() < latestMs)
       await new Promise((resolve) => void setTimeout(resolve, STOP_LOOK_MS));
     clearTimeout(this.#timer);
+  }
+
+  /** Once nobody asks any more. */
+  end(): void {
+    this.#attempt(() => this.#shown.end(this.cluster.slotOf('processed')));
+  }
+
+  #goTo(slot: number): void {
+    if (!this.#isByClock) this.#shown.reserve(slot);
+    this.cluster.advanceTo(slot);
   }
 
   /** A slot that went wrong is followed by others. */
@@ -273,6 +291,7 @@ export async function startRpcNode(options: RpcNodeOptions, address: NodeAddress
     },
     async close(graceMs = GRACE_MS) {
       await shutDown(node, servers, graceMs);
+      node.end();
       options.ledger.close();
     },
   };

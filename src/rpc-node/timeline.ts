@@ -99,8 +99,9 @@ export const blockhashOf = (genesisHash: string, slot: number, fork: number): st
 /**
  * The timeline of a ledger, with slots of a length from now on. Where they had another length before, what has passed keeps its
  * numbers.
+ * @param shown - the newest slot that was told of.
  */
-export function openTimeline(ledger: NodeLedger, slotMs: number, nowMs: number): Timeline {
+export function openTimeline(ledger: NodeLedger, slotMs: number, nowMs: number, shown: number): Timeline {
   const kept = ledger.note(NOTE);
   const paces: Pace[] = kept === null ? [] : (JSON.parse(kept) as Pace[]);
   const last = paces.at(-1);
@@ -108,7 +109,8 @@ export function openTimeline(ledger: NodeLedger, slotMs: number, nowMs: number):
     if (last === undefined) paces.push({ slot: FIRST_SLOT, fromMs: ledger.genesisMs, slotMs });
     else {
       const before = new Timeline(ledger.genesisHash, paces as [Pace, ...Pace[]]);
-      const slot = before.next(Math.max(before.slotAt(nowMs), before.slotOfBlock(ledger.snapshot().timeMs)));
+      const ofBlock = before.slotOfBlock(ledger.snapshot().timeMs);
+      const slot = before.next(Math.max(before.slotAt(nowMs), ofBlock, shown));
       paces.push({ slot, fromMs: before.startMs(slot), slotMs });
     }
     ledger.keepNote(NOTE, JSON.stringify(paces));

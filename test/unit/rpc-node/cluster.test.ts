@@ -165,6 +165,48 @@ describe('a restart', () => {
     }
   });
 
+  it('goes on where another left off far ahead of the clock, or a clock has been set back', async () => {
+    const clock = new HandClock();
+    const onDemand = await startTestNode({ ...TERMS, clock });
+    const { directory } = onDemand;
+    await sent(onDemand.url, await payment(onDemand.url));
+    // None of these slots has anything in it.
+    onDemand.advance(5_000);
+    let newest = onDemand.cluster.slotOf('processed');
+    await onDemand.close();
+    const start = (slotMs?: number) =>
+      startTestNode({ ...TERMS, ...(slotMs && { slotMs }), clock, directory, pace: 'clock' });
+    for (const { passMs, slotMs } of [
+      { passMs: 10 * 400 },
+      { passMs: 0 },
+      { passMs: -3_600_000 },
+      { passMs: 5 * 400, slotMs: 50 },
+      { passMs: -1_000, slotMs: 50 },
+    ]) {
+      clock.timeMs += passMs;
+      const node = await start(slotMs);
+      expect(node.cluster.slotOf('finalized')).toBeGreaterThanOrEqual(newest);
+      clock.timeMs += 10 * 400;
+      newest = node.cluster.slotOf('processed') + 1;
+      await waitFor(() => node.cluster.slotOf('processed') > newest);
+      newest = node.cluster.slotOf('processed');
+      await node.close();
+    }
+  });
+
+  it('goes on after what a killed node told of, on demand and far ahead of the clock', async () => {
+    const clock = new HandClock();
+    const killed = await startTestNode({ ...TERMS, clock });
+    const { directory } = killed;
+    for (const pace of ['on-demand', 'clock'] as const) {
+      killed.advance(100);
+      // Its note is as it stood; it has not ended.
+      const next = await startTestNode({ ...TERMS, clock, directory, pace });
+      expect(next.cluster.slotOf('finalized')).toBeGreaterThanOrEqual(killed.cluster.slotOf('processed'));
+      expect(next.cluster.slotOf('finalized')).toBeLessThan(killed.cluster.slotOf('processed') + 130);
+    }
+  });
+
   it('goes on counting where the ledger is ahead of the clock', async () => {
     const ahead = await startTestNode(TERMS);
     ahead.advance(5_000);
