@@ -1,6 +1,6 @@
 /** Burns, one by one and many at once. */
 import { describe, expect, it } from 'vitest';
-import type { BurnSumsQuery } from '../../../src/store/burn-repository.js';
+import type { BurnFilter, BurnSumsQuery } from '../../../src/store/burn-repository.js';
 import type { BurnOutcome } from '../../../src/store/records.js';
 import type { Store } from '../../../src/store/store.js';
 import { aBurn, CREATED, LATER, pending, settled, success } from '../../support/store.js';
@@ -35,6 +35,27 @@ export function burns(store: () => Store): void {
       expect(await store().read((tx) => tx.burns.ofRequest('request-1'))).toStrictEqual(
         sequences.map(settled),
       );
+    });
+
+    it('lists a part at a time, however many there are and however few are asked for', async () => {
+      const all = Array.from({ length: 10_010 }, (_, index) => index + 1);
+      await store().transaction((tx) =>
+        tx.burns.insertMany(
+          all.map((sequence) => aBurn(sequence, sequence === 5 ? { proofType: 'WATCH_AD' } : {})),
+        ),
+      );
+      const pageOf = async (filter: Partial<BurnFilter>) => {
+        const terms = { tokenId: 'token-1', limit: 3, ...filter };
+        const { items, next } = await store().read((tx) => tx.burns.list(terms));
+        return { found: items.map(({ sequence }) => sequence), next };
+      };
+      expect(await pageOf({})).toEqual({ found: [10_010, 10_009, 10_008], next: 10_008 });
+      expect(await pageOf({ before: 10_008 })).toEqual({ found: [10_007, 10_006, 10_005], next: 10_005 });
+      expect(await pageOf({ before: 3 })).toEqual({ found: [2, 1], next: null });
+      // Of ten thousand none is of this type, and who asked goes on from there.
+      const types = ['WATCH_AD'];
+      expect(await pageOf({ types })).toEqual({ found: [], next: 11 });
+      expect(await pageOf({ types, before: 11 })).toEqual({ found: [5], next: null });
     });
 
     it('adds up what came to its end, exact beyond 64 bits, by day, type and end', async () => {
