@@ -15,7 +15,7 @@ import { invalidParams } from './rpc-error.js';
 import { ShownSlot } from './shown-slot.js';
 import { SocketFront } from './socket-front.js';
 import { Subscriptions } from './subscriptions.js';
-import { openTimeline } from './timeline.js';
+import { openTimeline, type Timeline } from './timeline.js';
 
 /** What a node is made of. */
 export interface RpcNodeOptions {
@@ -90,6 +90,12 @@ export interface NodeAddress {
   readonly port: number;
 }
 
+/** By how much a slot is ahead of a time; 0 where that is so little that it is waited for. */
+function farAheadMs(timeline: Timeline, slot: number, nowMs: number): number {
+  const aheadMs = timeline.startMs(slot) - nowMs;
+  return aheadMs > WAITED_SLOTS * timeline.slotMs ? aheadMs : 0;
+}
+
 /** Everything behind the sockets. */
 class Node {
   readonly cluster: Cluster;
@@ -99,11 +105,10 @@ class Node {
   readonly subscriptions: Subscriptions;
   readonly #isOnDemand: boolean;
   readonly #shown: ShownSlot;
-  /** Do slots go by with the clock, so that it tells where a later start goes on? */
-  readonly #isByClock: boolean;
   readonly onFailure: (error: unknown) => void;
-  /** By the clock, but not behind a slot that was far ahead of it when the node started. */
-  readonly #nowMs: () => number;
+  readonly #clock: Clock;
+  /** By which the slots are ahead of the clock, which was set back or is behind a node on demand. */
+  #aheadMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: RpcNodeOptions) {
@@ -123,10 +128,8 @@ class Node {
       finalizedAfter: options.finalizedAfter ?? lags.finalizedAfter,
       random: seededRandom(seed, 'order'),
     };
-    const aheadMs = timeline.startMs(slot) - nowMs;
-    const isFarAhead = aheadMs > WAITED_SLOTS * slotMs;
-    this.#isByClock = !onDemand && !isFarAhead;
-    this.#nowMs = () => clock.nowMs() + (isFarAhead ? aheadMs : 0);
+    this.#clock = clock;
+    if (!onDemand) this.#aheadMs = farAheadMs(timeline, slot, nowMs);
     if (!this.#isByClock) this.#shown.reserve(slot);
     this.cluster = new Cluster(ledger, timeline, terms, {
       slot,
@@ -152,6 +155,7 @@ class Node {
   run(): void {
     if (this.#isOnDemand) return;
     const { timeline } = this.cluster;
+    this.#aheadMs += farAheadMs(timeline, this.cluster.slotOf('processed'), this.#nowMs());
     const nowMs = this.#nowMs();
     const next = timeline.next(timeline.slotAt(nowMs));
     this.#timer = setTimeout(
@@ -181,6 +185,15 @@ class Node {
   /** Once nobody asks any more. */
   end(): void {
     this.#attempt(() => this.#shown.end(this.cluster.slotOf('processed')));
+  }
+
+  /** Does the clock tell where a later start goes on? */
+  get #isByClock(): boolean {
+    return !this.#isOnDemand && this.#aheadMs === 0;
+  }
+
+  #nowMs(): number {
+    return this.#clock.nowMs() + this.#aheadMs;
   }
 
   #goTo(slot: number): void {

@@ -121,6 +121,30 @@ describe('a ledger with other writers', () => {
   });
 });
 
+describe('the clock', () => {
+  it('is not waited for when it is set back under a node', async () => {
+    let apartMs = 0;
+    const terms = {
+      ...TERMS,
+      slotMs: 20,
+      clock: { nowMs: () => Date.now() + apartMs },
+      pace: 'clock',
+    } as const;
+    const node = await startTestNode(terms);
+    for (const setBackMs of [600_000, 0, 3_600_000]) {
+      apartMs -= setBackMs;
+      const before = node.cluster.slotOf('processed');
+      await waitFor(() => node.cluster.slotOf('processed') > before + 3);
+    }
+    const tx = await payment(node.url);
+    await sent(node.url, tx, { skipPreflight: true });
+    await waitFor(() => node.cluster.find(tx.signature, node.cluster.slotOf('processed')) !== null);
+    const told = node.cluster.slotOf('processed');
+    const next = await startTestNode({ ...terms, directory: node.directory });
+    expect(next.cluster.slotOf('finalized')).toBeGreaterThanOrEqual(told);
+  });
+});
+
 describe('a restart', () => {
   it('keeps the slots of what has landed, also when slots are of another length from then on', async () => {
     const clock = new HandClock();
