@@ -235,7 +235,9 @@ describe('a registration whose machine is cut off', () => {
     expect((await begun.ended).signal).toBe('SIGKILL');
     node.faults.set([]);
     const { sent } = JSON.parse(readFileSync(fileOf(lost, token), 'utf8'));
-    await rpcResult(node.url, 'sendTransaction', sent.wire, { encoding: 'base64' });
+    // Signed a moment ago: its blockhash is confirmed, and not always final yet.
+    const terms = { encoding: 'base64', preflightCommitment: 'confirmed' };
+    await rpcResult(node.url, 'sendTransaction', sent.wire, terms);
     while ((await held())[1] === before[1]) await setTimeout(5);
     const { message, hint } = failure(await flywheel(other, ...words('lost', token)));
     expect(message).toMatch(begunBy('of the same mint', begun));
