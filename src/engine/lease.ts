@@ -23,6 +23,8 @@ export interface Holding {
   readonly untilMs: number;
   /** Prolongs it in the store. @returns whether it is still this engine's. */
   readonly prolong: (tx: StoreTransaction, instance: string, untilMs: number) => Promise<boolean>;
+  /** Gives it back in the store, if it is still this engine's, so that the next call that brings it carries on at once. */
+  readonly giveUp: (tx: StoreTransaction, instance: string) => Promise<unknown>;
   /** It is another's by now. */
   readonly lost: () => FlywheelError;
 }
@@ -49,12 +51,41 @@ export interface Lease {
   readonly tellSteps?: (steps: Steps) => void;
 }
 
+/** What has a lease in the store. */
+export interface Leased {
+  readonly id: string;
+  readonly instance: string | null;
+  readonly leaseUntilMs: number;
+}
+
 /** What each engine of this process works on now. */
 const heldHere = new WeakMap<Instances, Map<string, HeldLease>>();
 
 /** Is this engine itself at it, whatever time it is? */
 export const isHeldHere = ({ instances }: Pick<EngineDeps, 'instances'>, id: string): boolean =>
   heldHere.get(instances)?.has(id) === true;
+
+/**
+ * What each engine of this process has ended without being able to say so in the store, and until when it had it there. Only that
+ * very lease is nobody's: one that was taken since ends at another moment ({@link leaseUntil}).
+ */
+const leftHere = new WeakMap<Instances, Map<string, number>>();
+
+/** Is it this engine's by the store, and nobody at it? */
+export const isLeftHere = (
+  { instances }: Pick<EngineDeps, 'instances'>,
+  { id, instance, leaseUntilMs }: Leased,
+): boolean => instance === instances.id && leftHere.get(instances)?.get(id) === leaseUntilMs;
+
+/** Until when this engine has what it takes now. */
+export function leaseUntil(
+  deps: Pick<EngineDeps, 'instances'>,
+  { nowMs }: Pick<StoreTransaction, 'nowMs'>,
+  held: Leased,
+): number {
+  const untilMs = nowMs + LEASE_MS;
+  return isLeftHere(deps, held) ? Math.max(untilMs, held.leaseUntilMs + 1) : untilMs;
+}
 
 /** How many pieces of work this engine holds now. */
 export const countHeld = (instances: Instances): number =>
@@ -71,19 +102,24 @@ export const waitingHere = (
   id: string,
 ): WaitingForChain | undefined => heldHere.get(instances)?.get(id)?.waiting;
 
-/** Does the work that a lease was just taken for, in a transaction that is committed, and keeps the lease meanwhile. */
+/**
+ * Does the work that a lease was just taken for, in a transaction that is committed, and keeps the lease meanwhile. Where it fails
+ * the lease is given up; where it does not, the work has to have ended what it was for, or to give the lease up.
+ */
 export async function underLease<Result>(
   deps: EngineDeps,
   holding: Holding,
   caller: Caller,
-  work: (lease: Lease) => Promise<Result>,
+  work: (lease: HeldLease) => Promise<Result>,
 ): Promise<Result> {
   const lease = new HeldLease(deps, holding, caller);
   try {
     return await work(lease);
   } catch (error) {
     // What another has done meanwhile may look like a failure; that it has taken over is the reason.
-    throw (await lease.isTaken()) ? holding.lost() : error;
+    if (await lease.isTaken()) throw holding.lost();
+    await lease.giveUp();
+    throw error;
   } finally {
     lease.end();
   }
@@ -111,7 +147,11 @@ export class HeldLease implements Lease {
     this.#lineage = deps.store.lineage;
     this.#untilMs = holding.untilMs;
     const held = heldHere.get(deps.instances) ?? new Map();
-    for (const id of holding.ids) held.set(id, this);
+    const left = leftHere.get(deps.instances);
+    for (const id of holding.ids) {
+      held.set(id, this);
+      left?.delete(id);
+    }
     heldHere.set(deps.instances, held);
     this.#timer = setInterval(() => {
       // What cannot be prolonged now is looked at again before anything is sent.
@@ -125,8 +165,29 @@ export class HeldLease implements Lease {
     for (const id of this.#holding.ids) if (held?.get(id) === this) held.delete(id);
   }
 
-  readonly renew = (tx: StoreTransaction): Promise<void> =>
-    this.renewBy(tx, () => this.#holding.prolong(tx, this.#deps.instances.id, tx.nowMs + LEASE_MS));
+  /** Gives back what is held, once nothing more is done for it; never fails. */
+  async giveUp(): Promise<void> {
+    clearInterval(this.#timer);
+    if (this.#isLost) return;
+    const { store, instances } = this.#deps;
+    try {
+      await store.transaction((tx) => this.#holding.giveUp(tx, instances.id), this.#holding);
+    } catch {
+      // The store is out of reach or full: this engine knows better until then, any other until the lease has run out.
+      const left = leftHere.get(instances) ?? new Map();
+      for (const id of this.#holding.ids) left.set(id, this.#untilMs);
+      leftHere.set(instances, left);
+    }
+  }
+
+  readonly renew = async (tx: StoreTransaction): Promise<void> => {
+    const untilMs = tx.nowMs + LEASE_MS;
+    await this.renewBy(tx, () => this.#holding.prolong(tx, this.#deps.instances.id, untilMs));
+    // Known to hold only once that is written.
+    tx.whenCommitted(() => {
+      this.#untilMs = untilMs;
+    });
+  };
 
   /**
    * {@link Lease.renew} by another write, which only whoever has it can do.
@@ -164,11 +225,7 @@ export class HeldLease implements Lease {
     return this.#isLost;
   }
 
-  async #prolong(): Promise<void> {
-    // Known to hold only once that is written.
-    this.#untilMs = await this.#deps.store.transaction(async (tx) => {
-      await this.renew(tx);
-      return tx.nowMs + LEASE_MS;
-    }, this.#holding);
+  #prolong(): Promise<void> {
+    return this.#deps.store.transaction(this.renew, this.#holding);
   }
 }

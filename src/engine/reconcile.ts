@@ -17,7 +17,7 @@ import { tell } from './events.js';
 import { gapWatchOf, storeBehind } from './gaps/gap-watch.js';
 import { watchLandings } from './landings/watch.js';
 import { type Caller, heldIds, underLease } from './lease.js';
-import { abandonRequest, requestHolding } from './requests/requests.js';
+import { requestHolding } from './requests/requests.js';
 
 export interface Reconciled {
   /** Burns that have an outcome now. */
@@ -197,9 +197,9 @@ const takeBurns = (
 /** Settles what is pending of a request that was just taken. @returns how many burns */
 async function settleRequest(deps: EngineDeps, request: RequestRecord, caller: Caller): Promise<number> {
   try {
-    // What an older copy has pending may have been signed again since, and have landed so.
-    await gapWatchOf(deps).requireOf({ request: request.id });
     return await underLease(deps, requestHolding(request), caller, async (lease) => {
+      // What an older copy has pending may have been signed again since, and have landed so.
+      await gapWatchOf(deps).requireOf({ request: request.id });
       const { token, pending } = await deps.store.read(async (tx) => ({
         token: await tx.tokens.get(request.tokenId),
         pending: openOf(await tx.burns.ofRequest(request.id)),
@@ -210,13 +210,12 @@ async function settleRequest(deps: EngineDeps, request: RequestRecord, caller: C
         await lease.renew(tx);
         await writeOutcomes(tx, token.id, settled);
       }, request);
+      await lease.giveUp();
       return settled.length;
     });
   } catch (error) {
     // Another engine has taken the request, and settles it.
     if (isFlywheelError(error, 'ERR_DUPLICATE_IDEMPOTENCY_KEY')) return 0;
     throw error;
-  } finally {
-    await abandonRequest(deps, request);
   }
 }

@@ -3,9 +3,9 @@ import type { WaitingForChain } from '../../contract/call.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { type EngineDeps, LEASE_MS } from '../deps.js';
+import type { EngineDeps } from '../deps.js';
 import { tellWritten } from '../events.js';
-import { type Holding, waitingHere } from '../lease.js';
+import { type Holding, leaseUntil, waitingHere } from '../lease.js';
 import { isWorkedOn, waitsFor } from '../requests/requests.js';
 
 export const isFinal = ({ status }: Pick<BatchRecord, 'status'>): boolean =>
@@ -29,7 +29,7 @@ export async function claimBatch(
 ): Promise<BatchRecord> {
   const batch = await currentRecord(tx, batchId);
   if (isWorkedOn(deps, tx, batch)) throw inProgress(batch.id, waitingHere(deps, batch.id));
-  const claimed = { ...batch, instance: deps.instances.id, leaseUntilMs: tx.nowMs + LEASE_MS };
+  const claimed = { ...batch, instance: deps.instances.id, leaseUntilMs: leaseUntil(deps, tx, batch) };
   await tx.batches.claim(batch.id, claimed.instance, claimed.leaseUntilMs);
   if (batch.instance !== null)
     tellWritten(deps, tx, { operationId: batch.id, event: 'taken over', from: batch.instance });
@@ -48,6 +48,12 @@ export const batchHolding = (
     // The request may have its answer before all work is done.
     if (requestId !== null) await tx.requests.renew(requestId, instance, toMs);
     return tx.batches.renew(id, instance, toMs);
+  },
+  giveUp: async (tx, instance) => {
+    await tx.batches.unclaim(id, instance);
+    // A request that has no answer by now does not use its key up.
+    if (requestId !== null && (await tx.requests.renew(requestId, instance, 0)))
+      await tx.requests.remove(requestId);
   },
   lost: () => inProgress(id, undefined),
 });

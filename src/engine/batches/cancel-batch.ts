@@ -37,21 +37,15 @@ export const cancelBatch = operation('cancelBatch', {
     await watchLandings(deps, { batchId: found.id });
     const context = contextOf(deps, principal);
     const batch = await deps.store.transaction((tx) => claim(deps, tx, found), found);
-    try {
-      const cancelTx = await underLease(deps, batchHolding(batch), call, (lease) =>
-        new Cancellation(deps, context, batch, lease).run(signedTx),
-      );
-      const current = await deps.store.read((tx) => currentRecord(tx, batch.id));
-      const meta = { replayed: batch.dateCancelled !== null, cost: current.cost };
-      if (cancelTx !== null) return { value: { ownerVoteNeeded: true, cancelTx }, meta };
-      return { value: { ownerVoteNeeded: false, batch: batchView(current, context) }, meta };
-    } finally {
-      await deps.store
-        .transaction((tx) => tx.batches.unclaim(batch.id, deps.instances.id), batch)
-        .catch(() => {
-          // The store is out of reach; the lease runs out by itself.
-        });
-    }
+    const cancelTx = await underLease(deps, batchHolding(batch), call, async (lease) => {
+      const asked = await new Cancellation(deps, context, batch, lease).run(signedTx);
+      await lease.giveUp();
+      return asked;
+    });
+    const current = await deps.store.read((tx) => currentRecord(tx, batch.id));
+    const meta = { replayed: batch.dateCancelled !== null, cost: current.cost };
+    if (cancelTx !== null) return { value: { ownerVoteNeeded: true, cancelTx }, meta };
+    return { value: { ownerVoteNeeded: false, batch: batchView(current, context) }, meta };
   },
 });
 

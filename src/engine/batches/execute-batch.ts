@@ -86,20 +86,14 @@ class Execution {
     const claimed = await this.#claim();
     // It may have become final only since it was read.
     if (claimed === 'busy') return this.#answer(this.#batch.id, true);
-    try {
-      const holding = batchHolding(claimed, this.#requestId);
-      const final = await underLease(this.#deps, holding, caller, async (lease) => {
-        const ended = isFinal(claimed) ? claimed : await this.#execute(claimed, signedTx, lease);
-        if (needsClosing(ended)) await this.#close(ended, lease);
-        return ended;
-      });
-      await this.#release();
-      return await this.#answer(final.id, isFinal(claimed));
-    } catch (error) {
-      // Whatever has landed is stored; the batch itself makes the next execute carry on, whichever key it comes with.
-      await this.#release().catch(() => {});
-      throw error;
-    }
+    // Whatever has landed is stored; the batch itself makes the next execute carry on, whichever key it comes with.
+    const holding = batchHolding(claimed, this.#requestId);
+    await underLease(this.#deps, holding, caller, async (lease) => {
+      const ended = isFinal(claimed) ? claimed : await this.#execute(claimed, signedTx, lease);
+      if (needsClosing(ended)) await this.#close(ended, lease);
+      await lease.giveUp();
+    });
+    return this.#answer(claimed.id, isFinal(claimed));
   }
 
   /** Takes the batch; `'busy'` when it is final and somebody else is closing its accounts. */
@@ -210,17 +204,6 @@ class Execution {
     } catch {
       // The batch is executed and says so; its rent is reclaimed by the next execute.
     }
-  }
-
-  /** Lets go of the batch, and forgets a request that has no answer: it does not use its key up. */
-  async #release(): Promise<void> {
-    const requestId = this.#requestId;
-    await this.#deps.store.transaction(async (tx) => {
-      const { instances } = this.#deps;
-      await tx.batches.unclaim(this.#batch.id, instances.id);
-      if (requestId !== null && (await tx.requests.renew(requestId, instances.id, 0)))
-        await tx.requests.remove(requestId);
-    }, this.#batch);
   }
 
   async #answer(batchId: string, replayed: boolean): Promise<Reply<ExecuteBatchResult>> {

@@ -13,7 +13,6 @@ import { keyedOperation } from '../operation.js';
 import { createPause } from '../pause.js';
 import { beforeRecord } from '../requests/key-unused.js';
 import {
-  abandonRequest,
   claimRequest,
   isWorkedOn,
   openRequest,
@@ -72,23 +71,15 @@ export const initBatch = keyedOperation('initBatch', {
 });
 
 /** Sets up a batch that was taken; where that fails, the next call with its key carries on at once. */
-async function bringUp(
+const bringUp = (
   deps: EngineDeps,
   context: BatchContext,
   opened: Opened,
   caller: Caller,
-): Promise<InitBatchResult> {
-  try {
-    return await underLease(deps, requestHolding(opened.request), caller, (lease) =>
-      setUp({ deps, context, ...opened, lease }),
-    );
-  } catch (error) {
-    await abandonRequest(deps, opened.request).catch(() => {
-      // The store is out of reach; the lease runs out by itself.
-    });
-    throw error;
-  }
-}
+): Promise<InitBatchResult> =>
+  underLease(deps, requestHolding(opened.request), caller, (lease) =>
+    setUp({ deps, context, ...opened, lease }),
+  );
 
 /** Finishes a set-up that nobody works on. @returns whether there was one */
 export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {

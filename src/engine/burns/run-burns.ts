@@ -8,7 +8,7 @@ import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { type HeldLease, holdLease } from '../lease.js';
 import { sayIfUnused } from '../requests/key-unused.js';
-import { abandonRequest, openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
+import { openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
 import { atLeast, readBurnWallet } from './allowance.js';
 import { burnSigningTerms } from './burn-transaction.js';
 import {
@@ -248,17 +248,16 @@ class Progress {
     const request = this.#request;
     const tokenId = this.#run.principal.token?.id;
     if (request === undefined || tokenId === undefined) return;
-    const { deps } = this.#run;
     try {
-      await deps.store.transaction(async (tx) => {
+      await this.#run.deps.store.transaction(async (tx) => {
         await this.#lease?.renew(tx);
         await writeOutcomes(tx, tokenId, this.#tally.unwritten);
       }, request);
       this.#tally.forget(this.#tally.unwritten);
-      await abandonRequest(deps, request);
     } catch {
-      // Another engine carries the request on, or the store is out of reach: the intents are in it, and the lease runs out.
+      // Another engine carries the request on, or the store is out of reach: the intents are in it.
     }
+    await this.#lease?.giveUp();
   }
 
   /** Nothing is done any more. */

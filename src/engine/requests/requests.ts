@@ -15,7 +15,7 @@ import type { Principal } from '../authenticate.js';
 import { type EngineDeps, LEASE_MS } from '../deps.js';
 import { tellWritten } from '../events.js';
 import { gapWatchOf } from '../gaps/gap-watch.js';
-import { type Holding, isHeldHere, waitingHere } from '../lease.js';
+import { type Holding, isHeldHere, isLeftHere, type Leased, leaseUntil, waitingHere } from '../lease.js';
 import { createPause } from '../pause.js';
 
 /** What identifies a request, before anything is known of it. */
@@ -204,7 +204,7 @@ export async function claimRequest(
   request: RequestRecord,
 ): Promise<RequestRecord> {
   const { instances } = deps;
-  const claimed = { ...request, instance: instances.id, leaseUntilMs: tx.nowMs + LEASE_MS };
+  const claimed = { ...request, instance: instances.id, leaseUntilMs: leaseUntil(deps, tx, request) };
   if (!(await tx.requests.claim(request, claimed.instance, claimed.leaseUntilMs)))
     throw requestHolding(request).lost();
   tellWritten(deps, tx, { operationId: request.id, event: 'taken over', from: request.instance });
@@ -221,27 +221,22 @@ export const requestHolding = ({
   ids: [requestId],
   untilMs,
   prolong: (tx, instance, toMs) => tx.requests.renew(requestId, instance, toMs),
+  giveUp: (tx, instance) => tx.requests.renew(requestId, instance, 0),
   lost: () =>
     new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'Another engine carries the request on.', {
       retryAfterSeconds: 1,
     }),
 });
 
-/** Gives up a request that may have moved something, so that the next call with its key carries on at once. */
-export async function abandonRequest(deps: EngineDeps, request: RequestRecord): Promise<void> {
-  const { id } = deps.instances;
-  // Only what it still has: after a sleep past its lease another may have taken it over.
-  await deps.store.transaction((tx) => tx.requests.renew(request.id, id, 0), request);
-}
-
 /** Does an engine that may be alive hold this lease? */
 export function isWorkedOn(
   deps: EngineDeps,
   { nowMs }: Pick<StoreTransaction, 'nowMs'>,
-  held: { readonly id: string; readonly instance: string | null; readonly leaseUntilMs: number },
+  held: Leased,
 ): boolean {
   // Of its own work an engine knows, even after it has stood still for longer than a lease.
   if (isHeldHere(deps, held.id)) return true;
+  if (isLeftHere(deps, held)) return false;
   return held.instance !== null && held.leaseUntilMs > nowMs && deps.instances.isAlive(held.instance);
 }
 
