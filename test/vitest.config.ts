@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config';
+import { keepScratchTogether } from './support/scratch.js';
+
+keepScratchTogether();
 
 /** One project a kind of test; nothing is retried. */
 const project = (name: string, include: readonly string[], timeoutMs: number, isolate = true) => ({

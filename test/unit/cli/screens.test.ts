@@ -32,7 +32,10 @@ type Screen = (terminal: TestCliOptions) => Promise<Ended>;
 
 /** What stands in the place of the directory of a test, which is another each time and as long. */
 const steady = (text: string): string =>
-  text.replace(/\/tmp\/flywheel-test-\w{6}/g, '/home/operator/work-space');
+  text.replace(
+    /\/tmp\/flywheel-tests-\w{6}\/flywheel-test-\w{6}/g,
+    '/home/operator/projects/of-a-shop/its-workspace',
+  );
 
 async function rendered(screen: Screen): Promise<string> {
   const parts: string[] = [];
