@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { answerBrokenConnection, answerExpectation } from './broken-connection.js';
 import type { Connections } from './connections.js';
 import type { HttpLimits } from './options.js';
+import { MAX_HEADER_LINES } from './request-headers.js';
 
 /** How often node looks for requests that take too long to arrive. */
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
@@ -102,6 +103,8 @@ export class Listener {
       // It is asked for where all other header lines are judged, so that the answer has the shape of every other.
       requireHostHeader: false,
     });
+    // One more is enough to be told from what may be.
+    server.maxHeadersCount = MAX_HEADER_LINES + 1;
     server.setTimeout(limits.idleTimeoutMs);
     server.on('connection', (socket) => {
       this.#taken += 1;

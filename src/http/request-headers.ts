@@ -18,8 +18,13 @@ const SINGLE = ['host', 'content-type', 'content-length', 'transfer-encoding', '
 /** Their lengths tell them apart, so that few names have to be looked at. */
 const SINGLE_BY_LENGTH = new Map(SINGLE.map((name, place) => [name.length, { name, bit: 1 << place }]));
 
+/** Lines that a request may have; node reads no more than it is told to, and says nothing of the rest. */
+export const MAX_HEADER_LINES = 256;
+
 /** What is wrong with the header lines, or `undefined`. */
 function headerProblem({ headers, rawHeaders, httpVersion }: IncomingMessage): string | undefined {
+  if (rawHeaders.length > 2 * MAX_HEADER_LINES)
+    return `There are more than ${MAX_HEADER_LINES} header lines.`;
   let seen = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const raw = rawHeaders[at] as string;
@@ -38,7 +43,7 @@ function headerProblem({ headers, rawHeaders, httpVersion }: IncomingMessage): s
 
 /**
  * @param onProblem - runs before the error is thrown: what comes behind such a request cannot be trusted either.
- * @throws `ERR_INVALID_REQUEST` naming the header that is missing, repeated or not understood.
+ * @throws `ERR_INVALID_REQUEST` naming the header that is missing, repeated or not understood, or for too many lines.
  */
 export function checkRequestHeaders(request: IncomingMessage, onProblem: () => void): void {
   const problem = headerProblem(request);

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../../src/contract/examples.js';
+import { MAX_HEADER_LINES } from '../../../src/http/request-headers.js';
 import { type FakeService, fakeService, GOOD_KEY } from '../../support/fake-service.js';
 import { type RunningServer, startServer } from '../../support/http.js';
 import { canConnect, parseAnswers, sendRaw } from '../../support/http-raw.js';
@@ -73,6 +74,27 @@ describe('requests that no client sends', () => {
   it('refuses header lines over the limit with 431', async () => {
     await refused(get('/v1/flywheel/batch/current', `x: ${'a'.repeat(5_000)}`), [431]);
     await refused(get(`/v1/flywheel/batch/${'a'.repeat(5_000)}`), [431]);
+  });
+
+  it.each([
+    ['a host', 'host: b'],
+    ['an idempotency key', 'x-idempotency-key: 5f0a'],
+    ['an encoding', 'content-encoding: gzip'],
+  ])('reads no request without %s that stands behind more lines than are read', async (_name, line) => {
+    const lines = (count: number) => [
+      JSON_TYPE,
+      `content-length: ${BURN.length}`,
+      ...Array(count).fill('a:'),
+      line,
+    ];
+    await refused(post('/v1/tokenomics/burn', lines(1_100), BURN), [400]);
+    await refused(post('/v1/tokenomics/burn', lines(MAX_HEADER_LINES - 4), BURN), [400]);
+  });
+
+  it('reads as many header lines as it says', async () => {
+    const lines = [...Array(MAX_HEADER_LINES - 4).fill('a:'), 'x-request-id: last', CLOSE];
+    const [answer] = await sendRaw(server.port, get('/v1/flywheel/batch/current', ...lines));
+    expect([answer?.status, answer?.headers['x-request-id']]).toEqual([200, 'last']);
   });
 
   it('gives up on header lines and bodies that do not arrive, with 408', async () => {
