@@ -1,15 +1,43 @@
-/** Cursors of lists: numbers that only the service makes sense of. */
+/**
+ * What lists are asked for, and their cursors, which only the service makes sense of: they name what stands last on a page. The numbers by which the store
+ * orders it are no cursors, since they count what all projects do.
+ */
 import { invalidRequest } from '../contract/validate.js';
+import type { BurnPlace } from '../store/burn-repository.js';
 
-const NUMBER = /^\d{1,15}$/;
+const INDEX = /^\d{1,15}$/;
+const ID = /^[\w-]{1,64}$/;
+const PLACE = /^([\w-]{1,64}) (\d{1,9})$/;
 
-/** @throws `ERR_INVALID_REQUEST` for text that is no cursor of ours. */
-export function cursorNumber(cursor: string | undefined): number | undefined {
-  if (cursor === undefined) return undefined;
-  const text = Buffer.from(cursor, 'base64url').toString('latin1');
-  if (!NUMBER.test(text)) throw invalidRequest(['cursor: expected a cursor']);
-  return Number(text);
+/** Texts that are looked for. @throws `ERR_INVALID_REQUEST` for a NUL, which no text here has and PostgreSQL does not take. */
+export function soughtIn<Query extends object>(query: Query): Query {
+  const bad = Object.entries(query).find(([, value]) => typeof value === 'string' && value.includes('\0'));
+  if (bad !== undefined) throw invalidRequest([`${bad[0]}: expected text without NUL`]);
+  return query;
 }
 
-export const toCursor = (number: number): string =>
-  Buffer.from(String(number), 'latin1').toString('base64url');
+/** For text that is no cursor of this list. */
+export const badCursor = (): Error => invalidRequest(['cursor: expected a cursor']);
+
+function read(cursor: string, form: RegExp): RegExpExecArray {
+  const found = form.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
+  if (found === null) throw badCursor();
+  return found;
+}
+
+const write = (text: string): string => Buffer.from(text, 'latin1').toString('base64url');
+
+/** Of the pipelines of one batch. @throws `ERR_INVALID_REQUEST` */
+export const readIndexCursor = (cursor: string): number => Number(read(cursor, INDEX)[0]);
+export const indexCursor = (index: number): string => write(String(index));
+
+/** Of batches, by the id of one. @throws `ERR_INVALID_REQUEST` */
+export const readIdCursor = (cursor: string): string => read(cursor, ID)[0];
+export const idCursor = (id: string): string => write(id);
+
+/** Of burns. @throws `ERR_INVALID_REQUEST` */
+export function readPlaceCursor(cursor: string): BurnPlace {
+  const [, requestId = '', index] = read(cursor, PLACE);
+  return { requestId, index: Number(index) };
+}
+export const placeCursor = ({ requestId, index }: BurnPlace): string => write(`${requestId} ${index}`);

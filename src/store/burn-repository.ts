@@ -38,6 +38,9 @@ export interface BurnSum {
   readonly feeLamports: bigint;
 }
 
+/** Which burn it is: of which request, and the how many-th there, counted from 0. */
+export type BurnPlace = Pick<BurnRecord, 'requestId' | 'index'>;
+
 /** A burn without its bytes. */
 export type ListedBurn = Omit<BurnRecord, 'transaction'>;
 
@@ -70,4 +73,8 @@ export interface BurnRepository {
    * @returns `next`: what to give as `before` for those after them, `null` when there are none.
    */
   list(filter: BurnFilter): Promise<{ readonly items: readonly ListedBurn[]; readonly next: number | null }>;
+  /** Of the burn with a sequence number. */
+  placeOf(sequence: number): Promise<BurnPlace>;
+  /** Its sequence number, if it is a burn of the token. */
+  sequenceAt(tokenId: string, place: BurnPlace): Promise<number | undefined>;
 }

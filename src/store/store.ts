@@ -192,6 +192,10 @@ export interface BatchRepository {
   current(tokenId: string): Promise<BatchRecord | undefined>;
   /** Newest first. So that one call never takes long, only so many batches are looked at, and few where their pipelines are. */
   list(filter: BatchFilter): Promise<ListedBatches>;
+  /** The id of the batch with an ordinal. */
+  idAt(ordinal: number): Promise<string>;
+  /** Its ordinal, if it is a batch of the token. */
+  ordinalOf(tokenId: string, id: string): Promise<number | undefined>;
   /** Rent of all batches of the flywheel that are not closed. */
   openRentLamports(flywheelId: string): Promise<bigint>;
   /** Rent of those of them whose set-up is not complete, or was not at an ISO time. */

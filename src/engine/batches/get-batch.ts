@@ -4,6 +4,7 @@ import { type Batch, getBatchRequestSchema } from '../../contract/schemas/batch.
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
+import { isUuid } from '../../values/ids.js';
 import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { operation } from '../operation.js';
@@ -20,7 +21,8 @@ export async function findBatch(
   batchId: string,
 ): Promise<BatchRecord> {
   const token = requireToken(principal);
-  const batch = await deps.store.read((tx) => tx.batches.get(batchId.toLowerCase()));
+  const id = batchId.toLowerCase();
+  const batch = isUuid(id) ? await deps.store.read((tx) => tx.batches.get(id)) : undefined;
   if (batch === undefined || batch.tokenId !== token.id) {
     throw new FlywheelError('ERR_BATCH_NOT_FOUND', `There is no batch ${batchId.slice(0, 64)}.`);
   }

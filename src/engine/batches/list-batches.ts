@@ -11,10 +11,10 @@ import {
 import { DEFAULT_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { parseInput } from '../../contract/validate.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
-import type { BatchFilter, ListedBatch, ListedBatches } from '../../store/store.js';
+import type { BatchFilter, ListedBatch, ListedBatches, Store } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { operation } from '../operation.js';
-import { cursorNumber, toCursor } from '../pages.js';
+import { badCursor, idCursor, indexCursor, readIdCursor, readIndexCursor, soughtIn } from '../pages.js';
 import { createPause } from '../pause.js';
 import { isFinal } from './batch-claim.js';
 import { type BatchOwner, ownerOf } from './batch-context.js';
@@ -26,17 +26,17 @@ const MAX_LOOKS = 25;
 
 export const listBatches = operation('listBatches', {
   parse: (input, { principal }) => ({
-    query: parseInput(listBatchesQuerySchema, input),
+    query: soughtIn(parseInput(listBatchesQuerySchema, input)),
     owner: ownerOf(principal),
   }),
-  perform: async ({ deps, input: { query, owner } }) => {
+  perform: async ({ deps: { store }, input: { query, owner } }) => {
     const { limit = DEFAULT_PAGE_ITEMS, cursor } = query;
     const filter = filterOf(query, owner);
     const pause = createPause();
     const items: ListedBatch[] = [];
-    let before = cursorNumber(cursor);
+    let before = await ordinalAt(store, owner, cursor);
     for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
-      const found: ListedBatches = await deps.store.read((tx) =>
+      const found: ListedBatches = await store.read((tx) =>
         tx.batches.list({
           ...filter,
           limit: limit - items.length,
@@ -48,13 +48,27 @@ export const listBatches = operation('listBatches', {
       if (before === undefined || items.length === limit || filter.holds === undefined) break;
       await pause();
     }
-    const nextCursor = before === undefined ? null : toCursor(before);
+    const last = before;
+    const nextCursor = last === undefined ? null : idCursor(await store.read((tx) => tx.batches.idAt(last)));
     return {
       value: { items: items.map((batch) => batchView(batch, owner)), nextCursor },
       meta: { replayed: false },
     };
   },
 });
+
+/** Of the batch that a cursor names. @throws `ERR_INVALID_REQUEST` */
+async function ordinalAt(
+  store: Store,
+  { token }: BatchOwner,
+  cursor: string | undefined,
+): Promise<number | undefined> {
+  if (cursor === undefined) return undefined;
+  const id = readIdCursor(cursor);
+  const ordinal = await store.read((tx) => tx.batches.ordinalOf(token.id, id));
+  if (ordinal === undefined) throw badCursor();
+  return ordinal;
+}
 
 /** Which batches are asked for, whatever page of them. */
 function filterOf(query: ListBatchesQuery, { token }: BatchOwner): Omit<BatchFilter, 'limit' | 'before'> {
@@ -78,7 +92,7 @@ export const batchPipelines = operation('batchPipelines', {
     const batch = await findBatch(deps, principal, batchId);
     const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id, ['EXECUTE']));
     const signatures = landedSignatures(stored);
-    const from = cursorNumber(cursor) ?? 0;
+    const from = cursor === undefined ? 0 : readIndexCursor(cursor);
     const wanted: PipelineState[] = [];
     let next = from;
     for (; next < batch.pipelines.length && wanted.length < limit; next += 1) {
@@ -96,7 +110,7 @@ export const batchPipelines = operation('batchPipelines', {
       const dateExecuted = dates.get(pipeline.txHash ?? '');
       return dateExecuted === undefined ? pipeline : { ...pipeline, dateExecuted };
     });
-    const nextCursor = next < batch.pipelines.length ? toCursor(next) : null;
+    const nextCursor = next < batch.pipelines.length ? indexCursor(next) : null;
     return { value: { items, nextCursor }, meta: { replayed: false, cost: batch.cost } };
   },
 });

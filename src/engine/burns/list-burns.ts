@@ -7,20 +7,22 @@ import { isoTime } from '../../values/time.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { requireToken } from '../authenticate.js';
 import { operation } from '../operation.js';
-import { cursorNumber, toCursor } from '../pages.js';
+import { badCursor, placeCursor, readPlaceCursor, soughtIn } from '../pages.js';
 
 export const listBurns = operation('listBurns', {
   parse: (input, { principal }) => ({
-    query: parseInput(listBurnsQuerySchema, input),
+    query: soughtIn(parseInput(listBurnsQuerySchema, input)),
     token: requireToken(principal),
   }),
   perform: async ({ deps, principal, input: { query, token } }) => {
     const { limit = DEFAULT_PAGE_ITEMS, cursor, since, until, type, ...rest } = query;
     const permitted = principal.key.proofTypes;
     const types = type === undefined ? permitted : [type].filter((one) => permitted?.includes(one) ?? true);
-    const before = cursorNumber(cursor);
-    const { items, next } = await deps.store.read((tx) =>
-      tx.burns.list({
+    const { items, last } = await deps.store.read(async ({ burns }) => {
+      const before =
+        cursor === undefined ? undefined : await burns.sequenceAt(token.id, readPlaceCursor(cursor));
+      if (cursor !== undefined && before === undefined) throw badCursor();
+      const page = await burns.list({
         tokenId: token.id,
         limit,
         ...rest,
@@ -28,12 +30,13 @@ export const listBurns = operation('listBurns', {
         ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
         ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
         ...(before === undefined ? {} : { before }),
-      }),
-    );
+      });
+      return { items: page.items, last: page.next === null ? null : await burns.placeOf(page.next) };
+    });
     return {
       value: {
         items: items.map((burn) => burnState(burn, token)),
-        nextCursor: next === null ? null : toCursor(next),
+        nextCursor: last && placeCursor(last),
       },
       meta: { replayed: false },
     };

@@ -98,7 +98,14 @@ async function updateHeld(
 
 type Reads = Pick<
   BatchRepository,
-  'get' | 'current' | 'list' | 'openRentLamports' | 'unpaidRentLamports' | 'countByStatus'
+  | 'get'
+  | 'current'
+  | 'list'
+  | 'idAt'
+  | 'ordinalOf'
+  | 'openRentLamports'
+  | 'unpaidRentLamports'
+  | 'countByStatus'
 >;
 type Votes = Pick<BatchRepository, 'addVote' | 'votes'>;
 type Writes = Pick<BatchRepository, 'insert' | 'transition' | 'addCost'>;
@@ -127,6 +134,21 @@ const reads = (session: Session): Reads => ({
   },
 
   list: (filter) => listBatches(session, filter),
+
+  async idAt(ordinal) {
+    const found = session.db.selectFrom('batches').select('id').where('ordinal', '=', ordinal);
+    return (await found.executeTakeFirstOrThrow()).id;
+  },
+
+  async ordinalOf(tokenId, id) {
+    const row = await session.db
+      .selectFrom('batches')
+      .select('ordinal')
+      .where('id', '=', id)
+      .where('token_id', '=', tokenId)
+      .executeTakeFirst();
+    return row && Number(row.ordinal);
+  },
 
   async openRentLamports(flywheelId) {
     const rows = await session.db

@@ -110,7 +110,10 @@ type Writes = Pick<
   BurnRepository,
   'reserveSequences' | 'insertMany' | 'resign' | 'settleMany' | 'dropTransactions'
 >;
-type Reads = Pick<BurnRepository, 'ofRequest' | 'list' | 'sums' | 'lastSequence' | 'countPending'>;
+type Reads = Pick<
+  BurnRepository,
+  'ofRequest' | 'list' | 'placeOf' | 'sequenceAt' | 'sums' | 'lastSequence' | 'countPending'
+>;
 
 const writes = (session: Session): Writes => ({
   reserveSequences: (count) => takeNumbers(session, 'burn', count),
@@ -269,6 +272,26 @@ const reads = (session: Session): Reads => ({
   },
 
   list: (filter) => list(session, filter),
+
+  async placeOf(sequence) {
+    const row = await session.db
+      .selectFrom('burns')
+      .select(['request_id', 'position'])
+      .where('sequence', '=', sequence)
+      .executeTakeFirstOrThrow();
+    return { requestId: row.request_id, index: row.position };
+  },
+
+  async sequenceAt(tokenId, { requestId, index }) {
+    const row = await session.db
+      .selectFrom('burns')
+      .select('sequence')
+      .where('request_id', '=', requestId)
+      .where('position', '=', index)
+      .where('token_id', '=', tokenId)
+      .executeTakeFirst();
+    return row && Number(row.sequence);
+  },
 
   async ofRequest(requestId, from, to) {
     let query = session.db

@@ -50,6 +50,46 @@ export function isolation(under: () => ServiceUnderTest): void {
     await service.cancelBatch({ batchId: made.batch.id }, mine);
   });
 
+  it('tells by no cursor how much another project does, and takes none of its cursors', async () => {
+    const { service, register } = under();
+    const [one, other] = [await register(), await register()];
+    for (const { key: credential } of [one, one, other, other]) {
+      await service.burn(aBurn({ proof: { order: randomUUID() } }), { credential });
+      const call = { credential, idempotencyKey: randomUUID() };
+      const { batch } = (await service.initBatch({ pipelines: [aPipeline()] }, call)).value;
+      await service.cancelBatch({ batchId: batch.id }, { credential });
+    }
+    const mine = { credential: one.key };
+    for (const list of ['listBurns', 'listBatches'] as const) {
+      const all = (await service[list]({}, mine)).value;
+      expect([all.items.length, all.nextCursor]).toEqual([2, null]);
+      const first = (await service[list]({ limit: 1 }, mine)).value;
+      const cursor = first.nextCursor ?? '';
+      expect(Buffer.from(cursor, 'base64url').toString('latin1')).toMatch(/^[0-9a-f-]{36}( 0)?$/);
+      const second = (await service[list]({ limit: 1, cursor }, mine)).value;
+      expect([[...first.items, ...second.items], second.nextCursor]).toEqual([all.items, null]);
+      for (const [bad, as] of [
+        [cursor, { credential: other.key }],
+        ['MTU', mine],
+      ] as const)
+        expect((await failureOf(service[list]({ cursor: bad }, as))).code).toBe('ERR_INVALID_REQUEST');
+    }
+  });
+
+  it('finds nothing by a text that can be nowhere, and says so', async () => {
+    const { service, register } = under();
+    const call = { credential: (await register()).key };
+    for (const text of ['\0', 'a\0b']) {
+      for (const name of ['type', 'txHash', 'proofHash'])
+        expect((await failureOf(service.listBurns({ [name]: text }, call))).code).toBe('ERR_INVALID_REQUEST');
+      expect((await failureOf(service.listBatches({ txHash: text }, call))).code).toBe('ERR_INVALID_REQUEST');
+      for (const operation of ['getBatch', 'batchPipelines', 'issueApproval', 'cancelBatch'] as const) {
+        const asked = callOperation(service, operation, { batchId: text }, call);
+        expect((await failureOf(asked)).code).toBe('ERR_BATCH_NOT_FOUND');
+      }
+    }
+  });
+
   it('takes an idempotency key and a proof of another project for what they are here: new', async () => {
     const { service, register } = under();
     const [one, other] = [await register(), await register()];
