@@ -390,6 +390,7 @@ const TABLE = {
       'ERR_FLYWHEEL_NOT_FOUND',
       'ERR_BATCH_NOT_FOUND',
       'ERR_BATCH_NOT_FINALIZED',
+      'ERR_INVALID_PROOF',
       ...SIGNING_ERRORS,
       ...WRITING_ERRORS,
     ],

@@ -2,8 +2,11 @@
 import { issueApprovalRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { BatchRecord } from '../../store/records.js';
+import type { Principal } from '../authenticate.js';
 import { watchLandings } from '../landings/watch.js';
 import { operation } from '../operation.js';
+import { notPermitted } from '../requests/requests.js';
 import { currentRecord, isFinal } from './batch-claim.js';
 import { contextOf } from './batch-context.js';
 import { initBatchView } from './batch-view.js';
@@ -15,6 +18,7 @@ export const issueApproval = operation('issueApproval', {
   parse: (input) => parseInput(issueApprovalRequestSchema, input),
   perform: async ({ deps, principal, input: { batchId } }) => {
     const found = await findBatch(deps, principal, batchId);
+    requirePermitted(principal, found);
     const { undone, waiting } = await watchLandings(deps, { batchId: found.id });
     const batch = undone === 0 ? found : await findBatch(deps, principal, batchId);
     if (batch.status === 'AVAILABLE_TO_QUEUE')
@@ -40,6 +44,12 @@ export const issueApproval = operation('issueApproval', {
     };
   },
 });
+
+/** The answer holds every proof of the batch, and without all of them nobody can tell what is approved. */
+function requirePermitted({ key }: Principal, { pipelines }: BatchRecord): void {
+  const foreign = pipelines.find(({ type }) => key.proofTypes?.includes(type) === false);
+  if (foreign !== undefined) throw notPermitted(foreign.type);
+}
 
 const nothingToApprove = (reason: string): FlywheelError =>
   new FlywheelError('ERR_INVALID_REQUEST', `${reason}, so there is nothing to approve.`);

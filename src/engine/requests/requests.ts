@@ -114,12 +114,15 @@ export async function requireReadable(
   const foreign = proofTypes.find(
     (type) => !permitted.includes(type) && (ofMaker === null || ofMaker.includes(type)),
   );
-  if (foreign === undefined) return;
-  throw new FlywheelError(
-    'ERR_INVALID_PROOF',
-    `The proof type ${JSON.stringify(foreign.slice(0, 64))} is not permitted for this key.`,
-  );
+  if (foreign !== undefined) throw notPermitted(foreign);
 }
+
+/** What is asked for is about proofs of a type that the key is not for. */
+export const notPermitted = (type: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_INVALID_PROOF',
+    `The proof type ${JSON.stringify(type.slice(0, 64))} is not permitted for this key.`,
+  );
 
 /** Over the limit of fresh requests a repeat is still answered; this was none. */
 export const noRepeat = (): FlywheelError =>

@@ -1,4 +1,5 @@
 /** Ending a batch: by its state on chain it is voted down, closed, and gives back what it held. */
+
 import { afterEach, describe, expect, it } from 'vitest';
 import { decodeAccount, PROPOSAL } from '../../../../src/chain/squads/layouts/accounts.js';
 import { proposalAddress, transactionAddress } from '../../../../src/chain/squads/layouts/addresses.js';
@@ -9,6 +10,7 @@ import type { InitBatchResult, Pipeline } from '../../../../src/contract/schemas
 import { messages } from '../../../../src/engine/batches/batch-context.js';
 import { executeTransactions } from '../../../../src/engine/batches/plan-batch.js';
 import type { Address } from '../../../../src/values/address.js';
+import { Secret } from '../../../../src/values/secret.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
   aBurnRequest,
@@ -407,6 +409,17 @@ describe('issueApproval', () => {
     expect(second).toEqual({ ...started, proposalApproveTx: second.proposalApproveTx });
     expect(new Set([started, second, third].map(({ proposalApproveTx }) => proposalApproveTx)).size).toBe(3);
     expect((await execute(second)).value.result.totalSuccessful).toBe(2);
+  });
+
+  it('gives none to a key that may not read every proof that would be approved', async () => {
+    test = await openTestEngine();
+    const started = await init(ones(1));
+    const ask = async (proofTypes: string[]) => {
+      const { key } = await test.engine.createKey({ scopes: ['burn', 'airdrop'], proofTypes });
+      return test.engine.issueApproval({ batchId: started.batch.id }, { credential: new Secret(key) });
+    };
+    await expect(ask(['WATCH_AD'])).rejects.toMatchObject({ code: 'ERR_INVALID_PROOF' });
+    expect((await ask(['PRODUCT_BUY', 'WATCH_AD'])).value.batch.pipelines).toEqual(started.batch.pipelines);
   });
 
   it('gives none when nothing waits for it', async () => {
