@@ -12,6 +12,8 @@ import type { RequestLife, RequestLives } from './request-life.js';
 const LINGER_MS = 2_000;
 /** How often is looked for answers that nobody takes. */
 const SWEEP_INTERVAL_MS = 1_000;
+/** Of all connections; one key that has more of them wait for the rest of its requests makes room for others before anybody else. */
+const LARGE_SHARE = 1 / 4;
 
 /** One connection with the requests on it that have no answer yet, in their order. */
 export class Connection {
@@ -41,6 +43,12 @@ export class Connection {
   /** Is there nothing to answer, and may something come? */
   get isIdle(): boolean {
     return this.unanswered.length === 0 && !this.#isEnding;
+  }
+
+  /** The only request on it, while its body is on the way: nothing has been done for it. */
+  get arriving(): RequestLife | undefined {
+    const [life] = this.unanswered;
+    return this.unanswered.length === 1 && life?.isArriving === true ? life : undefined;
   }
 
   /** The last answer was given; whatever still comes in is not looked at. */
@@ -102,16 +110,19 @@ export class Connections {
     return this.#longestIdle() !== undefined;
   }
 
-  /** Takes a new connection; where there are too many, the longest idle one makes room, or else the new one goes. */
+  /**
+   * Takes a new connection. Where there are too many, one makes room for which nothing is done: the longest idle, else one that
+   * still waits for its request; or else the new one goes.
+   */
   open(socket: Socket): void {
     if (this.#bySocket.size >= this.#max) {
-      const longestIdle = this.#longestIdle();
-      if (longestIdle === undefined) {
+      const leaving = this.#leastMissed();
+      if (leaving === undefined) {
         socket.destroy();
         return;
       }
-      longestIdle.socket.destroy();
-      this.#forget(longestIdle);
+      leaving.socket.destroy();
+      this.#forget(leaving);
     }
     const connection = new Connection(socket);
     this.#bySocket.set(socket, connection);
@@ -169,6 +180,25 @@ export class Connections {
     return new Promise((resolve) => void this.#waiting.push(resolve));
   }
 
+  #leastMissed(): Connection | undefined {
+    const crowd = this.#largestCrowd();
+    const isLarge = crowd.length > this.#max * LARGE_SHARE;
+    return (isLarge ? undefined : this.#longestIdle()) ?? longestArriving(crowd);
+  }
+
+  /** Those that wait for the rest of requests with one key, of the key that has most of them. */
+  #largestCrowd(): readonly Connection[] {
+    const byKey = new Map<string | undefined, Connection[]>();
+    for (const connection of this.#bySocket.values()) {
+      const { arriving } = connection;
+      if (arriving === undefined) continue;
+      const crowd = byKey.get(arriving.keyId);
+      if (crowd === undefined) byKey.set(arriving.keyId, [connection]);
+      else crowd.push(connection);
+    }
+    return [...byKey.values()].reduce((most, crowd) => (crowd.length > most.length ? crowd : most), []);
+  }
+
   #longestIdle(): Connection | undefined {
     let longest: Connection | undefined;
     for (const connection of this.#bySocket.values()) {
@@ -188,3 +218,9 @@ export class Connections {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }
+
+const longestArriving = (crowd: readonly Connection[]): Connection | undefined =>
+  crowd.reduce<Connection | undefined>(
+    (longest, one) => ((one.arriving?.elapsedMs ?? 0) > (longest?.arriving?.elapsedMs ?? -1) ? one : longest),
+    undefined,
+  );

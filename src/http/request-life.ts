@@ -40,6 +40,8 @@ export class RequestLife {
   project: string | undefined;
   /** Under which the service keeps the request. */
   operationId: string | undefined;
+  /** The service was called for it. */
+  isServed = false;
   /** Transactions of the answer, and its batch. */
   outcome: Outcome | undefined;
   problemCode: string | undefined;
@@ -56,6 +58,11 @@ export class RequestLife {
   static of({ life }: IncomingMessage): RequestLife {
     invariant(life !== undefined, 'Every request begins with its life.');
     return life;
+  }
+
+  /** Is a part of the request still to come, and nothing done for it? */
+  get isArriving(): boolean {
+    return !this.request.complete && !this.isServed && !this.#hasAnswer;
   }
 
   get elapsedMs(): number {
@@ -167,6 +174,7 @@ export class RequestLives {
     this.refuseWhenFull();
     this.#running += 1;
     this.#observer.running(1);
+    life.isServed = true;
     life.workBegins();
     try {
       return await call();
