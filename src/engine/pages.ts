@@ -1,6 +1,6 @@
 /**
- * What lists are asked for, and their cursors, which only the service makes sense of: they name what stands last on a page. The numbers by which the store
- * orders it are no cursors, since they count what all projects do.
+ * What lists are asked for, and their cursors, which only the service makes sense of: they name what stands last on a page. The
+ * numbers by which the store orders it are no cursors, since they count what all projects do.
  */
 import { invalidRequest } from '../contract/validate.js';
 import type { BurnPlace } from '../store/burn-repository.js';
