@@ -2,7 +2,7 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { arch, platform } from 'node:os';
 import type Libsql from 'libsql';
-import { type FileName, fileUnavailable } from './sqlite-errors.js';
+import { type FileName, fileUnavailable, isBusy } from './sqlite-errors.js';
 
 /** An open database; its failures are those of the driver (`sqlite-errors.ts`). */
 export type SqliteConnection = Libsql.Database;
@@ -24,6 +24,8 @@ export interface ConnectionOptions {
 
 /** How long a writer waits for another process to finish, unless said otherwise. */
 export const BUSY_TIMEOUT_MS = 5_000;
+/** Between two tries to get a lock. SQLite itself waits a hundred times as long, and a busy neighbour leaves only short gaps. */
+const POLL_MS = 1;
 /** Only the owner reads and writes a file. SQLite gives the files beside it the same mode. */
 const FILE_MODE = 0o600;
 const OTHERS_MODE = 0o077;
@@ -56,14 +58,32 @@ export async function loadSqlite(name: FileName): Promise<Connect> {
     const connection = new Database(name.path, { timeout: busyTimeoutMs });
     try {
       inspect?.(connection);
+      // Of two that make a file at once SQLite tells one that it is locked, and does not wait.
       for (const setting of [...SETTINGS[use], ...(foreignKeys ? ['foreign_keys = 1'] : [])])
-        connection.exec(`PRAGMA ${setting}`);
+        untilFree(() => connection.exec(`PRAGMA ${setting}`), busyTimeoutMs);
       return connection;
     } catch (error) {
       connection.close();
       throw error;
     }
   };
+}
+
+/** Holds this thread up, as waiting for a lock inside SQLite does. */
+const holdUp = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+/** Runs what needs a lock until nobody else has it. @throws its last failure, once the time is over or it is another one. */
+export function untilFree(work: () => void, timeoutMs: number): void {
+  const startMs = performance.now();
+  for (;;) {
+    try {
+      work();
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() - startMs >= timeoutMs) throw error;
+      holdUp(POLL_MS);
+    }
+  }
 }
 
 /**

@@ -9,8 +9,9 @@ import {
   loadSqlite,
   prepareSqliteFile,
   type SqliteConnection,
+  untilFree,
 } from './sqlite-connection.js';
-import { type FileName, fileDamaged, fileReplaced, isBusy, translateSqliteError } from './sqlite-errors.js';
+import { type FileName, fileDamaged, fileReplaced, translateSqliteError } from './sqlite-errors.js';
 
 /** Values that a file stores; amounts beyond 2^53 go as text. */
 export type SqlValue = string | number | ReadonlyBytes | null;
@@ -36,12 +37,6 @@ export interface SqliteFileOptions extends FileName, Pick<ConnectionOptions, 'bu
 
 /** Statements that are kept prepared. */
 const MAX_STATEMENTS = 64;
-
-/** Between two tries to get the write lock. SQLite itself waits a hundred times as long, and a busy neighbour leaves only short gaps. */
-const POLL_MS = 1;
-
-/** Holds this thread up, as waiting for a lock inside SQLite does. */
-const holdUp = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 /** A connection whose every failure names the file. */
 export class SqliteFile {
@@ -125,10 +120,9 @@ export class SqliteFile {
   }
 
   #lock(): void {
-    const startMs = performance.now();
     this.#letWait(0);
     try {
-      while (!this.#tryToLock(startMs)) holdUp(POLL_MS);
+      untilFree(() => this.#connection.exec('BEGIN IMMEDIATE'), this.#busyTimeoutMs);
     } finally {
       if (!this.#writesOnly) this.#letWait(this.#busyTimeoutMs);
     }
@@ -139,16 +133,6 @@ export class SqliteFile {
     if (this.#waitsMs === ms) return;
     this.#connection.exec(`PRAGMA busy_timeout = ${ms}`);
     this.#waitsMs = ms;
-  }
-
-  #tryToLock(startMs: number): boolean {
-    try {
-      this.#connection.exec('BEGIN IMMEDIATE');
-      return true;
-    } catch (error) {
-      if (isBusy(error) && performance.now() - startMs < this.#busyTimeoutMs) return false;
-      throw error;
-    }
   }
 
   #transaction<Result>(begin: () => void, work: () => Result): Result {

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteFile } from '../../../src/files/sqlite-file.js';
 
@@ -23,4 +25,28 @@ describe('openSqliteFile', () => {
     expect(['synchronous', 'fullfsync', 'checkpoint_fullfsync'].map(setting)).toEqual([2, 1, 1]);
     file.close();
   });
+
+  it('waits for another that is just making the same file', async () => {
+    const path = join(directory, 'a.db');
+    const other = new Worker(MAKING, { eval: true, workerData: path });
+    await once(other, 'message');
+    const file = await openSqliteFile({ path, noun: 'journal', create: true });
+    expect(file.number('SELECT count(*) FROM made')).toBe(1);
+    file.close();
+    await once(other, 'exit');
+  });
 });
+
+/** Has begun to write into a new file, and ends that when this thread is held up by it. */
+const MAKING = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const Database = require('libsql');
+  const connection = new Database(workerData);
+  connection.exec('BEGIN IMMEDIATE; CREATE TABLE made (id INTEGER); INSERT INTO made VALUES (1)');
+  parentPort.postMessage('begun');
+  setTimeout(() => {
+    connection.exec('COMMIT');
+    connection.close();
+    parentPort.close();
+  }, 50);
+`;
