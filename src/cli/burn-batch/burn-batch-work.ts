@@ -79,6 +79,7 @@ export class BurnBatchWork implements Work<Summary> {
     const streams = printed === stages.length - 1;
     const parts = stages.flatMap((stage, at) => partsOf(entry, at, stage).map((part) => ({ at, part })));
     const progress = new BurnBatchProgress(this.#session, parts);
+    const sum = new Summing(this.#body.list);
     for (const { at, part } of parts) {
       const isPrinted = streams && at === printed;
       const hear = (outcome: ElementOutcome): void => {
@@ -87,34 +88,26 @@ export class BurnBatchWork implements Work<Summary> {
         progress.count(outcome);
         if (isPrinted) this.#print(outcome);
       };
-      await this.#bring(entry, part, { hear, send: () => progress.send(part) }).catch((error: unknown) => {
-        progress.stop(error);
-        throw error;
-      });
+      const outcomes = await this.#bring(entry, part, { hear, send: () => progress.send(part) }).catch(
+        (error: unknown) => {
+          progress.stop(error);
+          throw error;
+        },
+      );
+      if (isPrinted) sum.add(outcomes);
       await this.#session.context.io.stdout.drained();
     }
-    const result = await this.#sum(
-      streams ? () => answersOf(entry, printed) : () => latestOf(entry),
-      !streams,
-    );
+    if (!streams) await this.#printLatest(entry, sum);
+    const result = sum.of(streams ? () => answersOf(entry, printed) : () => latestOf(entry));
     return entry.state === 'open' ? { result, verdict: this.#verdict() } : { result };
   }
 
-  /** Adds up what is printed. @param prints - also print it, where that is one line an element. */
-  async #sum(results: Summary['results'], prints: boolean): Promise<Summary> {
-    const totals = new BurnTotals();
-    const listed: Failure[] = [];
-    for (const outcomes of results()) {
-      const burns = this.#body.list.pick(outcomes.map(({ index }) => index));
-      for (const [at, outcome] of outcomes.entries()) {
-        const burn = burns[at];
-        if (burn !== undefined) totals.count(outcome, burn);
-        if (outcome.status === 'error' && listed.length < MAX_LISTED) listed.push(outcome);
-        if (prints) this.#print(outcome);
-      }
+  async #printLatest(entry: Entry, sum: Summing): Promise<void> {
+    for (const outcomes of latestOf(entry)) {
+      sum.add(outcomes);
+      for (const outcome of outcomes) this.#print(outcome);
       await this.#session.context.io.stdout.drained();
     }
-    return { totals: totals.sums, listed, results };
   }
 
   async present(summary: Summary = NOTHING): Promise<FlywheelError | undefined> {
@@ -205,14 +198,17 @@ export class BurnBatchWork implements Work<Summary> {
     await requireAllPossible(this.#session, [...list.each(indexes)], all);
   }
 
-  /** The outcomes of one request: those that are stored, else those that it is answered with. */
+  /** @returns the outcomes of one request in their order: those that are stored, else those that it is answered with. */
   async #bring(
     entry: Entry,
     part: Part,
     on: { readonly hear: (outcome: ElementOutcome) => void; readonly send: () => void },
-  ): Promise<void> {
+  ): Promise<readonly ElementOutcome[]> {
     const stored = storedOutcomes(entry, part);
-    if (stored !== undefined) return stored.forEach(on.hear);
+    if (stored !== undefined) {
+      stored.forEach(on.hear);
+      return stored;
+    }
     const { context } = this.#session;
     if (context.signal.aborted)
       throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted between two requests.');
@@ -243,6 +239,7 @@ export class BurnBatchWork implements Work<Summary> {
     const failed = burns.filter((_, at) => outcomes[at]?.status === 'error');
     await requireNotOnChain(opened, entry, failed);
     entry.keep(part.name, outcomes);
+    return outcomes;
   }
 
   #print(outcome: ElementOutcome): void {
@@ -257,6 +254,31 @@ export class BurnBatchWork implements Work<Summary> {
 }
 
 const NOTHING: Summary = { totals: new BurnTotals().sums, listed: [], results: () => [] };
+
+/** Adds up what is printed, in the order of the file. */
+class Summing {
+  readonly #list: BurnBatchBody['list'];
+  readonly #totals = new BurnTotals();
+  readonly #listed: Failure[] = [];
+
+  constructor(list: BurnBatchBody['list']) {
+    this.#list = list;
+  }
+
+  /** The outcomes of one request. */
+  add(outcomes: readonly ElementOutcome[]): void {
+    const burns = this.#list.pick(outcomes.map(({ index }) => index));
+    for (const [at, outcome] of outcomes.entries()) {
+      const burn = burns[at];
+      if (burn !== undefined) this.#totals.count(outcome, burn);
+      if (outcome.status === 'error' && this.#listed.length < MAX_LISTED) this.#listed.push(outcome);
+    }
+  }
+
+  of(results: Summary['results']): Summary {
+    return { totals: this.#totals.sums, listed: this.#listed, results };
+  }
+}
 
 /** Sends a request, and notes a refusal that says that it was never carried out: asked again, that is still known. */
 async function trying<Value>(entry: Entry, request: string, send: () => Promise<Value>): Promise<Value> {
