@@ -107,8 +107,9 @@ export class SqliteFile {
     return this.#transaction(() => this.#lock(), work);
   }
 
-  /** Runs `work` on one state of the file, without a lock that others would wait for. */
+  /** Runs `work` on one state of the file, without a lock that others would wait for; within a write, on that of the write. */
   read<Result>(work: () => Result): Result {
+    if (this.#open && this.#connection.inTransaction) return work();
     return this.#transaction(() => this.#connection.exec('BEGIN'), work);
   }
 

@@ -14,13 +14,29 @@ export interface FileVersion {
   readonly unharmed: string;
 }
 
+/** What marks a file; 0 where nobody has marked it. */
+interface Marks {
+  readonly application: number;
+  readonly found: number;
+  /** Is there nothing in it either? */
+  readonly isEmpty: boolean;
+}
+
+/** Of one state of the file: it may be filled by another process between two looks. */
+export const marksOf = (file: SqliteFile): Marks =>
+  file.read(() => {
+    const found = file.number('PRAGMA user_version');
+    const application = file.number('PRAGMA application_id');
+    const isEmpty = application === 0 && found === 0 && file.number('PRAGMA page_count') <= 1;
+    return { application, found, isEmpty };
+  });
+
 /** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
 export function isEmptyFile(
   file: SqliteFile,
   { applicationId, version, kind, unharmed }: FileVersion,
 ): boolean {
-  const found = file.number('PRAGMA user_version');
-  const application = file.number('PRAGMA application_id');
+  const { application, found, isEmpty } = marksOf(file);
   if (application === applicationId && found === version) return false;
   if (application === applicationId) {
     throw fileUnavailable(
@@ -29,7 +45,7 @@ export function isEmptyFile(
       { hint: `Upgrade flywheel; ${unharmed}.` },
     );
   }
-  if (application === 0 && found === 0 && file.number('PRAGMA page_count') <= 1) return true;
+  if (isEmpty) return true;
   throw fileUnavailable(file, `is not ${kind}`, {
     hint: `Move it away; nothing was written into it, and ${unharmed}.`,
   });

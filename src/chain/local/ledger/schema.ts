@@ -2,6 +2,7 @@
 
 import { fileUnavailable } from '../../../files/sqlite-errors.js';
 import type { SqliteFile } from '../../../files/sqlite-file.js';
+import { marksOf } from '../../../files/sqlite-version.js';
 import { partOf, type ReadonlyBytes } from '../../../values/bytes.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 
@@ -38,13 +39,12 @@ PRAGMA user_version = ${SCHEMA_VERSION};
 
 /** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
 export function isEmptyLedger(database: SqliteFile): boolean {
-  const version = database.number('PRAGMA user_version');
-  const application = database.number('PRAGMA application_id');
-  if (application === APPLICATION_ID && version === SCHEMA_VERSION) return false;
-  if (application === APPLICATION_ID && version > SCHEMA_VERSION) {
+  const { application, found, isEmpty } = marksOf(database);
+  if (application === APPLICATION_ID && found === SCHEMA_VERSION) return false;
+  if (application === APPLICATION_ID && found > SCHEMA_VERSION) {
     throw fileUnavailable(
       database,
-      `was written by a newer flywheel (schema ${version}, this one knows ${SCHEMA_VERSION})`,
+      `was written by a newer flywheel (schema ${found}, this one knows ${SCHEMA_VERSION})`,
       { hint: 'Upgrade flywheel, or give another --data-dir.' },
     );
   }
@@ -53,9 +53,8 @@ export function isEmptyLedger(database: SqliteFile): boolean {
       hint: 'Give another --data-dir, or wipe this one: `flywheel local reset --yes`.',
     });
   }
-  const empty = application === 0 && version === 0 && database.number('PRAGMA page_count') <= 1;
-  if (empty && !database.readOnly) return true;
-  throw fileUnavailable(database, empty ? 'is empty' : 'is not a ledger', {
+  if (isEmpty && !database.readOnly) return true;
+  throw fileUnavailable(database, isEmpty ? 'is empty' : 'is not a ledger', {
     hint: 'Run `flywheel local init` in an empty data directory, or give another --data-dir.',
   });
 }

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { isEmptyLedger, prepareSchema } from '../../../src/chain/local/ledger/schema.js';
+import { isEmptyJournal, prepareJournal } from '../../../src/cli/journal/schema.js';
+import { openSqliteFile, type SqliteFile } from '../../../src/files/sqlite-file.js';
+import { removeDirectories, temporaryDirectory } from '../../support/chain.js';
+
+afterAll(removeDirectories);
+
+/** Two processes at the same new file: each has opened it, and one fills it while the other looks what it is. */
+async function twoAt(noun: string): Promise<readonly [looking: SqliteFile, filling: SqliteFile]> {
+  const path = join(temporaryDirectory(), `${noun}.db`);
+  const looking = await openSqliteFile({ noun, path, create: true });
+  return [looking, await openSqliteFile({ noun, path, create: true })];
+}
+
+describe.each([
+  ['ledger', isEmptyLedger, (file: SqliteFile) => prepareSchema(file, () => undefined)],
+  ['journal', isEmptyJournal, prepareJournal],
+])('a look at a new %s that another process fills meanwhile', (noun, isEmpty, fill) => {
+  it.each([1, 2, 3])('takes it for an empty one, filled after %i of its reads', async (reads) => {
+    const [looking, filling] = await twoAt(noun);
+    const { number } = looking;
+    const spy = vi.spyOn(looking, 'number').mockImplementation((sql) => {
+      const value = number.call(looking, sql);
+      if (spy.mock.calls.length === reads) fill(filling);
+      return value;
+    });
+    expect(isEmpty(looking)).toBe(true);
+    expect(spy.mock.calls.length).toBeGreaterThanOrEqual(reads);
+    spy.mockRestore();
+    expect(isEmpty(looking)).toBe(false);
+    looking.close();
+    filling.close();
+  });
+
+  it('fills it once', async () => {
+    const [looking, filling] = await twoAt(noun);
+    fill(filling);
+    fill(looking);
+    expect(isEmpty(looking)).toBe(false);
+    looking.close();
+    filling.close();
+  });
+});
