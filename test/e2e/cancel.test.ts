@@ -31,16 +31,24 @@ const runWords = (operator: Operator, file: string): readonly string[] => [
   ...['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json', '--no-simulate'],
 ];
 
+/** Effects of an init before the first that could land a bundle; those after it are tried one by one. */
+const BEFORE_SETUP = 12;
+
 /** Readies a batch in a state; whatever it burned belongs to the state. @returns its id. */
 const STATES: Readonly<Record<string, (operator: Operator) => Promise<string>>> = {
   'waits for its owner': (operator) => initiated(operator, 'waits'),
   'is set up halfway': async (operator) => {
     const file = operator.write('half.json', pipelinesOf('half'));
-    // Behind its first bundle, which makes the batch and its proposal.
-    await operator.runWith({ signal: 'SIGKILL', point: 18 }, 'batch', 'init', file);
-    const [batch] = JSON.parse((await operator.run('batch', 'list', '--json')).stdout);
-    expect(batch.status).toBe('AVAILABLE_TO_QUEUE');
-    return batch.id;
+    // Killed ever later, until its first bundle has landed, which makes the batch and its proposal.
+    const landed = "select batch_id as id from bundles where phase = 'SETUP' and status = 'LANDED'";
+    for (let point = BEFORE_SETUP; ; point += 1) {
+      await operator.runWith({ signal: 'SIGKILL', point }, 'batch', 'init', file);
+      const [bundle] = rawSqlite(join(operator.dataDir, 'store.db'), landed);
+      if (bundle === undefined) continue;
+      const [batch] = JSON.parse((await operator.run('batch', 'list', '--json')).stdout);
+      expect(batch).toMatchObject({ id: bundle['id'], status: 'AVAILABLE_TO_QUEUE' });
+      return batch.id;
+    }
   },
   'is approved and not executed': (operator) => approvedOnly(operator, 'approved'),
   'has failed': async (operator) => {
