@@ -1,11 +1,20 @@
 /**
  * Who uses a data directory. Every process that works in it holds a shared lock for as long as it does; wiping it takes the
- * exclusive one. The lock is SQLite's own on an empty database, so the system lets go of it however a process ends.
+ * exclusive one, and one process at a time sets it up, which it also works in. The lock is SQLite's own on an empty database, so the
+ * system lets go of it however a process ends.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { loadSqlite, prepareSqliteFile } from '../files/sqlite-connection.js';
+import { isBusy } from '../files/sqlite-errors.js';
 
-/** A lock that is held. */
+/** A set-up takes a part of a second, on a machine that is busy some. */
+const SET_UP_WAIT_MS = 10_000;
+const POLL_MS = 20;
+const SET_UP_REFUSAL =
+  'another flywheel process sets the data directory up or wipes it, or its lock cannot be used';
+
+/** A lock that is held, until it is released for the first time. */
 export interface DataLock {
   release(): void;
 }
@@ -24,7 +33,15 @@ async function take(path: string, begin: string, refusal: string): Promise<DataL
       connection.close();
       throw error;
     }
-    return { release: () => void connection.close() };
+    let isHeld = true;
+    const release = (): void => {
+      if (!isHeld) return;
+      isHeld = false;
+      // The driver keeps what is open of a closed connection until its statements are collected.
+      connection.exec('rollback');
+      connection.close();
+    };
+    return { release };
   } catch (cause) {
     throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: ${refusal}.`, {
       hint: 'Wait until the other flywheel processes are done, or stop them, then run again.',
@@ -40,3 +57,20 @@ export const shareDataDirectory = (path: string): Promise<DataLock> =>
 /** For wiping it. @throws `ERR_STORE_UNAVAILABLE` while any other process works in it. */
 export const ownDataDirectory = (path: string): Promise<DataLock> =>
   take(path, 'begin exclusive', 'the data directory is in use by another flywheel process');
+
+/**
+ * For setting it up, which others may work in meanwhile. Whoever does that already is waited for: what it has made is there then.
+ * @throws `ERR_STORE_UNAVAILABLE` where that takes too long, or while the directory is being wiped.
+ */
+export async function setUpDataDirectory(path: string, waitMs = SET_UP_WAIT_MS): Promise<DataLock> {
+  const startMs = performance.now();
+  for (;;) {
+    try {
+      // SQLite lets one hold this beside any number that read.
+      return await take(path, 'begin immediate', SET_UP_REFUSAL);
+    } catch (error) {
+      if (!isBusy((error as Error).cause) || performance.now() - startMs >= waitMs) throw error;
+    }
+    await delay(POLL_MS);
+  }
+}

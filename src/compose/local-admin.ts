@@ -1,63 +1,27 @@
 /** `flywheel local …`: sets up a data directory in one step and looks after it. */
-
-import { readFileSync } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
 import type { Chain } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
-import { createKeypairSigner, generateKeypair } from '../chain/transaction/signer.js';
-import type {
-  FetchedProgram,
-  LocalAdmin,
-  LocalInitInput,
-  LocalInitResult,
-  LocalVaultResult,
-} from '../cli/context.js';
-import type { ApiKeyCreated, Registration } from '../contract/admin.js';
-import { FlywheelError, invariant, isFlywheelError } from '../errors/flywheel-error.js';
-import { keypairText, parseKeypairText } from '../files/keypair-file.js';
-import { fileProblem } from '../files/read-file.js';
-import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
-import type { Address } from '../values/address.js';
+import type { FetchedProgram, LocalAdmin, LocalVaultResult } from '../cli/context.js';
+import { FlywheelError, invariant } from '../errors/flywheel-error.js';
 import type { Clock } from '../values/time.js';
-import { chosenFunds } from './batch-funds.js';
 import { ownDataDirectory } from './data-lock.js';
-import { type OpenedEngine, openEngine, openFiles, readSquadsProgram } from './engine.js';
+import { type OpenedEngine, openEngine, openFiles } from './engine.js';
 import { fetchSquads } from './fetch-squads.js';
-import { createFileKeyring } from './file-keyring.js';
 import { gapOfEngine, gapOfLedger, type LedgerPlace } from './gaps.js';
 import {
   type ClusterConfig,
-  type DataConfig,
   dataFiles,
-  exists,
   isOnCluster,
-  type LocalConfig,
-  PRIVATE_FILE_MODE,
   readDataConfig,
   requireDataConfig,
   requireLocalConfig,
   wipeDataDirectory,
-  writeLocalConfig,
-  writePrivate,
 } from './local-config.js';
+import { initLocal } from './local-init.js';
+import { exportOwner } from './owner-keypair.js';
 import { rotateKeyInFile } from './rotate-key.js';
 import type { OwnRpc } from './rpc.js';
 import { repair } from './two-files.js';
-
-/** @throws `ERR_KEYPAIR_INVALID` naming the file and the reason, never its content. */
-export function readOwnerKeypair(path: string): { readonly bytes: Uint8Array; readonly address: Address } {
-  const refuse = (reason: string): FlywheelError =>
-    new FlywheelError('ERR_KEYPAIR_INVALID', `${path}: ${reason}.`);
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw refuse(fileProblem(error));
-  }
-  const parsed = parseKeypairText(text);
-  if ('problem' in parsed) throw refuse('it is no keypair file');
-  return { bytes: parsed.bytes, address: createKeypairSigner(parsed.bytes).address };
-}
 
 export interface LocalPlace {
   readonly dataDir: string;
@@ -98,7 +62,7 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
     await closing?.then((it) => it.close());
   };
   return {
-    init: (input) => init(place, input, open),
+    init: (input) => initLocal(place, input, open),
     status: async () => {
       const { name, symbol, ...status } = await (await engine()).status();
       const { tokenGeneration: _generation, owner: address, ...rest } = status;
@@ -200,120 +164,4 @@ async function repairFiles({ dataDir, clock }: LocalPlace): Promise<string> {
   } finally {
     await close();
   }
-}
-
-async function init(
-  place: LocalPlace,
-  input: LocalInitInput,
-  open: () => Promise<OpenedEngine<Chain>>,
-): Promise<LocalInitResult> {
-  const { dataDir } = place;
-  const config = prepare(place, input);
-  const { engine, store } = await open();
-  const keypair = config.ownerKeypair;
-  const owner = input.owner?.address ?? readOwnerKeypair(keypair).address;
-  const registered = await registerOrFinish(dataDir, { ...input, owner }, engine);
-  const { genesis } = await store.progress();
-  // From here on nothing that is missing is made again.
-  writeLocalConfig(dataDir, { ...config, genesis });
-  return initResult(registered.registration, registered.apiKey, keypair);
-}
-
-/** Files that must be there before the engine opens. An interrupted set-up is carried on; a finished one is refused. */
-function prepare({ dataDir, cwd }: LocalPlace, input: LocalInitInput): LocalConfig {
-  const files = dataFiles(dataDir);
-  const funds = chosenFunds(input);
-  const found = readDataConfig(dataDir);
-  const earlier = found === undefined ? undefined : requireUnfinished(dataDir, found);
-  if (exists(files.registration))
-    throw new FlywheelError(
-      'ERR_LOCAL_ALREADY_EXISTS',
-      `A registration on a cluster has begun in ${dataDir}.`,
-    );
-  makeDataDirectory(dataDir);
-  if (input.squadsProgram !== null)
-    writePrivate(files.squadsProgram, readSquadsProgram(resolve(cwd, input.squadsProgram)));
-  if (input.owner === null && !exists(files.owner)) writePrivate(files.owner, keypairText(generateKeypair()));
-  const config: LocalConfig = {
-    treasury: earlier?.treasury ?? createFileKeyring(files.keys).create().address,
-    ownerKeypair: input.owner === null ? files.owner : absolute(cwd, input.owner.keypair),
-    squadsProgram: input.squadsProgram !== null,
-    genesis: null,
-    ...funds,
-  };
-  // Once its engine is open, an interrupted set-up goes on with the choices that it began with.
-  if (earlier === undefined) writeLocalConfig(dataDir, config);
-  return earlier ?? config;
-}
-
-/** @throws `ERR_LOCAL_ALREADY_EXISTS` unless the set-up was interrupted; what is wrong with a finished one is not mended here. */
-function requireUnfinished(dataDir: string, config: DataConfig): LocalConfig {
-  if (!isOnCluster(config) && config.genesis === null) return config;
-  throw new FlywheelError(
-    'ERR_LOCAL_ALREADY_EXISTS',
-    `${dataDir} already holds a flywheel; nothing was changed.`,
-  );
-}
-
-const notFound = (error: unknown): undefined => {
-  if (isFlywheelError(error, 'ERR_LOCAL_NOT_FOUND')) return undefined;
-  throw error;
-};
-
-/** Registers; or, when that was done and the key was lost in a crash, makes another key. */
-async function registerOrFinish(
-  dataDir: string,
-  input: Omit<LocalInitInput, 'owner'> & { readonly owner: string },
-  engine: OpenedEngine<Chain>['engine'],
-): Promise<{ registration: Registration; apiKey: ApiKeyCreated }> {
-  const earlier = await engine.registration().catch(notFound);
-  const registered =
-    earlier === undefined
-      ? await engine.register(input)
-      : { registration: earlier, apiKey: await engine.createKey({ scopes: input.scopes, proofTypes: null }) };
-  writePrivate(dataFiles(dataDir).apiKey, `${registered.apiKey.key}\n`);
-  return registered;
-}
-
-function initResult(registration: Registration, apiKey: ApiKeyCreated, keypair: string): LocalInitResult {
-  const { tokenId, mintAddress, decimals, tokenProgram, flywheelId, multisig, vaultIndex, vaultAddress } =
-    registration;
-  const { burnWallet, operator, proofTypes, dailyLimits } = registration;
-  return {
-    tokenId,
-    mintAddress,
-    decimals,
-    tokenProgram,
-    flywheelId,
-    multisig,
-    vaultIndex,
-    vaultAddress,
-    burnWallet,
-    owner: { address: registration.owner, keypair },
-    operator,
-    apiKey,
-    proofTypes,
-    dailyLimits,
-  };
-}
-
-function makeDataDirectory(dataDir: string): void {
-  try {
-    makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
-  } catch (cause) {
-    throw new FlywheelError('ERR_STORE_UNAVAILABLE', (cause as Error).message, { cause });
-  }
-}
-
-const absolute = (cwd: string, path: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
-
-function exportOwner({ dataDir, cwd }: LocalPlace, outFile: string): { address: Address; keypair: string } {
-  const { bytes, address } = readOwnerKeypair(requireLocalConfig(dataDir).ownerKeypair);
-  const keypair = absolute(cwd, outFile);
-  writeFileAtomic(keypair, keypairText(bytes), 'ERR_INPUT_INVALID', {
-    mode: PRIVATE_FILE_MODE,
-    exclusive: true,
-  });
-  bytes.fill(0);
-  return { address, keypair };
 }

@@ -58,6 +58,25 @@ describe('local init', () => {
     expect(await json('local', 'status')).toEqual(before);
   });
 
+  it('is done by one of those that begin at once, and the others hear so', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const place = { home: emptyDirectory() };
+      const all = await Promise.all([1, 2, 3].map(() => flywheel(place, 'local', 'init')));
+      expect(all.map(({ exit }) => exit).sort()).toEqual([0, 2, 2]);
+      for (const { exit, stderr } of all)
+        expect(exit === 0 ? 'ERR_LOCAL_ALREADY_EXISTS' : JSON.parse(stderr).error).toBe(
+          'ERR_LOCAL_ALREADY_EXISTS',
+        );
+      // Everything that lies there now is of that one: treasury, key and owner.
+      const made = JSON.parse(all.find(({ exit }) => exit === 0)?.stdout ?? '');
+      expect((await flywheel(place, 'local', 'fund', '--to', 'vault', '--sol', '1')).exit).toBe(0);
+      const keys = JSON.parse((await flywheel(place, 'keys', 'list', '--json')).stdout);
+      expect(keys).toMatchObject([{ id: made.apiKey.id }]);
+      const exported = await flywheel(place, 'local', 'export-owner', 'owner.json', '--json');
+      expect(JSON.parse(exported.stdout).address).toBe(made.owner.address);
+    }
+  });
+
   it('keeps all that it writes from others, the copy of a program too', () => {
     const open = readdirSync(home, { recursive: true, withFileTypes: true })
       .map((entry) => join(entry.parentPath, entry.name))

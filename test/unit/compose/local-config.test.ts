@@ -16,7 +16,6 @@ import { createKeypairSigner, generateKeypair } from '../../../src/chain/transac
 import { readSquadsProgram } from '../../../src/compose/engine.js';
 import { createFileKeyring } from '../../../src/compose/file-keyring.js';
 import { createInstances } from '../../../src/compose/instances.js';
-import { readOwnerKeypair } from '../../../src/compose/local-admin.js';
 import {
   dataFiles,
   readApiKey,
@@ -25,6 +24,7 @@ import {
   wipeDataDirectory,
   writeLocalConfig,
 } from '../../../src/compose/local-config.js';
+import { readOwnerKeypair } from '../../../src/compose/owner-keypair.js';
 
 let directory: string;
 beforeEach(() => {

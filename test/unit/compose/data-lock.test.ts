@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { ownDataDirectory, setUpDataDirectory, shareDataDirectory } from '../../../src/compose/data-lock.js';
+import { removeDirectories, temporaryDirectory } from '../../support/chain.js';
+
+afterAll(removeDirectories);
+
+let path: string;
+beforeEach(() => {
+  path = join(temporaryDirectory(), 'lock');
+});
+
+const UNAVAILABLE = expect.objectContaining({ code: 'ERR_STORE_UNAVAILABLE' });
+
+describe('setUpDataDirectory', () => {
+  it('lets others work in the directory, and none wipe it', async () => {
+    const lock = await setUpDataDirectory(path);
+    const working = await shareDataDirectory(path);
+    working.release();
+    await expect(ownDataDirectory(path)).rejects.toEqual(UNAVAILABLE);
+    lock.release();
+    (await ownDataDirectory(path)).release();
+  });
+
+  it('waits for another that sets it up', async () => {
+    const first = await setUpDataDirectory(path);
+    const order: string[] = [];
+    const second = setUpDataDirectory(path).then((lock) => {
+      order.push('second');
+      return lock;
+    });
+    // Beside those who only work in it.
+    (await shareDataDirectory(path)).release();
+    order.push('first');
+    first.release();
+    (await second).release();
+    expect(order).toEqual(['first', 'second']);
+  });
+
+  it('gives up where that takes too long, and while the directory is wiped', async () => {
+    const first = await setUpDataDirectory(path);
+    await expect(setUpDataDirectory(path, 0)).rejects.toEqual(UNAVAILABLE);
+    first.release();
+    const wiping = await ownDataDirectory(path);
+    await expect(setUpDataDirectory(path, 0)).rejects.toEqual(UNAVAILABLE);
+    wiping.release();
+  });
+});
