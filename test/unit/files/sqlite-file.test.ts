@@ -29,19 +29,20 @@ describe('openSqliteFile', () => {
   it('waits for another that is just making the same file', async () => {
     const path = join(directory, 'a.db');
     const other = new Worker(MAKING, { eval: true, workerData: path });
+    const exit = once(other, 'exit');
     await once(other, 'message');
     const file = await openSqliteFile({ path, noun: 'journal', create: true });
     expect(file.number('SELECT count(*) FROM made')).toBe(1);
     file.close();
-    await once(other, 'exit');
+    expect(await exit).toEqual([0]);
   });
 });
 
-/** Has begun to write into a new file, and ends that when this thread is held up by it. */
+/** Has begun to write into a new file, and ends that when this thread is held up by it; it waits for looks at the file as all do. */
 const MAKING = `
   const { parentPort, workerData } = require('node:worker_threads');
   const Database = require('libsql');
-  const connection = new Database(workerData);
+  const connection = new Database(workerData, { timeout: 10_000 });
   connection.exec('BEGIN IMMEDIATE; CREATE TABLE made (id INTEGER); INSERT INTO made VALUES (1)');
   parentPort.postMessage('begun');
   setTimeout(() => {
