@@ -88,7 +88,7 @@ export interface OpenedDataEngine extends OpenedEngine<Chain> {
   verify(): Promise<void>;
 }
 
-/** @throws `ERR_LOCAL_NOT_FOUND` before `local init` or `register`; as {@link openEngine}, {@link openOnCluster} and {@link openInDatabase}. */
+/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done; as {@link openEngine}, {@link openOnCluster} and {@link openInDatabase}. */
 export async function openDataEngine(
   ambient: Ambient,
   settings: Settings,

@@ -2,7 +2,13 @@
 import type { DatabaseAddress } from '../cli/config/database-address.js';
 import type { Settings } from '../cli/config/settings.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { type DataConfig, isOnCluster, readDataConfig, requireDataConfig } from './local-config.js';
+import {
+  type DataConfig,
+  isOnCluster,
+  readBegunConfig,
+  readDataConfig,
+  requireDataConfig,
+} from './local-config.js';
 
 /** A flywheel of its own in the data directory, or those of a database. */
 export type DataPlace =
@@ -19,7 +25,7 @@ export type PlaceSettings = Pick<Settings, 'database' | 'dataDir'>;
  */
 export function databaseOf({ database, dataDir }: PlaceSettings): DatabaseAddress | null {
   const address = database.value;
-  const config = address === null ? undefined : readDataConfig(dataDir.value);
+  const config = address === null ? undefined : readBegunConfig(dataDir.value);
   if (address === null || config === undefined) return address;
   if (!isOnCluster(config) && !address.isOwn) return null;
   throw new FlywheelError(
@@ -31,7 +37,7 @@ export function databaseOf({ database, dataDir }: PlaceSettings): DatabaseAddres
   );
 }
 
-/** @returns `undefined` before there is a flywheel. @throws as {@link databaseOf} */
+/** @returns `undefined` until there is a flywheel. @throws as {@link databaseOf} */
 export function findPlace(settings: PlaceSettings): DataPlace | undefined {
   const address = databaseOf(settings);
   if (address !== null) return { kind: 'database', address };
@@ -39,7 +45,7 @@ export function findPlace(settings: PlaceSettings): DataPlace | undefined {
   return config && { kind: 'directory', config };
 }
 
-/** @throws `ERR_LOCAL_NOT_FOUND` before `local init` or `register`; as {@link databaseOf}. */
+/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done; as {@link databaseOf}. */
 export function requirePlace(settings: PlaceSettings): DataPlace {
   return findPlace(settings) ?? { kind: 'directory', config: requireDataConfig(settings.dataDir.value) };
 }

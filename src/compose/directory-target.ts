@@ -11,7 +11,7 @@ import {
   dataFiles,
   isOnCluster,
   readApiKey,
-  readDataConfig,
+  readBegunConfig,
   type StoredSigners,
   writeLocalConfig,
   writePrivate,
@@ -42,7 +42,7 @@ export class DirectoryTarget implements RegistrationTarget {
   /** @throws `ERR_LOCAL_ALREADY_EXISTS` for one of the embedded ledger. */
   async finished(): Promise<StoredProject | null> {
     const { dataDir } = this.#place;
-    const config = readDataConfig(dataDir);
+    const config = readBegunConfig(dataDir);
     if (config === undefined) return null;
     if (!isOnCluster(config))
       throw new FlywheelError(
@@ -89,7 +89,7 @@ export class DirectoryTarget implements RegistrationTarget {
   #writeConfig({ plan, places, wanted, facts }: Landed): void {
     const { ambient, settings, cluster, dataDir } = this.#place;
     const { rpcUrl, rpcQuorum } = withClusterNodes(ambient, settings, cluster);
-    const config = readDataConfig(dataDir);
+    const config = readBegunConfig(dataDir);
     const before = config !== undefined && isOnCluster(config) ? config : undefined;
     writeLocalConfig(dataDir, {
       cluster: {

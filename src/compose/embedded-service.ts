@@ -35,7 +35,7 @@ interface Backing extends Pick<OpenedService, 'sender' | 'walletChain' | 'explor
   readonly tokenId?: string | null;
 }
 
-/** @throws `ERR_LOCAL_NOT_FOUND` before `local init` or `register`. */
+/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done. */
 export async function openEmbeddedService(
   ambient: Ambient,
   settings: Settings,
@@ -71,7 +71,7 @@ async function onLedger(
     sender: createLocalSender(opened.chain, ambient),
     walletChain: async () => LOCAL_CHAIN,
     explorer: null,
-    place: `embedded:${config.genesis ?? ''}`,
+    place: `embedded:${config.genesis}`,
     credential: credentialOf(settings),
     trusted: await opened.store.read(readRegistered),
     pinsOf: registeredPins,

@@ -29,7 +29,7 @@ import type { OpenedKeyring } from './custody.js';
 import { shareDataDirectory } from './data-lock.js';
 import { createFileKeyring, type FileKeyring } from './file-keyring.js';
 import { createInstances } from './instances.js';
-import { dataFiles, type LocalConfig } from './local-config.js';
+import { dataFiles, type LocalConfig, type UnfinishedConfig } from './local-config.js';
 import type { Meter } from './measure.js';
 import { requireTogether } from './two-files.js';
 
@@ -106,12 +106,12 @@ function builtWorker(): URL | undefined {
 }
 
 /**
- * Opens store and ledger of a data directory that has a configuration, creating either when it is not there yet.
+ * Opens store and ledger of a data directory that has a configuration; of a set-up that is not complete, what is not there yet is made.
  * @throws `ERR_STORE_UNAVAILABLE` when a file cannot be used.
  */
 export async function openEngine(
   dataDir: string,
-  config: LocalConfig,
+  config: LocalConfig | UnfinishedConfig,
   { between = (opened) => opened, thread, ...terms }: OpenEngineOptions,
 ): Promise<OpenedEngine> {
   const { close: closeFiles, ...opened } = await openFiles(dataDir, config, terms.clock, threadOf(thread));
@@ -162,7 +162,7 @@ export function engineOver<OwnChain extends Chain>(
 /** Store and ledger of a data directory, with the lock that keeps others from wiping it; whether they belong together is not looked at. */
 export async function openFiles(
   dataDir: string,
-  config: LocalConfig,
+  config: LocalConfig | UnfinishedConfig,
   clock: Clock,
   thread?: ThreadOptions,
 ): Promise<Omit<OpenedEngine, 'engine' | 'instance'>> {

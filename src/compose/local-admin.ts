@@ -9,10 +9,12 @@ import { type OpenedEngine, openEngine, openFiles } from './engine.js';
 import { fetchSquads } from './fetch-squads.js';
 import { gapOfEngine, gapOfLedger, type LedgerPlace } from './gaps.js';
 import {
+  type BegunConfig,
   type ClusterConfig,
   dataFiles,
   isOnCluster,
   readDataConfig,
+  requireBegunConfig,
   requireDataConfig,
   requireLocalConfig,
   wipeDataDirectory,
@@ -43,11 +45,11 @@ export interface LocalPlace {
 export function createLocalAdmin(place: LocalPlace): LocalAdmin {
   const { dataDir, clock } = place;
   let opened: Promise<OpenedEngine<Chain>> | undefined;
-  const open = (): Promise<OpenedEngine<Chain>> => {
-    const config = requireDataConfig(dataDir);
+  const openWith = (config: BegunConfig): Promise<OpenedEngine<Chain>> => {
     opened ??= isOnCluster(config) ? place.openOnCluster(config) : openEngine(dataDir, config, { clock });
     return opened;
   };
+  const open = async (): Promise<OpenedEngine<Chain>> => openWith(requireDataConfig(dataDir));
   const openAny = async (): Promise<OpenedEngine<Chain>> => {
     if (opened !== undefined) return opened;
     const elsewhere = await place.openInDatabase?.();
@@ -62,7 +64,7 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
     await closing?.then((it) => it.close());
   };
   return {
-    init: (input) => initLocal(place, input, open),
+    init: (input) => initLocal(place, input, openWith),
     status: async () => {
       const { name, symbol, ...status } = await (await engine()).status();
       const { tokenGeneration: _generation, owner: address, ...rest } = status;
@@ -132,7 +134,7 @@ async function vaultOf({ engine, store, chain }: OpenedEngine<Chain>): Promise<L
 
 /** The keys of a flywheel on a cluster move what lies there: they are not wiped with a word. */
 function refuseWipe(dataDir: string): void {
-  if (!isOnCluster(requireDataConfig(dataDir))) return;
+  if (!isOnCluster(requireBegunConfig(dataDir))) return;
   throw new FlywheelError(
     'ERR_USAGE',
     `The flywheel in ${dataDir} is on a cluster: its keys are the operator's and the burn wallet's, and what they hold would be lost with them. Nothing was removed.`,

@@ -20,8 +20,13 @@ export interface LocalConfig extends BatchFunds {
   readonly ownerKeypair: string;
   /** Does the real Squads program run in place of the native one? */
   readonly squadsProgram: boolean;
-  /** Identity of the ledger, base58; `null` until the set-up is complete, and only until then are missing files made. */
-  readonly genesis: string | null;
+  /** Identity of the ledger, base58. */
+  readonly genesis: string;
+}
+
+/** The same until the set-up is complete: only until then are missing files made, and only the set-up works with it. */
+export interface UnfinishedConfig extends Omit<LocalConfig, 'genesis'> {
+  readonly genesis: null;
 }
 
 /** A cluster, and what of it a data directory belongs to. */
@@ -52,10 +57,16 @@ export interface StoredSigners {
   readonly burnWallet?: string;
 }
 
-/** What `local.json` says. */
+/** What `local.json` says of a flywheel. */
 export type DataConfig = LocalConfig | ClusterConfig;
 
-export const isOnCluster = (config: DataConfig): config is ClusterConfig => 'cluster' in config;
+/** What it says, also of one that is not set up yet. */
+export type BegunConfig = DataConfig | UnfinishedConfig;
+
+export const isOnCluster = (config: BegunConfig): config is ClusterConfig => 'cluster' in config;
+
+export const isUnfinished = (config: BegunConfig): config is UnfinishedConfig =>
+  !isOnCluster(config) && config.genesis === null;
 
 /** Readable by the user only. */
 export const PRIVATE_FILE_MODE = 0o600;
@@ -88,14 +99,11 @@ type Json = Readonly<Record<string, unknown>>;
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-function ledgerConfig({ treasury, ownerKeypair, squadsProgram, genesis }: Json): LocalConfig | undefined {
+function ledgerConfig(value: Json): LocalConfig | UnfinishedConfig | undefined {
+  const { treasury, ownerKeypair, genesis } = value;
   if (!isText(treasury) || !isAddress(treasury) || !isText(ownerKeypair)) return undefined;
-  return {
-    treasury,
-    ownerKeypair,
-    squadsProgram: squadsProgram === true,
-    genesis: isText(genesis) ? genesis : null,
-  };
+  const config = { treasury, ownerKeypair, squadsProgram: value['squadsProgram'] === true };
+  return isText(genesis) ? { ...config, genesis } : { ...config, genesis: null };
 }
 
 function clusterPlace(value: unknown): ClusterPlace | undefined {
@@ -121,8 +129,8 @@ function storedSigners(value: unknown): StoredSigners | undefined {
   };
 }
 
-/** The configuration of a data directory, or `undefined` before `local init` or `register`. */
-export function readDataConfig(dataDir: string): DataConfig | undefined {
+/** The configuration of a data directory, also of a set-up that is not complete; `undefined` before one began. */
+export function readBegunConfig(dataDir: string): BegunConfig | undefined {
   const path = dataFiles(dataDir).config;
   const text = read(path);
   if (text === undefined) return undefined;
@@ -148,9 +156,24 @@ export function readDataConfig(dataDir: string): DataConfig | undefined {
   );
 }
 
-/** @throws `ERR_LOCAL_NOT_FOUND` before `local init` or `register`. */
+/** The configuration of a data directory, or `undefined` until `local init` or `register` is done. */
+export function readDataConfig(dataDir: string): DataConfig | undefined {
+  const config = readBegunConfig(dataDir);
+  return config === undefined || isUnfinished(config) ? undefined : config;
+}
+
+/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done. */
 export function requireDataConfig(dataDir: string): DataConfig {
-  const config = readDataConfig(dataDir);
+  const config = requireBegunConfig(dataDir);
+  if (!isUnfinished(config)) return config;
+  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `The set-up of the flywheel in ${dataDir} is not done.`, {
+    hint: 'Run `flywheel local init` again: it goes on where it was, and waits for one that is still at it.',
+  });
+}
+
+/** Also that of a set-up that is not complete. @throws `ERR_LOCAL_NOT_FOUND` before one began. */
+export function requireBegunConfig(dataDir: string): BegunConfig {
+  const config = readBegunConfig(dataDir);
   if (config !== undefined) return config;
   if (exists(dataFiles(dataDir).registration))
     throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `The registration in ${dataDir} is not done.`, {
@@ -169,17 +192,17 @@ function ofLedger(dataDir: string, config: DataConfig): LocalConfig {
   );
 }
 
-/** The configuration of a data directory, or `undefined` before `local init`. @throws as {@link requireLocalConfig} */
+/** The configuration of a data directory, or `undefined` until `local init` is done. @throws as {@link requireLocalConfig} */
 export function readLocalConfig(dataDir: string): LocalConfig | undefined {
   const config = readDataConfig(dataDir);
   return config === undefined ? undefined : ofLedger(dataDir, config);
 }
 
-/** @throws `ERR_LOCAL_NOT_FOUND` before `local init`, `ERR_USAGE` where the flywheel is on a cluster. */
+/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done, `ERR_USAGE` where the flywheel is on a cluster. */
 export const requireLocalConfig = (dataDir: string): LocalConfig =>
   ofLedger(dataDir, requireDataConfig(dataDir));
 
-export function writeLocalConfig(dataDir: string, config: DataConfig): void {
+export function writeLocalConfig(dataDir: string, config: BegunConfig): void {
   const written = { version: FORMAT_VERSION, ...config, ...fundsToJson(config) };
   makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
   writePrivate(dataFiles(dataDir).config, `${JSON.stringify(written)}\n`);
@@ -235,7 +258,7 @@ function read(path: string): string | undefined {
   }
 }
 
-/** The chain that the flywheel of a data directory is on; `null` before there is one. */
+/** The chain that the flywheel of a data directory is on; `null` until there is one. */
 export function chainOfData(dataDir: string): DataChain | null {
   const config = readDataConfig(dataDir);
   if (config === undefined) return null;

@@ -14,9 +14,9 @@ import { createFileKeyring } from './file-keyring.js';
 import {
   dataFiles,
   exists,
-  isOnCluster,
-  type LocalConfig,
-  readDataConfig,
+  isUnfinished,
+  readBegunConfig,
+  type UnfinishedConfig,
   writeLocalConfig,
   writePrivate,
 } from './local-config.js';
@@ -28,7 +28,7 @@ interface Place {
 }
 
 /** Opens the engine of what has been set up so far. */
-type Open = () => Promise<Pick<OpenedEngine<Chain>, 'engine' | 'store'>>;
+type Open = (config: UnfinishedConfig) => Promise<Pick<OpenedEngine<Chain>, 'engine' | 'store'>>;
 
 /**
  * Sets up a data directory, as the only one: what two make of keys and files at the same time does not belong together.
@@ -50,7 +50,7 @@ export async function initLocal(place: Place, input: LocalInitInput, open: Open)
 async function setUp(place: Place, input: LocalInitInput, open: Open): Promise<LocalInitResult> {
   const { dataDir } = place;
   const config = prepare(place, input);
-  const { engine, store } = await open();
+  const { engine, store } = await open(config);
   const keypair = config.ownerKeypair;
   const owner = input.owner?.address ?? readOwnerKeypair(keypair).address;
   const registered = await registerOrFinish(dataDir, { ...input, owner }, engine);
@@ -61,14 +61,14 @@ async function setUp(place: Place, input: LocalInitInput, open: Open): Promise<L
 }
 
 /** Files that must be there before the engine opens; an interrupted set-up is carried on. */
-function prepare({ dataDir, cwd }: Place, input: LocalInitInput): LocalConfig {
+function prepare({ dataDir, cwd }: Place, input: LocalInitInput): UnfinishedConfig {
   const files = dataFiles(dataDir);
   const funds = chosenFunds(input);
   const earlier = requireUnfinished(dataDir);
   if (input.squadsProgram !== null)
     writePrivate(files.squadsProgram, readSquadsProgram(resolve(cwd, input.squadsProgram)));
   if (input.owner === null && !exists(files.owner)) writePrivate(files.owner, keypairText(generateKeypair()));
-  const config: LocalConfig = {
+  const config: UnfinishedConfig = {
     treasury: earlier?.treasury ?? createFileKeyring(files.keys).create().address,
     ownerKeypair: input.owner === null ? files.owner : resolve(cwd, input.owner.keypair),
     squadsProgram: input.squadsProgram !== null,
@@ -84,9 +84,9 @@ function prepare({ dataDir, cwd }: Place, input: LocalInitInput): LocalConfig {
  * @returns what a set-up that was interrupted has chosen, if there was one.
  * @throws `ERR_LOCAL_ALREADY_EXISTS` where one is finished; what is wrong with that is not mended here.
  */
-function requireUnfinished(dataDir: string): LocalConfig | undefined {
-  const config = readDataConfig(dataDir);
-  if (config !== undefined && (isOnCluster(config) || config.genesis !== null)) {
+function requireUnfinished(dataDir: string): UnfinishedConfig | undefined {
+  const config = readBegunConfig(dataDir);
+  if (config !== undefined && !isUnfinished(config)) {
     throw new FlywheelError(
       'ERR_LOCAL_ALREADY_EXISTS',
       `${dataDir} already holds a flywheel; nothing was changed.`,

@@ -79,7 +79,7 @@ async function openNodeLedger(dataDir: string, config: LocalConfig): Promise<Nod
       path: files.ledger,
       ...(config.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {}),
     });
-    if (config.genesis !== null && config.genesis !== bank.genesisHash) {
+    if (config.genesis !== bank.genesisHash) {
       bank.close();
       throw new FlywheelError(
         'ERR_STORE_UNAVAILABLE',
@@ -98,7 +98,7 @@ async function openNodeLedger(dataDir: string, config: LocalConfig): Promise<Nod
   }
 }
 
-/** Starts a node. @throws `ERR_LOCAL_NOT_FOUND` before `local init`, `ERR_CONFIG_INVALID` when it cannot listen. */
+/** Starts a node. @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done, `ERR_CONFIG_INVALID` when it cannot listen. */
 export async function startLocalRpc(
   dataDir: string,
   options: LocalRpcOptions,

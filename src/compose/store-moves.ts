@@ -22,7 +22,7 @@ import {
   type ClusterConfig,
   dataFiles,
   isOnCluster,
-  readDataConfig,
+  readBegunConfig,
   writeLocalConfig,
 } from './local-config.js';
 
@@ -134,7 +134,7 @@ async function fill(
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` where one is there, `ERR_USAGE` where no node is named. */
 async function importDirectory(ambient: Ambient, settings: Settings, file: string): Promise<StoreImported> {
   const dataDir = settings.dataDir.value;
-  if (readDataConfig(dataDir) !== undefined)
+  if (readBegunConfig(dataDir) !== undefined)
     throw new FlywheelError(
       'ERR_LOCAL_ALREADY_EXISTS',
       `${dataDir} already holds a flywheel; nothing was changed.`,

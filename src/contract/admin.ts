@@ -230,6 +230,5 @@ export interface DataChain {
   readonly kind: 'ledger' | 'cluster';
   /** Of a public cluster. */
   readonly name: string | null;
-  /** `null` until the set-up of a ledger is complete. */
-  readonly genesisHash: string | null;
+  readonly genesisHash: string;
 }

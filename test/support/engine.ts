@@ -105,6 +105,7 @@ export async function openTestEngine(
   const opened = await openEngine(dataDir, home, settings);
   const register = (more: Partial<RegisterInput> = {}) => registerProject(opened, more);
   const project = await register(input);
+  writeLocalConfig(dataDir, { ...home, genesis: opened.chain.progress().genesis });
   return {
     ...opened,
     dataDir,

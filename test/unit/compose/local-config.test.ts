@@ -17,8 +17,10 @@ import { readSquadsProgram } from '../../../src/compose/engine.js';
 import { createFileKeyring } from '../../../src/compose/file-keyring.js';
 import { createInstances } from '../../../src/compose/instances.js';
 import {
+  chainOfData,
   dataFiles,
   readApiKey,
+  readBegunConfig,
   readLocalConfig,
   requireLocalConfig,
   wipeDataDirectory,
@@ -33,7 +35,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const treasury = createKeypairSigner(generateKeypair()).address;
-const config = { treasury, ownerKeypair: '/somewhere/owner.json', squadsProgram: false, genesis: null };
+const config = { treasury, ownerKeypair: '/somewhere/owner.json', squadsProgram: false, genesis: 'set up' };
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe('home', () => {
@@ -52,6 +54,21 @@ describe('home', () => {
       expect.objectContaining({
         code: 'ERR_LOCAL_NOT_FOUND',
         message: `There is no flywheel in ${directory}.`,
+        hint: expect.stringContaining('flywheel local init'),
+      }),
+    );
+  });
+
+  it('says that a set-up is not done, which nothing but that works with', () => {
+    const unfinished = { ...config, genesis: null };
+    writeLocalConfig(directory, unfinished);
+    expect(readBegunConfig(directory)).toEqual(unfinished);
+    expect(readLocalConfig(directory)).toBeUndefined();
+    expect(chainOfData(directory)).toBeNull();
+    expect(() => requireLocalConfig(directory)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_LOCAL_NOT_FOUND',
+        message: `The set-up of the flywheel in ${directory} is not done.`,
         hint: expect.stringContaining('flywheel local init'),
       }),
     );
