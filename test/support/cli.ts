@@ -57,8 +57,8 @@ export interface TestCli {
   readonly context: CliContext;
   readonly home: string;
   readonly service: FakeService;
-  /** The journal of its commands, on disk in `home`; to be closed. */
-  journal(): Promise<Journal>;
+  /** The journal of its commands, on disk in `home`; to be closed. @param self - the process that it is opened by. @default this one */
+  journal(self?: string): Promise<Journal>;
   /** What is pending, as `burn open` or `burn done`. */
   pending(): Promise<readonly string[]>;
   run(...words: string[]): Promise<{ exit: number; stdout: string; stderr: string; questions: string[] }>;
@@ -88,7 +88,11 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     count += 1;
     return `00000000-0000-4000-8000-${String(count).padStart(12, '0')}` as Uuid;
   };
-  const journal = () => openSqliteJournal({ directory: home, target, processes, clock, ids: { uuid } });
+  const journal = (self = processes.self()) =>
+    openSqliteJournal({
+      ...{ directory: home, target, clock, ids: { uuid } },
+      processes: { ...processes, self: () => self },
+    });
   let written = { stdout: '', stderr: '' };
   let questions: string[] = [];
   const answers = [...(options.answers ?? [])];

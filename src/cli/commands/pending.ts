@@ -6,6 +6,7 @@ import { requireConsent } from '../consent.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
 import { placeFlags } from '../operation/resume-line.js';
 import { KEYPAIR_OPTION } from '../options/keypair.js';
+import { safeLine } from '../output/safe-text.js';
 import { shellLine } from '../shell-line.js';
 import { shownWords } from '../shown-words.js';
 import { type PendingRow, type ServiceRow, viewPending } from '../views/pending.js';
@@ -87,34 +88,51 @@ function inOrder(operations: readonly OperationSummary[]): readonly string[] {
   return ordered.map(({ id }) => id);
 }
 
-/** Carries on with one, or with each; the first error of several is thrown when all have been tried. @returns how many */
-async function resume(
+/** Carries on with one. @throws `ERR_INPUT_INVALID` where there is nothing to carry on */
+async function resumeOne(
   session: Session,
   journal: Journal,
-  id: string | undefined,
+  id: string,
   keypair: string | undefined,
-): Promise<number> {
-  const [{ resumeOperation }, { takeOperation }] = await Promise.all([
-    import('../operation/resume.js'),
-    import('../operation/run-operation.js'),
-  ]);
-  const ids = id === undefined ? inOrder(journal.pending()) : [id];
+): Promise<void> {
+  const { resumeOperation } = await import('../operation/resume.js');
+  const resumed = await resumeOperation(session, journal, id, keypair);
+  if (resumed !== 'resumed') throw resumed === 'not there' ? notThere(id) : toldBefore(id);
+}
+
+/** Carries on with each; the first error of several is thrown when all have been tried. @returns how many there were */
+async function resumeAll(session: Session, journal: Journal, keypair: string | undefined): Promise<number> {
+  const { resumeOperation } = await import('../operation/resume.js');
+  const ids = inOrder(journal.pending());
   let failure: unknown;
-  for (const one of ids) {
+  for (const id of ids) {
     // What an earlier one has settled on its way is pending no more.
-    if (id === undefined && !journal.pending().some((operation) => operation.id === one)) continue;
+    if (!journal.pending().some((operation) => operation.id === id)) continue;
     try {
-      const entry = await takeOperation(session, journal, one);
-      await resumeOperation(session, entry, keypair);
+      if ((await resumeOperation(session, journal, id, keypair)) !== 'resumed')
+        session.output.tell(`Another process has brought operation ${id} to its end, and told its outcome.`);
     } catch (error) {
       if (ids.length === 1) throw error;
       failure ??= error;
-      session.output.warn(`${one}: ${error instanceof FlywheelError ? error.message : 'internal error.'}`);
+      session.output.warn(`${id}: ${error instanceof FlywheelError ? error.message : 'internal error.'}`);
     }
   }
   if (failure !== undefined) throw failure;
   return ids.length;
 }
+
+/** Of what was typed in the place of an id. */
+const MAX_SHOWN = 40;
+
+const notThere = (id: string): FlywheelError =>
+  new FlywheelError('ERR_INPUT_INVALID', `There is no operation ${safeLine(id.slice(0, MAX_SHOWN))}.`, {
+    hint: '`flywheel pending` lists those there are.',
+  });
+
+const toldBefore = (id: string): FlywheelError =>
+  new FlywheelError('ERR_INPUT_INVALID', `Operation ${id} is over and done.`, {
+    hint: 'The command itself prints what came of it.',
+  });
 
 async function forget(session: Session, journal: Journal, id: string): Promise<undefined> {
   const found = journal.pending().find((operation) => operation.id === id);
@@ -134,7 +152,8 @@ async function forget(session: Session, journal: Journal, id: string): Promise<u
     { declined: 'Declined; nothing was forgotten.' },
   );
   const { takeOperation } = await import('../operation/run-operation.js');
-  const entry: Entry = await takeOperation(session, journal, id);
+  const entry = await takeOperation(session, journal, id);
+  if (entry === undefined) throw notThere(id);
   if (isOver(entry.state)) entry.markPrinted();
   else if (entry.hasLanded) throw await keptFor(session, entry);
   else entry.remove();
@@ -159,9 +178,13 @@ async function run(
   { keypair }: OptionsOf<typeof configure>,
 ): Promise<undefined> {
   const journal = await (await session.service()).journal();
+  if (action === 'resume' && id !== undefined) {
+    await resumeOne(session, journal, id, keypair);
+    return undefined;
+  }
   if (action === 'resume') {
-    const finished = id === undefined ? await finishForService(session, journal) : 0;
-    const resumed = await resume(session, journal, id, keypair);
+    const finished = await finishForService(session, journal);
+    const resumed = await resumeAll(session, journal, keypair);
     if (finished + resumed === 0) session.output.tell('Nothing is pending.');
     return undefined;
   }

@@ -14,7 +14,6 @@ import {
   type OperationSummary,
   type Verdict,
 } from '../journal/journal.js';
-import { safeLine } from '../output/safe-text.js';
 import { asFlywheelError } from '../report-failure.js';
 import { type Narrowing, resolveOverlap } from './overlap.js';
 import { resumeLine } from './resume-line.js';
@@ -43,7 +42,6 @@ export const REPLAYED = 'Done before: this is the outcome of an earlier request 
 
 /** Pause between two looks at an operation that another process is at. */
 const POLL_MS = 100;
-const MAX_SHOWN = 40;
 
 /**
  * Runs an operation to its end.
@@ -120,20 +118,14 @@ function requireAllLanded(entry: Entry, { elements }: OperationRequest): void {
   );
 }
 
-/** Takes up an operation by its id. @throws `ERR_INPUT_INVALID` when there is none. */
-export async function takeOperation(session: Session, journal: Journal, id: string): Promise<Entry> {
-  const begun = await take(session, () => {
-    const found = journal.take(id);
-    if (found !== undefined) return found;
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
-      `There is no operation ${safeLine(id.slice(0, MAX_SHOWN))}.`,
-      {
-        hint: '`flywheel pending` lists those there are.',
-      },
-    );
-  });
-  invariant(!('overlaps' in begun), 'What is taken up is not new.');
+/** Takes up an operation by its id, when no other process is at it any more. @returns `undefined` where there is none. */
+export async function takeOperation(
+  session: Session,
+  journal: Journal,
+  id: string,
+): Promise<Entry | undefined> {
+  const begun = await take(session, () => journal.take(id));
+  invariant(begun === undefined || !('overlaps' in begun), 'What is taken up is not new.');
   return begun;
 }
 
@@ -190,12 +182,21 @@ function notKept(entry: Entry, cause: unknown): FlywheelError {
 
 type Overlapping = Extract<Begun, { readonly status: 'overlap' }>;
 
-async function take(session: Session, begin: () => Begun): Promise<Entry | Overlapping> {
+async function take(session: Session, begin: () => Begun): Promise<Entry | Overlapping>;
+async function take(
+  session: Session,
+  begin: () => Begun | undefined,
+): Promise<Entry | Overlapping | undefined>;
+async function take(
+  session: Session,
+  begin: () => Begun | undefined,
+): Promise<Entry | Overlapping | undefined> {
   const { clock } = session.context;
   const endMs = clock.nowMs() + session.settings.waitSeconds.value * 1_000;
   let isSaid = false;
   for (;;) {
     const begun = begin();
+    if (begun === undefined) return begun;
     if (begun.status === 'taken') return begun.entry;
     if (begun.status === 'overlap') return begun;
     if (begun.status === 'unfinished') throw unfinished(session, begun.entry);

@@ -6,6 +6,7 @@ import { generateKeypair } from '../../../../src/chain/transaction/signer.js';
 import type { Batch } from '../../../../src/contract/schemas/batch.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { processIdentity } from '../../../../src/files/process-identity.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/cli.js';
 import { complaint, person, READER, refusal, refuse } from '../../../support/commands.js';
 import { exampleReply, fakeService } from '../../../support/fake-service.js';
@@ -33,11 +34,11 @@ const unavailable = (): never => {
 const BURN = ['burn', '--type', 'T', '--proof', '{}', '--amount', '1'];
 
 /** A command line with so many burns of which no answer came, oldest first, and their ids. */
-async function withBurns(count: number, options: TestCliOptions = {}) {
+async function withBurns(count: number, options: TestCliOptions = {}, words: readonly string[] = []) {
   const service = fakeService();
   service.answer('burn', () => refuse('ERR_OUTCOME_UNKNOWN', 'No answer came.'));
   const lost = testCli({ service });
-  for (let burn = 1; burn <= count; burn += 1) await lost.run(...BURN.with(-1, String(burn)));
+  for (let burn = 1; burn <= count; burn += 1) await lost.run(...BURN.with(-1, String(burn)), ...words);
   const rows = JSON.parse((await lost.run('pending')).stdout) as { id: string }[];
   service.answer('burn', () => exampleReply('burn'));
   service.calls.length = 0;
@@ -45,6 +46,21 @@ async function withBurns(count: number, options: TestCliOptions = {}) {
 }
 
 const RESULT = exampleReply('burn').value;
+
+/** Another process goes on with an operation, and ends and tells it while the command line waits for that. */
+async function endElsewhere(cli: TestCli, id: string): Promise<void> {
+  const journal = await cli.journal(processIdentity(process.ppid));
+  const begun = journal.take(id);
+  if (begun?.status !== 'taken') throw new TypeError('It could not be taken.');
+  const { entry } = begun;
+  Object.assign(cli.context, {
+    sleep: async () => {
+      entry.settle({ state: 'done', landed: [] });
+      entry.markPrinted();
+      journal.close();
+    },
+  });
+}
 
 describe('pending list', () => {
   it('prints what is pending with the command that began it and the one that resumes it', async () => {
@@ -95,6 +111,37 @@ describe('pending resume', () => {
     expect(stderr).toContain(`{"warning":"${ids[1]}: `);
     expect(complaint(stderr).message).toContain('asking again failed: Out of reach.');
     expect(await cli.pending()).toEqual(['burn open']);
+  });
+
+  describe.each([
+    ['a burn', [], 'There is no operation'],
+    ['a burn that is made once', ['--once'], 'is over and done.'],
+  ] as const)('beside another process that ends %s', (_what, words, message) => {
+    it('says so, and goes on with the others', async () => {
+      const { cli, ids } = await withBurns(2, {}, words);
+      await endElsewhere(cli, ids[0] ?? '');
+      const { exit, stdout, stderr } = await cli.run('pending', 'resume');
+      expect([exit, stdout]).toEqual([0, `${JSON.stringify(RESULT)}\n`]);
+      const notices = stderr.split('\n').filter((line) => line !== '');
+      expect(notices.map((line) => JSON.parse(line).notice)).toEqual([
+        `Process ${process.ppid} is doing this very operation; waiting for it.`,
+        `Another process has brought operation ${ids[0]} to its end, and told its outcome.`,
+        expect.stringMatching(/^Going on with /),
+      ]);
+      expect(await cli.pending()).toEqual([]);
+    });
+
+    it('has nothing to print of the only one that was asked for', async () => {
+      const { cli, ids } = await withBurns(2, {}, words);
+      await endElsewhere(cli, ids[0] ?? '');
+      const { exit, stdout, stderr } = await cli.run('pending', 'resume', ids[0] ?? '');
+      expect([exit, stdout]).toEqual([2, '']);
+      expect(complaint(stderr)).toMatchObject({
+        error: 'ERR_INPUT_INVALID',
+        message: expect.stringContaining(message),
+      });
+      expect(cli.service.calls).toEqual([]);
+    });
   });
 
   it('says so when there is nothing, or nothing of that name', async () => {
