@@ -161,7 +161,7 @@ export interface Overlap {
 export interface Journal {
   /** Begins an operation, or takes up the one that this is. @throws `ERR_STORE_UNAVAILABLE`; nothing was begun then. */
   begin(request: OperationRequest): Begun;
-  /** Takes up an operation by its id; `undefined` when there is none. */
+  /** Takes up an operation by its id, also to tell its outcome; `undefined` when there is none. */
   take(id: string): Begun | undefined;
   /**
    * Takes up the operation that names this batch, if it waits or was done in part; `undefined` when there is none, or another

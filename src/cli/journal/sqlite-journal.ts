@@ -76,7 +76,11 @@ class SqliteJournal implements Journal {
   take(id: string): Begun | undefined {
     return this.#file.write(() => {
       const row = this.#table.row('id = ?', [id]);
-      return row && this.#take(row);
+      if (row === undefined || !isOver(row.state) || row.printed) return row && this.#take(row);
+      // Its outcome is told by one process: what was asked for goes with that.
+      if (row.busy) return busy(row);
+      this.#table.change(row.serial, { holder: this.#self });
+      return { status: 'taken', entry: this.#entry(row) };
     });
   }
 
@@ -166,17 +170,27 @@ class SqliteJournal implements Journal {
 
   /** Holds an operation, unless another process does; what has its verdict needs no holding. */
   #take(row: Row): Begun {
-    if (isOver(row.state))
-      return { status: 'taken', entry: new SqliteEntry(this.#file, this.#table, row, this.#self, false) };
-    if (row.busy) return { status: 'busy', process: row.holder ?? '', since: row.dateChanged };
+    if (isOver(row.state)) return { status: 'taken', entry: this.#entry(row) };
+    if (row.busy) return busy(row);
     const held = this.#table.change(row.serial, { holder: this.#self, resumed: 1 });
-    return { status: 'taken', entry: new SqliteEntry(this.#file, this.#table, held, this.#self, false) };
+    return { status: 'taken', entry: this.#entry(held) };
+  }
+
+  /** One that was there before. */
+  #entry(row: Row): SqliteEntry {
+    return new SqliteEntry(this.#file, this.#table, row, this.#self, false);
   }
 
   get #self(): string {
     return this.#options.processes.self();
   }
 }
+
+const busy = ({ holder, dateChanged }: Row): Begun => ({
+  status: 'busy',
+  process: holder ?? '',
+  since: dateChanged,
+});
 
 const beingResumed = ({ dateBegun, holder }: Row): FlywheelError =>
   new FlywheelError(
