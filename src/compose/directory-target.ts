@@ -61,9 +61,16 @@ export class DirectoryTarget implements RegistrationTarget {
     throw new FlywheelError('ERR_USAGE', '--take-over is for a project of a database, and none is named.');
   }
 
-  /** The lock of the directory is enough. */
-  async hold(): Promise<RegistrationHold> {
-    return NOTHING_TO_HOLD;
+  /** The lock of the directory is enough; what was set up before it was had is seen now. */
+  async hold(): Promise<RegistrationHold | { readonly refusal: FlywheelError }> {
+    const { dataDir } = this.#place;
+    if (readBegunConfig(dataDir) === undefined) return NOTHING_TO_HOLD;
+    const refusal = new FlywheelError(
+      'ERR_STORE_UNAVAILABLE',
+      `Another flywheel has been set up in ${dataDir} meanwhile; this command has sent nothing.`,
+      { hint: 'Run the same command again: it finds what is there.' },
+    );
+    return { refusal };
   }
 
   async keep(landed: Landed): Promise<Kept> {

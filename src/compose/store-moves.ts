@@ -4,6 +4,7 @@ import type { Settings } from '../cli/config/settings.js';
 import type { Ambient } from '../cli/context.js';
 import type { StoreExported, StoreImported } from '../cli/local-admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { makePrivateDirectory } from '../files/write-file.js';
 import type { FlywheelRecord, TokenRecord } from '../store/records.js';
 import { placeText } from '../store/repositories/flywheels.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
@@ -15,12 +16,14 @@ import { projectNameOf } from '../values/project-name.js';
 import { isoTime } from '../values/time.js';
 import { processActor } from './actor.js';
 import { chosenFunds } from './batch-funds.js';
+import { ownDataDirectory } from './data-lock.js';
 import { databaseOf, requirePlace } from './data-place.js';
 import { openDatabase } from './database.js';
 import { openExport, writeExport } from './export-file.js';
 import {
   type ClusterConfig,
   dataFiles,
+  exists,
   isOnCluster,
   readBegunConfig,
   writeLocalConfig,
@@ -131,22 +134,40 @@ async function fill(
   return { ...summaryOf(imported), projects, wasThere, genesis: imported.header.genesis ?? '' };
 }
 
-/** @throws `ERR_LOCAL_ALREADY_EXISTS` where one is there, `ERR_USAGE` where no node is named. */
+/** @throws `ERR_LOCAL_ALREADY_EXISTS` */
+function requireNoFlywheel(dataDir: string): void {
+  if (readBegunConfig(dataDir) === undefined && !exists(dataFiles(dataDir).registration)) return;
+  throw new FlywheelError(
+    'ERR_LOCAL_ALREADY_EXISTS',
+    `${dataDir} already holds a flywheel, or the beginning of one; nothing was changed.`,
+    { hint: 'Give another directory with --data-dir.' },
+  );
+}
+
+/**
+ * @throws `ERR_LOCAL_ALREADY_EXISTS` where one is there, `ERR_USAGE` where no node is named, `ERR_STORE_UNAVAILABLE` while another
+ *   process works in the directory.
+ */
 async function importDirectory(ambient: Ambient, settings: Settings, file: string): Promise<StoreImported> {
   const dataDir = settings.dataDir.value;
-  if (readBegunConfig(dataDir) !== undefined)
-    throw new FlywheelError(
-      'ERR_LOCAL_ALREADY_EXISTS',
-      `${dataDir} already holds a flywheel; nothing was changed.`,
-      {
-        hint: 'Give another directory with --data-dir.',
-      },
-    );
-  const { rpcUrl, rpcQuorum } = settings;
-  if (rpcUrl.value.length === 0)
+  requireNoFlywheel(dataDir);
+  if (settings.rpcUrl.value.length === 0)
     throw new FlywheelError('ERR_USAGE', 'No RPC node is named; an export holds none.', {
       hint: 'Name the nodes of the data directory with --rpc-url or FLYWHEEL_RPC_URL, or a database to import into.',
     });
+  makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
+  const lock = await ownDataDirectory(dataFiles(dataDir).lock);
+  try {
+    requireNoFlywheel(dataDir);
+    return await fillDirectory(ambient, settings, file);
+  } finally {
+    lock.release();
+  }
+}
+
+async function fillDirectory(ambient: Ambient, settings: Settings, file: string): Promise<StoreImported> {
+  const dataDir = settings.dataDir.value;
+  const { rpcUrl, rpcQuorum } = settings;
   const store = await openSqliteStore({ path: dataFiles(dataDir).store, clock: ambient.clock });
   return closing(store, async (opened) => {
     const { genesis, ...imported } = await fill(opened, ambient, file, async (tx) => {

@@ -246,3 +246,25 @@ it('leaves nothing that opens when it is killed in the middle, and the same impo
     expect((await run(env, 'vault')).exit).toBe(0);
   }
 });
+
+it('has a directory to itself while it goes on', async () => {
+  const file = join(home, 'second.ndjson');
+  const text = readFileSync(file, 'utf8');
+  const dataDir = join(home, 'at-once');
+  cpSync(dataFiles(source).keys, dataFiles(dataDir).keys, { recursive: true });
+  const env = { FLYWHEEL_DATA_DIR: dataDir };
+  const child = startFlywheel(
+    { home, env: { ...env, FLYWHEEL_RPC_URL: node.url, FLYWHEEL_API_KEY: test.project.key.reveal() } },
+    ['import', '-'],
+  );
+  child.stdin?.write(text.slice(0, -200));
+  while (!(await isWriting('sqlite', dataDir))) await setTimeout(20);
+  const second = await run(env, 'import', file);
+  expect([second.exit, second.stderr]).toEqual([6, expect.stringContaining('in use by another')]);
+  child.stdin?.end(text.slice(-200));
+  await once(child, 'close');
+  expect(child.exitCode).toBe(0);
+  expect((await run(env, 'vault')).exit).toBe(0);
+  const third = await run(env, 'import', file);
+  expect([third.exit, third.stderr]).toEqual([2, expect.stringContaining('ERR_LOCAL_ALREADY_EXISTS')]);
+});

@@ -14,6 +14,7 @@ import { emptyDirectory, flywheel, startFlywheel } from '../support/cli.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { SQUADS_FEE, SQUADS_TREASURY, type TestProject, testProject } from '../support/registration.js';
 import { rpcChain } from '../support/rpc-chain.js';
+import { onTerminal } from '../support/terminal.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 
@@ -262,6 +263,25 @@ describe('flywheel register', () => {
       message: expect.stringContaining(`The operator ${project.burnWallet.address} lacks`),
     });
     expect(existsSync(join(dataDir, 'local.json'))).toBe(false);
+  });
+
+  it.each([
+    ['registered', async () => expect((await register()).exit).toBe(0), SQUADS_FEE],
+    ['set up', async () => expect((await run('local', 'init')).exit).toBe(0), 0n],
+  ] as const)('pays nothing where another flywheel is %s while it asks', async (_how, meanwhile, paid) => {
+    const line = ['node', join(process.cwd(), 'bin/flywheel.js'), ...words()].join(' ');
+    const { status, text } = await onTerminal(home, line, { FLYWHEEL_DATA_DIR: dataDir }, async () => {
+      await meanwhile();
+      return 'register';
+    });
+    expect([status, text]).toEqual([6, expect.stringContaining('Another flywheel has been set up in')]);
+    expect((await lamports(SQUADS_TREASURY)) - 1_000_000_000n).toBe(paid);
+    expect(existsSync(join(dataDir, 'registration.json'))).toBe(false);
+    const { burnWallet, operator } = JSON.parse((await run('local', 'status')).stdout);
+    expect(readdirSync(join(dataDir, 'keys'))).toEqual(
+      expect.arrayContaining([`${burnWallet}.json`, `${operator}.json`]),
+    );
+    expect((await run('batch', 'current')).exit).toBe(0);
   });
 
   it('takes the place of none where no database is named', async () => {
