@@ -193,6 +193,7 @@ class DataDirectoryRegistrar implements Registrar {
     const reader = withSecondDecoder(rpc.chain);
     const { state, txHash } = await landRegistration({
       ...{ chain: rpc.chain, reader, places, sent, check, squadsTreasury: ready.squadsTreasury },
+      agreed: plan.facts,
       operator: keyring.get(places.operator, 'operator'),
       createKey: begun.createKey === null ? null : ownKeys.get(begun.createKey),
     }).finally(() => keyring.close());

@@ -3,6 +3,7 @@
  * it is done when the final state has all of it.
  */
 import { setTimeout } from 'node:timers/promises';
+import { driftOf, type Facts } from '../approval/pins.js';
 import type { Chain, ChainReader, Finality, TransactionRecord } from '../chain/chain.js';
 import { multisigCreateV2 } from '../chain/squads/instructions/multisig.js';
 import { createAssociatedTokenAccountIdempotent } from '../chain/tokens/instructions.js';
@@ -17,7 +18,7 @@ import { EXIT } from '../errors/exit-codes.js';
 import { FlywheelError, invariant } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 import { newMultisig } from './plan.js';
-import { isWhole, type Places, readState, type StateOnChain } from './read-state.js';
+import { factsOf, isWhole, type Places, readState, type StateOnChain } from './read-state.js';
 
 /** What was signed last; durable before it is sent. */
 export interface SentRegistration {
@@ -31,6 +32,8 @@ export interface Landing {
   /** Of the same nodes, read as carefully as it has to be. */
   readonly reader: ChainReader;
   readonly places: Places;
+  /** What was shown before somebody agreed: who may do what, and what the token allows. */
+  readonly agreed: Facts;
   /** Pays for all of it. */
   readonly operator: Signer;
   /** Lends the multisig its address; `null` where it is there already. */
@@ -47,7 +50,8 @@ const FINAL_POLL_MS = 500;
 
 /**
  * @returns the state that has all of it, and what created it; `null` where all was there.
- * @throws `ERR_INVALID_REQUEST` when the chain refuses; `ERR_UNAVAILABLE` when it does not say: the same call then goes on.
+ * @throws `ERR_INVALID_REQUEST` when the chain refuses; `ERR_NOT_VERIFIED` when what is there is not as it was agreed to;
+ *   `ERR_UNAVAILABLE` when the chain does not say: the same call then goes on.
  */
 export async function landRegistration(
   landing: Landing,
@@ -57,6 +61,7 @@ export async function landRegistration(
     const last = sent.read();
     if (last !== null) await settleLast(landing, last);
     const state = await readState(reader, places);
+    requireAsAgreed(landing, state);
     const kept = sent.read();
     if (isWhole(state)) return { state, txHash: kept?.transactions[0]?.signature ?? null };
     // Final, and yet not all of it is there: somebody has closed an account meanwhile.
@@ -65,6 +70,22 @@ export async function landRegistration(
     sent.write(unit);
     await settleLast(landing, unit, true);
   }
+}
+
+/** An account that the vault had none of before is as the program of the token makes it. */
+const VAULT_ACCOUNT = 'vaultAccount.';
+
+/** @throws `ERR_NOT_VERIFIED` naming each fact that has changed, before and after. */
+function requireAsAgreed({ agreed, places }: Landing, { multisig, token }: StateOnChain): void {
+  const wasOpen = Object.keys(agreed).some((fact) => fact.startsWith(VAULT_ACCOUNT));
+  const drift = driftOf(agreed, factsOf(multisig ?? newMultisig(places), token)).filter(
+    ({ fact }) => wasOpen || !fact.startsWith(VAULT_ACCOUNT),
+  );
+  if (drift.length === 0) return;
+  const changes = drift.map(({ fact, before, now }) => `${fact} was ${before} and is ${now}`);
+  throw new FlywheelError('ERR_NOT_VERIFIED', `It is not as it was shown: ${changes.join('; ')}.`, {
+    hint: 'Run the same command again: it shows how it is now.',
+  });
 }
 
 /** Settles what was sent last, as often as it takes until its end is final. */

@@ -73,6 +73,32 @@ const lamports = async (of: string): Promise<bigint> => (await accounts(of))[0]?
 const tokenAccount = (wallet: string): Address =>
   associatedTokenAddress(address(wallet), project.token.mint, TOKEN_PROGRAM);
 
+const pinned = () =>
+  (JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8')) as { cluster: Record<string, object> })
+    .cluster;
+
+/** Nobody can make more of the token from then on, for good. */
+async function giveUpMinting(): Promise<void> {
+  const { chain, sender } = rpcChain([node.url]);
+  const { blockhash } = await chain.latestBlockhash();
+  const giveUp = setAuthority({
+    ...{ tokenProgram: TOKEN_PROGRAM, account: project.token.mint, type: 'mintTokens' },
+    ...{ currentAuthority: treasury.address, newAuthority: null },
+  });
+  const { bytes } = signedWith(blockhash, [treasury], [giveUp]);
+  const outcome = await sender.submitAndConfirm(bytes, { deadlineMs: Number.MAX_SAFE_INTEGER });
+  expect(outcome.kind).toBe('landed');
+}
+
+/** Typed on a terminal, and agreed to when something has come to pass meanwhile. */
+function registerAfter(meanwhile: () => Promise<unknown>) {
+  const line = ['node', join(process.cwd(), 'bin/flywheel.js'), ...words()].join(' ');
+  return onTerminal(home, line, { FLYWHEEL_DATA_DIR: dataDir }, async () => {
+    await meanwhile();
+    return 'register';
+  });
+}
+
 describe('flywheel register', () => {
   it('shows what it will do, then does exactly that, and commands work on the cluster', async () => {
     const planned = JSON.parse((await run(...words('--dry-run'))).stdout);
@@ -151,19 +177,8 @@ describe('flywheel register', () => {
 
   it('pins what has changed, once it is shown, and keeps how things are done', async () => {
     expect((await register('--max-priority-fee', '9')).exit).toBe(0);
-    const pinned = () =>
-      (JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8')) as { cluster: Record<string, object> })
-        .cluster;
     expect(pinned()).toMatchObject({ facts: { 'mint.mintAuthority': treasury.address } });
-    const { chain, sender } = rpcChain([node.url]);
-    const { blockhash } = await chain.latestBlockhash();
-    const giveUp = setAuthority({
-      ...{ tokenProgram: TOKEN_PROGRAM, account: project.token.mint, type: 'mintTokens' },
-      ...{ currentAuthority: treasury.address, newAuthority: null },
-    });
-    const { bytes } = signedWith(blockhash, [treasury], [giveUp]);
-    const outcome = await sender.submitAndConfirm(bytes, { deadlineMs: Number.MAX_SAFE_INTEGER });
-    expect(outcome.kind).toBe('landed');
+    await giveUpMinting();
     expect((await register()).exit).toBe(0);
     expect(pinned()).toMatchObject({
       facts: { 'mint.mintAuthority': 'none' },
@@ -269,11 +284,7 @@ describe('flywheel register', () => {
     ['registered', async () => expect((await register()).exit).toBe(0), SQUADS_FEE],
     ['set up', async () => expect((await run('local', 'init')).exit).toBe(0), 0n],
   ] as const)('pays nothing where another flywheel is %s while it asks', async (_how, meanwhile, paid) => {
-    const line = ['node', join(process.cwd(), 'bin/flywheel.js'), ...words()].join(' ');
-    const { status, text } = await onTerminal(home, line, { FLYWHEEL_DATA_DIR: dataDir }, async () => {
-      await meanwhile();
-      return 'register';
-    });
+    const { status, text } = await registerAfter(meanwhile);
     expect([status, text]).toEqual([6, expect.stringContaining('Another flywheel has been set up in')]);
     expect((await lamports(SQUADS_TREASURY)) - 1_000_000_000n).toBe(paid);
     expect(existsSync(join(dataDir, 'registration.json'))).toBe(false);
@@ -283,6 +294,23 @@ describe('flywheel register', () => {
     );
     expect((await run('batch', 'current')).exit).toBe(0);
   });
+
+  it.each(['new', 'finished'])(
+    'pins nothing that was not shown of a %s one, and sends nothing for it',
+    async (state) => {
+      if (state === 'finished') expect((await register()).exit).toBe(0);
+      const config = join(dataDir, 'local.json');
+      const before = [await lamports(SQUADS_TREASURY), existsSync(config) && readFileSync(config, 'utf8')];
+      const { status, text } = await registerAfter(giveUpMinting);
+      const changed = /mint\.mintAuthority\s+was\s+\w+\s+and\s+is\s+none/;
+      expect([status, text]).toEqual([9, expect.stringMatching(changed)]);
+      expect([await lamports(SQUADS_TREASURY), existsSync(config) && readFileSync(config, 'utf8')]).toEqual(
+        before,
+      );
+      expect((await register()).exit).toBe(0);
+      expect(pinned()).toMatchObject({ facts: { 'mint.mintAuthority': 'none' } });
+    },
+  );
 
   it('takes the place of none where no database is named', async () => {
     expect(failure(await register('--take-over', 'another')).error).toBe('ERR_USAGE');
