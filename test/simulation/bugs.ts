@@ -199,7 +199,7 @@ export const KNOWN_BUGS: readonly KnownBug[] = [
   },
   {
     name: 'journal-of-a-path',
-    changes: [['src/compose/embedded-service.ts', "config.genesis ?? ''", 'dataDir']],
+    changes: [['src/compose/embedded-service.ts', 'config.genesis}', 'settings.dataDir.value}']],
   },
   {
     name: 'pending-dropped-by-the-clock',
