@@ -24,14 +24,18 @@ export function onTerminal(
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   child.stdin.write(ahead);
-  let text = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
-    if (!QUESTION.test(text)) return;
-    if (typeof answer === 'string') child.stdin.write(`${answer}\n`);
-    else void answer().then((thought) => child.stdin.write(`${thought}\n`));
-  });
-  return new Promise((resolve) => {
+  const think = async (): Promise<string> => (typeof answer === 'string' ? answer : answer());
+  return new Promise((resolve, reject) => {
+    let text = '';
+    // What is told of the cursor may come apart from the question.
+    let answered = -1;
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      const at = QUESTION.exec(text)?.index ?? answered;
+      if (at === answered) return;
+      answered = at;
+      think().then((typed) => child.stdin.write(`${typed}\n`), reject);
+    });
     child.once('close', (status) => resolve({ status, text: text.replaceAll('\r\n', '\n') }));
   });
 }
