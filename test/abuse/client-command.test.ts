@@ -5,9 +5,15 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../src/contract/examples.js';
 import type { BurnResult } from '../../src/contract/schemas/burn.js';
-import { emptyDirectory, flywheel, type Spawned, type SpawnOptions, startFlywheel } from '../support/cli.js';
 import { answers, type Behaviour, closes, type Hostile, silent, startHostile } from '../support/hostile.js';
 import { startTlsServer, TEST_CERTIFICATE } from '../support/http-tls.js';
+import {
+  emptyDirectory,
+  flywheel,
+  type Spawned,
+  type SpawnOptions,
+  startFlywheel,
+} from '../support/spawn.js';
 
 const KEY = 'secret-api-key-1234567890';
 const BURN = [

@@ -6,9 +6,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { EXAMPLES } from '../../src/contract/examples.js';
 import { JOURNAL_FILE } from '../../src/files/directories.js';
-import { emptyDirectory, flywheel, type Spawned } from '../support/cli.js';
 import { exampleReply, fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
+import { emptyDirectory, flywheel, type Spawned } from '../support/spawn.js';
 
 const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"A-1"}', '--amount', '12.5', '--json'];
 

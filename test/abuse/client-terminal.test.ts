@@ -6,8 +6,9 @@ import { openRemoteService } from '../../src/compose/remote-service.js';
 import { EXAMPLES } from '../../src/contract/examples.js';
 import type { Batch, InitBatchResult } from '../../src/contract/schemas/batch.js';
 import type { BurnBatchResult, BurnResult } from '../../src/contract/schemas/burn.js';
-import { emptyDirectory, type TestCli, testCli } from '../support/cli.js';
 import { json, type Stub, startStub } from '../support/http-stub.js';
+import { type TestCli, testCli } from '../support/in-process.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 const range = (from: number, to: number): string =>
   Array.from({ length: to - from + 1 }, (_, at) => String.fromCodePoint(from + at)).join('');

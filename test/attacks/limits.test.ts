@@ -4,8 +4,8 @@ import { pipelinesDigest, type SourcePipeline } from '../../src/actions/pipeline
 import type { Limits } from '../../src/approval/limits.js';
 import { type Address, isAddress } from '../../src/values/address.js';
 import { operator } from '../support/batch-on-chain.js';
-import { emptyDirectory } from '../support/cli.js';
 import { namedAddress } from '../support/oracle.js';
+import { emptyDirectory } from '../support/spawn.js';
 import { type Approved, alice, approve, bob, compiled, HONEST, honestWorld, mint } from './world.js';
 
 const REFUSED = 9;

@@ -28,7 +28,7 @@ import {
   ownerKeypair,
   vaultAt,
 } from '../support/batch-on-chain.js';
-import { type TestCliOptions, testCli } from '../support/cli.js';
+import { type TestCliOptions, testCli } from '../support/in-process.js';
 import { namedAddress } from '../support/oracle.js';
 import {
   type MintParts,

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { emptyDirectory, flywheel } from '../support/cli.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const home = emptyDirectory();
 const bin = join(home, 'bin');

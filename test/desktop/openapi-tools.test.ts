@@ -4,9 +4,9 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { emptyDirectory } from '../support/cli.js';
 import { runProgram } from '../support/docs-samples.js';
 import { initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 const CLIENTS = ['use-openapi-fetch', 'use-swagger-typescript-api'];
 

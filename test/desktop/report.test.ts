@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
 import { type OpenPage, openBrowser } from '../support/browser.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
 import { LEAST_CONTRAST } from '../support/contrast.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 let opened: OpenPage | undefined;
 afterEach(() => opened?.close());

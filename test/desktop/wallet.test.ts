@@ -19,7 +19,6 @@ import {
 } from '../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../src/values/base58.js';
 import { type OpenPage, openBrowser } from '../support/browser.js';
-import type { Spawned } from '../support/cli.js';
 import {
   anOperator,
   ending,
@@ -29,6 +28,7 @@ import {
   resumeLineOf,
   type Template,
 } from '../support/operator.js';
+import type { Spawned } from '../support/spawn.js';
 import { giveHands, type TestWallet, walletScript } from '../support/test-wallet.js';
 
 const PIPELINES = {

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { emptyDirectory, type Spawned } from '../support/cli.js';
 import { pipelinesOf } from '../support/deeds.js';
 import { passBlocks } from '../support/engine.js';
 import type { Fate } from '../support/gate.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
+import { emptyDirectory, type Spawned } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
 let template: Template;

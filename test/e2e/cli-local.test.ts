@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../src/chain/transaction/signer.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
 import { passBlocks } from '../support/engine.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const home = emptyDirectory();
 const run = (...words: string[]) => flywheel({ home }, ...words);

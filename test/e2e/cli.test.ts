@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { emptyDirectory, flywheel, startFlywheel } from '../support/cli.js';
+import { emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
 const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;

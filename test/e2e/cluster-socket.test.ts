@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { removeDirectories } from '../support/chain.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 let test: TestEngine;
 let node: TestNode;

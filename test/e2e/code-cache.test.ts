@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { emptyDirectory, flywheel } from '../support/cli.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 let home: string;
 let cache: string;

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { removeDirectories } from '../support/chain.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
 import { type TestProject, testProject } from '../support/registration.js';
 import { sendByRpc } from '../support/send-by-rpc.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 

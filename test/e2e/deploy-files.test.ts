@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { removeDirectories } from '../support/chain.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
 import { initHome, serve } from '../support/http-serve.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const DIRECTORY = join(process.cwd(), 'examples/deploy');
 const read = (name: string): string => readFileSync(join(DIRECTORY, name), 'utf8');

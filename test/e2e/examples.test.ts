@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { EXIT } from '../../src/errors/exit-codes.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
 import { besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const ROOT = process.cwd();
 const example = (path: string): string => readFileSync(join(ROOT, 'examples', path), 'utf8');

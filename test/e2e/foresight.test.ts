@@ -2,7 +2,7 @@
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { emptyDirectory, flywheel } from '../support/cli.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const home = emptyDirectory();
 const run = (...words: string[]) => flywheel({ home }, ...words);

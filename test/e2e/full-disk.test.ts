@@ -4,8 +4,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Spawned } from '../support/cli.js';
 import { anOperator, ending, makeTemplate, resumeLineOf, type Template } from '../support/operator.js';
+import type { Spawned } from '../support/spawn.js';
 
 const PROGRAM = join(process.cwd(), 'bin/flywheel.js');
 /** In five requests, of which each makes the files some 300 KiB larger. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { allCommands } from '../../src/cli/help/pages.js';
 import { commandPath, runProgram } from '../../src/cli/program.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
 const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;

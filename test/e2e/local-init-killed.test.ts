@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { emptyDirectory, flywheel } from '../support/cli.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 /** Every so many points are tried; `KILL_EVERY=1` tries all. */
 const EVERY = Number(process.env['KILL_EVERY'] ?? 3);

@@ -5,7 +5,7 @@ import { createWriteStream, readdirSync, rmSync, statSync, writeFileSync } from 
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { emptyDirectory, flywheel, startFlywheel } from '../support/cli.js';
+import { emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
 
 let home: string;
 

@@ -8,12 +8,12 @@ import { voteMessage } from '../../src/chain/squads/instructions/vote.js';
 import { partiallySign } from '../../src/chain/transaction/compile.js';
 import { createKeypairSigner } from '../../src/chain/transaction/signer.js';
 import { address } from '../../src/values/address.js';
-import { emptyDirectory } from '../support/cli.js';
 import { initiated, pipelinesOf } from '../support/deeds.js';
 import type { Gate, GateRequest } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
 import { startRpcNode } from '../support/rpc-node.js';
+import { emptyDirectory } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
 const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;

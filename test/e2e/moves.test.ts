@@ -8,11 +8,11 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { dataFiles } from '../../src/compose/local-config.js';
 import { removeDirectories } from '../support/chain.js';
-import { emptyDirectory, flywheel, type Spawned, startFlywheel } from '../support/cli.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import { emptyDirectory, flywheel, type Spawned, startFlywheel } from '../support/spawn.js';
 
 const home = emptyDirectory();
 let test: TestEngine;

@@ -1,9 +1,9 @@
 /** A node of the user's own that sees each block a little later than the service does, as every node of a cluster may. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { flywheel, type Spawned } from '../support/cli.js';
 import { pipelinesOf } from '../support/deeds.js';
 import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
 import { anOperator, makeTemplate, type Operator, type Template } from '../support/operator.js';
+import { flywheel, type Spawned } from '../support/spawn.js';
 
 let template: Template;
 beforeAll(async () => {

@@ -2,7 +2,6 @@
 import { renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { flywheel, type Spawned } from '../support/cli.js';
 import { burnsOf, initiated, pipelinesOf } from '../support/deeds.js';
 import {
   anOperator,
@@ -12,6 +11,7 @@ import {
   resumeLineOf,
   type Template,
 } from '../support/operator.js';
+import { flywheel, type Spawned } from '../support/spawn.js';
 
 const DAY_MS = 86_400_000;
 

@@ -3,12 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { namedSigner, removeDirectories, TOKEN_DECIMALS } from '../support/chain.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { type TestProject, testProject } from '../support/registration.js';
 import { rpcChain } from '../support/rpc-chain.js';
 import { sendByRpc } from '../support/send-by-rpc.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 const UNIT = 10n ** BigInt(TOKEN_DECIMALS);

@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { address } from '../../src/values/address.js';
 import { removeDirectories, type TestToken } from '../support/chain.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
@@ -18,6 +17,7 @@ import {
 } from '../support/registration.js';
 import { rpcChain } from '../support/rpc-chain.js';
 import { sendByRpc } from '../support/send-by-rpc.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 const HOOK = resolve('test/support/kill-points.cjs');

@@ -10,7 +10,6 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { address } from '../../src/values/address.js';
 import { removeDirectories, type TestToken } from '../support/chain.js';
-import { emptyDirectory, flywheel, type Spawned, startFlywheel } from '../support/cli.js';
 import { type DatabaseWay, openDatabaseWay } from '../support/database-way.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
@@ -23,6 +22,7 @@ import {
 } from '../support/registration.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { rpcChain } from '../support/rpc-chain.js';
+import { emptyDirectory, flywheel, type Spawned, startFlywheel } from '../support/spawn.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 /** How often two begin at the same moment. */

@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { address } from '../../src/values/address.js';
 import { removeDirectories } from '../support/chain.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import {
   SQUADS_FEE,
@@ -14,6 +13,7 @@ import {
   type Wallet,
 } from '../support/registration.js';
 import { rpcChain } from '../support/rpc-chain.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 /** Every so many points are tried; `KILL_EVERY=1` tries all. */
 const EVERY = Number(process.env['KILL_EVERY'] ?? 11);

@@ -10,10 +10,10 @@ import { setAuthority } from '../../src/chain/tokens/instructions.js';
 import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import { type Address, address } from '../../src/values/address.js';
 import { removeDirectories, signedWith, treasury } from '../support/chain.js';
-import { emptyDirectory, flywheel, startFlywheel } from '../support/cli.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { SQUADS_FEE, SQUADS_TREASURY, type TestProject, testProject } from '../support/registration.js';
 import { rpcChain } from '../support/rpc-chain.js';
+import { emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;

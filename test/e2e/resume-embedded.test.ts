@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Spawned } from '../support/cli.js';
 import { DEEDS, expectDone } from '../support/deeds.js';
 import {
   anOperator,
@@ -12,6 +11,7 @@ import {
   resumeLineOf,
   type Template,
 } from '../support/operator.js';
+import type { Spawned } from '../support/spawn.js';
 
 /** How many points of a command are tried; with EVERY_POINT=1 all of them. */
 const SAMPLES = 3;

@@ -1,6 +1,5 @@
 /** Commands behind a service whose answers are lost, refused and interrupted: the line that is printed then finishes each, once. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Spawned } from '../support/cli.js';
 import { DEEDS, type Deed, expectDone } from '../support/deeds.js';
 import type { Fate, Gate, GateRequest } from '../support/gate.js';
 import {
@@ -13,6 +12,7 @@ import {
   resumeLineOf,
   type Template,
 } from '../support/operator.js';
+import type { Spawned } from '../support/spawn.js';
 
 let template: Template;
 beforeAll(async () => {

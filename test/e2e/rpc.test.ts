@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { flywheel, type Spawned, startFlywheel } from '../support/cli.js';
 import { anOperator, ending, makeTemplate, type Operator, problemOf } from '../support/operator.js';
 import { type RpcNode, startRpcNode } from '../support/rpc-node.js';
 import {
@@ -15,6 +14,7 @@ import {
   status,
   stubNode,
 } from '../support/rpc-stub.js';
+import { flywheel, type Spawned, startFlywheel } from '../support/spawn.js';
 
 const PIPELINES = [{ type: 'WATCH_AD', payload: '{"viewId":1}', actions: [{ action: 'BURN', amount: 5 }] }];
 

@@ -6,11 +6,11 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Batch, InitBatchResult } from '../../src/contract/schemas/batch.js';
 import { removeDirectories } from '../support/chain.js';
-import { emptyDirectory } from '../support/cli.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { aPipeline, burnAction, openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
 import { ask, remotely, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 const BATCH = '/v1/flywheel/batch';
 const pipelines = [1, 2, 3].map((amount) => aPipeline([burnAction(amount)]));

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseKeypairText } from '../../src/files/keypair-file.js';
-import { flywheel } from '../support/cli.js';
 import { pipelinesOf } from '../support/deeds.js';
 import {
   anOperator,
@@ -15,6 +14,7 @@ import {
   type Template,
 } from '../support/operator.js';
 import { LOOP, ONCE, signingProgram, type TestProgram } from '../support/signing-program.js';
+import { flywheel } from '../support/spawn.js';
 
 let template: Template;
 beforeAll(async () => {

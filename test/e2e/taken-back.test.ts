@@ -14,7 +14,6 @@ import { importStore } from '../../src/store/transfer/import.js';
 import { address } from '../../src/values/address.js';
 import { systemClock } from '../../src/values/time.js';
 import { removeDirectories } from '../support/chain.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine, type TestProject } from '../support/engine.js';
 import { untilExpired } from '../support/in-flight.js';
@@ -22,6 +21,7 @@ import { closeTestNodes, startTestNode, type TestNode } from '../support/local-r
 import { startPostgres } from '../support/postgres.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { nodeAt } from '../support/rpc-chain.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 let test: TestEngine;
 let other: TestProject;

@@ -13,9 +13,9 @@ import {
   transferChecked,
 } from '../../src/chain/tokens/instructions.js';
 import { namedSigner, removeDirectories, TOKEN_DECIMALS, treasury } from '../support/chain.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
 import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
 import { onLedger, SQUADS_TREASURY, type TestProject, testProject } from '../support/registration.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 let project: TestProject;
 let home: string;

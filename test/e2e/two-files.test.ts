@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { dataFiles } from '../../src/compose/local-config.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 type Name = 'store' | 'ledger';
 const NAMES: readonly Name[] = ['store', 'ledger'];

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Spawned } from '../support/cli.js';
 import {
   anOperator as anyOperator,
   type Mode,
@@ -11,6 +10,7 @@ import {
   problemOf,
   type Template,
 } from '../support/operator.js';
+import type { Spawned } from '../support/spawn.js';
 
 let template: Template;
 const operators: Operator[] = [];

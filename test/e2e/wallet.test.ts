@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../src/chain/transaction/signer.js';
-import { emptyDirectory } from '../support/cli.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 const PROGRAM = join(process.cwd(), 'bin/flywheel.js');
 const PASSPHRASE = 'a long enough secret';

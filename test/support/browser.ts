@@ -1,6 +1,6 @@
 /** A Chromium of its own for each test, without anything that it would do on its own account. */
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
-import { emptyDirectory } from './cli.js';
+import { emptyDirectory } from './spawn.js';
 
 const EXECUTABLE = '/usr/bin/chromium';
 const FLAGS = [

@@ -5,7 +5,7 @@ import { EXAMPLES } from '../../src/contract/examples.js';
 import type { Batch } from '../../src/contract/schemas/batch.js';
 import type { ErrorCode } from '../../src/errors/codes.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
-import type { TestCli, TestCliOptions } from './cli.js';
+import type { TestCli, TestCliOptions } from './in-process.js';
 
 /** Somebody who reads what is printed. */
 export const READER: TestCliOptions = { tty: { stdout: true }, env: { NO_COLOR: '1' } };

@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { emptyDirectory, flywheel, startFlywheel } from './cli.js';
+import { emptyDirectory, flywheel, startFlywheel } from './spawn.js';
 
 /** What `local init` says of it. */
 export interface ServedHome {

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { emptyDirectory } from './cli.js';
+import { emptyDirectory } from './spawn.js';
 
 /** The oldest that is supported, a late version of the two after it, and of the next. */
 export const NODE_VERSIONS = ['20.18.0', '22.23.3', '24.21.0', '26.10.0'] as const;

@@ -5,11 +5,11 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { emptyDirectory, flywheel, type Spawned, startFlywheel } from './cli.js';
 import { openDirectory } from './crash.js';
 import { type Gate, startGate } from './gate.js';
 import { type ServeProcess, serve } from './http-serve.js';
 import { type RpcNode, startRpcNode } from './rpc-node.js';
+import { emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
 import { rawSqlite } from './store.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;

@@ -7,8 +7,8 @@ import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../fuzz/random.js';
-import { emptyDirectory, flywheel } from '../support/cli.js';
 import { aPipeline, burnAction } from '../support/engine.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 import type { OpenTorture, TorturePart } from './part.js';
 
 const MICRO = 1_000_000;

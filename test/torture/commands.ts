@@ -23,7 +23,7 @@ import { Goods } from '../simulation/goods.js';
 import { drawWorld, type Habit, type Mode } from '../simulation/kinds.js';
 import { type Office, Person } from '../simulation/person.js';
 import { bringToRest } from '../simulation/rest.js';
-import { flywheel } from '../support/cli.js';
+import { flywheel } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { CommandFaults } from './command-faults.js';
 import { CommandMachine, clockEnvironment, installFlywheel } from './command-machine.js';

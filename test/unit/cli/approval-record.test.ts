@@ -11,8 +11,8 @@ import {
   type UsedOfDay,
 } from '../../../src/cli/approvals/approval-record.js';
 import { sha256 } from '../../../src/values/digest.js';
-import { emptyDirectory } from '../../support/cli.js';
 import { namedAddress } from '../../support/oracle.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 const NOON = Date.parse('2026-01-31T12:00:00.000Z');
 const DAY_MS = 86_400_000;

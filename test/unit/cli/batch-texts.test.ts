@@ -13,10 +13,11 @@ import {
   type World,
 } from '../../attacks/world.js';
 import { batchIndex } from '../../support/batch-on-chain.js';
-import { testCli, unwrapped } from '../../support/cli.js';
 import { exampleReply } from '../../support/fake-service.js';
+import { testCli } from '../../support/in-process.js';
 import { namedAddress } from '../../support/oracle.js';
 import { nodeOf, pastOf } from '../../support/past-batch.js';
+import { unwrapped } from '../../support/spawn.js';
 
 describe('batch show', () => {
   it('gathers the pipelines of all pages', async () => {

@@ -6,8 +6,8 @@ import type { PastTransaction } from '../../../src/chain/chain.js';
 import { proofMemoText } from '../../../src/chain/memo.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../src/values/digest.js';
-import { NOW_MS, type TestCli, testCli } from '../../support/cli.js';
 import { fakeService } from '../../support/fake-service.js';
+import { NOW_MS, type TestCli, testCli } from '../../support/in-process.js';
 import { namedAddress } from '../../support/oracle.js';
 
 const PROOF = { a: 1 };

@@ -6,7 +6,7 @@ import { generateKeypair } from '../../../src/chain/transaction/signer.js';
 import { loadKeypair } from '../../../src/cli/wallet/load-keypair.js';
 import { ownerKey } from '../../../src/cli/wallet/owner-key.js';
 import { addressFromBytes } from '../../../src/values/address.js';
-import { type TestCliOptions, testCli } from '../../support/cli.js';
+import { type TestCliOptions, testCli } from '../../support/in-process.js';
 import { sealKeypair } from '../../support/sealed-keypair.js';
 
 const KEYPAIR = generateKeypair();

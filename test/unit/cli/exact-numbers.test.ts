@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sumAmounts } from '../../../src/cli/input/amount.js';
-import { testCli } from '../../support/cli.js';
+import { testCli } from '../../support/in-process.js';
 
 const BIG = '9007199254740993';
 

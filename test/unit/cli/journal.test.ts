@@ -8,7 +8,7 @@ import { JOURNAL_FILE } from '../../../src/files/directories.js';
 import { isRunning, processIdentity } from '../../../src/files/process-identity.js';
 import { type Sha256, sha256 } from '../../../src/values/digest.js';
 import { randomIds } from '../../../src/values/ids.js';
-import { emptyDirectory } from '../../support/cli.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 const DAY_MS = 86_400_000;
 const TARGET: Target = { place: 'https://api.example.com', profile: '' };

@@ -13,7 +13,7 @@ import {
 } from '../../../src/cli/wallet/load-keypair.js';
 import { addressFromBytes } from '../../../src/values/address.js';
 import { base58Encode } from '../../../src/values/base58.js';
-import { type TestCliOptions, testCli } from '../../support/cli.js';
+import { type TestCliOptions, testCli } from '../../support/in-process.js';
 
 const KEYPAIR = generateKeypair();
 const ADDRESS = addressFromBytes(KEYPAIR.slice(32));

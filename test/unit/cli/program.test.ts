@@ -7,7 +7,7 @@ import { completionNodes } from '../../../src/cli/help/completion-table.js';
 import { allCommands, helpPage, helpPages } from '../../../src/cli/help/pages.js';
 import { runProgram } from '../../../src/cli/program.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
-import { testCli } from '../../support/cli.js';
+import { testCli } from '../../support/in-process.js';
 
 const VERSION = '0.0.0-test';
 const texts = { output: ['{}'], errors: ['ERR_USAGE'], examples: ['flywheel mint'] } as const;

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { ERRORS } from '../../../src/errors/codes.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { isoTime } from '../../../src/values/time.js';
-import { NOW_MS, testCli } from '../../support/cli.js';
 import { complaint, person, READER } from '../../support/commands.js';
 import { fakeService } from '../../support/fake-service.js';
+import { NOW_MS, testCli } from '../../support/in-process.js';
 
 function limited(options = {}) {
   const service = fakeService();

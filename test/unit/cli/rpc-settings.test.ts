@@ -3,7 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { requireQuorum } from '../../../src/cli/config/resolve-rpc.js';
-import { emptyDirectory, testCli } from '../../support/cli.js';
+import { testCli } from '../../support/in-process.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 const API = 'https://api.example.com';
 

@@ -13,9 +13,9 @@ import { viewBurnPlan } from '../../../src/cli/views/burn.js';
 import { viewBurnBatchPlan } from '../../../src/cli/views/burn-batch.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { honestWorld, inspect } from '../../attacks/world.js';
-import { type TestCliOptions, testCli } from '../../support/cli.js';
 import { aBatch, localWith, refuse, reply } from '../../support/commands.js';
 import { fakeService } from '../../support/fake-service.js';
+import { type TestCliOptions, testCli } from '../../support/in-process.js';
 import { namedAddress } from '../../support/oracle.js';
 
 const WIDTHS = [60, 80, 120];

@@ -1,6 +1,6 @@
 /** What is said of sending to a cluster: where it stands, and what is refused. */
 import { describe, expect, it } from 'vitest';
-import { testCli } from '../../support/cli.js';
+import { testCli } from '../../support/in-process.js';
 
 async function settings(cli: ReturnType<typeof testCli>, ...words: string[]) {
   const { stdout, stderr, exit } = await cli.run('whoami', ...words);

@@ -3,7 +3,7 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { resolveSettings } from '../../../src/cli/config/resolve.js';
-import { testCli } from '../../support/cli.js';
+import { testCli } from '../../support/in-process.js';
 import { namedAddress } from '../../support/oracle.js';
 
 const API = 'https://api.example.com/base';

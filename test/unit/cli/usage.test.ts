@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { allCommands, helpPages } from '../../../src/cli/help/pages.js';
 import { rateOptions } from '../../../src/cli/options/rates.js';
 import { commandPath, runProgram } from '../../../src/cli/program.js';
-import { testCli } from '../../support/cli.js';
+import { testCli } from '../../support/in-process.js';
 
 describe('runCli', () => {
   it('shows help without words and exits 0', async () => {

@@ -12,9 +12,10 @@ import type { BatchFunds } from '../../../src/contract/admin.js';
 import { API_KEY_HEADER, MAX_BODY_BYTES } from '../../../src/contract/index.js';
 import type { Service } from '../../../src/contract/service.js';
 import { systemClock } from '../../../src/values/time.js';
-import { emptyDirectory, testCli } from '../../support/cli.js';
 import { aPipeline, burnAction, REGISTER_DEFAULTS } from '../../support/engine.js';
 import { remoteClient } from '../../support/http.js';
+import { testCli } from '../../support/in-process.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 let directory: string;
 let dataDir: string;

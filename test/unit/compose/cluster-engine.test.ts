@@ -14,7 +14,6 @@ import { Secret } from '../../../src/values/secret.js';
 import { systemClock } from '../../../src/values/time.js';
 import { closeBlockEngines, stubBlockEngine } from '../../support/block-engine.js';
 import { removeDirectories } from '../../support/chain.js';
-import { emptyDirectory, testCli } from '../../support/cli.js';
 import { clusterDirectory } from '../../support/cluster-directory.js';
 import {
   aBurnRequest,
@@ -24,8 +23,10 @@ import {
   signApproval,
   type TestEngine,
 } from '../../support/engine.js';
+import { testCli } from '../../support/in-process.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { failureOf } from '../../support/service.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 

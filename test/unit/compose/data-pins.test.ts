@@ -3,8 +3,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { pinsOfData } from '../../../src/compose/data-pins.js';
 import { dataFiles } from '../../../src/compose/local-config.js';
-import { emptyDirectory } from '../../support/cli.js';
 import { openTestEngine, type TestEngine } from '../../support/engine.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 let test: TestEngine;
 beforeEach(async () => {

@@ -8,8 +8,9 @@ import type { Landed, ToBegin } from '../../../src/compose/registration-target.j
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';
 import type { Address } from '../../../src/values/address.js';
-import { emptyDirectory, testCli } from '../../support/cli.js';
+import { testCli } from '../../support/in-process.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import { emptyDirectory } from '../../support/spawn.js';
 import { aFlywheel, aToken } from '../../support/store.js';
 
 let server: PostgresServer;

@@ -1,7 +1,7 @@
 /** The connections that a process takes at most, shared out. */
 import { describe, expect, it } from 'vitest';
 import { connectionsOf } from '../../../src/compose/database.js';
-import { testCli } from '../../support/cli.js';
+import { testCli } from '../../support/in-process.js';
 
 const whoami = (pool: string) =>
   testCli({

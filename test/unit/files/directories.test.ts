@@ -2,7 +2,7 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeDirectory } from '../../../src/files/directories.js';
-import { emptyDirectory } from '../../support/cli.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 describe('makeDirectory', () => {
   it('makes what is missing, for this user alone, and leaves what is there', () => {

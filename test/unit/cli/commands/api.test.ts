@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RawAnswer, RawRequest } from '../../../../src/contract/raw-api.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
-import { type TestCliOptions, testCli } from '../../../support/cli.js';
 import { refusal } from '../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 
 type Answer = Partial<RawAnswer> | FlywheelError;
 

@@ -1,8 +1,8 @@
 /** `flywheel audit`: what is asked for, and how it is shown. */
 import { describe, expect, it } from 'vitest';
 import type { AuditAct, AuditQuery } from '../../../../src/contract/admin.js';
-import { type TestCliOptions, testCli } from '../../../support/cli.js';
 import { localWith, READER, refusal } from '../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 
 const ACTS: readonly AuditAct[] = [
   {

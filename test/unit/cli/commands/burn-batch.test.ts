@@ -8,10 +8,10 @@ import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../../src/values/digest.js';
 import { derivedUuid } from '../../../../src/values/ids.js';
-import { type TestCli, type TestCliOptions, testCli } from '../../../support/cli.js';
 import { complaint, READER, refusal, refuse } from '../../../support/commands.js';
 import { replacing } from '../../../support/doubles.js';
 import { fakeService } from '../../../support/fake-service.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
 
 const burn = (index: number, more: Record<string, unknown> = {}) => ({
   type: 'WATCH_AD',

@@ -10,10 +10,10 @@ import type { ForeseenFailure } from '../../../../src/contract/foresight.js';
 import type { BurnResult } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../../src/values/digest.js';
-import { testCli } from '../../../support/cli.js';
 import { READER, refusal, refuse } from '../../../support/commands.js';
 import { replacing } from '../../../support/doubles.js';
 import { exampleReply, fakeService } from '../../../support/fake-service.js';
+import { testCli } from '../../../support/in-process.js';
 
 const WORDS = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '12.5'];
 const RESULT = EXAMPLES.burn.response as BurnResult;

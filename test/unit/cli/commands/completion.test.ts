@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '../../../../src/values/digest.js';
-import { testCli } from '../../../support/cli.js';
 import { READER, refusal } from '../../../support/commands.js';
+import { testCli } from '../../../support/in-process.js';
 
 describe('completion', () => {
   it.each(['bash', 'zsh', 'fish'])('offers every word and option to %s', async (shell) => {

@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { LocalInitInput, LocalInitResult } from '../../../../src/cli/context.js';
-import { type TestCliOptions, testCli } from '../../../support/cli.js';
 import { complaint, localWith, refusal, refuse } from '../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 import { namedAddress } from '../../../support/oracle.js';
 
 const MADE: LocalInitResult = {

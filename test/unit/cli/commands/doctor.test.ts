@@ -10,9 +10,9 @@ import { lockText as lookLock } from '../../../../src/cli/doctor/check-machine.j
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { openSqliteFile } from '../../../../src/files/sqlite-file.js';
 import { addressFromBytes } from '../../../../src/values/address.js';
-import { NOW_MS, type TestCli, type TestCliOptions, testCli } from '../../../support/cli.js';
 import { localWith, READER, refuse, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
+import { NOW_MS, type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
 
 interface Checked {
   readonly ok: boolean;

@@ -1,7 +1,7 @@
 /** `flywheel export`: where it goes, and what is said of it. */
 import { describe, expect, it } from 'vitest';
-import { type TestCliOptions, testCli } from '../../../support/cli.js';
 import { localWith, READER } from '../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 
 const MOVED = { rows: 1_234, tables: [{ name: 'burns', rows: 1_234, sha256: 'ab' }], sha256: 'cd' };
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { TOPICS } from '../../../../src/cli/help/topics.js';
 import { ERRORS } from '../../../../src/errors/codes.js';
 import { EXIT_CODES } from '../../../../src/errors/exit-codes.js';
-import { testCli } from '../../../support/cli.js';
 import { complaint, READER, refusal } from '../../../support/commands.js';
+import { testCli } from '../../../support/in-process.js';
 
 describe('help', () => {
   it.each([[[]], [['batch']], [['batch', 'init']], [['local', 'keys', 'create']]])(

@@ -1,7 +1,7 @@
 /** `flywheel import`: what is said of it. */
 import { describe, expect, it } from 'vitest';
-import { testCli } from '../../../support/cli.js';
 import { localWith, READER } from '../../../support/commands.js';
+import { testCli } from '../../../support/in-process.js';
 
 const MOVED = { projects: 2, rows: 12, tables: [], sha256: 'cd', wasThere: false };
 

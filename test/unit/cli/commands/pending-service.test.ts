@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Recovery, RecoveryTerms, UnfinishedWork } from '../../../../src/contract/recovery.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
-import { type TestCliOptions, testCli } from '../../../support/cli.js';
 import { READER, refuse } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
+import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 
 const WORK: UnfinishedWork = {
   id: '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12',

@@ -7,9 +7,9 @@ import type { Batch } from '../../../../src/contract/schemas/batch.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { processIdentity } from '../../../../src/files/process-identity.js';
-import { type TestCli, type TestCliOptions, testCli } from '../../../support/cli.js';
 import { complaint, person, READER, refusal, refuse } from '../../../support/commands.js';
 import { exampleReply, fakeService } from '../../../support/fake-service.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
 
 const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
 

@@ -10,8 +10,9 @@ import type {
   RegistrationPlan,
 } from '../../../../src/contract/registration.js';
 import { keypairText } from '../../../../src/files/keypair-file.js';
-import { emptyDirectory, type TestCliOptions, testCli } from '../../../support/cli.js';
+import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 import { namedAddress } from '../../../support/oracle.js';
+import { emptyDirectory } from '../../../support/spawn.js';
 
 const MINT = namedAddress('mint');
 const OWNER = namedAddress('owner');

@@ -3,9 +3,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../../src/contract/schemas/report.js';
-import { type TestCliOptions, testCli } from '../../../support/cli.js';
 import { READER, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
+import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 
 const SUMS = {
   ...{

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
-import { testCli } from '../../../support/cli.js';
 import { READER } from '../../../support/commands.js';
 import { exampleReply } from '../../../support/fake-service.js';
+import { testCli } from '../../../support/in-process.js';
 
 const WALLET = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 const burn = { type: 'T', proof: { a: 1 }, burnAmount: 1.5, persistOnchain: false };

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RunningServer, ServeOptions } from '../../../../src/cli/context.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
-import { type TestCliOptions, testCli } from '../../../support/cli.js';
 import { complaint, READER, refusal, refuse } from '../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 
 const URL = 'http://127.0.0.1:8787';
 

@@ -1,8 +1,8 @@
 /** `flywheel vault`: what is shown of a flywheel, and where its links lead. */
 import { describe, expect, it } from 'vitest';
 import type { LocalVaultResult } from '../../../../src/cli/context.js';
-import { testCli } from '../../../support/cli.js';
 import { localWith } from '../../../support/commands.js';
+import { testCli } from '../../../support/in-process.js';
 import { namedAddress } from '../../../support/oracle.js';
 
 const VAULT = namedAddress('vault');

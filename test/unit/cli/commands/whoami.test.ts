@@ -5,10 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
 import { EXAMPLES } from '../../../../src/contract/examples.js';
 import type { KeyDescription } from '../../../../src/contract/schemas/key.js';
-import { emptyDirectory, type TestCli, testCli } from '../../../support/cli.js';
 import { READER, refusal, refuse } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
+import { type TestCli, testCli } from '../../../support/in-process.js';
 import { namedAddress } from '../../../support/oracle.js';
+import { emptyDirectory } from '../../../support/spawn.js';
 
 const API = 'https://api.example.com/base';
 

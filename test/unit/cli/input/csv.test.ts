@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { proofHash } from '../../../../src/values/digest.js';
-import { type TestCliOptions, testCli } from '../../../support/cli.js';
 import { READER } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
+import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 
 const WALLET = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 

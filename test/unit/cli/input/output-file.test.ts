@@ -2,7 +2,7 @@
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { testCli } from '../../../support/cli.js';
+import { testCli } from '../../../support/in-process.js';
 
 const BURNS = '[{"type":"T","proof":{"id":"1"},"burnAmount":1,"persistOnchain":false}]';
 const PIPELINES = '[{"type":"T","payload":{"id":"1"},"actions":[{"action":"BURN","amount":1}]}]';

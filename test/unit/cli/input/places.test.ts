@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonOffsets, positionsOf } from '../../../../src/values/json-places.js';
-import { testCli } from '../../../support/cli.js';
 import { READER } from '../../../support/commands.js';
+import { testCli } from '../../../support/in-process.js';
 
 const GOOD = '{"type":"T","proof":{"a":"}]\\"\\\\"},"burnAmount":1,"persistOnchain":false}';
 

@@ -9,9 +9,9 @@ import { burnDigests, contentDigest, equalElements } from '../../../../src/cli/o
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { fingerprint, proofHash } from '../../../../src/values/digest.js';
-import { testCli } from '../../../support/cli.js';
 import { complaint } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
+import { testCli } from '../../../support/in-process.js';
 
 const burn = (id: number): BurnRequest => ({
   ...{ type: 'T', proof: { id: String(id) }, burnAmount: 1, persistOnchain: false },

@@ -15,7 +15,6 @@ import type { OpenedService } from '../../../../../src/cli/context.js';
 import { flywheelOf } from '../../../../../src/engine/batches/batch-context.js';
 import { FlywheelError } from '../../../../../src/errors/flywheel-error.js';
 import type { Address } from '../../../../../src/values/address.js';
-import { type TestCli, testCli } from '../../../../support/cli.js';
 import {
   aPipeline,
   burnAction,
@@ -24,6 +23,7 @@ import {
   signApproval,
   type TestEngine,
 } from '../../../../support/engine.js';
+import { type TestCli, testCli } from '../../../../support/in-process.js';
 
 let test: TestEngine;
 let batchId: string;

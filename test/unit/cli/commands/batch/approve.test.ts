@@ -15,8 +15,8 @@ import {
   ownerKeypair,
   pipelines,
 } from '../../../../support/batch-on-chain.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { person, refusal } from '../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
 
 const batchId = '00000000-0000-4000-8000-000000000007';

@@ -15,10 +15,11 @@ import {
   owner,
   ownerKeypair,
 } from '../../../../support/batch-on-chain.js';
-import { type TestCliOptions, testCli, unwrapped } from '../../../../support/cli.js';
 import { aBatch, complaint, person, READER, refusal, refuse, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
+import { unwrapped } from '../../../../support/spawn.js';
 
 const WAITING = aBatch({ batchIndex: String(batchIndex), multisig });
 const ID = WAITING.id;

@@ -1,8 +1,8 @@
 /** `flywheel batch current`: the batch that waits, or that there is none. */
 import { describe, expect, it } from 'vitest';
-import { testCli } from '../../../../support/cli.js';
 import { aBatch, complaint, READER, refusal, refuse, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
+import { testCli } from '../../../../support/in-process.js';
 
 describe('batch current', () => {
   it('prints the batch as the service tells it', async () => {

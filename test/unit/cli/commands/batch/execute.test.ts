@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import type { Batch, ExecuteResult } from '../../../../../src/contract/schemas/batch.js';
 import { approvalIn, FILE, honestWorld, openedIn } from '../../../../attacks/world.js';
 import { batchIndex, multisig, ownerKeypair } from '../../../../support/batch-on-chain.js';
-import { type TestCli, type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { aBatch, complaint, person, READER, refusal, refuse, reply } from '../../../../support/commands.js';
 import { type FakeService, fakeService } from '../../../../support/fake-service.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 const WAITING = aBatch({ multisig, batchIndex: String(batchIndex) });
 const ID = WAITING.id;

@@ -6,10 +6,10 @@ import type { Entry, Journal } from '../../../../../src/cli/journal/journal.js';
 import type { BatchForesight } from '../../../../../src/contract/foresight.js';
 import type { InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
 import { FlywheelError } from '../../../../../src/errors/flywheel-error.js';
-import { type TestCli, type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { aBatch, complaint, READER, refusal, refuse, reply } from '../../../../support/commands.js';
 import { replacing } from '../../../../support/doubles.js';
 import { exampleReply } from '../../../../support/fake-service.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 const FILE = {
   pipelines: [{ type: 'T', payload: { b: 1, a: 2 }, actions: [{ action: 'BURN', amount: '1.5' }] }],

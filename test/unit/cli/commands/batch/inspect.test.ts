@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { digestText, pipelinesDigest } from '../../../../../src/actions/pipelines.js';
 import { approvalIn, HONEST, honestWorld, inspect, openedIn, type World } from '../../../../attacks/world.js';
 import { batchIndex, multisig, operator } from '../../../../support/batch-on-chain.js';
-import { testCli } from '../../../../support/cli.js';
 import { aBatch, complaint, refusal, refuse, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
+import { testCli } from '../../../../support/in-process.js';
 
 const BATCH = aBatch({ multisig, batchIndex: String(batchIndex) });
 

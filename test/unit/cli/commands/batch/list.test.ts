@@ -1,9 +1,9 @@
 /** `flywheel batch list`: as many as were asked for, of the status that was asked for. */
 import { describe, expect, it } from 'vitest';
 import type { ListBatchesQuery } from '../../../../../src/contract/schemas/batch.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { aBatch, READER, refusal, refuse, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 const batches = Array.from({ length: 450 }, (_, at) => aBatch({ batchIndex: String(450 - at) }));

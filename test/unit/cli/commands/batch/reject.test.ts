@@ -8,10 +8,11 @@ import { decodeTransaction } from '../../../../../src/chain/transaction/wire.js'
 import type { CancelBatchRequest } from '../../../../../src/contract/schemas/batch.js';
 import { chainIn, honestWorld, pinsOf, type World } from '../../../../attacks/world.js';
 import { batchIndex, multisig, operator, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
-import { type TestCliOptions, testCli, unwrapped } from '../../../../support/cli.js';
 import { aBatch, complaint, person, refusal, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
+import { unwrapped } from '../../../../support/spawn.js';
 
 const WAITING = aBatch({ batchIndex: String(batchIndex), multisig });
 const ID = WAITING.id;

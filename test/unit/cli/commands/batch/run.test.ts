@@ -6,9 +6,10 @@ import { generateKeypair } from '../../../../../src/chain/transaction/signer.js'
 import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
 import { FILE, honestWorld, openedIn, pinsOf } from '../../../../attacks/world.js';
 import { batchIndex, multisig, ownerKeypair } from '../../../../support/batch-on-chain.js';
-import { type TestCli, type TestCliOptions, testCli, unwrapped } from '../../../../support/cli.js';
 import { aBatch, complaint, person, refusal, refuse, reply } from '../../../../support/commands.js';
 import { exampleReply, type FakeService, fakeService } from '../../../../support/fake-service.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
+import { unwrapped } from '../../../../support/spawn.js';
 
 const world = honestWorld('token');
 const WAITING = aBatch({ multisig, batchIndex: String(batchIndex) });

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../../../../src/contract/examples.js';
 import type { PipelinePage, PipelineState } from '../../../../../src/contract/schemas/batch.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { aBatch, READER, refusal, refuse, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 const ID = aBatch().id;
 const first = (EXAMPLES.batchPipelines.response as PipelinePage).items[0] as PipelineState;

@@ -1,9 +1,9 @@
 /** `flywheel batch status`: one batch, once or until its verdict. */
 import { describe, expect, it } from 'vitest';
 import type { Batch } from '../../../../../src/contract/schemas/batch.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { aBatch, complaint, READER, refusal, refuse, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 const ID = aBatch().id;
 const RESULT = { total: 2, totalSuccessful: 2, totalFailed: 0, successfulExecutions: [] };

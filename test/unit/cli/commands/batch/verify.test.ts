@@ -14,9 +14,9 @@ import {
   multisig,
   pipelines,
 } from '../../../../support/batch-on-chain.js';
-import { type TestCli, type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { aBatch, complaint, READER, refusal, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
 import { nodeOf, type Past, pastOf } from '../../../../support/past-batch.js';
 

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../../../../src/contract/examples.js';
 import type { BurnPage, BurnState, ListBurnsQuery } from '../../../../../src/contract/schemas/burn.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { READER, refusal, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 const { items } = EXAMPLES.listBurns.response as BurnPage;
 const [example] = items as [BurnState];

@@ -1,8 +1,8 @@
 /** `flywheel db accept-gap`: what is shown, and what has to be said before anything is accepted. */
 import { describe, expect, it } from 'vitest';
 import type { GapReport } from '../../../../../src/cli/context.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { localWith, READER, refusal } from '../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 const GAP: GapReport = {
   ...{ project: 'fly', symbol: 'FLY', burns: 22, transactions: 22, burned: '22', airdropped: '0' },

@@ -1,8 +1,8 @@
 /** `flywheel db check`: its findings, and an exit number that says whether all is well. */
 import { describe, expect, it } from 'vitest';
 import type { DatabaseAdmin, DatabaseFinding } from '../../../../../src/cli/database-admin.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { READER } from '../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 const GOOD: DatabaseFinding = {
   name: 'caps',

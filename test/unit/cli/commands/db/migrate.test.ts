@@ -1,8 +1,9 @@
 /** `flywheel db migrate`: what was done, what would be done, and that a database has to be named. */
 import { describe, expect, it } from 'vitest';
 import type { DatabaseAdmin, DatabaseMigration } from '../../../../../src/cli/database-admin.js';
-import { type TestCliOptions, testCli, unwrapped } from '../../../../support/cli.js';
 import { READER } from '../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
+import { unwrapped } from '../../../../support/spawn.js';
 
 const DONE: DatabaseMigration = {
   database: 'postgres://db/fly',

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { DatabaseAdmin, DatabaseStatus } from '../../../../../src/cli/database-admin.js';
 import { createDatabaseAdmin } from '../../../../../src/compose/database-admin.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { READER } from '../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 const STATUS: DatabaseStatus = {
   ...{

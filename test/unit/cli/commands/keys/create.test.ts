@@ -1,8 +1,8 @@
 /** `flywheel keys create`: the same key as `local keys create` makes. */
 import { describe, expect, it } from 'vitest';
 import type { LocalAdmin } from '../../../../../src/cli/context.js';
-import { testCli } from '../../../../support/cli.js';
 import { localWith, refusal } from '../../../../support/commands.js';
+import { testCli } from '../../../../support/in-process.js';
 
 describe('keys create', () => {
   it('asks for what was typed, and prints the key once', async () => {

@@ -1,8 +1,8 @@
 /** `flywheel keys list`: every key with its end and its predecessor, as JSON, as a table, as CSV. */
 import { describe, expect, it } from 'vitest';
 import type { ApiKeyInfo } from '../../../../../src/contract/admin.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { localWith, READER } from '../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 const CREATED = '2026-01-31T12:00:00.000Z';
 const ENDS = '2026-02-01T12:00:00.000Z';

@@ -1,7 +1,7 @@
 /** `flywheel keys revoke`: which key, and since when it is refused. */
 import { describe, expect, it } from 'vitest';
-import { testCli } from '../../../../support/cli.js';
 import { localWith, refusal, refuse } from '../../../../support/commands.js';
+import { testCli } from '../../../../support/in-process.js';
 
 describe('keys revoke', () => {
   it('prints the key as it is now', async () => {

@@ -1,8 +1,8 @@
 /** `flywheel keys rotate`: which key, for how long the old one stays, and where the new one lies. */
 import { describe, expect, it } from 'vitest';
 import type { LocalAdmin, RotatedKey } from '../../../../../src/cli/context.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { localWith, READER, refusal } from '../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 const KEY: RotatedKey = {
   ...{

@@ -1,8 +1,8 @@
 /** `flywheel local export-owner`: where the keypair goes, and what is said of it. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { testCli } from '../../../../support/cli.js';
 import { localWith, READER, refusal, refuse } from '../../../../support/commands.js';
+import { testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
 
 const address = namedAddress('owner');

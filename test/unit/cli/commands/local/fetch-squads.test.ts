@@ -7,10 +7,11 @@ import { createLocalAdmin } from '../../../../../src/compose/local-admin.js';
 import { requireLocalConfig, writeLocalConfig } from '../../../../../src/compose/local-config.js';
 import { addressBytes } from '../../../../../src/values/address.js';
 import { systemClock } from '../../../../../src/values/time.js';
-import { emptyDirectory, testCli } from '../../../../support/cli.js';
+import { testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
 import { rpcChain } from '../../../../support/rpc-chain.js';
 import { closeStubs, inContext, stubNode, wireAccount } from '../../../../support/rpc-stub.js';
+import { emptyDirectory } from '../../../../support/spawn.js';
 
 afterEach(closeStubs);
 

@@ -1,8 +1,8 @@
 /** `flywheel local fund`: who is given what. */
 import { describe, expect, it } from 'vitest';
 import type { FundInput, FundResult } from '../../../../../src/contract/admin.js';
-import { testCli } from '../../../../support/cli.js';
 import { complaint, localWith, READER, refusal, refuse } from '../../../../support/commands.js';
+import { testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
 
 const FUNDED: FundResult = {

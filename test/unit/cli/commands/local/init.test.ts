@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../../../../src/chain/transaction/signer.js';
 import type { LocalInitInput, LocalInitResult } from '../../../../../src/cli/context.js';
 import { addressFromBytes } from '../../../../../src/values/address.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { complaint, localWith, READER, refusal, refuse } from '../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
 
 const MADE: LocalInitResult = {

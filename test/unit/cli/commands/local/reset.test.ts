@@ -1,8 +1,8 @@
 /** `flywheel local reset`: nothing is wiped without a yes. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { complaint, localWith, person, refusal, refuse } from '../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 /** A command line, and which directories its flywheel has wiped. */
 function cliWith(options: TestCliOptions = {}) {

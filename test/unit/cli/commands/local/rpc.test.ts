@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { LocalRpcTerms, RunningRpc } from '../../../../../src/cli/context.js';
 import { FlywheelError } from '../../../../../src/errors/flywheel-error.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { complaint, READER, refusal, refuse } from '../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 const ADDRESSES = { url: 'http://127.0.0.1:8899', webSocketUrl: 'ws://127.0.0.1:8900' };
 

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { LocalStatusResult } from '../../../../../src/cli/context.js';
-import { testCli } from '../../../../support/cli.js';
 import { localWith, READER, refusal, refuse } from '../../../../support/commands.js';
+import { testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
 
 const STATUS: LocalStatusResult = {

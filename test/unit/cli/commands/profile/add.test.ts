@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type TestCli, testCli } from '../../../../support/cli.js';
 import { READER, refusal } from '../../../../support/commands.js';
+import { type TestCli, testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
 
 const API = 'https://api.example.com';

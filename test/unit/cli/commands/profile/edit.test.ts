@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { emptyDirectory, type TestCli, testCli } from '../../../../support/cli.js';
+import { type TestCli, testCli } from '../../../../support/in-process.js';
+import { emptyDirectory } from '../../../../support/spawn.js';
 
 const directory = ({ home }: TestCli): string => join(home, '.config/flywheel');
 const profiles = (cli: TestCli): string => readFileSync(join(directory(cli), 'profiles.json'), 'utf8');

@@ -1,7 +1,7 @@
 /** One setting of a profile; what is secret only where it is asked for. */
 import { describe, expect, it } from 'vitest';
-import { testCli } from '../../../../support/cli.js';
 import { READER, refusal } from '../../../../support/commands.js';
+import { testCli } from '../../../../support/in-process.js';
 
 const RPC = 'https://rpc.example/?api-key=hidden';
 

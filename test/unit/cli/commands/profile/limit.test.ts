@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type TestCli, testCli } from '../../../../support/cli.js';
+import { type TestCli, testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
 
 const [alice, bob] = [namedAddress('alice'), namedAddress('bob')];

@@ -1,7 +1,7 @@
 /** `flywheel profile list`: every profile by its name, and never a key. */
 import { describe, expect, it } from 'vitest';
-import { testCli } from '../../../../support/cli.js';
 import { READER, refusal } from '../../../../support/commands.js';
+import { testCli } from '../../../../support/in-process.js';
 
 const API = 'https://api.example.com';
 

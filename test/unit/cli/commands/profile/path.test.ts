@@ -1,8 +1,8 @@
 /** Where the profiles are kept, also before there are any. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { testCli } from '../../../../support/cli.js';
 import { READER } from '../../../../support/commands.js';
+import { testCli } from '../../../../support/in-process.js';
 
 it('prints where the profiles are kept', async () => {
   const cli = testCli();

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Pins } from '../../../../../src/approval/pins.js';
 import { chainIn, honestWorld, pinsOf } from '../../../../attacks/world.js';
-import { type TestCli, type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { complaint, person, refusal } from '../../../../support/commands.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
 const world = honestWorld('token');
 const { facts, ...addresses } = pinsOf(world);

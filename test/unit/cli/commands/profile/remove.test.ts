@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { openSqliteJournal } from '../../../../../src/cli/journal/sqlite-journal.js';
 import { sha256 } from '../../../../../src/values/digest.js';
 import { randomIds } from '../../../../../src/values/ids.js';
-import { NOW_MS, type TestCli, testCli } from '../../../../support/cli.js';
 import { complaint, READER, refusal } from '../../../../support/commands.js';
+import { NOW_MS, type TestCli, testCli } from '../../../../support/in-process.js';
 
 const API = 'https://api.example.com';
 

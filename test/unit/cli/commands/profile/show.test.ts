@@ -1,7 +1,7 @@
 /** `flywheel profile show`: the profile in use, or one by its name, without its key. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { testCli } from '../../../../support/cli.js';
 import { complaint, READER, refusal } from '../../../../support/commands.js';
+import { testCli } from '../../../../support/in-process.js';
 
 const API = 'https://api.example.com';
 

@@ -1,7 +1,7 @@
 /** `flywheel profile use`: the profile of commands that name none. */
 import { describe, expect, it } from 'vitest';
-import { type TestCli, testCli } from '../../../../support/cli.js';
 import { READER, refusal } from '../../../../support/commands.js';
+import { type TestCli, testCli } from '../../../../support/in-process.js';
 
 async function withProfiles(): Promise<TestCli> {
   const cli = testCli();

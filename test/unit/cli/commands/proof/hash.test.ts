@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { testCli } from '../../../../support/cli.js';
 import { READER, refusal } from '../../../../support/commands.js';
+import { testCli } from '../../../../support/in-process.js';
 
 const HASH = createHash('sha256').update('{"a":"é","b":[1,true]}').digest('hex');
 

@@ -9,9 +9,9 @@ import { burnChecked } from '../../../../../src/chain/tokens/instructions.js';
 import { compileLegacyMessage, partiallySign } from '../../../../../src/chain/transaction/compile.js';
 import { proofHash, type Sha256 } from '../../../../../src/values/digest.js';
 import { accountsOf, batchState, flywheel, readerOf } from '../../../../support/batch-on-chain.js';
-import { NOW_MS, type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { complaint, READER, refusal } from '../../../../support/commands.js';
 import { replacing } from '../../../../support/doubles.js';
+import { NOW_MS, type TestCliOptions, testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
 
 const PROOF = { orderId: 'A-1' };

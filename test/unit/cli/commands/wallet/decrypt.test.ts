@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../../../../src/chain/transaction/signer.js';
 import { addressFromBytes } from '../../../../../src/values/address.js';
-import { type TestCliOptions, testCli } from '../../../../support/cli.js';
 import { complaint, refusal } from '../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../support/in-process.js';
 import { sealKeypair } from '../../../../support/sealed-keypair.js';
 
 const KEYPAIR = generateKeypair();

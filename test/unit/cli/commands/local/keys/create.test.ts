@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { LocalAdmin } from '../../../../../../src/cli/context.js';
 import type { ApiKeyCreated } from '../../../../../../src/contract/admin.js';
-import { type TestCliOptions, testCli } from '../../../../../support/cli.js';
 import { localWith, READER, refusal, refuse } from '../../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../../support/in-process.js';
 
 const KEY: ApiKeyCreated = { id: 'key-1', key: 'fk_made_here', scopes: ['burn'] };
 const LONGEST = 'T'.repeat(64);

@@ -1,8 +1,8 @@
 /** `flywheel local keys list`: every key, and never a key itself. */
 import { describe, expect, it } from 'vitest';
 import type { ApiKeyInfo } from '../../../../../../src/contract/admin.js';
-import { type TestCliOptions, testCli } from '../../../../../support/cli.js';
 import { localWith, READER, refusal, refuse } from '../../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../../support/in-process.js';
 
 const KEYS: readonly ApiKeyInfo[] = [
   {

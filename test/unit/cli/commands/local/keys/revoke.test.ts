@@ -1,8 +1,8 @@
 /** `flywheel local keys revoke`: which key, and since when it is refused. */
 import { describe, expect, it } from 'vitest';
 import type { ApiKeyInfo } from '../../../../../../src/contract/admin.js';
-import { type TestCliOptions, testCli } from '../../../../../support/cli.js';
 import { localWith, READER, refusal, refuse } from '../../../../../support/commands.js';
+import { type TestCliOptions, testCli } from '../../../../../support/in-process.js';
 
 const REVOKED: ApiKeyInfo = {
   ...{ id: 'key-1', scopes: ['burn'], proofTypes: null },

@@ -1,8 +1,4 @@
-/** The command line under test: in this process with buffers and a fake service, or as a spawned program in an empty home. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+/** The command line in this process, with buffers and a fake service. */
 import { createSimulator } from '../../src/chain/local/simulator.js';
 import type { CliContext, OpenedService } from '../../src/cli/context.js';
 import type { Journal } from '../../src/cli/journal/journal.js';
@@ -14,9 +10,7 @@ import { runEditor } from '../../src/run-editor.js';
 import type { Uuid } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type FakeService, fakeService } from './fake-service.js';
-
-/** Tests and programs run in it; a bundled program lies elsewhere. */
-const ROOT = process.cwd();
+import { emptyDirectory } from './spawn.js';
 
 /** Moment at which the clock of {@link testCli} stands. */
 export const NOW_MS = Date.parse('2026-01-31T12:00:00.000Z');
@@ -63,12 +57,6 @@ export interface TestCli {
   pending(): Promise<readonly string[]>;
   run(...words: string[]): Promise<{ exit: number; stdout: string; stderr: string; questions: string[] }>;
 }
-
-/** Sentences that a terminal shows on several lines, on one each. */
-export const unwrapped = (text: string): string => text.replace(/\n {3}(?=\S)/g, ' ');
-
-/** An empty directory that goes away with the machine's temporary files. */
-export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-test-'));
 
 /** The processes of this machine. */
 const processes = { self: () => processIdentity(process.pid), isRunning };
@@ -195,65 +183,4 @@ export function testCli(options: TestCliOptions = {}): TestCli {
       return { exit, ...written, questions };
     },
   };
-}
-
-export interface Spawned {
-  readonly exit: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-export interface SpawnOptions {
-  readonly home: string;
-  readonly cwd?: string;
-  readonly env?: Record<string, string>;
-  readonly stdin?: string | Uint8Array;
-}
-
-const CODE_CACHE = join(tmpdir(), 'flywheel-test-code');
-
-/** The environment of a spawned command: nothing of this process but where programs are. */
-const environment = ({ home, env }: SpawnOptions): NodeJS.ProcessEnv => ({
-  HOME: home,
-  PATH: process.env['PATH'],
-  TMPDIR: home,
-  // Compiled code is the same in every home; making it anew in each would cost more than the commands.
-  XDG_CACHE_HOME: CODE_CACHE,
-  ...env,
-});
-
-/** With SQUADS_PROGRAM=FILE every flywheel that a test sets up runs on the real program, and so does all that follows. */
-function withSquadsProgram(words: readonly string[]): readonly string[] {
-  const file = process.env['SQUADS_PROGRAM'];
-  const sets = words[0] === 'local' && words[1] === 'init';
-  return sets && file !== undefined && file !== '' ? [...words, '--squads-program', resolve(file)] : words;
-}
-
-/** Starts `bin/flywheel.js` of the present build. */
-export function startFlywheel(options: SpawnOptions, words: readonly string[]): ChildProcess {
-  mkdirSync(options.home, { recursive: true });
-  return spawn(process.execPath, [join(ROOT, 'bin/flywheel.js'), ...withSquadsProgram(words)], {
-    cwd: options.cwd ?? options.home,
-    env: environment(options),
-  });
-}
-
-/** Runs `bin/flywheel.js` to its end. */
-export function flywheel(options: SpawnOptions, ...words: string[]): Promise<Spawned> {
-  const child = startFlywheel(options, words);
-  const parts = { stdout: '', stderr: '' };
-  child.stdout?.on('data', (chunk: Buffer) => {
-    parts.stdout += chunk.toString('utf8');
-  });
-  child.stderr?.on('data', (chunk: Buffer) => {
-    parts.stderr += chunk.toString('utf8');
-  });
-  // A command that does not read may be gone before all is written.
-  child.stdin?.on('error', () => undefined);
-  child.stdin?.end(options.stdin ?? '');
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (exit, signal) => resolve({ exit, signal, ...parts }));
-  });
 }
