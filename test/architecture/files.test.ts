@@ -1,44 +1,11 @@
-/** What holds for every file of the program: sizes, documentation, one edge to the process, one table of errors. */
+/** What holds for every file of the program: documentation, one edge to the process, one table of errors. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { ERRORS } from '../../src/errors/codes.js';
 import { ROOT, sources } from './sources.js';
 
-/** The tables of errors and of operations are lists, not code. */
-const TABLES = ['src/errors/codes.ts', 'src/contract/operations.ts'];
-
-function functionsOf(node: ts.Node, found: ts.FunctionLikeDeclaration[] = []): ts.FunctionLikeDeclaration[] {
-  if (ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node) || ts.isArrowFunction(node))
-    found.push(node);
-  node.forEachChild((child) => void functionsOf(child, found));
-  return found;
-}
-
-/** Lines of a function's own: what stands in functions within it is theirs. */
-const ownLinesOf = (tree: ts.SourceFile, node: ts.Node): number => {
-  const inner: ts.FunctionLikeDeclaration[] = [];
-  node.forEachChild((child) => void functionsOf(child, inner));
-  const outermost = inner.filter((one) => !inner.some((other) => other !== one && isWithin(one, other)));
-  return outermost.reduce((lines, one) => lines - linesOf(tree, one) + 1, linesOf(tree, node));
-};
-
-const isWithin = (node: ts.Node, other: ts.Node): boolean => node.pos >= other.pos && node.end <= other.end;
-
-const linesOf = (tree: ts.SourceFile, node: ts.Node): number =>
-  tree.getLineAndCharacterOfPosition(node.end).line -
-  tree.getLineAndCharacterOfPosition(node.getStart(tree)).line +
-  1;
-
 describe('files', () => {
-  it('have at most 320 lines', () => {
-    const long = sources.filter(
-      ({ path, text }) => !TABLES.includes(path) && text.split('\n').length - 1 > 320,
-    );
-    expect(long.map(({ path }) => path)).toEqual([]);
-  });
-
   it('open with a sentence on what is decided in them', () => {
     const silent = sources.filter(({ text }) => !/^(#!.*\n)?\/\*\*/.test(text));
     expect(silent.map(({ path }) => path)).toEqual([]);
@@ -54,17 +21,6 @@ describe('files', () => {
       /(^|\/)(utils?|helpers?|common|shared|misc)(\/|\.ts$)/.test(path),
     );
     expect(vague.map(({ path }) => path)).toEqual([]);
-  });
-});
-
-describe('functions', () => {
-  it('have at most 50 lines of their own', () => {
-    const long = sources.flatMap(({ path, tree }) =>
-      functionsOf(tree)
-        .filter((node) => ownLinesOf(tree, node) > 50)
-        .map((node) => `${path}:${tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1}`),
-    );
-    expect(long).toEqual([]);
   });
 });
 
