@@ -1,6 +1,33 @@
+import { relative } from 'node:path';
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Closes a run with one plain line that any tool can read. */
+const SLOWEST = 10;
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1).padStart(7)} s`;
+
+/** What loading a file, its hooks and its tests took together, in milliseconds. */
+function timeOf(module: TestModule): number {
+  const { setupDuration, collectDuration, prepareDuration, environmentSetupDuration, duration } =
+    module.diagnostic();
+  return setupDuration + collectDuration + prepareDuration + environmentSetupDuration + duration;
+}
+
+function times(modules: ReadonlyArray<TestModule>): string {
+  const files = modules
+    .map((module) => ({ ms: timeOf(module), suite: module.project.name, path: module.moduleId }))
+    .sort((a, b) => b.ms - a.ms);
+  const suites = new Map<string, number>();
+  for (const { suite, ms } of files) suites.set(suite, (suites.get(suite) ?? 0) + ms);
+  const line = ([name, ms]: readonly [string, number]) => `${seconds(ms)}  ${name}`;
+  return [
+    'Time by suite, all workers together:',
+    ...[...suites].sort(([, a], [, b]) => b - a).map(line),
+    `The ${SLOWEST} slowest files:`,
+    ...files.slice(0, SLOWEST).map(({ path, ms }) => line([relative(process.cwd(), path), ms])),
+  ].join('\n');
+}
+
+/** Tells where the time went, and closes a run with one plain line that any tool can read. */
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>): void {
     let passed = 0;
@@ -12,6 +39,6 @@ export default class SummaryReporter implements Reporter {
       }
       if (module.state() === 'failed' && module.errors().length > 0) failed += 1;
     }
-    process.on('exit', () => process.stdout.write(`${passed} passed, ${failed} failed\n`));
+    process.on('exit', () => process.stdout.write(`${times(modules)}\n${passed} passed, ${failed} failed\n`));
   }
 }
