@@ -10,11 +10,17 @@ import { compileLegacyMessage, signTransaction } from '../../src/chain/transacti
 import { createKeypairSigner, generateKeypair } from '../../src/chain/transaction/signer.js';
 import { type Address, addressBytes } from '../../src/values/address.js';
 import { copyBytes, type ReadonlyBytes } from '../../src/values/bytes.js';
-import { execute, statesOf } from '../conformance/squads/replay.js';
-import { readVectors, toState, type Vector } from '../conformance/squads/vector.js';
+import {
+  clockOf,
+  readVectors,
+  toAccount,
+  transactionOf,
+  VECTORS,
+  type Vector,
+  type VectorAccount,
+} from '../conformance/squads/vector.js';
 import type { BenchRatio } from './ratio.js';
 
-const VECTORS = 'test/conformance/vectors/squads';
 const ROUNDS = 30;
 const RUNS_A_ROUND = 200;
 const SEQUENCE_RUNS_A_ROUND = 2;
@@ -52,6 +58,9 @@ function burnVector(): Vector {
   return vector;
 }
 
+const toState = (account: VectorAccount | null): AccountState | null =>
+  toAccount(account) as AccountState | null;
+
 /** A mint or token account with more tokens than any measurement burns. */
 function withTokens(state: AccountState | null): AccountState | null {
   if (state?.owner !== TOKEN_PROGRAM) return state;
@@ -87,12 +96,8 @@ class Accounts {
 function nativeExecute(runtime: Runtime): () => void {
   const vector = burnVector();
   const accounts = new Accounts(vector);
-  const bytes = Uint8Array.from(Buffer.from(vector.transaction, 'base64'));
-  const clock = {
-    slot: BigInt(vector.clock.slot),
-    epoch: BigInt(vector.clock.epoch),
-    unixTimestamp: BigInt(vector.clock.unixTimestamp),
-  };
+  const bytes = transactionOf(vector);
+  const clock = clockOf(vector);
   return () => accounts.commit(runtime.execute(bytes, accounts, clock));
 }
 
@@ -144,8 +149,8 @@ function plainBurning(): () => void {
 
 const replaying = (runtime: Runtime, steps: readonly Vector[]) => (): void => {
   for (const step of steps) {
-    const states = new Map(statesOf(step));
-    execute(runtime, step, { get: (address) => states.get(address) ?? null });
+    const states = new Map(Object.entries(step.pre).map(([address, account]) => [address, toState(account)]));
+    runtime.execute(transactionOf(step), { get: (address) => states.get(address) ?? null }, clockOf(step));
   }
 };
 

@@ -1,19 +1,18 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createRuntime } from '../../src/chain/local/runtime/runtime.js';
+import { createRun, REAL_PROGRAM } from './squads/adapter.js';
 import { differences } from './squads/replay.js';
-import { METERED_FILE, readVectorFile } from './squads/vector.js';
+import { METERED_FILE, readVectorFile, VECTORS } from './squads/vector.js';
 
-const folder = 'test/conformance/vectors/squads/';
-const files = readdirSync(folder).filter((file) => file !== METERED_FILE);
+const isReal = REAL_PROGRAM !== null;
+const files = readdirSync(VECTORS).filter((file) => isReal || file !== METERED_FILE);
+const run = createRun();
 
 describe.each(files)('%s', (file) => {
-  const runtime = createRuntime();
-
-  it.each(readVectorFile(`${folder}${file}`).map((vector) => [vector.name, vector] as const))(
+  it.each(readVectorFile(`${VECTORS}/${file}`).map((vector) => [vector.name, vector] as const))(
     '%s',
     (_, vector) => {
-      expect(differences(runtime, vector, false)).toEqual([]);
+      expect(differences(run, vector, isReal)).toEqual([]);
     },
   );
 });

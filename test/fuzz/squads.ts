@@ -6,14 +6,16 @@
  * invariants are checked. Exit code 1 when something was found.
  */
 import { randomInt } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AccountState } from '../../src/chain/account.js';
 import { resolveAccounts, resolveInstructions } from '../../src/chain/local/runtime/resolve.js';
 import { createRuntime, type ExecutionResult, type Runtime } from '../../src/chain/local/runtime/runtime.js';
 import { vaultAddress } from '../../src/chain/squads/layouts/addresses.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
-import { differences, executeOnce } from '../conformance/squads/replay.js';
-import { fromState, toResult, type Vector } from '../conformance/squads/vector.js';
+import { createRun, REAL_PROGRAM, toResult } from '../conformance/squads/adapter.js';
+import { differences } from '../conformance/squads/replay.js';
+import type { Vector, VectorAccount } from '../conformance/squads/vector.js';
 import { meddle } from './choose.js';
 import { losers, problemOf } from './invariants.js';
 import { knownDifference } from './known-differences.js';
@@ -28,12 +30,22 @@ const STEPS_AN_EPISODE = 150;
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 60);
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
 const folder = process.env['FUZZ_FOUND_DIR'] ?? 'test/fuzz/found';
-const program = process.env['SQUADS_PROGRAM'];
 
 const native = createRuntime();
-const real =
-  program === undefined || program === '' ? null : createRuntime({ squadsProgram: readFileSync(program) });
+const nativeRun = createRun(null);
+const real = REAL_PROGRAM === null ? null : createRuntime({ squadsProgram: REAL_PROGRAM });
 const ends = new Map<string, number>();
+
+const fromState = (state: AccountState | null): VectorAccount | null =>
+  state === null
+    ? null
+    : {
+        lamports: String(state.lamports),
+        owner: state.owner,
+        executable: state.executable,
+        rentEpoch: String(state.rentEpoch),
+        data: Buffer.from(state.data).toString('base64'),
+      };
 
 /** A plan on a world as a vector, with the end that a runtime gives it. */
 function asVector(world: World, bytes: Uint8Array, result: ExecutionResult, name: string): Vector {
@@ -60,7 +72,11 @@ function asVector(world: World, bytes: Uint8Array, result: ExecutionResult, name
 }
 
 function run(runtime: Runtime, world: World, bytes: Uint8Array): ExecutionResult {
-  return executeOnce(runtime, bytes, world, world.clock);
+  const sent = Buffer.from(bytes);
+  const result = runtime.execute(sent, world, world.clock);
+  // The sender uses the memory for something else as soon as the transaction has run.
+  sent.fill(0xff);
+  return result;
 }
 
 /** What a plan does on a world as it stands, and all that is wrong with that; nothing of it is kept. */
@@ -82,7 +98,7 @@ function besideReal(
   const expected = run(real, world, bytes);
   const spoiled = world.accounts.changedInPlace();
   if (spoiled.length > 0) return { problems: spoiled };
-  const problems = differences(native, asVector(world, bytes, expected, ''), false);
+  const problems = differences(nativeRun, asVector(world, bytes, expected, ''), false);
   const known = problems.length === 0 ? undefined : knownDifference(result, expected);
   return known === undefined ? { problems } : { problems: [], known };
 }

@@ -1,20 +1,23 @@
 /** What has to be wrong with each account of each instruction to be refused, straight from the tables of squads-v4.md, section 7. */
 
-import { SQUADS_PROGRAM, SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../../src/chain/programs.js';
 import {
-  type AccountLayout,
+  addressNamed,
+  type Fixture,
+  fixtureOf,
+  SQUADS_PROGRAM,
+  SYSTEM_PROGRAM,
+  TOKEN_PROGRAM,
+} from './fixture.js';
+import {
   BATCH,
-  decodeAccount,
-  encodeAccount,
+  BATCH_TRANSACTION,
+  isOfKind,
+  type Kind,
   MULTISIG,
   PROPOSAL,
-  VAULT_BATCH_TRANSACTION,
+  rewrite,
   VAULT_TRANSACTION,
-} from '../../../src/chain/squads/layouts/accounts.js';
-import { type Address, addressFromBytes } from '../../../src/values/address.js';
-import { type ReadonlyBytes, readBuffer } from '../../../src/values/bytes.js';
-import { sha256 } from '../../../src/values/digest.js';
-import { type Fixture, fixtureOf } from './fixture.js';
+} from './rewrite.js';
 
 /** One thing that must be so. */
 export interface Case {
@@ -56,8 +59,8 @@ const TABLES: Readonly<Record<string, string>> = {
     'multisig:state+a proposal:raw+wc transaction:state+w rentCollector:raw+w systemProgram:system',
 };
 
-const elsewhere = addressFromBytes(Buffer.from(sha256('elsewhere'), 'hex'));
-const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111' as Address;
+const elsewhere = addressNamed('elsewhere');
+const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111';
 const PLENTY_LAMPORTS = 1_000_000_000n;
 
 /** Of which account a change is made: its position, and that of the account that the instruction creates. */
@@ -86,29 +89,24 @@ function toCopyElsewhere(fixture: Fixture, { index }: Place): void {
   fixture.setAccount(index, { address: elsewhere });
 }
 
-const LAYOUTS = [
+const WITH_BUMP = [
   MULTISIG,
   PROPOSAL,
   BATCH,
-  VAULT_BATCH_TRANSACTION,
+  BATCH_TRANSACTION,
   VAULT_TRANSACTION,
-] as unknown as readonly AccountLayout<{ bump: number }>[];
+] as unknown as readonly Kind<{ readonly bump: number }>[];
 
 /** The account stays where it is, but the bump stored in it is another. */
 function withAnotherBump(fixture: Fixture, { index }: Place): void {
-  const { data } = fixture.state(index);
-  for (const layout of LAYOUTS) {
-    const value = decodeAccount(layout, data);
-    if (value === undefined) continue;
-    const changed = encodeAccount(layout, { ...value, bump: value.bump ^ 1 });
-    fixture.setState(index, { data: Buffer.concat([changed, readBuffer(data).subarray(changed.length)]) });
-  }
+  const kind = WITH_BUMP.find((one) => isOfKind(one, fixture.state(index).data));
+  if (kind !== undefined) rewrite(fixture, index, kind, (value) => ({ ...value, bump: value.bump ^ 1 }));
 }
 
 const dataIs =
-  (change: (data: Buffer) => ReadonlyBytes) =>
+  (change: (data: Buffer) => Uint8Array) =>
   (fixture: Fixture, { index }: Place): void =>
-    fixture.setState(index, { data: change(readBuffer(fixture.state(index).data)) });
+    fixture.setState(index, { data: change(Buffer.from(fixture.state(index).data)) });
 
 const cutBefore = (fixture: Fixture, { index }: Place): void => {
   fixture.instruction = { ...fixture.instruction, accounts: fixture.instruction.accounts.slice(0, index) };

@@ -1,83 +1,116 @@
 /** A recorded transaction taken apart: its accounts and instructions can be changed, and run without signatures. */
-import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../src/chain/account.js';
-import type { InstructionFault } from '../../../src/chain/local/runtime/failure.js';
-import { Machine, RUN_PAYER } from '../../../src/chain/local/runtime/machine.js';
-import { Overlay } from '../../../src/chain/local/runtime/overlay.js';
-import { resolveAccounts, resolveInstructions } from '../../../src/chain/local/runtime/resolve.js';
-import { runSquads } from '../../../src/chain/local/squads/program.js';
-import { loadNative } from '../../../src/chain/local/vm/native.js';
-import { type RuntimeClock, Vm } from '../../../src/chain/local/vm/vm.js';
-import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../../src/chain/programs.js';
-import type { AccountMeta, Instruction } from '../../../src/chain/transaction/instruction.js';
-import { decodeTransaction } from '../../../src/chain/transaction/wire.js';
-import type { Address } from '../../../src/values/address.js';
-import { LedgerAccounts } from '../../support/ledger-accounts.js';
-import { readVectors, toState, type Vector } from './vector.js';
+import { createHash } from 'node:crypto';
+import {
+  AddressLookupTableAccount,
+  ComputeBudgetProgram,
+  PublicKey,
+  TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import { createRun, type Run } from './adapter.js';
+import type { Vector } from './vector.js';
+import {
+  type Account,
+  accountsOf,
+  type Clock,
+  clockOf,
+  readVectors,
+  transactionOf,
+  VECTORS,
+} from './vector.js';
 
-const FOLDER = 'test/conformance/vectors/squads';
+export const SQUADS_PROGRAM = 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf';
+export const SYSTEM_PROGRAM = '11111111111111111111111111111111';
+export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+const MAX_UNITS = 1_400_000;
+const RENT_EPOCH_EXEMPT = 2n ** 64n - 1n;
+const NO_BLOCKHASH = '11111111111111111111111111111111';
+
+export interface Meta {
+  readonly address: string;
+  readonly signer: boolean;
+  readonly writable: boolean;
+}
+
+interface Instruction {
+  readonly program: string;
+  readonly accounts: readonly Meta[];
+  readonly data: Uint8Array;
+}
 
 /** What became of a fixture. */
 export interface FixtureEnd {
   /** Error number, name of a runtime error, or `ok`; or which accounts were changed in place. */
   readonly end: number | string;
   readonly logs: readonly string[];
-  get(address: Address): AccountState | null;
+  get(address: string): Account | null;
 }
 
-const endOf = (fault: InstructionFault): number | string => ('custom' in fault ? fault.custom : fault.error);
+/** An address that no vector names. */
+export const addressNamed = (name: string): string =>
+  new PublicKey(createHash('sha256').update(name).digest()).toBase58();
 
-let vm: Vm | undefined;
-function machineVm(): Vm {
-  if (vm !== undefined) return vm;
-  vm = new Vm(loadNative());
-  const payer = { lamports: 1n << 60n, owner: SYSTEM_PROGRAM, data: new Uint8Array(0) };
-  vm.setFixture(RUN_PAYER, { ...payer, executable: false, rentEpoch: RENT_EPOCH_EXEMPT });
-  return vm;
-}
+const wallet = (lamports: bigint): Account => ({
+  lamports,
+  owner: SYSTEM_PROGRAM,
+  data: new Uint8Array(0),
+  executable: false,
+  rentEpoch: RENT_EPOCH_EXEMPT,
+});
+
+/** Pays for every fixture, so that no account of an instruction signs or is written for another reason. */
+const PAYER = addressNamed('payer');
+
+let run: Run | undefined;
 
 export class Fixture {
-  readonly accounts: Map<Address, AccountState | null>;
-  readonly instructions: Instruction[];
-  clock: RuntimeClock;
+  readonly accounts: Map<string, Account | null>;
+  readonly #instructions: Instruction[];
+  readonly #clock: Clock;
+  /** Position of the first Squads instruction. */
+  readonly #position: number;
 
   constructor(vector: Vector) {
-    this.accounts = new Map(
-      Object.entries(vector.pre).map(([address, account]) => [address as Address, toState(account)]),
-    );
-    const { message } = decodeTransaction(Buffer.from(vector.transaction, 'base64'));
-    const metas = resolveAccounts(message, this);
-    this.instructions = [...(resolveInstructions(message, metas) ?? [])];
-    const { slot, epoch, unixTimestamp } = vector.clock;
-    this.clock = { slot: BigInt(slot), epoch: BigInt(epoch), unixTimestamp: BigInt(unixTimestamp) };
-  }
-
-  get(address: Address): AccountState | null {
-    return this.accounts.get(address) ?? null;
-  }
-
-  /** Position of the first Squads instruction. */
-  get position(): number {
-    return this.instructions.findIndex(({ program }) => program === SQUADS_PROGRAM);
+    this.accounts = new Map(accountsOf(vector));
+    this.#clock = clockOf(vector);
+    const { message } = VersionedTransaction.deserialize(transactionOf(vector));
+    const addressLookupTableAccounts = message.addressTableLookups.map(({ accountKey }) => {
+      const state = AddressLookupTableAccount.deserialize(this.#dataOf(accountKey.toBase58()));
+      return new AddressLookupTableAccount({ key: accountKey, state });
+    });
+    const keys = message.getAccountKeys({ addressLookupTableAccounts });
+    const addressAt = (index: number): string => keys.get(index)?.toBase58() ?? '';
+    this.#instructions = message.compiledInstructions.map(({ programIdIndex, accountKeyIndexes, data }) => ({
+      program: addressAt(programIdIndex),
+      accounts: accountKeyIndexes.map((index) => ({
+        address: addressAt(index),
+        signer: message.isAccountSigner(index),
+        writable: message.isAccountWritable(index),
+      })),
+      data,
+    }));
+    this.#position = this.#instructions.findIndex(({ program }) => program === SQUADS_PROGRAM);
   }
 
   get instruction(): Instruction {
-    const found = this.instructions[this.position];
+    const found = this.#instructions[this.#position];
     if (found === undefined) throw new Error('The fixture has no Squads instruction.');
     return found;
   }
 
   set instruction(changed: Instruction) {
-    this.instructions[this.position] = changed;
+    this.#instructions[this.#position] = changed;
   }
 
-  account(index: number): AccountMeta {
+  account(index: number): Meta {
     const meta = this.instruction.accounts[index];
     if (meta === undefined) throw new Error(`The instruction has no account ${index}.`);
     return meta;
   }
 
   /** Another address in one place, or other rights for the address in all its places: a transaction knows no others. */
-  setAccount(index: number, change: Partial<AccountMeta>): void {
+  setAccount(index: number, change: Partial<Meta>): void {
     const { address } = this.account(index);
     const { address: other, ...rights } = change;
     const accounts = this.instruction.accounts.map((meta, at) => ({
@@ -89,41 +122,62 @@ export class Fixture {
   }
 
   /** The state behind an account of the instruction. */
-  state(index: number): AccountState {
-    const { address } = this.account(index);
-    return (
-      this.get(address) ?? {
-        lamports: 0n,
-        owner: SYSTEM_PROGRAM,
-        data: new Uint8Array(0),
-        executable: false,
-        rentEpoch: RENT_EPOCH_EXEMPT,
-      }
-    );
+  state(index: number): Account {
+    return this.accounts.get(this.account(index).address) ?? wallet(0n);
   }
 
-  setState(index: number, change: Partial<AccountState>): void {
+  setState(index: number, change: Partial<Account>): void {
     this.accounts.set(this.account(index).address, { ...this.state(index), ...change });
   }
 
   run(): FixtureEnd {
-    const accounts = new LedgerAccounts(this.accounts);
-    const overlay = new Overlay(accounts);
-    const machine = new Machine({
-      vm: machineVm(),
-      overlay,
-      clock: this.clock,
-      budget: { computeUnits: 1_400_000, heapBytes: null },
-      programs: new Map([[SQUADS_PROGRAM, runSquads]]),
-    });
-    machineVm().setClock(this.clock);
-    const stop = machine.run(this.instructions, 1);
-    const spoiled = accounts.changedInPlace();
+    run ??= createRun();
+    const accounts = new Map(this.accounts).set(PAYER, wallet(10_000_000_000n));
+    const options = { clock: this.#clock, verifySignatures: false };
+    const { result, changes, logs, spoiled } = run(this.#transaction(), accounts, options);
+    const end =
+      result === 'ok'
+        ? 'ok'
+        : 'transaction' in result
+          ? result.transaction
+          : 'custom' in result
+            ? result.custom
+            : result.error;
     return {
-      end: spoiled.length > 0 ? spoiled.join() : stop === null ? 'ok' : endOf(stop.fault),
-      logs: machine.logs.lines,
-      get: (address) => (stop === null ? overlay : accounts).get(address),
+      end: spoiled.length > 0 ? spoiled.join() : end,
+      logs,
+      get: (address) => {
+        const changed = changes.get(address);
+        return changed === undefined ? (accounts.get(address) ?? null) : changed;
+      },
     };
+  }
+
+  #transaction(): Uint8Array {
+    const instructions = this.#instructions.map(
+      ({ program, accounts, data }) =>
+        new TransactionInstruction({
+          programId: new PublicKey(program),
+          keys: accounts.map(({ address, signer, writable }) => ({
+            pubkey: new PublicKey(address),
+            isSigner: signer,
+            isWritable: writable,
+          })),
+          data: Buffer.from(data),
+        }),
+    );
+    const asks = instructions.some(({ programId }) => programId.equals(ComputeBudgetProgram.programId));
+    const units = asks ? [] : [ComputeBudgetProgram.setComputeUnitLimit({ units: MAX_UNITS })];
+    const message = new TransactionMessage({
+      payerKey: new PublicKey(PAYER),
+      recentBlockhash: NO_BLOCKHASH,
+      instructions: [...units, ...instructions],
+    });
+    return new VersionedTransaction(message.compileToLegacyMessage()).serialize();
+  }
+
+  #dataOf(address: string): Uint8Array {
+    return this.accounts.get(address)?.data ?? new Uint8Array(0);
   }
 }
 
@@ -131,7 +185,7 @@ let vectors: ReadonlyMap<string, Vector> | undefined;
 
 /** A fresh fixture of the vector with this name. */
 export function fixtureOf(name: string): Fixture {
-  vectors ??= new Map(readVectors(FOLDER, { metered: false }).map((vector) => [vector.name, vector]));
+  vectors ??= new Map(readVectors(VECTORS, { metered: false }).map((vector) => [vector.name, vector]));
   const vector = vectors.get(name);
   if (vector === undefined) throw new Error(`There is no vector ${name}.`);
   return new Fixture(vector);

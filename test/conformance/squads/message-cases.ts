@@ -1,14 +1,9 @@
 /** What running a message checks, and what it lets an instruction do (squads-v4.md, section 8). */
-import { VAULT_BATCH_TRANSACTION } from '../../../src/chain/squads/layouts/accounts.js';
-import type { InnerInstruction, InnerMessage } from '../../../src/chain/squads/layouts/message.js';
-import type { AccountMeta } from '../../../src/chain/transaction/instruction.js';
-import { addressFromBytes } from '../../../src/values/address.js';
-import { sha256 } from '../../../src/values/digest.js';
 import type { Case } from './account-cases.js';
-import { type Fixture, fixtureOf } from './fixture.js';
-import { rewrite } from './matrix-cases.js';
+import { addressNamed, type Fixture, fixtureOf, type Meta } from './fixture.js';
+import { BATCH_TRANSACTION, type BatchTransaction, rewrite } from './rewrite.js';
 
-const stranger = addressFromBytes(Buffer.from(sha256('stranger'), 'hex'));
+const stranger = addressNamed('stranger');
 /** Accounts of batchExecuteTransaction itself. */
 const LISTED = 5;
 
@@ -30,14 +25,16 @@ const one = (
   },
 });
 
-const withAccounts = (change: (accounts: AccountMeta[]) => AccountMeta[]) => (fixture: Fixture) => {
+const withAccounts = (change: (accounts: Meta[]) => Meta[]) => (fixture: Fixture) => {
   fixture.instruction = { ...fixture.instruction, accounts: change([...fixture.instruction.accounts]) };
 };
 
 const tableData = (change: (data: Buffer) => Uint8Array) => (fixture: Fixture) =>
   fixture.setState(LISTED, { data: change(Buffer.from(fixture.state(LISTED).data)) });
 
-const extra: AccountMeta = { address: stranger, signer: false, writable: false };
+const extra: Meta = { address: stranger, signer: false, writable: false };
+
+type Message = BatchTransaction['message'];
 
 const numbers: readonly Case[] = [
   one(
@@ -145,27 +142,27 @@ const tables: readonly Case[] = [
   ),
 ];
 
-const changeMessage = (change: (message: InnerMessage) => InnerMessage) => (fixture: Fixture) =>
-  rewrite(fixture, 4, VAULT_BATCH_TRANSACTION, (transaction) => ({
+const changeMessage = (change: (message: Message) => Message) => (fixture: Fixture) =>
+  rewrite(fixture, 4, BATCH_TRANSACTION, (transaction) => ({
     ...transaction,
     message: change(transaction.message),
   }));
 
 /** A message that names the first table without taking anything from it, and does nothing. */
 function takingNothing(fixture: Fixture): void {
-  rewrite(fixture, 4, VAULT_BATCH_TRANSACTION, (transaction) => {
+  rewrite(fixture, 4, BATCH_TRANSACTION, (transaction) => {
     const { message } = transaction;
-    const [first] = message.lookups;
-    const lookups =
+    const [first] = message.addressTableLookups;
+    const addressTableLookups =
       first === undefined
         ? []
         : [{ ...first, writableIndexes: new Uint8Array(0), readonlyIndexes: new Uint8Array(0) }];
-    const statics = LISTED + message.lookups.length;
+    const statics = LISTED + message.addressTableLookups.length;
     withAccounts((accounts) => [
       ...accounts.slice(0, LISTED + 1),
-      ...accounts.slice(statics, statics + message.keys.length),
+      ...accounts.slice(statics, statics + message.accountKeys.length),
     ])(fixture);
-    return { ...transaction, message: { ...message, lookups, instructions: [] } };
+    return { ...transaction, message: { ...message, addressTableLookups, instructions: [] } };
   });
 }
 
@@ -187,10 +184,10 @@ const nothingButTable = (given: boolean) => (fixture: Fixture) => {
   withAccounts((accounts) => accounts.slice(0, given ? LISTED + 1 : LISTED))(fixture);
   changeMessage((message) => ({
     ...message,
-    signers: 0,
-    writableSigners: 0,
-    writableNonSigners: 0,
-    keys: [],
+    numSigners: 0,
+    numWritableSigners: 0,
+    numWritableNonSigners: 0,
+    accountKeys: [],
   }))(fixture);
 };
 
@@ -203,8 +200,8 @@ const writesProposal = 'batch-execute-transaction/err-proposal-writable-inside';
 /** The token program's InvalidInstruction. */
 const TOKEN_INVALID_INSTRUCTION = 12;
 /** The token program at its place in that message, with an instruction it does not know. */
-const unknownCall: InnerInstruction = {
-  programIndex: 4,
+const unknownCall = {
+  programIdIndex: 4,
   accountIndexes: Uint8Array.of(1),
   data: Uint8Array.of(254),
 };

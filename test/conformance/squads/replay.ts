@@ -1,16 +1,14 @@
-/** Runs one vector on a runtime and says, field by field, what differs from what was recorded. */
-
-import type { AccountState } from '../../../src/chain/account.js';
-import type {
-  AccountSource,
-  ExecutionResult,
-  Runtime,
-  RuntimeClock,
-} from '../../../src/chain/local/runtime/runtime.js';
-import type { Address } from '../../../src/values/address.js';
-import { partOf, type ReadonlyBytes, readBuffer } from '../../../src/values/bytes.js';
-import { LedgerAccounts } from '../../support/ledger-accounts.js';
-import { toResult, toState, type Vector, type VectorResult } from './vector.js';
+/** Runs one vector and says, field by field, what differs from what was recorded. */
+import type { Run } from './adapter.js';
+import {
+  type Account,
+  accountsOf,
+  clockOf,
+  toAccount,
+  transactionOf,
+  type Vector,
+  type VectorResult,
+} from './vector.js';
 
 /** A line that counts compute units, which only the real program's metering gives. */
 const METERED_LINE = /^Program \S+ consumed \d+ of \d+ compute units$/;
@@ -26,15 +24,15 @@ const calls = (logs: readonly string[]): readonly string[] => logs.filter((line)
 const withoutName = (result: VectorResult): string =>
   JSON.stringify(result, (field, value) => (field === 'name' ? undefined : value));
 
-function differingBytes(expected: ReadonlyBytes, actual: ReadonlyBytes): string | undefined {
+function differingBytes(expected: Uint8Array, actual: Uint8Array): string | undefined {
   if (expected.length !== actual.length) return `length: expected ${expected.length}, got ${actual.length}`;
-  const at = [...expected].findIndex((byte, index) => byte !== actual[index]);
+  const at = expected.findIndex((byte, index) => byte !== actual[index]);
   if (at < 0) return undefined;
-  const show = (bytes: ReadonlyBytes) => readBuffer(partOf(bytes, at, at + SHOWN_BYTES)).toString('hex');
+  const show = (bytes: Uint8Array) => Buffer.from(bytes.subarray(at, at + SHOWN_BYTES)).toString('hex');
   return `data from byte ${at}: expected ${show(expected)}…, got ${show(actual)}…`;
 }
 
-function accountDifferences(expected: AccountState | null, actual: AccountState | null): string[] {
+function accountDifferences(expected: Account | null, actual: Account | null): string[] {
   if (expected === null || actual === null) {
     if (expected === actual) return [];
     return [expected === null ? 'expected to be gone, is there' : 'expected to be there, is gone'];
@@ -61,46 +59,21 @@ function logDifferences(expected: readonly string[], actual: readonly string[]):
   return [];
 }
 
-/** The accounts of a vector before its transaction, by address. */
-export const statesOf = (vector: Vector): (readonly [Address, AccountState | null])[] =>
-  Object.entries(vector.pre).map(([key, account]) => [key as Address, toState(account)]);
-
-/** Runs a transaction in memory that its sender uses for something else as soon as it has run. */
-export function executeOnce(
-  runtime: Runtime,
-  transaction: Uint8Array,
-  source: AccountSource,
-  clock: RuntimeClock,
-): ExecutionResult {
-  const bytes = Buffer.from(transaction);
-  const result = runtime.execute(bytes, source, clock);
-  bytes.fill(0xff);
-  return result;
-}
-
-/** Runs the transaction of a vector on accounts, which are those of the vector or at least named like them. */
-export const execute = (runtime: Runtime, vector: Vector, source: AccountSource): ExecutionResult =>
-  executeOnce(runtime, Buffer.from(vector.transaction, 'base64'), source, {
-    slot: BigInt(vector.clock.slot),
-    epoch: BigInt(vector.clock.epoch),
-    unixTimestamp: BigInt(vector.clock.unixTimestamp),
-  });
-
 /**
  * Replays a vector.
  * @param metered - the real program runs, so that every log line counts, of failures too.
  * @returns one line a difference; none when all is as recorded.
  */
-export function differences(runtime: Runtime, vector: Vector, metered: boolean): readonly string[] {
-  const source = new LedgerAccounts(statesOf(vector));
-  const { error, changes, logs } = execute(runtime, vector, source);
-  const found: string[] = [...source.changedInPlace()];
-  const [expected, actual] = [withoutName(vector.result), withoutName(toResult(error))];
+export function differences(run: Run, vector: Vector, metered: boolean): readonly string[] {
+  const accounts = accountsOf(vector);
+  const { result, changes, logs, spoiled } = run(transactionOf(vector), accounts, { clock: clockOf(vector) });
+  const found: string[] = [...spoiled];
+  const [expected, actual] = [withoutName(vector.result), withoutName(result)];
   if (expected !== actual) found.push(`result: expected ${expected}, got ${actual}`);
   for (const key of new Set([...Object.keys(vector.post), ...changes.keys()])) {
-    const before = toState(vector.pre[key] ?? null);
-    const after = key in vector.post ? toState(vector.post[key] ?? null) : before;
-    const changed = changes.get(key as Address);
+    const before = accounts.get(key) ?? null;
+    const after = key in vector.post ? toAccount(vector.post[key] ?? null) : before;
+    const changed = changes.get(key);
     const differing = accountDifferences(after, changed === undefined ? before : changed);
     found.push(...differing.map((difference) => `account ${key}: ${difference}`));
   }

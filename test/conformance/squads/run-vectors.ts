@@ -3,20 +3,16 @@
  *
  * SQUADS_VECTORS_DIR names the folder; SQUADS_PROGRAM a file with the real program, which then runs in LiteSVM.
  */
-import { readFileSync } from 'node:fs';
-import { createRuntime } from '../../../src/chain/local/runtime/runtime.js';
+import { createRun, REAL_PROGRAM } from './adapter.js';
 import { differences } from './replay.js';
-import { readVectors } from './vector.js';
+import { readVectors, VECTORS } from './vector.js';
 
-const folder = process.env['SQUADS_VECTORS_DIR'] ?? 'test/conformance/vectors/squads';
-const program = process.env['SQUADS_PROGRAM'];
-const real = program !== undefined && program !== '';
-
-const runtime = createRuntime(real ? { squadsProgram: readFileSync(program) } : {});
+const isReal = REAL_PROGRAM !== null;
+const run = createRun();
 let passed = 0;
 let failed = 0;
-for (const vector of readVectors(folder, { metered: real })) {
-  const found = differences(runtime, vector, real);
+for (const vector of readVectors(process.env['SQUADS_VECTORS_DIR'] ?? VECTORS, { metered: isReal })) {
+  const found = differences(run, vector, isReal);
   if (found.length === 0) passed += 1;
   else {
     failed += 1;

@@ -1,9 +1,6 @@
 /** The recorded Squads vectors: their form on disk, and reading a folder of them (squads-v4.md, section 11). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AccountState } from '../../../src/chain/account.js';
-import type { TransactionError } from '../../../src/chain/chain.js';
-import { address } from '../../../src/values/address.js';
 
 export interface VectorAccount {
   readonly lamports: string;
@@ -13,6 +10,7 @@ export interface VectorAccount {
   readonly data: string;
 }
 
+/** How a transaction ends; names of numbers may be left out. */
 export type VectorResult =
   | 'ok'
   | { readonly instruction: number; readonly custom: number; readonly name?: string }
@@ -35,6 +33,17 @@ interface VectorSequence {
   readonly steps: readonly Vector[];
 }
 
+/** An account; the vectors hold its numbers and bytes as text. */
+export interface Account {
+  readonly lamports: bigint;
+  readonly owner: string;
+  readonly data: Uint8Array;
+  readonly executable: boolean;
+  readonly rentEpoch: bigint;
+}
+
+export const VECTORS = 'test/conformance/vectors/squads';
+
 /** What depends on the real program's metering; it runs on the real binary alone. */
 export const METERED_FILE = 'metering.json';
 
@@ -53,37 +62,35 @@ export const readVectors = (folder: string, options: { readonly metered: boolean
     .sort()
     .flatMap((file) => readVectorFile(join(folder, file)));
 
-export const toState = (account: VectorAccount | null): AccountState | null =>
+export const toAccount = (account: VectorAccount | null): Account | null =>
   account === null
     ? null
     : {
         lamports: BigInt(account.lamports),
-        owner: address(account.owner),
+        owner: account.owner,
         data: Uint8Array.from(Buffer.from(account.data, 'base64')),
         executable: account.executable,
         rentEpoch: BigInt(account.rentEpoch),
       };
 
-export const fromState = (state: AccountState | null): VectorAccount | null =>
-  state === null
-    ? null
-    : {
-        lamports: String(state.lamports),
-        owner: state.owner,
-        executable: state.executable,
-        rentEpoch: String(state.rentEpoch),
-        data: Buffer.from(state.data).toString('base64'),
-      };
+/** Accounts by base58 address; `null` where there is none. */
+export type Accounts = ReadonlyMap<string, Account | null>;
 
-/** A transaction's end in the vectors' words; names of numbers are left out. */
-export function toResult(error: TransactionError | null): VectorResult {
-  if (error === null) return 'ok';
-  if (error.kind === 'transaction') {
-    return error.accountIndex === undefined
-      ? { transaction: error.error }
-      : { transaction: error.error, accountIndex: error.accountIndex };
-  }
-  return 'custom' in error
-    ? { instruction: error.index, custom: error.custom }
-    : { instruction: error.index, error: error.error };
+/** The accounts of a vector before its transaction. */
+export const accountsOf = ({ pre }: Pick<Vector, 'pre'>): Accounts =>
+  new Map(Object.entries(pre).map(([address, account]) => [address, toAccount(account)]));
+
+export interface Clock {
+  readonly slot: bigint;
+  readonly epoch: bigint;
+  readonly unixTimestamp: bigint;
 }
+
+export const clockOf = ({ clock }: Pick<Vector, 'clock'>): Clock => ({
+  slot: BigInt(clock.slot),
+  epoch: BigInt(clock.epoch),
+  unixTimestamp: BigInt(clock.unixTimestamp),
+});
+
+export const transactionOf = ({ transaction }: Pick<Vector, 'transaction'>): Uint8Array =>
+  Uint8Array.from(Buffer.from(transaction, 'base64'));

@@ -1,0 +1,73 @@
+/** Runs one transaction on given accounts. No other file of these tests imports the program that is tested. */
+import { readFileSync } from 'node:fs';
+import type { TransactionError } from '../../../src/chain/chain.js';
+import { createRuntime } from '../../../src/chain/local/runtime/runtime.js';
+import type { Address } from '../../../src/values/address.js';
+import { copyBytes } from '../../../src/values/bytes.js';
+import { LedgerAccounts } from '../../support/ledger-accounts.js';
+import type { Accounts, Clock, VectorResult } from './vector.js';
+
+export interface Outcome {
+  readonly result: VectorResult;
+  /** All accounts that differ now. */
+  readonly changes: Accounts;
+  readonly logs: readonly string[];
+  /** One line for each given account whose bytes were written to. */
+  readonly spoiled: readonly string[];
+}
+
+export interface RunOptions {
+  readonly clock: Clock;
+  /** @default true */
+  readonly verifySignatures?: boolean;
+}
+
+export type Run = (transaction: Uint8Array, accounts: Accounts, options: RunOptions) => Outcome;
+
+/** A transaction's end in the words of the vectors. */
+export function toResult(error: TransactionError | null): VectorResult {
+  if (error === null) return 'ok';
+  if (error.kind === 'transaction') {
+    return error.accountIndex === undefined
+      ? { transaction: error.error }
+      : { transaction: error.error, accountIndex: error.accountIndex };
+  }
+  return 'custom' in error
+    ? { instruction: error.index, custom: error.custom }
+    : { instruction: error.index, error: error.error };
+}
+
+const file = process.env['SQUADS_PROGRAM'] ?? '';
+/** The real program, from the file that SQUADS_PROGRAM names; without it the embedded one runs. */
+export const REAL_PROGRAM: Uint8Array | null = file === '' ? null : readFileSync(file);
+
+/**
+ * A machine with the Squads program; make one a process.
+ * @param squadsProgram - `null`: the embedded one.
+ */
+export function createRun(squadsProgram = REAL_PROGRAM): Run {
+  const runtime = createRuntime(squadsProgram === null ? {} : { squadsProgram });
+  return (transaction, accounts, { clock, verifySignatures = true }) => {
+    const source = new LedgerAccounts(
+      [...accounts].map(([address, account]) => [
+        address as Address,
+        account === null ? null : { ...account, owner: account.owner as Address },
+      ]),
+    );
+    const bytes = Buffer.from(transaction);
+    const { error, changes, logs } = runtime.execute(bytes, source, clock, { verifySignatures });
+    // The sender uses the memory for something else as soon as the transaction has run.
+    bytes.fill(0xff);
+    return {
+      result: toResult(error),
+      changes: new Map(
+        [...changes].map(([address, state]) => [
+          address,
+          state === null ? null : { ...state, data: copyBytes(state.data) },
+        ]),
+      ),
+      logs,
+      spoiled: source.changedInPlace(),
+    };
+  };
+}
