@@ -1,5 +1,5 @@
 /** What persons type, by what they are inclined to do. */
-import type { BookedBatch } from './audit/store-books.js';
+import type { BookedBatch } from './audit/auditor.js';
 import { burnWords, type Item, type Paper } from './goods.js';
 import type { Habit } from './kinds.js';
 import type { Office } from './person.js';

@@ -1,9 +1,14 @@
 /** The network between a client and its service: requests and answers that are late, lost, doubled, or turned away at the door. */
-import type { HttpAnswer, HttpFailure, Terms } from '../../src/client/exchange.js';
-import type { HttpRequest, Transport } from '../../src/client/transport.js';
-import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Random } from '../fuzz/random.js';
 import type { Fault } from './faults.js';
+import {
+  failure,
+  type HttpAnswer,
+  type HttpFailure,
+  type HttpRequest,
+  type Terms,
+  type Transport,
+} from './ports.js';
 import type { SimProcess } from './process.js';
 import type { Scheduler } from './scheduler.js';
 
@@ -20,7 +25,7 @@ interface Net {
   service(): Reachable | undefined;
 }
 
-const failure = (reason: string, maybeSent: boolean): HttpFailure => ({
+const noAnswer = (reason: string, maybeSent: boolean): HttpFailure => ({
   kind: 'failure',
   maybeSent,
   retryable: true,
@@ -29,7 +34,7 @@ const failure = (reason: string, maybeSent: boolean): HttpFailure => ({
   wordless: false,
 });
 
-const broken = failure('the connection broke', true);
+const broken = noAnswer('the connection broke', true);
 
 /** What stands before a service and has never seen an idempotency key. */
 const DOORS: readonly (readonly [number, string])[] = [
@@ -58,10 +63,10 @@ function turnedAway(random: Random): HttpAnswer {
 /** What a request meets before it is sent, or just then. */
 function onTheWay(random: Random, fault: Fault | undefined): HttpAnswer | HttpFailure | undefined {
   if (fault === 'door') return turnedAway(random);
-  return fault === 'refuse' ? failure('no connection', false) : undefined;
+  return fault === 'refuse' ? noAnswer('no connection', false) : undefined;
 }
 
-const interrupted = (): FlywheelError => new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
+const interrupted = (): Error => failure('ERR_INTERRUPTED', 'Interrupted.');
 
 /** The transport of one client. */
 export function simTransport(client: SimProcess, net: Net): Transport {
@@ -84,7 +89,7 @@ export function simTransport(client: SimProcess, net: Net): Transport {
     const turned = onTheWay(net.random, fault);
     if (turned !== undefined) return turned;
     const service = net.service();
-    if (service?.alive !== true) return failure('connection refused', false);
+    if (service?.alive !== true) return noAnswer('connection refused', false);
     if (fault === 'lose' && net.random.oneIn(3)) return broken;
     const answer = await deliver(service, request, fault === 'twice' ? 2 : 1);
     await client.reach(`… ${answer?.status ?? 'no answer'}`);
@@ -101,7 +106,7 @@ export function simTransport(client: SimProcess, net: Net): Transport {
       const aborted = new Promise<never>((_resolve, reject) => {
         signal?.addEventListener('abort', () => reject(interrupted()), { once: true });
       });
-      const late = timer.over.then((isOver) => (isOver ? failure('no answer in time', true) : aborted));
+      const late = timer.over.then((isOver) => (isOver ? noAnswer('no answer in time', true) : aborted));
       try {
         return await Promise.race([carry(request), late, aborted]);
       } finally {

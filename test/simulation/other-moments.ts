@@ -6,9 +6,9 @@ import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../fuzz/random.js';
 import { Broken } from './audit/auditor.js';
+import { FILES } from './audit/tables.js';
 import { type Office, Person } from './person.js';
 
-const FILES = ['store.db', 'ledger.db'] as const;
 /** A database in the middle of its life is these together. */
 const PARTS = ['', '-wal', '-shm'] as const;
 
@@ -24,7 +24,7 @@ export async function mixMoments(office: Office, moments: Moments, random: Rando
   const mark = auditor.landings.length;
   // Otherwise they fit each other still.
   if (!auditor.haveMovedOn) return;
-  const file = random.pick(FILES);
+  const file = random.pick([FILES.store, FILES.ledger]);
   const today = join(moments.today, file);
   const old = join(moments.beginning, file);
   office.say(`  ${file} is as it was in the beginning`);

@@ -1,4 +1,5 @@
-/** The ports of a process, each call of which is a step: store, chain, journal. */
+/** The ports of a process, each call of which is a step: store, chain, journal. The simulator's only door to their types and errors. */
+import bs58 from 'bs58';
 import {
   type Chain,
   type ChainReader,
@@ -8,19 +9,29 @@ import {
   traceByLookUp,
 } from '../../src/chain/chain.js';
 import type { LocalChain } from '../../src/chain/local/local-chain.js';
-import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import type { Begun, Entry, Journal } from '../../src/cli/journal/journal.js';
 import type { EngineFiles } from '../../src/compose/engine.js';
-import { FlywheelError } from '../../src/errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Store, StoreTransaction } from '../../src/store/store.js';
-import { base58Encode } from '../../src/values/base58.js';
 import { replacing } from '../support/doubles.js';
 import type { Fault } from './faults.js';
-import { Killed, type SimProcess } from './process.js';
+import type { SimProcess } from './process.js';
+
+export type { HttpAnswer, HttpFailure, Terms } from '../../src/client/exchange.js';
+export type { HttpRequest, Transport } from '../../src/client/transport.js';
+export type { LocalChain };
+
+/** Thrown where a step cannot simply never return; what its process does with it has no effect any more. */
+export class Killed extends Error {}
+
+/** What the program throws where something cannot be done. */
+export const failure = (code: ConstructorParameters<typeof FlywheelError>[0], message: string): Error =>
+  new FlywheelError(code, message);
+export const isFailure = isFlywheelError;
 
 const locked = (): Error =>
-  new FlywheelError('ERR_STORE_UNAVAILABLE', 'The store is locked by another process; gave up after 5 s.');
-const unreachable = (): Error => new FlywheelError('ERR_UNAVAILABLE', 'The chain is out of reach.');
+  failure('ERR_STORE_UNAVAILABLE', 'The store is locked by another process; gave up after 5 s.');
+const unreachable = (): Error => failure('ERR_UNAVAILABLE', 'The chain is out of reach.');
 
 /** Who hears of what a process does on chain. */
 export interface ChainWatch {
@@ -90,12 +101,21 @@ export function simNode(process: SimProcess, ledger: LocalChain): ChainReader & 
   return replacing(reader as ChainReader & History, { pastOf });
 }
 
+/** Keys that a transaction names itself, from its bytes: signatures, a mark where it has a version, three counts, the keys. */
+function namedIn(wire: Buffer): readonly string[] {
+  const message = wire.subarray(1 + 64 * (wire[0] ?? 0));
+  const at = (message[0] ?? 0) >= 0x80 ? 4 : 3;
+  return Array.from({ length: message[at] ?? 0 }, (_, key) =>
+    bs58.encode(message.subarray(at + 1 + 32 * key, at + 33 + 32 * key)),
+  );
+}
+
 async function past(ledger: LocalChain, account: string): Promise<readonly PastTransaction[]> {
-  const named = ledger
+  const signatures = ledger
     .transactionsAbove(0)
-    .map(decodeTransaction)
-    .filter(({ message }) => message.staticKeys.some((key) => key === account));
-  const signatures = named.map((transaction) => base58Encode(transaction.signatures[0] ?? new Uint8Array()));
+    .map((wire) => Buffer.from(wire as Uint8Array))
+    .filter((wire) => namedIn(wire).includes(account))
+    .map((wire) => bs58.encode(wire.subarray(1, 65)));
   const records = await ledger.lookUp(signatures);
   return signatures
     .filter((_, at) => records[at]?.error === null)

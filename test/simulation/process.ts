@@ -1,12 +1,9 @@
 /** One simulated process: it takes steps, and it may die, be interrupted or be refused something at each of them. */
 import { setMaxListeners } from 'node:events';
-import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Fault, Faults } from './faults.js';
 import type { Others } from './others.js';
+import { failure, Killed } from './ports.js';
 import type { Scheduler, Walker } from './scheduler.js';
-
-/** Thrown where a step cannot simply never return; what its process does with it has no effect any more. */
-export class Killed extends Error {}
 
 /** What a process never comes back from. */
 const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined);
@@ -18,8 +15,8 @@ export interface Surroundings {
   readonly others: Pick<Others, 'passBlocks' | 'moveTokens'>;
 }
 
-const unwritten = (what: string): FlywheelError =>
-  new FlywheelError('ERR_STORE_UNAVAILABLE', `The ${what} cannot be used now: locked, or the disk is full.`);
+const unwritten = (what: string): Error =>
+  failure('ERR_STORE_UNAVAILABLE', `The ${what} cannot be used now: locked, or the disk is full.`);
 
 /** How an effect behind a port can fail. */
 export interface Effect<Value> {

@@ -1,23 +1,16 @@
 /** A simulated server: the production server over its engine, with the virtual network in place of a socket. */
-
 import type { ServerResponse } from 'node:http';
 import { type DispatchFunc, inject } from 'light-my-request';
-import { resolveSettings } from '../../src/cli/config/resolve.js';
-import type { Ambient } from '../../src/cli/context.js';
-import type { HttpAnswer } from '../../src/client/exchange.js';
-import type { HttpRequest } from '../../src/client/transport.js';
-import { type OpenServer, openServer } from '../../src/compose/server.js';
-import { MAX_BODY_BYTES } from '../../src/contract/limits.js';
-import { isFlywheelError } from '../../src/errors/flywheel-error.js';
-import type { HttpServer } from '../../src/http/server.js';
+import type { Context } from './command-line.js';
 import type { Reachable } from './network.js';
+import { type OpenServer, openSimServer } from './opening.js';
 import { running } from './platform.js';
-import { type ChainWatch, simFiles } from './ports.js';
+import { type ChainWatch, type HttpAnswer, type HttpRequest, isFailure } from './ports.js';
 import type { SimProcess } from './process.js';
 
 /** What the server is asked over; it has no socket, and so received no bytes over one. */
 const answerWith =
-  (server: HttpServer): DispatchFunc =>
+  (server: OpenServer['server']): DispatchFunc =>
   (request, response) => {
     Object.assign(request.socket, { bytesRead: 0 });
     server.answer(request, response as unknown as ServerResponse);
@@ -34,27 +27,15 @@ export class SimServer implements Reachable {
 
   /** @returns `undefined` when it died, or was refused its files, before it could listen. */
   static async start(
-    ambient: Ambient,
+    context: Context,
     process: SimProcess,
     dataDir: string,
     watch: ChainWatch,
   ): Promise<SimServer | undefined> {
-    const settings = resolveSettings(ambient, { dataDir, local: true });
-    const opening = running.run(process, () =>
-      openServer(ambient, settings, {
-        logLevel: 'silent',
-        maxBodyBytes: MAX_BODY_BYTES,
-        metricsToken: null,
-        bearer: false,
-        corsOrigins: [],
-        rates: {},
-        keyRates: {},
-        between: simFiles(process, watch),
-      }),
-    );
+    const opening = running.run(process, () => openSimServer(process, context, dataDir, watch));
     const opened = await Promise.race([
       opening.catch((error: unknown) => {
-        if (process.alive && !isFlywheelError(error)) throw error;
+        if (process.alive && !isFailure(error)) throw error;
         return undefined;
       }),
       process.death.then(() => undefined),

@@ -1,19 +1,19 @@
 /** One world of a seed: set up, lived in, brought to rest, audited all along. */
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LocalChain } from '../../src/chain/local/local-chain.js';
-import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { Random } from '../fuzz/random.js';
 import { Auditor, Broken } from './audit/auditor.js';
+import { FILES } from './audit/tables.js';
 import { Faults } from './faults.js';
 import { Goods } from './goods.js';
 import { type World as Drawn, drawWorld, type Mode } from './kinds.js';
 import { Machine } from './machine.js';
+import { openLedger } from './opening.js';
 import { mixMoments } from './other-moments.js';
 import { Others } from './others.js';
 import { type Office, Person } from './person.js';
 import { running, seedPlatform } from './platform.js';
-import type { ChainWatch } from './ports.js';
+import type { ChainWatch, LocalChain } from './ports.js';
 import type { SimProcess } from './process.js';
 import { bringToRest } from './rest.js';
 import { Scheduler, type Walker } from './scheduler.js';
@@ -95,7 +95,7 @@ class World implements ChainWatch, Walker {
     this.#isRemote = mode === 'remote';
     const places = { home, dataDir: join(home, 'data') };
     const file = (name: string): string => join(places.dataDir, name);
-    this.#others = new Others(file('ledger.db'), this.#scheduler, stream(seed, 8), template.wallets);
+    this.#others = new Others(file(FILES.ledger), this.#scheduler, stream(seed, 8), template.wallets);
     this.#machine = new Machine(
       places,
       {
@@ -106,7 +106,7 @@ class World implements ChainWatch, Walker {
       { isRemote: this.#isRemote, random: stream(seed, 4), watch: this },
     );
     const goods = new Goods(stream(seed, 5), home, drawn.papers);
-    this.#auditor = new Auditor(file('ledger.db'), file('store.db'), goods, template.opening);
+    this.#auditor = new Auditor(file(FILES.ledger), file(FILES.store), goods, template.opening);
     this.#office = {
       machine: this.#machine,
       random: stream(seed, 6),
@@ -132,9 +132,7 @@ class World implements ChainWatch, Walker {
     const arrive = async (): Promise<void> => {
       const dueMs = this.#scheduler.timeMs + this.#random.pick(DELAYS_MS);
       await this.#scheduler.reach(this, `bytes of ${name} arrive`, dueMs);
-      const path = join(this.#machine.places.dataDir, 'ledger.db');
-      const clock = { nowMs: () => this.#scheduler.nowMs };
-      this.#chain ??= await openLocalChain({ path, clock, create: false, genesis: { accounts: [] } });
+      this.#chain ??= await openLedger(this.#machine.places.dataDir, () => this.#scheduler.nowMs);
       await deliver(this.#chain);
       this.#audit(`${name}, late`);
     };
@@ -155,7 +153,6 @@ class World implements ChainWatch, Walker {
       { length: this.#drawn.persons },
       (_, index) => new Person(`person${index}`, this.#office),
     );
-    await this.#others.open();
     this.#watch(this.#scenario(persons));
     try {
       await this.#scheduler.run(() => this.#afterStep(), MAX_STEPS);

@@ -1,7 +1,7 @@
 /** Audits the books of a world: supply, items, caps by landing day, SOL, batches on chain, and what the store says of all that. */
 import type { Goods, Item } from '../goods.js';
 import { batchAddresses, burnPattern, type Landed, LedgerBooks } from './ledger-books.js';
-import { type BookedBatch, StoreBooks, type Usage } from './store-books.js';
+import { type StoredBatch, StoreTables, type Usage } from './tables.js';
 
 /** A promise that was broken. */
 export class Broken extends Error {
@@ -11,6 +11,11 @@ export class Broken extends Error {
     super(`${promise}: ${detail}`);
     this.promise = promise;
   }
+}
+
+/** A batch as the store has it. */
+export interface BookedBatch extends Omit<StoredBatch, 'pipelines'> {
+  readonly items: readonly Item[];
 }
 
 /** What is known of the world when it begins. */
@@ -29,7 +34,7 @@ export interface Landing {
 
 export class Auditor {
   readonly #ledger: LedgerBooks;
-  readonly #store: StoreBooks;
+  readonly #store: StoreTables;
   readonly #goods: Goods;
   readonly #caps: Readonly<Record<Usage['kind'], bigint>>;
   readonly #counts = new Map<Item, number>();
@@ -52,7 +57,7 @@ export class Auditor {
     const { multisig, mint, burnCap, airdropCap } = opening;
     this.#multisig = multisig;
     this.#ledger = new LedgerBooks(ledger, mint);
-    this.#store = new StoreBooks(store, goods);
+    this.#store = new StoreTables(store);
     this.#goods = goods;
     this.#caps = { burn: burnCap, airdrop: airdropCap };
     this.#lastId = this.#ledger.lastId();
@@ -78,7 +83,10 @@ export class Auditor {
 
   /** Batches as the store has them. */
   batches(): readonly BookedBatch[] {
-    return this.#store.batches();
+    return this.#store.batches().map(({ pipelines, ...batch }) => ({
+      ...batch,
+      items: this.#goods.items.filter(({ hash }) => pipelines.includes(hash)),
+    }));
   }
 
   /** Burns whose end the store does not know yet. */

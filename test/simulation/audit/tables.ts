@@ -1,0 +1,223 @@
+/**
+ * The databases of a data directory as those see them who check the program from outside: which files, tables and columns there
+ * are. Whoever changes a schema changes this file and nothing else of the simulator and the torture.
+ */
+import { createHash } from 'node:crypto';
+import Database from 'libsql';
+
+/** Files of a data directory. */
+export const FILES = { store: 'store.db', ledger: 'ledger.db', journal: 'journal.db' } as const;
+
+type Row = readonly unknown[];
+
+/** A database that is opened at the first look. */
+class Tables {
+  readonly #path: string;
+  readonly #isReadOnly: boolean;
+  #database: Database.Database | undefined;
+
+  constructor(path: string, isReadOnly = true) {
+    this.#path = path;
+    this.#isReadOnly = isReadOnly;
+  }
+
+  /** Lets go of the file; the next look opens it again. */
+  close(): void {
+    this.#database?.close();
+    this.#database = undefined;
+  }
+
+  protected rows(sql: string, ...parameters: readonly unknown[]): readonly Row[] {
+    return this.#open().prepare(sql).raw().all(parameters) as readonly Row[];
+  }
+
+  protected count(sql: string): number {
+    return Number(this.rows(sql)[0]?.[0]);
+  }
+
+  protected within(begin: string, work: () => void): void {
+    const database = this.#open();
+    database.exec(begin);
+    try {
+      work();
+      database.exec('COMMIT');
+    } catch (error) {
+      database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  protected run(sql: string, ...parameters: readonly unknown[]): void {
+    this.#open().prepare(sql).run(parameters);
+  }
+
+  #open(): Database.Database {
+    this.#database ??= new Database(this.#path, { readonly: this.#isReadOnly });
+    return this.#database;
+  }
+}
+
+/** A transaction as the ledger has it. */
+export interface LedgerTransaction {
+  readonly id: number;
+  readonly wire: Buffer;
+  readonly logs: string;
+  readonly hasFailed: boolean;
+  readonly fee: bigint;
+  /** Time of its block. */
+  readonly timeMs: number;
+}
+
+export interface LedgerAccount {
+  readonly address: Buffer;
+  readonly lamports: bigint;
+  readonly data: Buffer;
+}
+
+const bytes = (value: unknown): Buffer => Buffer.from(value as ArrayBuffer);
+const ACCOUNTS = 'SELECT address, lamports, data FROM accounts';
+const toAccount = ([address, lamports, data]: Row): LedgerAccount => ({
+  address: bytes(address),
+  lamports: BigInt(String(lamports)),
+  data: bytes(data),
+});
+
+export class LedgerTables extends Tables {
+  /** Reads all of it as it is at one time, whoever writes meanwhile. */
+  atOnce(read: () => void): void {
+    this.within('BEGIN', read);
+  }
+
+  /** Writes all of it or nothing. */
+  write(work: () => void): void {
+    this.within('BEGIN IMMEDIATE', work);
+  }
+
+  /** Number of the newest transaction. */
+  lastId(): number {
+    return this.count('SELECT coalesce(max(id), 0) FROM transactions');
+  }
+
+  height(): number {
+    return this.count('SELECT max(height) FROM blocks');
+  }
+
+  /** Transactions that came after the one with this number. */
+  transactionsAfter(id: number): readonly LedgerTransaction[] {
+    return this.rows(
+      'SELECT t.id, t.wire, t.logs, t.error, t.fee_lamports, b.time_ms FROM transactions t JOIN blocks b ON b.height = t.slot WHERE t.id > ? ORDER BY t.id',
+      id,
+    ).map(([own, wire, logs, error, fee, timeMs]) => ({
+      id: Number(own),
+      wire: bytes(wire),
+      logs: String(logs),
+      hasFailed: error !== null,
+      fee: BigInt(String(fee)),
+      timeMs: Number(timeMs),
+    }));
+  }
+
+  account(address: Uint8Array): LedgerAccount | undefined {
+    return this.rows(`${ACCOUNTS} WHERE address = ?`, address).map(toAccount)[0];
+  }
+
+  accountsOf(owner: Uint8Array): readonly LedgerAccount[] {
+    return this.rows(`${ACCOUNTS} WHERE owner = ?`, owner).map(toAccount);
+  }
+
+  /** Accounts with at least so many bytes. */
+  accountsFrom(sizeBytes: number): readonly LedgerAccount[] {
+    return this.rows(`${ACCOUNTS} WHERE length(data) >= ?`, sizeBytes).map(toAccount);
+  }
+
+  setData(address: Uint8Array, data: Uint8Array): void {
+    this.run('UPDATE accounts SET data = ? WHERE address = ?', data, address);
+  }
+
+  /** Empty blocks behind the newest one: the first at the time of that, the others later. */
+  addBlocks(count: number, timeMs: (newestMs: number) => number): void {
+    const [newest] = this.rows('SELECT height, hash, time_ms FROM blocks ORDER BY height DESC LIMIT 1');
+    const newestMs = Number(newest?.[2]);
+    let [height, hash] = [BigInt(String(newest?.[0])), bytes(newest?.[1])];
+    for (let added = 0; added < count; added += 1) {
+      height += 1n;
+      const number = Buffer.alloc(8);
+      number.writeBigUInt64LE(height);
+      hash = createHash('sha256').update(hash).update(number).digest();
+      const blockMs = added === 0 ? newestMs : timeMs(newestMs);
+      this.run('INSERT INTO blocks (height, hash, time_ms) VALUES (?, ?, ?)', Number(height), hash, blockMs);
+    }
+  }
+}
+
+/** A batch as the store has it. */
+export interface StoredBatch {
+  readonly id: string;
+  /** Of the batch on chain; one that never came to be may share it with the one that did. */
+  readonly index: bigint;
+  /** Its pipelines as text, in which the hash of each proof stands. */
+  readonly pipelines: string;
+  /** Its accounts are closed, or never were. */
+  readonly isOver: boolean;
+  readonly isCancelled: boolean;
+  readonly isExecuted: boolean;
+  /** Pipelines that landed, as its verdict says; 0 while it has none. */
+  readonly successful: number;
+}
+
+/** What counts as used of a cap on a day. */
+export interface Usage {
+  readonly day: string;
+  readonly kind: 'burn' | 'airdrop';
+  readonly amount: bigint;
+}
+
+export class StoreTables extends Tables {
+  batches(): readonly StoredBatch[] {
+    return this.rows(
+      'SELECT id, batch_index, p.pipelines, date_closed, date_cancelled, status, execute_result FROM batches JOIN batch_plans p ON p.batch_id = id ORDER BY ordinal',
+    ).map(([id, index, pipelines, closed, cancelled, status, result]) => ({
+      id: String(id),
+      index: BigInt(String(index)),
+      pipelines: String(pipelines),
+      isOver: closed !== null,
+      isCancelled: cancelled !== null,
+      isExecuted: status === 'EXECUTED',
+      successful: result === null ? 0 : Number(JSON.parse(String(result)).totalSuccessful),
+    }));
+  }
+
+  usage(): readonly Usage[] {
+    return this.rows('SELECT day, kind, landed FROM daily_usage').map(([day, kind, landed]) => ({
+      day: String(day),
+      kind: kind === 'burn' ? 'burn' : 'airdrop',
+      amount: BigInt(String(landed)),
+    }));
+  }
+
+  /** How many burns there are whose end it does not know yet. */
+  pendingBurns(): number {
+    return this.count("SELECT count(*) FROM burns WHERE status = 'PENDING'");
+  }
+
+  /** What nobody knows the outcome of. */
+  pending(): readonly string[] {
+    return this.rows(
+      "SELECT 'burn', proof_type, sequence FROM burns WHERE status = 'PENDING' UNION ALL SELECT 'bundle ' || phase || ' of ' || b.id || ' ' || b.status, sequence, coalesce(b.date_closed, 'not closed') || ', cancelled ' || coalesce(b.date_cancelled, 'never') FROM bundles JOIN batches b ON b.id = batch_id WHERE bundles.status = 'PENDING' AND b.date_closed IS NULL",
+    ).map(String);
+  }
+
+  /** The newest block that it knows. */
+  knownHeight(): number {
+    return this.count('SELECT ledger_height FROM progress');
+  }
+}
+
+/** Statements by which somebody who looks at a PostgreSQL by hand holds rows that servers want. */
+export const HOLDING_STATEMENTS = [
+  'update daily_usage set landed = landed',
+  "update requests set value = value where status = 'running'",
+  'update batches set status = status',
+  'lock table burns in share row exclusive mode',
+  'select count(*) from burns',
+] as const;

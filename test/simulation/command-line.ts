@@ -1,0 +1,143 @@
+/** The command line in a simulated process: the simulator's only door to it. */
+import { join } from 'node:path';
+import type { CliContext, OpenedService } from '../../src/cli/context.js';
+import { runCli } from '../../src/cli/run.js';
+import { createLocalAdmin } from '../../src/compose/local-admin.js';
+import { failure } from './ports.js';
+import type { SimProcess } from './process.js';
+import type { Typed } from './workplace.js';
+
+/** What a command has around it, as it is built for one process. */
+export type Context = CliContext;
+/** What the settings of a command are. */
+export type Settings = Parameters<CliContext['openService']>[0];
+
+const VERSION = '0.0.0-simulated';
+
+/** One stream: what was written is with the reader only when it was flushed, or the process ended by itself. */
+export class Output {
+  readonly #process: SimProcess;
+  #written = '';
+  #problem: string | null = null;
+  seen = '';
+
+  constructor(process: SimProcess) {
+    this.#process = process;
+  }
+
+  /** All that comes out when the process ends by itself. */
+  rest(): string {
+    return this.#problem === null ? this.seen + this.#written : this.seen;
+  }
+
+  stream(isTTY: boolean): CliContext['io']['stdout'] {
+    const self = this;
+    return {
+      write: (text) => {
+        if (this.#process.alive) this.#written += text;
+      },
+      drained: async () => undefined,
+      flush: () => this.#flush(),
+      isTTY,
+      columns: 100,
+      get closed() {
+        return self.#problem !== null;
+      },
+    };
+  }
+
+  async #flush(): Promise<string | null> {
+    await this.#process.reach('print');
+    const fault = await this.#process.suffer(['full']);
+    if (fault === 'full') this.#problem ??= 'the disk is full';
+    if (this.#problem === null) {
+      this.seen += this.#written;
+      this.#written = '';
+    }
+    await this.#process.reach('printed');
+    await this.#process.suffer([]);
+    return this.#problem;
+  }
+}
+
+/** What of a command's surroundings is simulated. */
+export interface Surroundings {
+  readonly process: SimProcess;
+  readonly typed: Typed;
+  readonly streams: { readonly stdout: Output; readonly stderr: Output };
+  readonly home: string;
+  readonly dataDir: string;
+  readonly isRemote: boolean;
+  nowMs(): number;
+  sleep(ms: number): Promise<void>;
+  /** What a question is answered with. */
+  answer(): string;
+  isRunning(process: string): boolean;
+  openService(context: Context, settings: Settings): Promise<OpenedService>;
+}
+
+/** The context of one command. */
+export function contextOf(around: Surroundings): Context {
+  const { process, typed, streams, home, dataDir } = around;
+  const { words, isTerminal, stdin = '', isAlias = false } = typed;
+  const clock = { nowMs: () => around.nowMs() };
+  const untyped = async (): Promise<never> => {
+    throw failure('ERR_INTERNAL', `Nobody types ${words.join(' ')}.`);
+  };
+  const context: Context = {
+    io: {
+      stdin: {
+        isTTY: isTerminal,
+        read: async () => Buffer.from(stdin),
+        chunks: async function* () {
+          yield Buffer.from(stdin);
+        },
+      },
+      stdout: streams.stdout.stream(isTerminal),
+      stderr: streams.stderr.stream(isTerminal),
+      beforeQuestion: () => undefined,
+      prompt: async () => {
+        await process.reach('question');
+        await process.suffer([]);
+        return process.signal.aborted ? null : around.answer();
+      },
+      promptHidden: async () => null,
+    },
+    env: {
+      // Who types may name the directory in another way.
+      FLYWHEEL_DATA_DIR: isAlias ? join(home, 'alias') : dataDir,
+      FLYWHEEL_CONFIG_DIR: join(home, around.isRemote ? 'config' : 'no-config'),
+    },
+    clock,
+    sleep: (ms) => around.sleep(ms),
+    cwd: home,
+    home,
+    version: VERSION,
+    platform: 'linux',
+    processes: { self: () => process.name, isRunning: (name) => around.isRunning(name) },
+    signal: process.signal,
+    openService: (settings) => around.openService(context, settings),
+    openLocal: async (settings) =>
+      createLocalAdmin({
+        ...{ dataDir: settings.dataDir.value, cwd: home, clock },
+        openRpc: async () => null,
+        openOnCluster: untyped,
+      }),
+    startServer: untyped,
+    startLocalRpc: untyped,
+    checkRpc: async () => [],
+    effectiveSettings: async (settings) => settings,
+    nodeVersion: 'v22.0.0',
+    keepMemorySmall: () => undefined,
+    edit: async () => null,
+    dataChain: async () => null,
+    dataPins: async () => null,
+    openDatabase: untyped,
+    openRegistrar: untyped,
+  };
+  return context;
+}
+
+/** Runs a command. @returns its exit number */
+export const runCommand = (context: Context, words: readonly string[]): Promise<number> =>
+  runCli(context, words);

@@ -1,0 +1,76 @@
+/** How a simulated process opens ledger, engine, client and server: the simulator's only door to them. */
+import { join } from 'node:path';
+import { type LocalChain, openLocalChain } from '../../src/chain/local/local-chain.js';
+import { resolveSettings } from '../../src/cli/config/resolve.js';
+import type { OpenedService } from '../../src/cli/context.js';
+import { openEmbeddedService } from '../../src/compose/embedded-service.js';
+import { openRemoteService } from '../../src/compose/remote-service.js';
+import { type OpenServer, openServer } from '../../src/compose/server.js';
+import { FILES } from './audit/tables.js';
+import type { Context, Settings } from './command-line.js';
+import { type ChainWatch, simFiles, simJournal, simNode, type Transport } from './ports.js';
+import type { SimProcess } from './process.js';
+
+export type { OpenServer };
+
+const API_URL = 'http://127.0.0.1:8080';
+const MAX_BODY_BYTES = 10 * 1_024 * 1_024;
+
+/** The ledger of a data directory. */
+export const openLedger = (dataDir: string, nowMs: () => number): Promise<LocalChain> =>
+  openLocalChain({
+    path: join(dataDir, FILES.ledger),
+    clock: { nowMs },
+    create: false,
+    genesis: { accounts: [] },
+  });
+
+/** What a process needs to open its service. */
+export interface Opening {
+  readonly process: SimProcess;
+  readonly context: Context;
+  readonly settings: Settings;
+  readonly dataDir: string;
+  readonly watch: ChainWatch;
+  /** Of a client. */
+  readonly transport: Transport;
+}
+
+/** The service of a command: an engine of its own, or a client of a server. */
+export async function openService(opening: Opening): Promise<OpenedService> {
+  const { process, context, settings, watch } = opening;
+  const opened =
+    settings.apiUrl.value === null
+      ? await openEmbeddedService(context, settings, { between: simFiles(process, watch) })
+      : await openClient(opening);
+  process.onEnd(() => opened.close());
+  if (!process.alive) await opened.close();
+  return { ...opened, journal: async () => simJournal(process, await opened.journal()) };
+}
+
+async function openClient({ process, context, settings, dataDir, transport }: Opening) {
+  const ledger = await openLedger(dataDir, context.clock.nowMs);
+  process.onEnd(() => ledger.close());
+  return openRemoteService(context, settings, settings.apiUrl.value ?? API_URL, {
+    ...{ transport, sleep: context.sleep },
+    chain: simNode(process, ledger),
+  });
+}
+
+/** The server of a process. */
+export const openSimServer = (
+  process: SimProcess,
+  context: Context,
+  dataDir: string,
+  watch: ChainWatch,
+): Promise<OpenServer> =>
+  openServer(context, resolveSettings(context, { dataDir, local: true }), {
+    logLevel: 'silent',
+    maxBodyBytes: MAX_BODY_BYTES,
+    metricsToken: null,
+    bearer: false,
+    corsOrigins: [],
+    rates: {},
+    keyRates: {},
+    between: simFiles(process, watch),
+  });
