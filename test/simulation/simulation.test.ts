@@ -1,17 +1,14 @@
-/** Fixed seeds of the simulator, in both modes; a seed that breaks prints how to see it again. And what is known to break it still does fit. */
+/** A few fixed seeds of the simulator, in both modes. A seed that breaks prints how to see it again. */
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KNOWN_BUGS, withBug } from './bugs.js';
 
-/** Worlds a list; more are for `npm run simulate -- --minutes M`. */
-const COUNT = 14;
-const LISTS = [
+/** Every kind of world once in each mode; more are for `npm run simulate -- --minutes M`. */
+const COUNT = 7;
+const FIRST_SEEDS = [
   ['embedded', 1],
-  ['remote', 1],
-  ['embedded', 501],
   ['remote', 501],
 ] as const;
 // Below node_modules, so that packages left external are found from there.
@@ -52,15 +49,8 @@ function simulate(mode: string, seed: number): Promise<Ended> {
 }
 
 describe('a simulated world', () => {
-  it.each(LISTS)('keeps what was promised: %s from seed %i', async (mode, seed) => {
+  it.each(FIRST_SEEDS)('keeps what was promised: %s from seed %i', async (mode, seed) => {
     const { exit, output } = await simulate(mode, seed);
     expect({ exit, output }).toEqual({ exit: 0, output: expect.stringContaining(`${COUNT} worlds`) });
-  });
-});
-
-describe('a bug that is put back', () => {
-  it.each(KNOWN_BUGS)('changes the sources that there are: $name', (bug) => {
-    const files = [...new Set(bug.changes.map(([file]) => file))];
-    expect(files.map((file) => withBug(bug, file)).join('')).not.toBe('');
   });
 });

@@ -1,4 +1,4 @@
-/** Finds what can be changed in a file of the native program: one small change at a time, each a check or a rule gone wrong. */
+/** Finds the small changes that can be made in a file of the native program; each breaks a check or a rule. */
 import ts from 'typescript';
 
 const SWAPPED = new Map([

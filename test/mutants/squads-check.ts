@@ -1,4 +1,4 @@
-/** What every mutant has to get past: the vectors, then the specification's cases. Exit code 1 at the first failure. */
+/** Runs the vectors, then the cases of the specification, until one fails. Exit number 1 then. */
 import { createRun } from '../conformance/squads/adapter.js';
 import { allCases } from '../conformance/squads/cases.js';
 import { differences } from '../conformance/squads/replay.js';
