@@ -1,57 +1,73 @@
-/**
- * A machine of real processes: the built command line in a HOME of its own, its files, its pipes and its signals. A shell runs
- * each command, as a person's does.
- */
+/** A machine of real processes: the built command line in a HOME of its own, with real files, full disks, closed pipes and signals. */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Random } from '../fuzz/random.js';
 import { Broken } from '../simulation/audit/auditor.js';
 import type { Ended, Started, Typed, Workplace } from '../simulation/workplace.js';
 import { serve } from '../support/http-serve.js';
-import type { CommandFault, CommandFaults } from './command-faults.js';
-import type { CommandService } from './command-service.js';
 
-/** What commands of a world need to know. */
+/** What happens to one command. */
+type Fault =
+  | { readonly kind: 'none' | 'full' }
+  /** A signal after this share, in thousandths, of the time that such a command takes. */
+  | { readonly kind: 'signal'; readonly signal: NodeJS.Signals; readonly share: number }
+  /** A signal before or after the commit of this number. */
+  | { readonly kind: 'commit'; readonly signal: NodeJS.Signals; readonly point: number }
+  /** Its reader takes only so many bytes. */
+  | { readonly kind: 'head'; readonly bytes: number }
+  /** No file may grow by more than so many KiB beyond one of the databases. */
+  | { readonly kind: 'disk'; readonly kib: number; readonly file: number };
+
 export interface Site {
-  /** Their HOME, and where they are typed. */
+  /** The HOME of all commands, where they are typed. */
   readonly home: string;
   readonly dataDir: string;
-  /** Set for those that are typed, and not for lines that are pasted. */
+  /** Set for commands that are typed, and not for lines that are pasted. */
   readonly env: Readonly<Record<string, string>>;
-  readonly faults: CommandFaults;
-  /** `null`: the embedded engine. */
-  readonly service: CommandService | null;
-  /** How far the clock of this world is ahead. */
-  readonly clock: { aheadMs: number };
+  /** Draws the faults. */
+  readonly random: Random;
   say(line: string): void;
   /** Looks at the books. @throws Broken */
   look(by: string): void;
-  /** Names of what somebody has brought. */
+  /** Names of the items that a command has landed. */
   landedBy(name: string): readonly string[];
 }
 
 const ROOT = process.cwd();
-const FAULT_POINTS = join(ROOT, 'test/support/fault-points.cjs');
+const FAULT_POINTS = `--require=${join(ROOT, 'test/support/fault-points.cjs')}`;
 /** A command that takes longer hangs. */
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 const USUAL_MS = 300;
 const HOUR_MS = 3_600_000;
 const RESUME = /flywheel pending resume [0-9a-f]{8}/;
-/** Faults of the machine itself, of which a command may say that they are none of its own. */
-const OF_OUTPUT: ReadonlySet<CommandFault['kind']> = new Set(['full', 'closed', 'head', 'disk', 'blocked']);
 /** Exits with which a command says that nothing of it was done, unless it says how to go on. */
 const NOTHING_DONE: ReadonlySet<number | null> = new Set([2, 4, 5, 6, 9]);
-
-/** The environment of a process of such a world beside where its files are. */
-export const clockEnvironment = (aheadMs: number): Record<string, string> =>
-  aheadMs === 0 ? {} : { NODE_OPTIONS: `--require=${FAULT_POINTS}`, FAULT_CLOCK_AHEAD_MS: String(aheadMs) };
+const SIGNALS = ['SIGKILL', 'SIGKILL', 'SIGKILL', 'SIGINT', 'SIGTERM'] as const;
+/** Most commits of a command come early, where it looks things up; each has two points. */
+const MAX_POINTS = [12, 30, 80] as const;
 
 /** Puts a `flywheel` on the PATH of a HOME. */
 export function installFlywheel(home: string): void {
   mkdirSync(join(home, 'bin'), { recursive: true });
   const script = `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, 'bin/flywheel.js')}' "$@"\n`;
   writeFileSync(join(home, 'bin/flywheel'), script, { mode: 0o755 });
+}
+
+function drawFault(random: Random): Fault {
+  const signal = random.pick(SIGNALS);
+  const faults: readonly Fault[] = [
+    { kind: 'signal', signal, share: random.below(1_100) },
+    { kind: 'signal', signal, share: random.below(1_100) },
+    { kind: 'commit', signal, point: 1 + random.below(random.pick(MAX_POINTS)) },
+    { kind: 'commit', signal, point: 1 + random.below(random.pick(MAX_POINTS)) },
+    { kind: 'full' },
+    { kind: 'head', bytes: random.pick([0, 1, 40]) },
+    { kind: 'disk', kib: random.below(64), file: random.below(3) },
+  ];
+  const fault = random.pick(faults);
+  return random.oneIn(2) ? fault : { kind: 'none' };
 }
 
 interface Finished extends Ended {
@@ -62,10 +78,12 @@ export class CommandMachine implements Workplace {
   readonly #site: Site;
   readonly #running = new Set<string>();
   readonly #tookMs = new Map<string, number>();
-  /** Several ran beside each other, so that nobody knows which of them has brought what. */
+  readonly #faults = new Map<string, number>();
+  /** Several ran beside each other, so that nobody knows which of them has landed what. */
   #isMixed = false;
+  #isCalm = false;
+  #aheadMs = 0;
   #count = 0;
-  kills = 0;
 
   constructor(site: Site) {
     this.#site = site;
@@ -75,36 +93,39 @@ export class CommandMachine implements Workplace {
     return this.#count;
   }
 
-  async turn(): Promise<void> {
-    await this.#site.service?.ready();
+  /** How many commands met each fault. */
+  get faults(): ReadonlyMap<string, number> {
+    return this.#faults;
   }
+
+  async turn(): Promise<void> {}
 
   calm(): void {
-    this.#site.faults.stop();
+    this.#isCalm = true;
   }
 
-  /** Less than an hour is nothing here: what has to go by of it really does. */
+  /** Less than an hour really goes by. */
   async pass(ms: number): Promise<void> {
     if (ms < HOUR_MS) return;
-    this.#site.clock.aheadMs += ms;
-    this.#site.say(`the clock is set ${this.#site.clock.aheadMs} ms ahead`);
-    await this.#site.service?.restart();
+    this.#aheadMs += ms;
+    this.#site.say(`the clock is set ${this.#aheadMs} ms ahead`);
   }
 
   async setUp(words: readonly string[]): Promise<void> {
     const typed = { words: [...words, '--local', '--json'], isTerminal: false };
-    const env = { FLYWHEEL_DATA_DIR: this.#site.dataDir };
-    const { exit, stderr } = await this.#spawn(typed, { kind: 'none' }, env);
+    const { exit, stderr } = await this.#spawn(
+      typed,
+      { kind: 'none' },
+      { FLYWHEEL_DATA_DIR: this.#site.dataDir },
+    );
     if (exit !== 0) throw new Error(`${words.join(' ')} ended ${exit}: ${stderr}`);
   }
 
   async serve(): Promise<void> {
-    const { home, dataDir, service, clock } = this.#site;
-    if (service === null) {
-      const server = await serve({ home, dataDir, env: clockEnvironment(clock.aheadMs) });
-      await server.end('SIGTERM');
-    } else await service.restart();
-    this.#site.look('a service');
+    const { home, dataDir, look } = this.#site;
+    const server = await serve({ home, dataDir, env: this.#clock() });
+    await server.end('SIGTERM');
+    look('a service');
   }
 
   start(name: string): Started {
@@ -114,55 +135,43 @@ export class CommandMachine implements Workplace {
   }
 
   async #run(name: string, typed: Typed): Promise<Ended> {
-    const { faults, service, say, look } = this.#site;
-    const fault = faultOf(faults.command(), typed.words);
-    faults.count(fault);
-    faults.changeMood();
-    const isAlone = this.#running.size === 0 && (service === null || service.gate.open === 0);
+    const { random, say, look, env } = this.#site;
+    const drawn = drawFault(random);
+    const fault: Fault = this.#isCalm ? { kind: 'none' } : drawn;
+    if (fault.kind !== 'none') this.#faults.set(fault.kind, (this.#faults.get(fault.kind) ?? 0) + 1);
+    const isAlone = this.#running.size === 0;
     if (isAlone) look('what went on');
-    this.#isMixed = !isAlone || (this.#isMixed && this.#running.size > 0);
+    this.#isMixed = !isAlone;
     this.#running.add(name);
     say(`  ${name}: ${lineOf(typed)}  # ${JSON.stringify(fault)}`);
-    const twin = fault.kind === 'twin' ? this.#spawn(typed, { kind: 'none' }, this.#site.env) : undefined;
-    const [ended, other] = await Promise.all([this.#spawn(typed, fault, this.#site.env), twin]);
+    const ended = await this.#spawn(typed, fault, env);
     this.#running.delete(name);
     look(this.#isMixed ? 'one of several' : name);
-    for (const one of other === undefined ? [ended] : [ended, other]) {
-      say(
-        `  ${name} ends: ${one.signal ?? one.exit} ${one.stderr.trim().replaceAll('\n', ' | ').slice(0, 600)}`,
-      );
-      this.#check(typed, fault, one);
-    }
-    this.#checkNothing(name, typed, ended);
+    const told = ended.stderr.trim().replaceAll('\n', ' | ').slice(0, 600);
+    say(`  ${name} ends: ${ended.signal ?? ended.exit} ${told}`);
+    this.#check(name, typed, fault, ended);
     return ended;
   }
 
-  /** What holds for the end of any command. */
-  #check({ words }: Typed, { kind }: CommandFault, { exit, stderr }: Finished): void {
-    const line = words.join(' ');
+  /** What holds for the end of any command. @throws Broken */
+  #check(name: string, typed: Typed, { kind }: Fault, { exit, stderr }: Finished): void {
+    const line = lineOf(typed);
     const isResumable = RESUME.test(stderr);
-    if (exit === 1 && !OF_OUTPUT.has(kind)) throw new Broken('internal error', `\`${line}\`: ${stderr}`);
+    const isPending = typed.words[0] === 'pending';
+    const isOfOutput = kind === 'full' || kind === 'head' || kind === 'disk';
+    if (exit === 1 && !isOfOutput) throw new Broken('internal error', `\`${line}\`: ${stderr}`);
     // An approval that was asked for changes nothing, so that there is nothing to resume.
-    if (exit === 7 && !isResumable && words[0] !== 'pending' && words[1] !== 'approve')
+    if (exit === 7 && !isResumable && !isPending && typed.words[1] !== 'approve')
       throw new Broken('resume line', `exit 7 of \`${line}\`: ${stderr}`);
-    const isPrinting = words[0] !== 'pending';
-    if (exit === 0 && isPrinting && kind === 'full')
+    if (exit === 0 && !isPending && kind === 'full')
       throw new Broken('output', `exit 0 of \`${line}\`, of which nothing was printed`);
-  }
-
-  /** A command that says that nothing of it was done has brought nothing. */
-  #checkNothing(name: string, typed: Typed, ended: Ended): void {
     const landed = this.#site.landedBy(name);
-    const says = NOTHING_DONE.has(ended.exit) && !RESUME.test(ended.stderr);
     // Of several operations the first that failed gives the exit.
-    if (!says || landed.length === 0 || typed.words[0] === 'pending') return;
-    throw new Broken(
-      'nothing done',
-      `exit ${ended.exit} of \`${lineOf(typed)}\`, which has landed ${landed.join(', ')}`,
-    );
+    if (NOTHING_DONE.has(exit) && !isResumable && !isPending && landed.length > 0)
+      throw new Broken('nothing done', `exit ${exit} of \`${line}\`, which has landed ${landed.join(', ')}`);
   }
 
-  #spawn(typed: Typed, fault: CommandFault, env: Readonly<Record<string, string>>): Promise<Finished> {
+  #spawn(typed: Typed, fault: Fault, env: Readonly<Record<string, string>>): Promise<Finished> {
     const { home } = this.#site;
     const kind = typed.words.slice(0, 2).join(' ');
     const usualMs = this.#tookMs.get(kind) ?? USUAL_MS;
@@ -175,7 +184,7 @@ export class CommandMachine implements Workplace {
         PATH: `${join(home, 'bin')}:${process.env['PATH']}`,
         TMPDIR: home,
         ...(isPasted ? {} : env),
-        ...clockEnvironment(this.#site.clock.aheadMs),
+        ...this.#clock(),
         ...commitEnvironment(fault),
       },
     });
@@ -185,40 +194,33 @@ export class CommandMachine implements Workplace {
         parts[name] += chunk.toString('utf8');
       });
     child.stdin.end();
-    const after = (share: number, act: () => void) => setTimeout(act, (usualMs * share) / 1_000);
-    const blocked = blockedPath(home, typed.words);
-    const timers = [
-      ...(fault.kind === 'signal' ? [after(fault.share, () => void child.kill(fault.signal))] : []),
-      ...(fault.kind === 'blocked' && blocked !== undefined
-        ? [after(fault.share, () => block(blocked))]
-        : []),
-    ];
+    const timer =
+      fault.kind === 'signal'
+        ? setTimeout(() => child.kill(fault.signal), (usualMs * fault.share) / 1_000)
+        : undefined;
     let isHanging = false;
-    const patience = setTimeout(() => {
+    const timeout = setTimeout(() => {
       isHanging = true;
       child.kill('SIGKILL');
-    }, PATIENCE_MS);
+    }, TIMEOUT_MS);
     return new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (exit, signal) => {
-        for (const timer of [...timers, patience]) clearTimeout(timer);
-        if (fault.kind === 'blocked' && blocked !== undefined) unblock(blocked);
+        clearTimeout(timer);
+        clearTimeout(timeout);
         if (isHanging) reject(new Broken('hangs', `${lineOf(typed)}: ${parts.stderr}`));
-        if (signal !== null || exit === 130) this.kills += 1;
-        else this.#tookMs.set(kind, performance.now() - startedMs);
+        if (signal === null && exit !== 130) this.#tookMs.set(kind, performance.now() - startedMs);
         resolve({ exit, signal, ...parts });
       });
     });
   }
 
   /** The command in a shell that becomes it, so that a signal meets nothing else. */
-  #script({ line }: Typed, fault: CommandFault): string {
+  #script({ line }: Typed, fault: Fault): string {
     const command = line ?? 'flywheel "$@"';
     switch (fault.kind) {
       case 'full':
         return `exec ${command} >/dev/full`;
-      case 'closed':
-        return `exec ${command} >&-`;
       case 'head':
         return `${command} | head -c ${fault.bytes} >/dev/null; exit "\${PIPESTATUS[0]}"`;
       case 'disk':
@@ -228,51 +230,26 @@ export class CommandMachine implements Workplace {
     }
   }
 
-  /** The size of one of the databases, beyond which a file may not grow. */
+  /** The size of one of the databases. */
   #largestKib(file: number): number {
     const { dataDir } = this.#site;
-    if (!existsSync(dataDir)) return 0;
     const sizes = readdirSync(dataDir)
       .filter((name) => name.endsWith('.db'))
       .sort()
       .map((name) => statSync(join(dataDir, name)).size);
     return Math.ceil((sizes[file % Math.max(1, sizes.length)] ?? 0) / 1_024);
   }
+
+  #clock(): Record<string, string> {
+    if (this.#aheadMs === 0) return {};
+    return { NODE_OPTIONS: FAULT_POINTS, FAULT_CLOCK_AHEAD_MS: String(this.#aheadMs) };
+  }
 }
 
-/** What befalls a command, of all that could befall it. */
-function faultOf(fault: CommandFault, words: readonly string[]): CommandFault {
-  // What is meant to be done anew each time is not typed twice.
-  const isNewEachTime = (words[0] === 'burn' && !words.includes('--once')) || words.includes('--again');
-  if (fault.kind === 'twin' && isNewEachTime) return { kind: 'none' };
-  if (fault.kind === 'blocked' && blockedPath('', words) === undefined) return { kind: 'none' };
-  return fault;
-}
-
-const commitEnvironment = (fault: CommandFault): Record<string, string> =>
+const commitEnvironment = (fault: Fault): Record<string, string> =>
   fault.kind === 'commit'
-    ? {
-        NODE_OPTIONS: `--require=${FAULT_POINTS}`,
-        FAULT_SIGNAL: fault.signal,
-        FAULT_POINT: String(fault.point),
-      }
+    ? { NODE_OPTIONS: FAULT_POINTS, FAULT_SIGNAL: fault.signal, FAULT_POINT: String(fault.point) }
     : {};
-
-/** The file that a command is to write. */
-function blockedPath(home: string, words: readonly string[]): string | undefined {
-  const at = words.findIndex((word) => word === '--failed-out' || word === '--out');
-  const name = at < 0 ? undefined : words[at + 1];
-  return name === undefined ? undefined : join(home, name);
-}
-
-function block(path: string): void {
-  rmSync(path, { force: true, recursive: true });
-  mkdirSync(path);
-}
-
-function unblock(path: string): void {
-  if (existsSync(path) && statSync(path).isDirectory()) rmSync(path, { recursive: true });
-}
 
 const quoted = (word: string): string => (/^[\w./:=@-]+$/.test(word) ? word : `'${word}'`);
 const lineOf = ({ words, line }: Typed): string => line ?? ['flywheel', ...words].map(quoted).join(' ');

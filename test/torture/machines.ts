@@ -8,8 +8,6 @@
 import { strict as assert } from 'node:assert';
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import type { Batch, InitBatchResult } from '../../src/contract/schemas/batch.js';
-import type { BurnBatchResult, BurnResult } from '../../src/contract/schemas/burn.js';
 import { Random } from '../fuzz/random.js';
 import { signApproval } from '../support/engine.js';
 import type { MachineProject } from '../support/machines.js';
@@ -31,6 +29,18 @@ const MINUTE_MS = 60_000;
 const RATE_SLACK = 1.25;
 const LOG_LINES = 6;
 const LOG_CHARACTERS = 1_500;
+
+/** An answer with a vote to sign. */
+type Approval = Parameters<typeof signApproval>[1];
+
+interface Burned {
+  readonly txHash: string;
+}
+
+interface BurnedList {
+  readonly success: readonly Burned[];
+  readonly errors: readonly { readonly type: string; readonly proof: unknown }[];
+}
 
 /** What was asked of a project's tokens. */
 interface Wanted extends Asked {
@@ -157,7 +167,7 @@ class MachinesTorture implements OpenTorture {
     const init = pipelinesOf(random, project);
     const { status, text } = await this.#clients.bring(init);
     assert.equal(status, 200, text);
-    let { batch, ...approval } = JSON.parse(text) as InitBatchResult;
+    let { batch, ...approval } = JSON.parse(text) as Approval;
     const wanted: BatchWanted = { init, executed: 0, id: batch.id };
     this.#batches.push(wanted);
     for (;;) {
@@ -183,7 +193,7 @@ class MachinesTorture implements OpenTorture {
         body: '{}',
       });
       if (issued.status !== 200) continue;
-      ({ batch, ...approval } = JSON.parse(issued.text) as InitBatchResult);
+      ({ batch, ...approval } = JSON.parse(issued.text) as Approval);
     }
   }
 
@@ -231,7 +241,10 @@ class MachinesTorture implements OpenTorture {
         const answer = await fetch(`${process?.url}/v1/flywheel/batch/${id}`, {
           headers: { 'x-service-api-key': apiKey },
         });
-        const batch = (await answer.json()) as Batch;
+        const batch = (await answer.json()) as {
+          readonly status: string;
+          readonly executeResult?: { readonly totalSuccessful: number };
+        };
         assert.equal(batch.status, 'EXECUTED', `${answer.status} ${JSON.stringify(batch)}`);
         assert.equal(batch.executeResult?.totalSuccessful, init.units.length);
       }
@@ -261,8 +274,8 @@ function landedUnits({ answer, units, key }: Wanted, signatures: Set<string>): n
     assert(/ERR_DAILY_LIMIT_EXCEEDED/.test(answer.text), `${key}: ${answer.status} ${answer.text}`);
     return 0;
   }
-  const value = JSON.parse(answer.text) as BurnResult | BurnBatchResult;
-  const once = ({ txHash }: BurnResult): void => {
+  const value = JSON.parse(answer.text) as Burned | BurnedList;
+  const once = ({ txHash }: Burned): void => {
     assert(!signatures.has(txHash), `${txHash} is the answer of two burns.`);
     signatures.add(txHash);
   };

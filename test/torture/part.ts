@@ -1,4 +1,4 @@
-/** What a part of `npm run torture` is. */
+/** What a part of the torture is. */
 import type { Random } from '../fuzz/random.js';
 
 /** A part that is under way. */

@@ -1,5 +1,5 @@
 /**
- * `npm run torture -- [part …] [--seed N] [--minutes N]`: random misuse of the whole, part by part, for a bounded time.
+ * `npm run ci:long -- torture [part …] [--seed N] [--minutes N]`: random misuse of the whole, part by part, for a bounded time.
  *
  * Without parts all take turns and share the time. A seed repeats what was chosen; what the machine made of it in which order
  * it does not repeat. Ends with 1 when a part has found something, and says with which seed.
@@ -7,20 +7,16 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { Random } from '../fuzz/random.js';
-import { tortureBodies } from './bodies.js';
 import { tortureBusy } from './busy.js';
 import { tortureCommands } from './commands.js';
 import { tortureMachines } from './machines.js';
 import type { TorturePart } from './part.js';
-import { tortureServer } from './server.js';
 import { tortureSoak } from './soak.js';
 
 const PARTS: Readonly<Record<string, TorturePart>> = {
-  bodies: tortureBodies,
   busy: tortureBusy,
   commands: tortureCommands,
   machines: tortureMachines,
-  server: tortureServer,
   soak: tortureSoak,
 };
 
@@ -57,7 +53,7 @@ async function torture(name: string, part: TorturePart): Promise<boolean> {
       await opened.close();
     }
   } catch (error) {
-    say(`FOUND ${name}, round ${rounds + 1}: npm run torture -- ${name} --seed ${seed} --minutes ${minutes}`);
+    say(`FOUND ${name}, round ${rounds + 1}: npm run ci:long -- torture ${name} --seed ${seed} --minutes ${minutes}`);
     say(error instanceof Error ? (error.stack ?? error.message) : String(error));
     if (report !== undefined) say(`Before that: ${report}`);
     return false;
@@ -68,7 +64,7 @@ async function torture(name: string, part: TorturePart): Promise<boolean> {
 }
 
 if (isWrong) {
-  say(`Usage: npm run torture -- [${Object.keys(PARTS).join(' | ')} …] [--seed N] [--minutes N]`);
+  say(`Usage: npm run ci:long -- torture [${Object.keys(PARTS).join(' | ')} …] [--seed N] [--minutes N]`);
   process.exitCode = 2;
 } else {
   say(`seed ${seed}, ${minutes} min`);

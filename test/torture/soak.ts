@@ -8,12 +8,12 @@
 import { strict as assert } from 'node:assert';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import bs58 from 'bs58';
 import { Agent, request } from 'undici';
-import { dataFiles } from '../../src/compose/local-config.js';
-import { base58Encode } from '../../src/values/base58.js';
 import type { Random } from '../fuzz/random.js';
+import { FILES, LedgerTables } from '../simulation/audit/tables.js';
 import { besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import type { OpenTorture, TorturePart } from './part.js';
 
@@ -80,18 +80,12 @@ const bytesOf = ({ key, apiKey, path, body }: Asked): string =>
 const residentBytes = ({ child }: ServeProcess): number =>
   Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1_024;
 
-/** Signature and error of each. */
-function transactionsOf({ dataDir }: ServedHome): readonly (readonly [ArrayBuffer, string | null])[] {
-  const Database = createRequire(import.meta.url)('libsql') as new (
-    path: string,
-  ) => {
-    prepare(sql: string): { raw(): { all(): readonly (readonly [ArrayBuffer, string | null])[] } };
-    close(): void;
-  };
-  const ledger = new Database(dataFiles(dataDir).ledger);
-  const rows = ledger.prepare('select substr(wire, 2, 64), error from transactions').raw().all();
+/** Signature of each, and whether it failed. */
+function transactionsOf({ dataDir }: ServedHome): readonly (readonly [string, boolean])[] {
+  const ledger = new LedgerTables(join(dataDir, FILES.ledger));
+  const found = ledger.transactionsAfter(0);
   ledger.close();
-  return rows;
+  return found.map(({ wire, hasFailed }) => [bs58.encode(wire.subarray(1, 65)), hasFailed]);
 }
 
 class SoakTorture implements OpenTorture {
@@ -282,11 +276,7 @@ class SoakTorture implements OpenTorture {
   /** Every success is one burn on the ledger, every burn is that of one key. */
   #checkLedger(): void {
     const rows = transactionsOf(this.#home);
-    const landed = new Set(
-      rows
-        .filter(([, error]) => error === null)
-        .map(([signature]) => base58Encode(new Uint8Array(signature))),
-    );
+    const landed = new Set(rows.filter(([, hasFailed]) => !hasFailed).map(([signature]) => signature));
     const told = this.#asked.flatMap(({ answer = '', path, burns }) => {
       const value = JSON.parse(answer) as { txHash: string } & { success: { txHash: string }[] };
       const hashes = path === PATH ? [value.txHash] : value.success.map(({ txHash }) => txHash);

@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import type { Random } from '../../fuzz/random.js';
+import { HOLDING_STATEMENTS } from '../../simulation/audit/tables.js';
 import type { Machine } from '../../support/machines.js';
 import type { World } from './world.js';
 
@@ -49,16 +50,9 @@ async function connected({ database }: World): Promise<pg.Client | undefined> {
 /** Somebody looks at the data by hand, holds what he has touched, and goes to lunch. */
 async function idle(world: World, random: Random): Promise<void> {
   const client = await connected(world);
-  const statements = [
-    'update daily_usage set landed = landed',
-    "update requests set value = value where status = 'running'",
-    'update batches set status = status',
-    'lock table burns in share row exclusive mode',
-    'select count(*) from burns',
-  ];
   try {
     await client?.query("begin; set local lock_timeout = '2s'");
-    await client?.query(random.pick(statements));
+    await client?.query(random.pick(HOLDING_STATEMENTS));
     await setTimeout(SHORT_MS + random.below(2 * SHORT_MS));
     await client?.query('rollback');
   } catch {

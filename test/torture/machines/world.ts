@@ -1,6 +1,11 @@
 /** What the servers of the torture work on: three projects, a chain with faults, clocks that are minutes apart. */
-import type { FaultRule } from '../../../src/rpc-node/faults/fault-rules.js';
-import { type Machine, type MachineProject, type Machines, openMachines } from '../../support/machines.js';
+import {
+  type Machine,
+  type MachineProject,
+  type Machines,
+  type MachinesOptions,
+  openMachines,
+} from '../../support/machines.js';
 
 /** How far the clock of each server is from the true time. */
 const CLOCKS_APART_MS = [0, -7 * 60_000, 11 * 60_000] as const;
@@ -8,7 +13,7 @@ const CLOCKS_APART_MS = [0, -7 * 60_000, 11 * 60_000] as const;
 const MAX_CONNECTIONS = 60;
 const SLOT_MS = 150;
 
-const FAULTS: readonly FaultRule[] = [
+const FAULTS: NonNullable<MachinesOptions['faults']> = [
   { fault: 'drop', rate: 0.05 },
   { fault: 'late', rate: 0.1, slots: 6 },
   { fault: 'duplicate', rate: 0.2 },
