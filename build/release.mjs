@@ -1,6 +1,6 @@
 /**
  * Makes a release out of a clean tree: checks, packs, says what is in it, and publishes. `npm run release -- --dry-run` does all but the
- * last; see docs/releasing.md.
+ * last. `npm run ci:long` has to pass before the tag is made; see docs/releasing.md.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -67,6 +67,7 @@ function release() {
   const against = problems();
   for (const problem of against) say(isDry ? `not ready: ${problem}` : problem);
   if (against.length > 0 && !isDry) throw new Error('Nothing was published.');
+  if (isDry) say('not run here: `npm run ci:long`, which has to pass before the tag is made');
   if (words.includes('--no-checks') && isDry) run('npm', ['run', 'build'], 'inherit');
   else run('npm', ['run', 'ci'], 'inherit');
   demandCleanTree();

@@ -1,5 +1,5 @@
 /**
- * `npm run fuzz:squads`: random transactions on random multisigs, for a bounded time.
+ * `npm run ci:long -- fuzz`: random transactions on random multisigs, for a bounded time.
  *
  * FUZZ_SECONDS bounds it (60), FUZZ_SEED repeats a run, SQUADS_PROGRAM names the real program: then every transaction runs
  * on both, and a difference is made small and written as a vector into FUZZ_FOUND_DIR (test/fuzz/found). Without it,
