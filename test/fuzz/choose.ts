@@ -1,15 +1,5 @@
 /** Which instruction comes next, most likely one that moves a proposal on; and what is changed beside all instructions. */
-import { SQUADS_PROGRAM, SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
-import {
-  ephemeralSignerAddress,
-  programConfigAddress,
-  proposalAddress,
-  transactionAddress,
-  vaultAddress,
-} from '../../src/chain/squads/layouts/addresses.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
-import type { Address } from '../../src/values/address.js';
-import { copyBytes } from '../../src/values/bytes.js';
+
 import { reconfigure } from './configuration.js';
 import {
   activate,
@@ -28,6 +18,19 @@ import {
   vote,
 } from './operations.js';
 import { r } from './pieces.js';
+import {
+  type Address,
+  copyBytes,
+  ephemeralSignerAddress,
+  type Instruction,
+  programConfigAddress,
+  proposalAddress,
+  SQUADS_PROGRAM,
+  SYSTEM_PROGRAM,
+  TOKEN_PROGRAM,
+  transactionAddress,
+  vaultAddress,
+} from './program.js';
 import type { World } from './world.js';
 
 type Operation = (target: Target) => Instruction | undefined;

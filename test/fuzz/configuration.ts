@@ -1,15 +1,16 @@
 /** What the instructions that are not native do to a multisig, set by hand: members, threshold, time lock, collector, staleness. */
-import { rentExemptLamports } from '../../src/chain/account.js';
-import { SQUADS_PROGRAM } from '../../src/chain/programs.js';
 import {
   ACCOUNT_SIZE,
+  type Address,
+  addressBytes,
+  compareBytes,
   encodeAccount,
   MULTISIG,
   type Multisig,
-} from '../../src/chain/squads/layouts/accounts.js';
-import { vaultAddress } from '../../src/chain/squads/layouts/addresses.js';
-import { type Address, addressBytes } from '../../src/values/address.js';
-import { compareBytes } from '../../src/values/bytes.js';
+  rentExemptLamports,
+  SQUADS_PROGRAM,
+  vaultAddress,
+} from './program.js';
 import type { World } from './world.js';
 
 const byKey = (left: { key: Address }, right: { key: Address }): number =>

@@ -1,23 +1,26 @@
 /** What holds of every transaction, whatever it was. */
 
-import { type AccountState, rentExemptLamports } from '../../src/chain/account.js';
-import type { ExecutionResult } from '../../src/chain/local/runtime/runtime.js';
-import { ERROR_NUMBERS } from '../../src/chain/local/squads/errors.js';
-import { INSTRUCTION_ERRORS, TRANSACTION_ERRORS } from '../../src/chain/local/vm/errors.js';
-import { SQUADS_PROGRAM } from '../../src/chain/programs.js';
 import {
   ACCOUNT_SIZE,
+  type AccountState,
+  type Address,
   BATCH,
   decodeAccount,
+  ERROR_NUMBERS,
+  type ExecutionResult,
+  INSTRUCTION_ERRORS,
   MULTISIG,
   PROGRAM_CONFIG,
   PROPOSAL,
+  type ReadonlyBytes,
+  rentExemptLamports,
+  SQUADS_PROGRAM,
+  sameBytes,
+  storedMessageSize,
+  TRANSACTION_ERRORS,
   VAULT_BATCH_TRANSACTION,
   VAULT_TRANSACTION,
-} from '../../src/chain/squads/layouts/accounts.js';
-import { storedMessageSize } from '../../src/chain/squads/layouts/message.js';
-import type { Address } from '../../src/values/address.js';
-import { type ReadonlyBytes, sameBytes } from '../../src/values/bytes.js';
+} from './program.js';
 import type { World } from './world.js';
 
 /** Largest error number of the bundled programs (Token-2022 has the most). */

@@ -2,10 +2,9 @@
  * What the native program is known to do otherwise than the real one: met, counted and let pass. The runner's README lists
  * them. A transaction meets one only if both logs are the same up to the very line by which the real program's differs.
  */
-import type { ExecutionResult } from '../../src/chain/local/runtime/runtime.js';
-import { INSTRUCTION_ERROR_SENTENCES } from '../../src/chain/local/vm/errors.js';
-import { SQUADS_PROGRAM } from '../../src/chain/programs.js';
+
 import { unmetered } from '../conformance/squads/replay.js';
+import { type ExecutionResult, INSTRUCTION_ERROR_SENTENCES, SQUADS_PROGRAM } from './program.js';
 
 interface KnownDifference {
   readonly name: string;

@@ -1,24 +1,26 @@
 /** Random inner messages: burns, transfers, memos, votes in other multisigs, rights that are too few, keys that repeat. */
-import { rentExemptLamports } from '../../src/chain/account.js';
+
+import { memo, s, w } from './pieces.js';
 import {
+  type Address,
+  associatedTokenAddress,
+  burnChecked,
+  createAccount,
+  createAssociatedTokenAccountIdempotent,
+  ephemeralSignerAddress,
+  type InnerLookup,
+  type InnerMessage,
+  type Instruction,
+  orderMessageKeys,
+  rentExemptLamports,
   SQUADS_PROGRAM,
   SYSTEM_PROGRAM,
   TOKEN_2022_PROGRAM,
   TOKEN_PROGRAM,
-} from '../../src/chain/programs.js';
-import { associatedTokenAddress, ephemeralSignerAddress } from '../../src/chain/squads/layouts/addresses.js';
-import type { InnerLookup, InnerMessage } from '../../src/chain/squads/layouts/message.js';
-import { createAccount, transfer } from '../../src/chain/system.js';
-import {
-  burnChecked,
-  createAssociatedTokenAccountIdempotent,
+  transfer,
   transferChecked,
-} from '../../src/chain/tokens/instructions.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
-import { orderMessageKeys } from '../../src/chain/transaction/message-keys.js';
-import type { Address } from '../../src/values/address.js';
-import { viewOf } from '../../src/values/bytes.js';
-import { memo, s, w } from './pieces.js';
+  viewOf,
+} from './program.js';
 import type { World } from './world.js';
 
 /** The instruction's number (spl-token-interface, `TokenInstruction`). */

@@ -1,37 +1,35 @@
 /** Random instructions of the Squads program on the multisigs of a world, most of them near to valid. */
 
-import { SYSTEM_PROGRAM } from '../../src/chain/programs.js';
-import {
-  BATCH,
-  decodeAccount,
-  MULTISIG,
-  type Multisig,
-  PROPOSAL,
-  type Proposal,
-  VAULT_BATCH_TRANSACTION,
-  VAULT_TRANSACTION,
-} from '../../src/chain/squads/layouts/accounts.js';
-import {
-  batchTransactionAddress,
-  ephemeralSignerAddress,
-  multisigAddress,
-  programConfigAddress,
-  proposalAddress,
-  transactionAddress,
-  vaultAddress,
-} from '../../src/chain/squads/layouts/addresses.js';
-import { encode } from '../../src/chain/squads/layouts/codec.js';
-import {
-  argumentMessage,
-  type InnerMessage,
-  isSignerIndex,
-  isWritableIndex,
-} from '../../src/chain/squads/layouts/message.js';
-import type { AccountMeta, Instruction } from '../../src/chain/transaction/instruction.js';
-import { type Address, addressFromBytes } from '../../src/values/address.js';
-import { partOf } from '../../src/values/bytes.js';
 import { randomMessage } from './messages.js';
 import { call, meta, r, s, w, ws } from './pieces.js';
+import {
+  type AccountMeta,
+  type Address,
+  addressFromBytes,
+  argumentMessage,
+  BATCH,
+  batchTransactionAddress,
+  decodeAccount,
+  encode,
+  ephemeralSignerAddress,
+  type InnerMessage,
+  type Instruction,
+  isSignerIndex,
+  isWritableIndex,
+  MULTISIG,
+  type Multisig,
+  multisigAddress,
+  PROPOSAL,
+  type Proposal,
+  partOf,
+  programConfigAddress,
+  proposalAddress,
+  SYSTEM_PROGRAM,
+  transactionAddress,
+  VAULT_BATCH_TRANSACTION,
+  VAULT_TRANSACTION,
+  vaultAddress,
+} from './program.js';
 import type { World } from './world.js';
 
 export const VAULTS = 2;

@@ -1,16 +1,16 @@
 /** Small instructions that the fuzzer needs and the project itself builds in another form. */
-import { COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM, SQUADS_PROGRAM } from '../../src/chain/programs.js';
-import {
-  type ArgumentsByName,
-  encodeInstruction,
-  type InstructionName,
-} from '../../src/chain/squads/layouts/instructions.js';
 import {
   type AccountMeta,
+  type Address,
+  type ArgumentsByName,
+  COMPUTE_BUDGET_PROGRAM,
+  encodeInstruction,
   type Instruction,
+  type InstructionName,
+  MEMO_PROGRAM,
   readonlySigner,
-} from '../../src/chain/transaction/instruction.js';
-import type { Address } from '../../src/values/address.js';
+  SQUADS_PROGRAM,
+} from './program.js';
 
 export const memo = (text: string, signers: readonly Address[]): Instruction => ({
   program: MEMO_PROGRAM,

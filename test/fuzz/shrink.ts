@@ -1,5 +1,5 @@
 /** Makes a transaction as small as it gets while it still shows what was found. */
-import { partOf } from '../../src/values/bytes.js';
+import { partOf } from './program.js';
 import type { Plan } from './transaction.js';
 
 function* smaller(plan: Plan): Generator<Plan> {

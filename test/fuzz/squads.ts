@@ -5,20 +5,26 @@
  * on both, and a difference is made small and written as a vector into FUZZ_FOUND_DIR (test/fuzz/found). Without it,
  * invariants are checked. Exit code 1 when something was found.
  */
+
 import { randomInt } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AccountState } from '../../src/chain/account.js';
-import { resolveAccounts, resolveInstructions } from '../../src/chain/local/runtime/resolve.js';
-import { createRuntime, type ExecutionResult, type Runtime } from '../../src/chain/local/runtime/runtime.js';
-import { vaultAddress } from '../../src/chain/squads/layouts/addresses.js';
-import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import { createRun, REAL_PROGRAM, toResult } from '../conformance/squads/adapter.js';
 import { differences } from '../conformance/squads/replay.js';
 import type { Vector, VectorAccount } from '../conformance/squads/vector.js';
 import { meddle } from './choose.js';
 import { losers, problemOf } from './invariants.js';
 import { knownDifference } from './known-differences.js';
+import {
+  type AccountState,
+  createRuntime,
+  decodeTransaction,
+  type ExecutionResult,
+  type Runtime,
+  resolveAccounts,
+  resolveInstructions,
+  vaultAddress,
+} from './program.js';
 import { Random } from './random.js';
 import { shrink } from './shrink.js';
 import { type Plan, randomPlan, sign } from './transaction.js';

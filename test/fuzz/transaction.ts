@@ -1,21 +1,22 @@
 /** Random transactions: instructions that may build on each other, a fee payer, sometimes a budget, a lookup table, a wrong signature. */
-import type { AccountState } from '../../src/chain/account.js';
-import { tableEntry } from '../../src/chain/local/runtime/resolve.js';
-import type { ExecutionResult } from '../../src/chain/local/runtime/runtime.js';
 
-import { transfer } from '../../src/chain/system.js';
-import { compileLegacyMessage, compileV0Message } from '../../src/chain/transaction/compile.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
-import { orderMessageKeys } from '../../src/chain/transaction/message-keys.js';
-import {
-  decodeMessage,
-  encodeMessage,
-  encodeTransaction,
-  type WireMessage,
-} from '../../src/chain/transaction/wire.js';
-import type { Address } from '../../src/values/address.js';
 import { randomInstruction } from './choose.js';
 import { heapFrame, memo, unitLimit, unitPrice } from './pieces.js';
+import {
+  type AccountState,
+  type Address,
+  compileLegacyMessage,
+  compileV0Message,
+  decodeMessage,
+  type ExecutionResult,
+  encodeMessage,
+  encodeTransaction,
+  type Instruction,
+  orderMessageKeys,
+  tableEntry,
+  transfer,
+  type WireMessage,
+} from './program.js';
 import type { World } from './world.js';
 
 const NO_BLOCKHASH = '11111111111111111111111111111111';

@@ -1,17 +1,16 @@
 /** Counts votes from the transactions alone, without looking at what the program stored about them. */
-
-import type { AccountState } from '../../src/chain/account.js';
-import { SQUADS_PROGRAM } from '../../src/chain/programs.js';
 import {
+  type AccountState,
+  type Address,
   decodeAccount,
+  type InnerMessage,
+  instructionName,
   MULTISIG,
+  type ReadonlyBytes,
+  SQUADS_PROGRAM,
   VAULT_BATCH_TRANSACTION,
   VAULT_TRANSACTION,
-} from '../../src/chain/squads/layouts/accounts.js';
-import { instructionName } from '../../src/chain/squads/layouts/instructions.js';
-import type { InnerMessage } from '../../src/chain/squads/layouts/message.js';
-import type { Address } from '../../src/values/address.js';
-import type { ReadonlyBytes } from '../../src/values/bytes.js';
+} from './program.js';
 
 type Read = (address: Address) => AccountState | null;
 

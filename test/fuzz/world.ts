@@ -1,21 +1,30 @@
 /** The accounts of a fuzzed chain: wallets, tokens, multisigs met so far, and the clock. */
+
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { type AccountState, RENT_EPOCH_EXEMPT, rentExemptLamports } from '../../src/chain/account.js';
-import type { ExecutionResult, RuntimeClock } from '../../src/chain/local/runtime/runtime.js';
+import { LedgerAccounts } from '../support/ledger-accounts.js';
 import {
+  type AccountState,
   ADDRESS_LOOKUP_TABLE_PROGRAM,
+  type Address,
   ASSOCIATED_TOKEN_PROGRAM,
+  addressBytes,
+  addressFromBytes,
+  associatedTokenAddress,
+  createKeypairSigner,
+  type ExecutionResult,
+  encodeAccount,
+  type KeypairSigner,
   MEMO_PROGRAM,
+  PROGRAM_CONFIG,
+  programConfigAddress,
+  RENT_EPOCH_EXEMPT,
+  type RuntimeClock,
+  rentExemptLamports,
   SQUADS_PROGRAM,
   SYSTEM_PROGRAM,
   TOKEN_2022_PROGRAM,
   TOKEN_PROGRAM,
-} from '../../src/chain/programs.js';
-import { encodeAccount, PROGRAM_CONFIG } from '../../src/chain/squads/layouts/accounts.js';
-import { associatedTokenAddress, programConfigAddress } from '../../src/chain/squads/layouts/addresses.js';
-import { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/signer.js';
-import { type Address, addressBytes, addressFromBytes } from '../../src/values/address.js';
-import { LedgerAccounts } from '../support/ledger-accounts.js';
+} from './program.js';
 import type { Random } from './random.js';
 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');

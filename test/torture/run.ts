@@ -53,7 +53,9 @@ async function torture(name: string, part: TorturePart): Promise<boolean> {
       await opened.close();
     }
   } catch (error) {
-    say(`FOUND ${name}, round ${rounds + 1}: npm run ci:long -- torture ${name} --seed ${seed} --minutes ${minutes}`);
+    say(
+      `FOUND ${name}, round ${rounds + 1}: npm run ci:long -- torture ${name} --seed ${seed} --minutes ${minutes}`,
+    );
     say(error instanceof Error ? (error.stack ?? error.message) : String(error));
     if (report !== undefined) say(`Before that: ${report}`);
     return false;
@@ -68,8 +70,11 @@ if (isWrong) {
   process.exitCode = 2;
 } else {
   say(`seed ${seed}, ${minutes} min`);
+  let failed = 0;
   for (const name of wanted) {
     const part = PARTS[name];
-    if (part !== undefined && !(await torture(name, part))) process.exitCode = 1;
+    if (part !== undefined && !(await torture(name, part))) failed += 1;
   }
+  say(`${wanted.length - failed} passed, ${failed} failed`);
+  process.exitCode = failed === 0 ? 0 : 1;
 }

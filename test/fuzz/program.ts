@@ -1,0 +1,93 @@
+/** All that the fuzzer takes of the program. Whoever moves a file of `src` changes this one and no other here. */
+export { type AccountState, RENT_EPOCH_EXEMPT, rentExemptLamports } from '../../src/chain/account.js';
+export { resolveAccounts, resolveInstructions, tableEntry } from '../../src/chain/local/runtime/resolve.js';
+export {
+  createRuntime,
+  type ExecutionResult,
+  type Runtime,
+  type RuntimeClock,
+} from '../../src/chain/local/runtime/runtime.js';
+export { ERROR_NUMBERS } from '../../src/chain/local/squads/errors.js';
+export {
+  INSTRUCTION_ERROR_SENTENCES,
+  INSTRUCTION_ERRORS,
+  TRANSACTION_ERRORS,
+} from '../../src/chain/local/vm/errors.js';
+export {
+  ADDRESS_LOOKUP_TABLE_PROGRAM,
+  ASSOCIATED_TOKEN_PROGRAM,
+  COMPUTE_BUDGET_PROGRAM,
+  MEMO_PROGRAM,
+  SQUADS_PROGRAM,
+  SYSTEM_PROGRAM,
+  TOKEN_2022_PROGRAM,
+  TOKEN_PROGRAM,
+} from '../../src/chain/programs.js';
+export {
+  ACCOUNT_SIZE,
+  BATCH,
+  decodeAccount,
+  encodeAccount,
+  MULTISIG,
+  type Multisig,
+  PROGRAM_CONFIG,
+  PROPOSAL,
+  type Proposal,
+  VAULT_BATCH_TRANSACTION,
+  VAULT_TRANSACTION,
+} from '../../src/chain/squads/layouts/accounts.js';
+export {
+  associatedTokenAddress,
+  batchTransactionAddress,
+  ephemeralSignerAddress,
+  multisigAddress,
+  programConfigAddress,
+  proposalAddress,
+  transactionAddress,
+  vaultAddress,
+} from '../../src/chain/squads/layouts/addresses.js';
+export { encode } from '../../src/chain/squads/layouts/codec.js';
+export {
+  type ArgumentsByName,
+  encodeInstruction,
+  type InstructionName,
+  instructionName,
+} from '../../src/chain/squads/layouts/instructions.js';
+export {
+  argumentMessage,
+  type InnerLookup,
+  type InnerMessage,
+  isSignerIndex,
+  isWritableIndex,
+  storedMessageSize,
+} from '../../src/chain/squads/layouts/message.js';
+export { createAccount, transfer } from '../../src/chain/system.js';
+export {
+  burnChecked,
+  createAssociatedTokenAccountIdempotent,
+  transferChecked,
+} from '../../src/chain/tokens/instructions.js';
+export { compileLegacyMessage, compileV0Message } from '../../src/chain/transaction/compile.js';
+export {
+  type AccountMeta,
+  type Instruction,
+  readonlySigner,
+} from '../../src/chain/transaction/instruction.js';
+export { orderMessageKeys } from '../../src/chain/transaction/message-keys.js';
+export { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/signer.js';
+export {
+  decodeMessage,
+  decodeTransaction,
+  encodeMessage,
+  encodeTransaction,
+  type WireMessage,
+} from '../../src/chain/transaction/wire.js';
+export { type Address, addressBytes, addressFromBytes } from '../../src/values/address.js';
+export {
+  compareBytes,
+  copyBytes,
+  partOf,
+  type ReadonlyBytes,
+  sameBytes,
+  viewOf,
+} from '../../src/values/bytes.js';
