@@ -44,10 +44,10 @@ async function torture(name: string, part: TorturePart): Promise<boolean> {
   try {
     const opened = await part.open(seed);
     try {
-      while (performance.now() < untilMs) {
+      do {
         await opened.round(random);
         rounds += 1;
-      }
+      } while (performance.now() < untilMs);
     } finally {
       report = opened.report?.();
       await opened.close();
