@@ -5,12 +5,12 @@
  * A seed repeats what is typed and what happens to it. It does not repeat the moment at which a signal meets a process. The
  * steps of a run that failed are printed, and its files are kept.
  */
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Random } from '../fuzz/random.js';
 import { Auditor, Broken } from '../simulation/audit/auditor.js';
-import { FILES } from '../simulation/audit/tables.js';
+import { FILES, JournalTables } from '../simulation/audit/tables.js';
 import { initWords, type Made, openingOf } from '../simulation/flywheel.js';
 import { Goods } from '../simulation/goods.js';
 import { drawWorld } from '../simulation/kinds.js';
@@ -31,6 +31,7 @@ const stream = (seed: number, use: number): Random => {
 interface World {
   readonly office: Office;
   readonly machine: CommandMachine;
+  readonly journal: string;
   readonly persons: number;
 }
 
@@ -74,17 +75,47 @@ async function openWorld(directory: string, seed: number, say: (line: string) =>
     narrowed: new Set(),
     actions: 0,
   };
-  return { office, machine, persons: Math.min(drawn.persons, MAX_PERSONS) };
+  const persons = Math.min(drawn.persons, MAX_PERSONS);
+  return { office, machine, journal: join(dataDir, FILES.journal), persons };
 }
 
 /** @throws Broken */
-async function live({ office, machine, persons }: World, commands: number): Promise<void> {
+async function live(world: World, commands: number): Promise<void> {
+  const { office, machine, persons } = world;
   const all = Array.from({ length: persons }, (_, index) => new Person(`person${index}`, office));
   await Promise.all(all.map((person) => person.work(commands)));
   machine.calm();
-  const ended = await machine.start('doctor').run({ words: ['doctor', '--json'], isTerminal: false });
-  if (ended.exit !== 0) throw new Broken('calm', `\`doctor\` ends ${ended.exit}: ${ended.stdout}`);
+  await answer(machine, 'doctor');
+  await checkLists(world);
   await bringToRest(office);
+}
+
+/** What a command answers while nothing goes wrong. @throws Broken */
+async function answer(machine: CommandMachine, ...words: readonly string[]): Promise<unknown> {
+  const typed = { words: [...words, '--json'], isTerminal: false };
+  const { exit, stdout, stderr } = await machine.start('look').run(typed);
+  if (exit !== 0) throw new Broken('calm', `\`${words.join(' ')}\` ends ${exit}: ${stderr}${stdout}`);
+  return JSON.parse(stdout);
+}
+
+const idsOf = (listed: unknown): ReadonlySet<string> =>
+  new Set((listed as readonly { readonly id: string }[]).map(({ id }) => id));
+
+/** Nothing is under way that the lists do not show. @throws Broken */
+async function checkLists({ office: { auditor }, machine, journal }: World): Promise<void> {
+  const shown = idsOf(await answer(machine, 'batch', 'list', '--limit', '1000'));
+  const hidden = auditor.batches().filter(({ id, isOver }) => !isOver && !shown.has(id));
+  if (hidden.length > 0) throw new Broken('batch list', `lacks ${hidden.map(({ id }) => id).join(', ')}`);
+  const pending = idsOf(await answer(machine, 'pending'));
+  if (existsSync(journal)) {
+    const operations = new JournalTables(journal);
+    const unlisted = operations.openOperations().filter((id) => !pending.has(id));
+    operations.close();
+    if (unlisted.length > 0) throw new Broken('pending list', `lacks ${unlisted.join(', ')}`);
+  }
+  if (pending.size === 0 && auditor.pendingBurns() > 0)
+    throw new Broken('pending list', `is empty, and ${auditor.pendingBurns()} burns may still land`);
+  auditor.close();
 }
 
 /** Lives through one world. @throws what is wrong, with all that was typed */

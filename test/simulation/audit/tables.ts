@@ -213,6 +213,13 @@ export class StoreTables extends Tables {
   }
 }
 
+export class JournalTables extends Tables {
+  /** Operations of the command line that are not over, or of which nobody was told. */
+  openOperations(): readonly string[] {
+    return this.rows("SELECT id FROM operations WHERE state = 'open' OR told = 0").map(([id]) => String(id));
+  }
+}
+
 /** Statements by which somebody who looks at a PostgreSQL by hand holds rows that servers want. */
 export const HOLDING_STATEMENTS = [
   'update daily_usage set landed = landed',
