@@ -6,11 +6,9 @@
 import { spawn } from 'node:child_process';
 
 const script = (file, ...words) => ['test/conformance/run-typescript.mjs', file, ...words];
-const vitest = (config) => [
-  'node_modules/vitest/vitest.mjs',
-  'run',
-  '--config',
-  `test/vitest.${config}.config.ts`,
+const vitest = (project) => [
+  ...['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.long.config.ts'],
+  ...['--project', project],
 ];
 
 /** What each part runs; `usual` words stand where none are given. */
@@ -20,10 +18,10 @@ const PARTS = {
   simulation: { words: script('test/simulation/run.ts'), usual: ['--minutes', '30'] },
   mutants: { words: ['test/mutants/run.mjs'] },
   // The recorded vectors and cases on the real program, which SQUADS_PROGRAM names.
-  squads: { words: [...vitest('long'), '--project', 'squads'] },
-  nodes: { words: [...vitest('long'), '--project', 'nodes'] },
+  squads: { words: vitest('squads') },
+  nodes: { words: vitest('nodes') },
   // On a validator with the Squads program, which VALIDATOR_URL names.
-  validator: { words: [...vitest('long'), '--project', 'validator'] },
+  validator: { words: vitest('validator') },
 };
 
 const words = process.argv.slice(2);
