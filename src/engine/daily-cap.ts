@@ -1,7 +1,4 @@
-/**
- * Daily caps: the day that counts, the decision, its sentence. A cap holds for the UTC day on which things land, so a day's
- * use is what has landed on it and all that may still land (contract, section 1.4).
- */
+/** Daily caps: the day that counts, the decision, its sentence (contract, section 1.4). */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../store/records.js';
 import type { StoreTransaction, UsageKind } from '../store/store.js';
@@ -26,6 +23,12 @@ export async function dayOfNow(tx: StoreTransaction, tokenId: string): Promise<U
   const latest = await tx.usage.latestDay(tokenId);
   const day = utcDay(tx.nowMs);
   return latest !== undefined && latest > day ? latest : day;
+}
+
+/** The day on which a landing counts: never one before the day it was accepted for, whose cap was not asked. */
+export function dayOfUse(accepted: UtcDay, landedMs: number): UtcDay {
+  const day = utcDay(landedMs);
+  return day > accepted ? day : accepted;
 }
 
 /** The sentence of a refused amount: cap, what is used, what was asked. */

@@ -176,7 +176,7 @@ export interface BurnOutcome {
 /** What has landed in a block that a fork may still take back: a burn, or a bundle of a batch. */
 export type NewLanding = ({ readonly sequence: number } | { readonly bundleId: string }) & {
   readonly slot: bigint;
-  /** ISO text: when its block was made. */
+  /** ISO text: when its block was made, but not before the day from which it counts against a cap. */
   readonly dateLanded: string;
   readonly feeLamports: bigint;
 };

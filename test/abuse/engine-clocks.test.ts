@@ -1,6 +1,7 @@
 /** Engines on one store whose clocks are hours or days apart, under one key: it burns once, and nobody is told of an inner error. */
 import { afterEach, expect, it } from 'vitest';
 import { randomIds } from '../../src/values/ids.js';
+import { Random } from '../fuzz/random.js';
 import { HandClock } from '../support/chain.js';
 import {
   aBurnRequest,
@@ -10,6 +11,7 @@ import {
   openTestEngine,
   type TestEngine,
 } from '../support/engine.js';
+import { actOverMidnight } from '../support/over-midnight.js';
 
 const HOUR_MS = 3_600_000;
 const APART_MS = [0, 2 * 24 * HOUR_MS, -3 * HOUR_MS, 60_000, 5 * HOUR_MS, -24 * HOUR_MS];
@@ -76,3 +78,11 @@ it('an init', async () => {
   expect([values.size, codes]).toEqual([1, BUSY]);
   expect((await test.engine.listBatches({ limit: 10 }, test.project.call())).value.items).toHaveLength(1);
 });
+
+it.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  'burns and batches over a midnight, by blocks of another day: no cap is passed (seed %d)',
+  async (seed) => {
+    test = await openTestEngine({ dailyBurn: '5', dailyAirdrop: '5' });
+    await actOverMidnight(test, new Random(seed), 5n);
+  },
+);

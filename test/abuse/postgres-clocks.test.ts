@@ -5,9 +5,11 @@ import type { Engine } from '../../src/engine/engine.js';
 import { createEngine } from '../../src/engine/engine.js';
 import type { Store } from '../../src/store/store.js';
 import { isoTime } from '../../src/values/time.js';
+import { Random } from '../fuzz/random.js';
 import { HandClock } from '../support/chain.js';
 import { chainOver } from '../support/doubles.js';
 import { aBurnRequest, openTestEngine, type TestEngine } from '../support/engine.js';
+import { actOverMidnight } from '../support/over-midnight.js';
 import { openPostgresStoreIn, type PostgresServer, startPostgres } from '../support/postgres.js';
 import type { StoreUnderTest } from '../support/store.js';
 
@@ -41,9 +43,9 @@ async function machine(
   return Object.assign(createEngine({ ...test.deps, clock, store, instances, ...parts }), { store });
 }
 
-async function setUp(dailyBurn: string | null = null): Promise<void> {
+async function setUp(dailyBurn: string | null = null, dailyAirdrop = dailyBurn): Promise<void> {
   database = await open();
-  test = await openTestEngine({ dailyBurn }, { store: database.store });
+  test = await openTestEngine({ dailyBurn, dailyAirdrop }, { store: database.store });
 }
 
 it.each([MINUTES_MS, -MINUTES_MS, 2 * DAY_MS])(
@@ -129,3 +131,11 @@ it('tells the time of the server, and how it goes on meanwhile', async () => {
   clock.timeMs += MINUTES_MS;
   expect(isoTime(store.latestMs()) >= isoTime(atServer + MINUTES_MS)).toBe(true);
 });
+
+it.each([1, 3, 6])(
+  'burns and batches over a midnight, by blocks of another day: no cap is passed (seed %d)',
+  async (seed) => {
+    await setUp('5');
+    await actOverMidnight(test, new Random(seed), 5n);
+  },
+);

@@ -5,7 +5,7 @@
 import type { BatchRecord, PlannedPipeline } from '../../store/records.js';
 import type { StoreTransaction, UsageHold, UsageKind } from '../../store/store.js';
 import { type UtcDay, utcDay } from '../../values/time.js';
-import { dayOfNow, requireCaps, USAGE_KINDS } from '../daily-cap.js';
+import { dayOfNow, dayOfUse, requireCaps, USAGE_KINDS } from '../daily-cap.js';
 import type { BatchContext } from './batch-context.js';
 import { totalAirdrop, totalBurn } from './funds.js';
 import type { LandedBundle } from './phase.js';
@@ -56,14 +56,6 @@ export async function holdFromNow(tx: StoreTransaction, batch: BatchRecord): Pro
   await setHolds(tx, batch, await heldAmounts(tx, batch), { fromDay, toDay: null });
 }
 
-/** Moves pipelines that have landed from what is held to what has been used on the day of their block. */
-export const countLanded = (
-  tx: StoreTransaction,
-  batch: BatchRecord,
-  pipelines: readonly PlannedPipeline[],
-  blockTimeMs: number,
-): Promise<void> => countOn(tx, batch, pipelines, utcDay(blockTimeMs));
-
 /** {@link countLanded} for the pipelines that bundles of the batch ran. */
 export async function countLandedBundles(
   tx: StoreTransaction,
@@ -71,23 +63,25 @@ export async function countLandedBundles(
   landed: readonly LandedBundle[],
 ): Promise<void> {
   const byDay = new Map<UtcDay, PlannedPipeline[]>();
-  for (const { bundle, blockTimeMs } of landed) {
-    const day = utcDay(blockTimeMs);
+  for (const { bundle, landedMs } of landed) {
+    const day = utcDay(landedMs);
     const pipelines = byDay.get(day) ?? [];
     pipelines.push(...batch.pipelines.slice(bundle.first, bundle.first + bundle.transactions.length));
     byDay.set(day, pipelines);
   }
-  for (const [day, pipelines] of byDay) await countOn(tx, batch, pipelines, day);
+  for (const [day, pipelines] of byDay) await countLanded(tx, batch, pipelines, Date.parse(day));
 }
 
-async function countOn(
+/** Moves pipelines that have landed from what is held to what has been used on the day on which they count. */
+export async function countLanded(
   tx: StoreTransaction,
   batch: BatchRecord,
   pipelines: readonly PlannedPipeline[],
-  day: UtcDay,
+  landedMs: number,
 ): Promise<void> {
   const landed = amountsOf(pipelines);
   const holds = await tx.usage.holdsOf(batch.id);
+  const day = holds[0] === undefined ? utcDay(landedMs) : dayOfUse(holds[0].fromDay, landedMs);
   for (const kind of USAGE_KINDS) {
     const amount = landed[kind];
     if (amount === 0n) continue;
@@ -99,15 +93,15 @@ async function countOn(
   }
 }
 
-/** The opposite, for pipelines whose landing was taken back: they may land again, on any day. */
+/** The opposite, for pipelines whose landing was taken back: they may land again, on any day. @param landedMs - on the day on which they count */
 export async function countUndone(
   tx: StoreTransaction,
   batch: BatchRecord,
   pipelines: readonly PlannedPipeline[],
-  blockTimeMs: number,
+  landedMs: number,
 ): Promise<void> {
   const undone = amountsOf(pipelines);
-  const day = utcDay(blockTimeMs);
+  const day = utcDay(landedMs);
   for (const kind of USAGE_KINDS) {
     if (undone[kind] > 0n) await tx.usage.addLanded({ tokenId: batch.tokenId, day, kind }, -undone[kind]);
   }

@@ -9,8 +9,8 @@ import type { Lease } from '../lease.js';
 
 export interface LandedBundle {
   readonly bundle: BundleRecord;
-  /** Of the block in which it landed. */
-  readonly blockTimeMs: number;
+  /** Time of its block, or that at which it was found, where no node tells. */
+  readonly landedMs: number;
 }
 
 export interface PhaseInput {

@@ -6,6 +6,7 @@ import type { TransactionRecord } from '../../chain/chain.js';
 import type { BundleExecution } from '../../contract/schemas/batch.js';
 import type { BundleRecord, BundleStatus, NewLanding } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
+import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { tellSettled, tellSigned } from '../events.js';
 import { createPause } from '../pause.js';
@@ -36,8 +37,7 @@ export async function runPhase(deps: EngineDeps, input: PhaseInput): Promise<Pha
 
 interface Outcome {
   readonly bundle: BundleRecord;
-  /** Of the block in which it landed. */
-  readonly blockTimeMs?: number;
+  readonly landedMs?: number;
   /** What a fork may still take back. */
   readonly landing?: NewLanding;
   readonly status: BundleStatus;
@@ -240,7 +240,8 @@ class Phase {
       this.#unsaved.push({
         bundle,
         status: 'LANDED',
-        blockTimeMs: end.records[0]?.blockTimeMs ?? this.#deps.store.latestMs(),
+        // 0 where no node tells the time of the block.
+        landedMs: end.records[0]?.blockTimeMs || this.#deps.store.latestMs(),
         ...(landing && { landing: { ...landing, bundleId: bundle.id } }),
       });
       this.#take(bundle);
@@ -279,9 +280,9 @@ class Phase {
   async #settle(tx: StoreTransaction): Promise<void> {
     await this.#input.lease.renew(tx);
     const landed: LandedBundle[] = [];
-    for (const { bundle, blockTimeMs, landing, ...outcome } of this.#unsaved) {
-      if (blockTimeMs === undefined) await tx.bundles.settle([bundle.id], outcome);
-      else landed.push({ bundle, blockTimeMs });
+    for (const { bundle, landedMs, landing, ...outcome } of this.#unsaved) {
+      if (landedMs === undefined) await tx.bundles.settle([bundle.id], outcome);
+      else landed.push({ bundle, landedMs });
     }
     await this.#settleLanded(tx, landed);
     if (this.#unsavedFees > 0n) {
@@ -301,7 +302,15 @@ class Phase {
       landed.map(({ bundle }) => bundle.id),
       { status: 'LANDED' },
     );
-    await tx.landings.add(this.#unsaved.flatMap(({ landing }) => landing ?? []));
+    // Where a fork takes it back, its use is taken back from the day on which it counts.
+    const [hold] = await tx.usage.holdsOf(this.#input.batchId);
+    await tx.landings.add(
+      this.#unsaved.flatMap(({ landing, landedMs = 0 }) => {
+        if (landing === undefined) return [];
+        const fromMs = hold === undefined ? 0 : Date.parse(hold.fromDay);
+        return { ...landing, dateLanded: isoTime(Math.max(landedMs, fromMs)) };
+      }),
+    );
     await this.#input.landed?.(tx, landed);
   }
 }

@@ -12,9 +12,9 @@ import type {
   TokenRecord,
 } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
+import { isoTime, type UtcDay } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
-import { dailyCap, dayOfNow } from '../daily-cap.js';
+import { dailyCap, dayOfNow, dayOfUse } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
 import { burnsOf, tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
@@ -253,7 +253,8 @@ export async function settleBurns(
 
 function outcomeOf({ deps, token }: BurnSource, burn: OpenBurn, end: Landed | Failed): BurnOutcome {
   const [record] = end.records;
-  const dateSettled = isoTime(record?.blockTimeMs ?? deps.store.latestMs());
+  // 0 where no node tells the time of the block.
+  const dateSettled = isoTime(record?.blockTimeMs || deps.store.latestMs());
   const feeLamports = record?.feeLamports ?? null;
   const { sequence, signature } = burn;
   if (end.kind === 'landed')
@@ -295,7 +296,7 @@ async function signAgain(
   return renewed;
 }
 
-/** Writes outcomes; what has burned counts for the day on which it landed, and what no fork takes back is never sent again. */
+/** Writes outcomes and adds up the daily use; what no fork takes back is never sent again. */
 export async function writeOutcomes(
   tx: StoreTransaction,
   tokenId: string,
@@ -309,7 +310,7 @@ export async function writeOutcomes(
   const landed = new Map<UtcDay, bigint>();
   for (const { burn, outcome } of settled) {
     if (outcome.status === 'FAILED') continue;
-    const day = utcDay(Date.parse(outcome.dateSettled));
+    const day = dayOfUse(burn.day, Date.parse(outcome.dateSettled));
     landed.set(day, (landed.get(day) ?? 0n) + burn.amount);
   }
   for (const [day, amount] of landed) await tx.usage.addLanded({ tokenId, day, kind: 'burn' }, amount);

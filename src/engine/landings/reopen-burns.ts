@@ -1,6 +1,6 @@
 /** Burns that a fork has taken back: pending again, and their request has no answer until they have landed once more. */
 import type { WatchedLanding } from '../../store/records.js';
-import { utcDay } from '../../values/time.js';
+import { dayOfUse } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
 import { isWorkedOn } from '../requests/requests.js';
 
@@ -25,7 +25,7 @@ export async function reopenBurns(
       const isSame = burn !== undefined && landing.signatures.includes(burn.signature);
       if (!isSame || burn.status !== 'SUCCESS' || burn.dateSettled === null) continue;
       await tx.landings.reopenBurn(burn.sequence);
-      const day = utcDay(Date.parse(burn.dateSettled));
+      const day = dayOfUse(burn.day, Date.parse(burn.dateSettled));
       await tx.usage.addLanded({ tokenId: burn.tokenId, day, kind: 'burn' }, -burn.amount);
       await tx.landings.remove(landing);
       isReopened = true;

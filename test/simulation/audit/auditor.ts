@@ -32,6 +32,10 @@ export interface Landing {
   readonly item: Item;
 }
 
+const LAST_DAY = '9999-12-31';
+
+const sumOf = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n);
+
 export class Auditor {
   readonly #ledger: LedgerBooks;
   readonly #store: StoreTables;
@@ -189,12 +193,36 @@ export class Auditor {
     if (left !== 0) throw new Broken('rent', `${left} accounts of batches are left on chain`);
     const pending = this.#store.pending();
     if (pending.length > 0) throw new Broken('settled', `pending: ${pending.join('; ')}`);
-    for (const { day, kind, amount } of this.#store.usage()) {
-      const landed = this.#used.get(`${kind} ${day}`) ?? 0n;
-      if (landed !== amount)
-        throw new Broken('usage', `${amount} of ${kind} count as used on ${day}, and ${landed} landed`);
-    }
+    this.#checkUsage();
     this.#checkVerdicts();
+  }
+
+  /** All that landed counts, on the day of its block or on a later one (contract, section 1.4). */
+  #checkUsage(): void {
+    const usage = this.#store.usage();
+    for (const kind of ['burn', 'airdrop'] as const) {
+      const landed = (until: string): bigint =>
+        sumOf(
+          [...this.#used].flatMap(([at, amount]) =>
+            at.startsWith(kind) && at <= `${kind} ${until}` ? amount : [],
+          ),
+        );
+      const counted = (until: string): bigint =>
+        sumOf(usage.flatMap((one) => (one.kind === kind && one.day <= until ? one.amount : [])));
+      for (const { day } of usage)
+        if (counted(day) > landed(day))
+          throw new Broken(
+            'usage',
+            `${counted(day)} of ${kind} count as used until ${day}, and ${landed(day)} landed`,
+          );
+      if (counted(LAST_DAY) !== landed(LAST_DAY))
+        throw new Broken(
+          'usage',
+          `${counted(LAST_DAY)} of ${kind} count as used, and ${landed(LAST_DAY)} landed`,
+        );
+    }
+    const over = usage.find(({ kind, amount }) => amount > this.#caps[kind]);
+    if (over !== undefined) throw new Broken('cap', `${over.amount} of ${over.kind} count on ${over.day}`);
   }
 
   #checkVerdicts(): void {

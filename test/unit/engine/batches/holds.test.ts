@@ -23,9 +23,9 @@ describe('countLandedBundles', () => {
     const counted = await store.transaction(async (tx) => {
       const batch = (await tx.batches.get(value.batch.id)) as BatchRecord;
       await countLandedBundles(tx, batch, [
-        { bundle: bundle(0, 2), blockTimeMs: Date.parse(`${before}T23:59:59Z`) },
-        { bundle: bundle(2, 1), blockTimeMs: Date.parse(`${after}T00:00:00Z`) },
-        { bundle: bundle(3, 1), blockTimeMs: Date.parse(`${after}T00:00:01Z`) },
+        { bundle: bundle(0, 2), landedMs: Date.parse(`${before}T23:59:59Z`) },
+        { bundle: bundle(2, 1), landedMs: Date.parse(`${after}T00:00:00Z`) },
+        { bundle: bundle(3, 1), landedMs: Date.parse(`${after}T00:00:01Z`) },
       ]);
       const used = (day: UtcDay) => tx.usage.used({ tokenId: batch.tokenId, day, kind: 'burn' }, batch.id);
       const [hold] = await tx.usage.holdsOf(batch.id);
