@@ -95,3 +95,10 @@ it('takes no more on a day that has begun here, and not on the chain, than its c
   expect([await burn(after, 1), await batch(after, burnAction(1))]).toEqual([REFUSED, REFUSED]);
   expect([await batch(after, airdrop(10)), await batch(after, airdrop(1))]).toEqual(['executed', REFUSED]);
 }, 120_000);
+
+it('burns and counts, though no node tells the time of a block', async () => {
+  node.faults.set([{ fault: 'wrong', as: 'shape', methods: ['getBlockTime'] }]);
+  const server = await served(midnightMs + DAY_MS);
+  expect([await burn(server, 4), await batch(server, burnAction(6))]).toEqual(['burned', 'executed']);
+  expect([await burn(server, 1), await batch(server, burnAction(1))]).toEqual([REFUSED, REFUSED]);
+}, 120_000);

@@ -1,6 +1,5 @@
 /** When blocks were made, as far as nodes say; those asked for last are remembered. */
 import { isFlywheelError } from '../../errors/flywheel-error.js';
-import type { Clock } from '../../values/time.js';
 import type { NodePool } from './node-pool.js';
 import { blockTimeQuestion } from './sending-questions.js';
 
@@ -10,20 +9,18 @@ const MAX_BLOCK_TIMES = 64;
 /** Of the nodes of a pool. */
 export class BlockTimes {
   readonly #pool: NodePool;
-  readonly #clock: Clock;
   readonly #known = new Map<number, number>();
 
-  constructor(pool: NodePool, clock: Clock) {
+  constructor(pool: NodePool) {
     this.#pool = pool;
-    this.#clock = clock;
   }
 
-  /** When a block was made; where no node says, the time now, which is later. */
+  /** When a block was made; 0 where no node says. */
   async ofMs(slot: number): Promise<number> {
     const known = this.#known.get(slot);
     if (known !== undefined) return known;
     const timeMs = await this.#toldMs(slot);
-    if (timeMs === null) return this.#clock.nowMs();
+    if (timeMs === null) return 0;
     if (this.#known.size >= MAX_BLOCK_TIMES) this.#known.clear();
     this.#known.set(slot, timeMs);
     return timeMs;
@@ -35,7 +32,8 @@ export class BlockTimes {
       const [voice] = await this.#pool.ask(blockTimeQuestion(slot));
       return voice?.value ?? null;
     } catch (error) {
-      if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return null;
+      if (isFlywheelError(error, 'ERR_UNAVAILABLE') || isFlywheelError(error, 'ERR_RESPONSE_INVALID'))
+        return null;
       throw error;
     }
   }

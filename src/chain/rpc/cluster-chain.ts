@@ -108,7 +108,7 @@ class ClusterChain implements Chain {
 
   constructor(parts: ClusterChainParts) {
     this.#parts = parts;
-    this.#blockTimes = new BlockTimes(parts.pool, parts.clock);
+    this.#blockTimes = new BlockTimes(parts.pool);
     this.rent = createClusterRent(parts.pool, parts.quorum, parts.clock);
     this.pollMs = parts.pollMs ?? POLL_MS;
     this.#outgoing = new Outgoing(parts.pool, parts.clock, parts.blockEngine);

@@ -271,14 +271,15 @@ describe('what has landed', () => {
     expect(nodes[0]?.calls.filter(({ method }) => method === 'getBlockTime')).toHaveLength(1);
   });
 
-  it('has landed, though the node that knows it no longer has its block, or not yet', async () => {
+  it('has landed at an unknown time, where the node does not have its block, or does not tell the time', async () => {
     const { chain, state } = await cluster();
     await chain.submit([one.bytes]);
     state.statuses.set(one.signature, 'finalized');
-    for (const code of [-32_001, -32_004]) {
-      state.methods.getBlockTime = () => stated(code, 'Block not available for slot 995') as never;
+    const untold = [-32_001, -32_004, -32_601].map((code) => stated(code, 'Not available'));
+    for (const answer of [...untold, null, 'a text']) {
+      state.methods.getBlockTime = () => answer as never;
       const [trace] = await chain.trace([one]);
-      expect(trace).toMatchObject({ kind: 'landed', record: { slot: 995n, error: null } });
+      expect(trace).toMatchObject({ kind: 'landed', record: { slot: 995n, blockTimeMs: 0, error: null } });
     }
   });
 
