@@ -86,8 +86,6 @@ class Progress {
   readonly #tally: Tally;
   #request: RequestRecord | undefined;
   #lease: HeldLease | undefined;
-  /** The store has failed; what has no record by then gets none. */
-  #storeFailed = false;
 
   constructor(run: BurnRun) {
     this.#run = run;
@@ -136,22 +134,15 @@ class Progress {
 
   /**
    * Writes the intents of elements in one transaction. Where that fails though the store is there, some element is at fault:
-   * the elements are written in halves, and in the end it alone is refused.
+   * the elements are written in halves, and in the end it alone is refused. Where the store is away the run stops: the intents
+   * may be stored, and the request stays as it is for the next call with its key.
    */
   async #write(context: BurnContext, elements: readonly ChunkElement[]): Promise<Written> {
-    if (this.#storeFailed) return refuseAll(elements);
     try {
       return await this.#writeTogether(context, elements);
     } catch (cause) {
-      if (isFlywheelError(cause) && cause.code !== 'ERR_INTERNAL' && cause.code !== 'ERR_STORE_UNAVAILABLE')
-        throw cause;
+      if (isFlywheelError(cause) && cause.code !== 'ERR_INTERNAL') throw cause;
       if (this.#run.onRefused !== undefined) throw this.#asError(cause);
-      if (isFlywheelError(cause, 'ERR_STORE_UNAVAILABLE')) {
-        // Before the first record nothing has been done, and the same request can be made again.
-        if (this.#request === undefined) throw cause;
-        this.#storeFailed = true;
-        return refuseAll(elements);
-      }
       if (elements.length <= 1) return refuseAll(elements);
       const middle = Math.ceil(elements.length / 2);
       const first = await this.#write(context, elements.slice(0, middle));
@@ -189,21 +180,29 @@ class Progress {
     const ahead = takesTime ? await signAhead(context, elements, basis(), onRefused) : undefined;
     if (takesTime && ahead === undefined) return undefined;
     const settled = this.#tally.unwritten;
-    const { request, intents } = await deps.store.transaction(async (tx) => {
-      const request = await this.#open(tx);
-      await writeOutcomes(tx, token.id, settled);
-      const intents = await writeIntents(context, tx, request, elements, basis(), ahead);
-      if (intents !== undefined) onRefused(intents.refusals);
-      return { request, intents };
-    }, this.#run.principal.key);
-    this.#take(request);
-    this.#tally.forget(settled);
-    return intents;
+    let request: RequestRecord | undefined;
+    try {
+      const intents = await deps.store.transaction(async (tx) => {
+        request = await this.#open(tx);
+        await writeOutcomes(tx, token.id, settled);
+        const written = await writeIntents(context, tx, request, elements, basis(), ahead);
+        if (written !== undefined) onRefused(written.refusals);
+        return written;
+      }, this.#run.principal.key);
+      invariant(request !== undefined, 'What is written is of a request.');
+      this.#take(request);
+      this.#tally.forget(settled);
+      return intents;
+    } catch (error) {
+      // It may be stored all the same, and `giveUp` lets the next call with its key have it.
+      if (request !== undefined && isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) this.#take(request);
+      throw error;
+    }
   }
 
   /** The failure of a single burn to write its record. Nothing has been burned then, and nothing will be: the transaction was undone. */
   #asError(cause: unknown): unknown {
-    if (isFlywheelError(cause, 'ERR_STORE_UNAVAILABLE') || this.#request !== undefined) return cause;
+    if (this.#request !== undefined) return cause;
     return new FlywheelError(RECORD_FAILED.code, RECORD_FAILED.message, { cause });
   }
 

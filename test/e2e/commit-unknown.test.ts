@@ -1,0 +1,96 @@
+/** The answer to each commit of a burn-batch is lost in turn: its key carries the request on, and each element is burned once. */
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ask } from '../support/http-serve.js';
+import { type Machine, type MachineProject, type Machines, openMachines } from '../support/machines.js';
+
+/** Three chunks. */
+const ELEMENTS = 80;
+/** Of the request with the first chunk, of the two others with what came of those before, of the answer. */
+const COMMITS = [1, 2, 3, 4];
+const TOKEN = 1_000_000n;
+
+let world: Machines;
+let client: pg.Client;
+
+beforeAll(async () => {
+  // One for what is lost before the database hears of it, one for what is lost after it.
+  const names = COMMITS.flatMap((nth) => [`before${nth}`, `after${nth}`]);
+  world = await openMachines({
+    projects: names.map((name) => ({ name, dailyBurn: String(ELEMENTS + 1) })),
+    slotMs: 40,
+  });
+  client = new pg.Client({ connectionString: world.database.url });
+  await client.connect();
+}, 120_000);
+afterAll(async () => {
+  await client.end();
+  await world.close();
+});
+
+const burns = (count: number) =>
+  Array.from({ length: count }, (_, order) => ({
+    ...{ type: 'PRODUCT_BUY', proof: { order }, burnAmount: 1, persistOnchain: false },
+  }));
+
+/** What the database holds of the project's burns. */
+async function stored({ registration: { tokenId } }: MachineProject): Promise<readonly object[]> {
+  const { rows } = await client.query<object>(
+    `select count(*)::int as burns, count(*) filter (where status = 'SUCCESS')::int as landed,
+       (select landed::numeric::text from daily_usage where token_id = $1) as used,
+       (select count(*)::int from requests where token_id = $1 and status <> 'done') as running
+     from burns where token_id = $1`,
+    [tokenId],
+  );
+  return rows;
+}
+
+interface Case {
+  readonly machine: Machine;
+  readonly project: MachineProject;
+  readonly nth: number;
+  readonly hasArrived: boolean;
+}
+
+async function burnedOver({ machine, project, nth, hasArrived }: Case): Promise<object> {
+  const full = await world.supplyOf(project);
+  const post = (body: unknown, idempotencyKey = randomUUID()) =>
+    ask(`${machine.process?.url}/v1/tokenomics/burn-batch`, project.apiKey, { body, idempotencyKey });
+  // All that is written once for a project is behind it then.
+  expect((await post(burns(1))).status).toBe(200);
+  machine.way.cutAtCommit(nth, hasArrived);
+  const [body, key] = [burns(ELEMENTS), randomUUID()];
+  const first = await post(body, key);
+  let again = await post(body, key);
+  while (again.status === 409 || again.status === 503) again = await post(body, key);
+  const { success, errors } = (await again.json()) as { success: unknown[]; errors: unknown[] };
+  return {
+    first: first.status,
+    again: [again.status, success.length, errors.length],
+    burned: (full - (await world.supplyOf(project))) / TOKEN,
+    stored: await stored(project),
+  };
+}
+
+it('burns each element once, whichever commit is lost, and leaves nothing pending', async () => {
+  const found = await Promise.all(
+    COMMITS.map(async (nth) => {
+      const machine = await world.openMachine(['--rate', 'burn-batch=1000/s']);
+      await machine.start();
+      const [before, after] = world.projects.slice(2 * nth - 2) as [MachineProject, MachineProject];
+      return [
+        await burnedOver({ machine, project: before, nth, hasArrived: false }),
+        await burnedOver({ machine, project: after, nth, hasArrived: true }),
+      ];
+    }),
+  );
+  const count = ELEMENTS + 1;
+  const once = {
+    first: 503,
+    again: [200, ELEMENTS, 0],
+    burned: BigInt(count),
+    stored: [{ burns: count, landed: count, used: String(BigInt(count) * TOKEN), running: 0 }],
+  };
+  expect(found).toEqual(COMMITS.map(() => [once, once]));
+}, 180_000);
