@@ -55,7 +55,6 @@ export const MAX_BURN_BATCH_ELEMENTS = 1_000;
 
 export const burnBatchRequestSchema = z
   .array(burnRequestSchema, 'expected an array of burns')
-  .min(1, 'expected at least one burn')
   .meta({ id: 'BurnBatchRequest' });
 export type BurnBatchRequest = z.infer<typeof burnBatchRequestSchema>;
 

@@ -57,7 +57,6 @@ export const burnBatch = keyedOperation('burnBatch', {
 /** The elements, if the structure of the whole is right; how many there are is looked at before any of them. */
 function burnShapes(input: unknown, { maxBurnBatchElements: most }: EngineLimits): readonly BurnShape[] {
   if (!Array.isArray(input)) throw invalidRequest(['expected an array of burns']);
-  if (input.length === 0) throw invalidRequest(['expected at least one burn']);
   if (input.length > most) throw invalidRequest([`expected at most ${most} burns, got ${input.length}`]);
   return parseInput(burnShapesSchema, input);
 }

@@ -120,7 +120,6 @@ describe('burn', () => {
     ['null as proof', { proof: null }, 'expected a JSON object'],
     ['an empty type', { type: '' }, 'The proof type "" is not known'],
     ['a type that is too long', { type: 'T'.repeat(65) }, `"${'T'.repeat(64)}…"`],
-    ['an integer that doubles cannot tell from others', { proof: { id: 2 ** 53 } }, 'write it as text'],
     [
       'a number that no double carries',
       { proof: { a: [new InexactNumber('9007199254740993')] } },
@@ -319,7 +318,6 @@ describe('burnBatch', () => {
 
   it.each([
     ['an object', {}, 'expected an array of burns'],
-    ['an empty list', [], 'expected at least one burn'],
     ['too many', Array(4).fill(aBurnRequest(1)), 'expected at most 3 burns, got 4'],
   ])('refuses %s', async (_name, input, part) => {
     test = await openTestEngine({}, { limits: { maxBurnBatchElements: 3 } });
