@@ -33,6 +33,8 @@ export interface OpenApiOperation {
   readonly 'x-required-scopes': readonly string[];
   /** `operationId` of what replaces it. */
   readonly 'x-successor'?: string;
+  /** Ways to give the key, each of which is taken. */
+  readonly security: readonly Json[];
   readonly parameters: readonly Json[];
   readonly requestBody?: Json;
   readonly responses: Readonly<Record<string, Json>>;
@@ -151,7 +153,7 @@ const tagOf = ({ path }: Operation): string => TAGS[path.startsWith('/v1/flywhee
 function describeOperation(
   operation: Operation,
   components: Record<string, unknown>,
-  { rateLimits, maxBodyBytes = MAX_BODY_BYTES }: OpenApiOptions,
+  { rateLimits, bearer = false, maxBodyBytes = MAX_BODY_BYTES }: OpenApiOptions,
 ): OpenApiOperation {
   const { id, request } = operation;
   const body =
@@ -168,6 +170,7 @@ function describeOperation(
     tags: [tagOf(operation)],
     'x-required-scopes': operation.scopes,
     ...(operation.deprecated ? { 'x-successor': SUCCESSOR.id } : {}),
+    security: [{ apiKey: [] }, ...(bearer ? [{ bearer: [] }] : [])],
     parameters: parameters(operation, components),
     ...body,
     responses: {
@@ -177,15 +180,18 @@ function describeOperation(
   };
 }
 
-/** How a key is given. Only what is taken is listed. */
-function securitySchemes({ apiKeyHeader, bearer = false }: OpenApiOptions): Readonly<Record<string, Json>> {
-  return {
-    apiKey: { type: 'apiKey', in: 'header', name: apiKeyHeader },
-    ...(bearer
-      ? { bearer: { type: 'http', scheme: 'bearer', description: 'The API key as a bearer token.' } }
-      : {}),
-  };
-}
+/**
+ * How a key is given. The formal schema of the API declares a bearer scheme at its top level, and the key's header at each
+ * operation (service specification, section 5).
+ */
+const securitySchemes = ({ apiKeyHeader, bearer = false }: OpenApiOptions) => ({
+  apiKey: { type: 'apiKey', in: 'header', name: apiKeyHeader },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: bearer ? 'The API key as a bearer token.' : 'Refused by this server at every operation.',
+  },
+});
 
 /** The whole document; equal options give an equal document. */
 export function openApiDocument(options: OpenApiOptions): OpenApiDocument {
@@ -198,7 +204,6 @@ export function openApiDocument(options: OpenApiOptions): OpenApiDocument {
       [operation.method.toLowerCase()]: describeOperation(operation, schemas, options),
     };
   }
-  const schemes = securitySchemes(options);
   return {
     openapi: '3.1.0',
     info: {
@@ -210,8 +215,8 @@ export function openApiDocument(options: OpenApiOptions): OpenApiDocument {
     },
     tags: TAGS,
     servers: [{ url: options.serverUrl }],
-    security: Object.keys(schemes).map((name) => ({ [name]: [] })),
+    security: [{ bearer: [] }],
     paths,
-    components: { schemas, securitySchemes: schemes },
+    components: { schemas, securitySchemes: securitySchemes(options) },
   };
 }

@@ -70,7 +70,10 @@ function operationGroups(document: OpenApiDocument, endpoints: readonly Endpoint
 
 function keyWaysOf(document: OpenApiDocument): KeyWays {
   const schemes = document.components['securitySchemes'] as Record<string, Json>;
-  return { apiKeyHeader: String(schemes['apiKey']?.['name']), bearer: schemes['bearer'] !== undefined };
+  const isBearerTaken = endpointsOf(document).some(({ operation }) =>
+    operation.security.some((ways) => 'bearer' in ways),
+  );
+  return { apiKeyHeader: String(schemes['apiKey']?.['name']), bearer: isBearerTaken };
 }
 
 /** The whole page. */

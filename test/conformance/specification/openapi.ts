@@ -64,34 +64,23 @@ export function openApi(under: () => Way): void {
     expect(deprecated.sort()).toEqual(['burn', 'burnBatch']);
   });
 
-  it('5: every operation asks for the API key header and for nothing that the server refuses', () => {
+  it('5: "each operation named above uses the API key header scheme" — and none asks for anything that the server refuses', () => {
     const { securitySchemes } = document.components as { securitySchemes: Record<string, Json> };
     for (const operation of OPERATIONS) {
-      const own = (described(operation) as { security?: readonly Json[] }).security;
-      const asked = own ?? document.security;
-      expect(asked.length).toBeGreaterThan(0);
-      for (const requirement of asked) {
-        const schemes = Object.keys(requirement).map((name) => securitySchemes[name]);
-        expect(schemes).toEqual([
-          expect.objectContaining({ type: 'apiKey', in: 'header', name: 'x-service-api-key' }),
-        ]);
-      }
+      const { security } = described(operation) as { security?: readonly Json[] };
+      const schemes = (security ?? []).map((names) =>
+        Object.keys(names).map((name) => securitySchemes[name]),
+      );
+      expect(schemes).toEqual([
+        [expect.objectContaining({ type: 'apiKey', in: 'header', name: 'x-service-api-key' })],
+      ]);
     }
   });
 
-  it('5: "The formal schema also declares an HTTP bearer scheme at its top level" — nothing says that it opens an operation', () => {
+  it('5: "The formal schema also declares an HTTP bearer scheme at its top level"', () => {
     const { securitySchemes } = document.components as { securitySchemes: Record<string, Json> };
-    const bearers = Object.entries(securitySchemes).filter(([, { scheme }]) =>
-      /^bearer$/i.test(String(scheme)),
-    );
-    const usable = JSON.stringify([
-      document.security,
-      ...OPERATIONS.map((operation) => described(operation)),
-    ]);
-    for (const [name, scheme] of bearers) {
-      expect(usable).not.toContain(`{"${name}":`);
-      expect(String(scheme['description'])).toMatch(/not|refused/i);
-    }
+    const schemes = document.security.map((names) => Object.keys(names).map((name) => securitySchemes[name]));
+    expect(schemes).toEqual([[expect.objectContaining({ type: 'http', scheme: 'bearer' })]]);
   });
 
   it('8: each operation states its rate limit', () => {
