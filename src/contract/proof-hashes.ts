@@ -2,6 +2,7 @@
 import type { JsonObject } from '../values/canonical-json.js';
 import { proofHash, sha256 } from '../values/digest.js';
 import { jsonText } from '../values/exact-number.js';
+import { parseStrictJson } from '../values/strict-json.js';
 
 /** SHA-256 of the canonical JSON of a proof, and of the proof exactly as it was sent. */
 export function knownHashes(proof: JsonObject): readonly string[] {
@@ -18,7 +19,7 @@ export function knownHashes(proof: JsonObject): readonly string[] {
 export function knownHashesOfText(payload: string): readonly string[] {
   const asSent = sha256(payload);
   try {
-    return [...new Set([proofHash(JSON.parse(payload) as JsonObject), asSent])];
+    return [...new Set([proofHash(parseStrictJson(payload).value as JsonObject), asSent])];
   } catch {
     return [asSent];
   }

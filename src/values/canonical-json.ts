@@ -47,12 +47,6 @@ function numberText(value: number | InexactNumber): string {
   throw new FlywheelError('ERR_INVALID_REQUEST', `JSON has no number ${String(value)}.`);
 }
 
-/** As {@link numberText}, of those integers only that no other integer can have been written for. */
-function exactNumberText(value: number | InexactNumber): string {
-  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) throw inexact(String(value));
-  return numberText(value);
-}
-
 const inexact = (text: string): FlywheelError =>
   new FlywheelError(
     'ERR_INVALID_REQUEST',
@@ -63,21 +57,12 @@ const inexact = (text: string): FlywheelError =>
  * The canonical text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, no white space, numbers as ECMAScript
  * writes them.
  *
- * @throws `ERR_INVALID_REQUEST` for a lone surrogate, a number that is not finite, a value that JSON does not have, or
- * nesting beyond {@link MAX_JSON_DEPTH}.
+ * @throws `ERR_INVALID_REQUEST` for a lone surrogate, a number that is not finite or that a double does not carry, a value that
+ * JSON does not have, or nesting beyond {@link MAX_JSON_DEPTH}.
  */
-export const canonicalJson = (value: JsonValue): string =>
-  write(value, 0, { quote, number: numberText, maxDepth: MAX_JSON_DEPTH });
+export const canonicalJson = (value: JsonValue): string => write(value, 0, CANONICAL);
 
-/**
- * The canonical text of a proof. Two proofs with different numbers never have the same text: integers beyond 2^53 are
- * refused, because different ones are the same double.
- *
- * @throws `ERR_INVALID_REQUEST` as {@link canonicalJson}, and for a number that is to be written as text.
- */
-export const proofText = (proof: JsonObject): string => write(proof, 0, PROOF);
-
-const PROOF: Rules = { quote, number: exactNumberText, maxDepth: MAX_JSON_DEPTH };
+const CANONICAL: Rules = { quote, number: numberText, maxDepth: MAX_JSON_DEPTH };
 
 /** Levels of a request around the proofs in it, which are judged by themselves. */
 const WRAPPING_LEVELS = 8;
@@ -100,8 +85,8 @@ const PIECE_CHARACTERS = 8_192;
 /** {@link distinctText} in pieces none of which takes long, so that there is time for others in between. */
 export const distinctPieces = (value: JsonValue): Generator<string, void> => piecesOf(value, DISTINCT);
 
-/** {@link proofText} in such pieces. @throws as that, with the piece that is wrong. */
-export const proofPieces = (proof: JsonObject): Generator<string, void> => piecesOf(proof, PROOF);
+/** {@link canonicalJson} in such pieces. @throws as that, with the piece that is wrong. */
+export const canonicalPieces = (value: JsonValue): Generator<string, void> => piecesOf(value, CANONICAL);
 
 /** An object or array that is being written. */
 interface Open {

@@ -1,12 +1,12 @@
 /** SHA-256 digests, as lowercase hex. */
 import { createHash, hash } from 'node:crypto';
 import {
+  canonicalJson,
+  canonicalPieces,
   distinctPieces,
   distinctText,
   type JsonObject,
   type JsonValue,
-  proofPieces,
-  proofText,
 } from './canonical-json.js';
 
 declare const brand: unique symbol;
@@ -21,9 +21,9 @@ export const sha256 = (data: Uint8Array | string): Sha256 => hash('sha256', data
 
 /**
  * The hash of a proof: SHA-256 of its canonical JSON (contract, section 1.6).
- * @throws `ERR_INVALID_REQUEST` for a proof that has none, see {@link proofText}.
+ * @throws `ERR_INVALID_REQUEST` for a proof that has none, see {@link canonicalJson}.
  */
-export const proofHash = (proof: JsonObject): Sha256 => sha256(proofText(proof));
+export const proofHash = (proof: JsonObject): Sha256 => sha256(canonicalJson(proof));
 
 /** What tells one request body from another: SHA-256 of a text that only equal bodies have. */
 export const fingerprint = (body: JsonValue): Sha256 => sha256(distinctText(body));
@@ -51,7 +51,7 @@ export async function measureProof(
 ): Promise<{ readonly hash: Sha256; readonly sizeBytes: number }> {
   const digest = createHash('sha256');
   let sizeBytes = 0;
-  for (const piece of proofPieces(proof)) {
+  for (const piece of canonicalPieces(proof)) {
     digest.update(piece);
     sizeBytes += Buffer.byteLength(piece);
     await pause();

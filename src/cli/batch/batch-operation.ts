@@ -1,7 +1,7 @@
 /** The operation that a file of pipelines is, whichever command it is given to. */
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import { isJsonObject, proofText } from '../../values/canonical-json.js';
+import { canonicalJson, isJsonObject } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
 import type { Input } from '../input/open-input.js';
@@ -29,7 +29,7 @@ export async function checkedPipelines(
 const canonicalPayload = (payload: string): string => {
   const proof = parseStrictJson(payload).value;
   invariant(isJsonObject(proof), 'A checked payload is an object.');
-  return proofText(proof);
+  return canonicalJson(proof);
 };
 
 /**

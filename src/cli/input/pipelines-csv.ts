@@ -1,7 +1,7 @@
 /** A CSV file of pipelines: one action a row, rows of the same pipeline one below the other. */
 import { ACTION_FIELDS } from '../../contract/schemas/batch.js';
 import type { JsonValue } from '../../values/canonical-json.js';
-import { proofText } from '../../values/canonical-json.js';
+import { canonicalJson } from '../../values/canonical-json.js';
 import type { TableKind } from './csv-columns.js';
 import { amountProblem, columnOf, objectProblem, readObject, type TableRow, tableRows } from './csv-table.js';
 import type { Element, Unreadable } from './element.js';
@@ -90,7 +90,7 @@ function payloadOf(row: TableRow, unreadable: Unreadable[]): string | undefined 
     return undefined;
   }
   const payload = readObject(fields, 'payload');
-  return payload === undefined ? undefined : proofText(payload);
+  return payload === undefined ? undefined : canonicalJson(payload);
 }
 
 function actionOf({ fields, unreadable: cells }: TableRow, at: number, unreadable: Unreadable[]): JsonValue {

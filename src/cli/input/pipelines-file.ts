@@ -11,7 +11,7 @@ import {
 } from '../../contract/schemas/batch.js';
 import { checkInput } from '../../contract/validate.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
-import { isJsonObject, type JsonObject, type JsonValue, proofText } from '../../values/canonical-json.js';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { checkDecimals } from './decimals.js';
 import { checkedOr, type Element, reasonOf, withNumberAmount } from './element.js';
@@ -112,7 +112,7 @@ function payloadText(payload: JsonObject, problems: ElementProblems): string {
   try {
     const reason = proofProblem(payload);
     if (reason !== undefined) problems.add(['payload'], reason);
-    return proofText(payload);
+    return canonicalJson(payload);
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
     problems.add(['payload'], error.message.replace(/\.$/, ''));

@@ -3,7 +3,7 @@ import type { BurnError, BurnShape } from '../../contract/schemas/burn.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { TokenRecord } from '../../store/records.js';
-import { isJsonObject, type JsonObject, type JsonValue, proofText } from '../../values/canonical-json.js';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { measureProof, type Pause, type Sha256, sha256 } from '../../values/digest.js';
 import { InexactNumber } from '../../values/exact-number.js';
 import { isHeavy } from '../../values/json-weight.js';
@@ -118,7 +118,7 @@ export async function hashProof(
 async function measured(proof: JsonObject, pause: Pause): ReturnType<typeof measureProof> {
   try {
     if (isHeavy(proof, LIGHT_CHARACTERS)) return await measureProof(proof, pause);
-    const text = proofText(proof);
+    const text = canonicalJson(proof);
     return { hash: sha256(text), sizeBytes: Buffer.byteLength(text) };
   } catch (cause) {
     throw invalidProof((cause as Error).message, cause);

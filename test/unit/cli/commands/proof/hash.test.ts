@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { READER, refusal } from '../../../../support/commands.js';
 import { testCli } from '../../../../support/in-process.js';
+import { canonicalHash } from '../../../../support/oracle.js';
 
 const HASH = createHash('sha256').update('{"a":"é","b":[1,true]}').digest('hex');
 
@@ -18,6 +19,14 @@ describe('proof hash', () => {
     expect([exit, stdout, stderr]).toEqual([0, `${JSON.stringify({ hash: HASH })}\n`, '']);
   });
 
+  it.each(['9007199254740992', '1E30', '1e21', '-295147905179352830000', '1.7976931348623157e308'])(
+    'is that of RFC 8785 for the number %s, which a double carries',
+    async (number) => {
+      const { exit, stdout } = await testCli({ stdin: `{"n":${number}}` }).run('proof', 'hash', '-');
+      expect([exit, JSON.parse(stdout)]).toEqual([0, { hash: canonicalHash({ n: Number(number) }) }]);
+    },
+  );
+
   it('reads a file, and tells people the hash and nothing else', async () => {
     const cli = testCli(READER);
     writeFileSync(join(cli.home, 'proof.json'), '{"a":"é","b":[1,true]}');
@@ -27,6 +36,8 @@ describe('proof hash', () => {
   it.each([
     ['[]', 'standard input: expected a JSON object.'],
     ['{"a":1,"a":1}', 'standard input: Duplicate key "a" (line 1, column 8).'],
+    ['{"a":9007199254740993}', '9007199254740993'],
+    ['{"a":1e400}', '1e400'],
     ['', 'standard input: It is empty.'],
     [JSON.stringify({ a: 'x'.repeat(65_536) }), 'at most 65536 are allowed'],
   ])('refuses %.20j', async (stdin, message) => {
