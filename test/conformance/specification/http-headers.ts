@@ -89,13 +89,22 @@ export function headers(under: () => Way): void {
     await service.close();
   });
 
-  it('contract 1.5: "Every answer carries `RateLimit-Policy` and `RateLimit`"', async () => {
+  it('contract 1.8: "Every answer of an operation … `RateLimit-Policy` and `RateLimit`", an unknown path or method neither', async () => {
     for (const operation of OPERATIONS) {
       for (const sent of [{}, { 'x-service-api-key': 'fwk_unknown' }]) {
         const { headers: got } = await seen().call(operation, sent as Record<string, string>);
         expect(got['ratelimit-policy']).toMatch(/^"[a-z-]+";q=\d+;w=\d+$/);
         expect(got['ratelimit']).toMatch(/^"[a-z-]+";r=\d+;t=\d+$/);
       }
+    }
+    for (const [method, path, status] of [
+      ['GET', '/v1/nowhere', 404],
+      ['DELETE', '/v1/tokenomics/burn', 405],
+    ] as const) {
+      const answer = await seen().http.send(method, path);
+      const { 'ratelimit-policy': policy, ratelimit, 'x-request-id': requestId } = answer.headers;
+      expect([answer.status, policy, ratelimit]).toEqual([status, undefined, undefined]);
+      expect(requestId).toMatch(/\S/);
     }
   });
 
