@@ -24,8 +24,7 @@ export interface BurnBody {
 const ANSWER = 'burn';
 
 /** What the operation is made of, for others to leave alone. */
-export const burnElements = ({ request, once }: BurnBody): readonly Sha256[] =>
-  once ? burnDigests([request]) : [];
+export const burnElements = ({ request }: BurnBody): readonly Sha256[] => burnDigests([request]);
 
 /** The work of a burn. */
 export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => ({
@@ -33,8 +32,9 @@ export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => 
     const stored = entry.answer(ANSWER) as BurnResult | undefined;
     if (stored !== undefined) return { result: stored };
     const result = await send(session, entry, body.request);
-    const verdict = { state: 'done', landed: burnElements(body), answers: { [ANSWER]: result } } as const;
-    return { result, verdict };
+    const landed = body.once ? burnElements(body) : [];
+    // Without --once the journal forgets the burn when it is printed; until then no other begins.
+    return { result, verdict: { state: 'done', landed, mayLand: true, answers: { [ANSWER]: result } } };
   },
   present: async (result) => {
     const { output } = session;

@@ -2,7 +2,7 @@
 import type { SqliteFile, SqlValue } from '../../files/sqlite-file.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import type { Sha256 } from '../../values/digest.js';
-import type { Elements, OperationState, Overlap, Verdict } from './journal.js';
+import type { Elements, OperationKind, OperationState, Overlap, Verdict } from './journal.js';
 
 /** A digest as it is stored. */
 export const digestBytes = (digest: Sha256): Buffer => Buffer.from(digest, 'hex');
@@ -65,16 +65,17 @@ export class ElementsTable {
   overlaps(digests: Elements, serial: number | null): readonly Overlap[] {
     if (this.#get('SELECT 1 FROM elements WHERE target = ? LIMIT 1', [this.#target]) === undefined) return [];
     const find = this.#file.prepare(
-      `SELECT e.landed, o.date_changed, o.id, o.state, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
+      `SELECT e.landed, o.date_changed, o.id, o.kind, o.state, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
        WHERE e.target = ? AND e.digest = ? AND o.serial <> ? ORDER BY o.state = 'open' DESC, e.landed DESC LIMIT 1`,
     );
     const met = Array.isArray(digests) ? (digests as readonly Sha256[]) : this.#spooledInTable();
     return met.flatMap((digest) => {
-      const [landed, date, id, state, command, notes] =
+      const [landed, date, id, kind, state, command, notes] =
         find.get([this.#target, digestBytes(digest), serial ?? 0]) ?? [];
       if (id === undefined) return [];
       const operation = {
         id: String(id),
+        kind: kind as OperationKind,
         state: state as OperationState,
         command: JSON.parse(String(command)),
         notes: JSON.parse(String(notes)),

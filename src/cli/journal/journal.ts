@@ -155,7 +155,7 @@ export interface Overlap {
   readonly hasLanded: boolean;
   /** When that operation last changed. */
   readonly date: string;
-  readonly operation: Pick<OperationSummary, 'id' | 'state' | 'command' | 'notes'>;
+  readonly operation: Pick<OperationSummary, 'id' | 'kind' | 'state' | 'command' | 'notes'>;
 }
 
 export interface Journal {

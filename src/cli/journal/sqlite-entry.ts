@@ -151,6 +151,7 @@ export class SqliteEntry implements Entry {
   /** What was asked for is needed for what is left of it, and for telling what came of it. */
   #markTold(): void {
     const isSpent = isOver(this.state) && this.state !== 'partial';
+    if (this.kind === 'burn') this.#table.elements.unclaim(this.#row.serial);
     if (isSpent) this.#table.dropParts(this.#row.serial);
     const spent: Changes = isSpent ? { body: null } : {};
     this.#row = this.#table.change(this.#row.serial, { told: 1, holder: null, ...spent });

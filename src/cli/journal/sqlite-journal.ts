@@ -10,12 +10,14 @@ import type { Clock } from '../../values/time.js';
 import { digestBytes } from './elements-table.js';
 import {
   type Begun,
+  type Elements,
   type Entry,
   isOver,
   type Journal,
   type OperationKind,
   type OperationRequest,
   type OperationSummary,
+  type Overlap,
   type Processes,
   type Target,
 } from './journal.js';
@@ -144,16 +146,39 @@ class SqliteJournal implements Journal {
     return free;
   }
 
+  /** For a burn: an operation with the same burn whose outcome is not known or not printed, under whichever key. */
+  #sameBurn({ kind, origin, elements, again }: OperationRequest): Row | undefined {
+    if (kind !== 'burn' || !Array.isArray(elements)) return undefined;
+    const [digest] = elements as readonly Sha256[];
+    if (digest === undefined) return undefined;
+    const rows = this.#table.rows(
+      `serial IN (SELECT operation FROM elements WHERE target = operations.target AND digest = ? AND landed = 0) ORDER BY serial`,
+      [digestBytes(digest)],
+    );
+    // Two processes may burn the same at once where neither says --once.
+    const isBeside = (row: Row): boolean => row.busy && row.origin === 'chance' && origin.from === 'chance';
+    const others = rows.filter((row) => !isBeside(row) && !(again && row.kind === 'burn'));
+    return others.find((row) => !row.busy) ?? others[0];
+  }
+
+  #overlaps({ kind, origin, elements, again }: OperationRequest): readonly Overlap[] {
+    // A burn without --once is a new one, whatever has landed.
+    if (kind === 'burn' && origin.from !== 'content') return [];
+    const stays = ({ operation }: Overlap): boolean =>
+      operation.state === 'open' && !(kind === 'burn' && operation.kind === 'burn');
+    return this.#table.elements.overlaps(elements, null).filter((overlap) => !again || stays(overlap));
+  }
+
   #derivedKey(kind: OperationKind, content: Sha256, run: number): string {
     const { place, profile } = this.#options.target;
     return derivedUuid('operation', kind, content, place, profile, String(run));
   }
 
   #insert(request: OperationRequest, run: number): Begun {
-    const { kind, content, origin, command, elements, again } = request;
-    const overlaps = this.#table.elements
-      .overlaps(elements, null)
-      .filter(({ operation }) => !again || operation.state === 'open');
+    const { kind, content, origin, command, elements } = request;
+    const same = this.#sameBurn(request);
+    if (same?.busy === true && same.kind === 'burn') return busy(same);
+    const overlaps = same === undefined ? this.#overlaps(request) : overlapsWith(same, elements);
     if (overlaps.length > 0) return { status: 'overlap', overlaps };
     const key =
       origin.from === 'user'
@@ -191,6 +216,11 @@ const busy = ({ holder, dateChanged }: Row): Begun => ({
   process: holder ?? '',
   since: dateChanged,
 });
+
+const overlapsWith = (operation: Row, elements: Elements): readonly Overlap[] =>
+  Array.isArray(elements)
+    ? elements.map((digest) => ({ digest, hasLanded: false, date: operation.dateChanged, operation }))
+    : [];
 
 const beingResumed = ({ dateBegun, holder }: Row): FlywheelError =>
   new FlywheelError(

@@ -14,8 +14,9 @@ function numbered(texts: readonly string[]): readonly Sha256[] {
   });
 }
 
-/** What tells a burn from those that are unlike it. */
-export const burnText = (burn: BurnRequest): string => `burn ${fingerprint({ ...burn })}`;
+/** Burns with the same type, proof and amount are alike, recorded on chain or not. */
+export const burnText = ({ type, proof, burnAmount }: BurnRequest): string =>
+  `burn ${fingerprint({ type, proof, burnAmount })}`;
 
 /** The digests of burns, in their order. */
 export const burnDigests = (burns: readonly BurnRequest[]): readonly Sha256[] =>

@@ -37,6 +37,7 @@ export async function resolveOverlap(
   }
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
   if (open !== undefined) {
+    if (request.kind === 'burn') throw unfinishedBurn(session, open);
     throw new FlywheelError('ERR_INPUT_INVALID', `${sentence} Nothing was sent.`, {
       hint: `Leave them out with --only-new. ${wayOut(session, open)}`,
     });
@@ -83,9 +84,17 @@ export function stillToDo(
   return new Set(elements.filter((digest) => !elsewhere.has(digest)));
 }
 
+const unfinishedBurn = (session: Session, { date, operation }: Overlap): FlywheelError =>
+  new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `The outcome of an earlier operation with the same burn (last changed ${date}) is unknown. Nothing was sent.`,
+    { hint: `This resumes safely: ${resumeLine(session, operation)}` },
+  );
+
 /** How to come to know whether an element lands by another operation. */
 function wayOut(session: Session, { operation }: Overlap): string {
-  if (operation.state === 'open') return `To learn what came of the other: ${resumeLine(session, operation)}`;
+  if (operation.state === 'open' || operation.kind === 'burn')
+    return `To learn what came of the other: ${resumeLine(session, operation)}`;
   const batchId = batchStages(operation.notes).at(-1)?.batchId;
   const end = ['flywheel', 'batch', 'cancel', batchId ?? '', ...placeFlags(session.settings)];
   return `To end the other: ${shellLine(end)}`;
