@@ -23,7 +23,8 @@ export function baseAddress(text: string): URL {
   if (url.username !== '' || url.password !== '') {
     return refuse('The API address must not hold a user or a password.');
   }
-  if (url.search !== '' || url.hash !== '') {
+  // An empty query or fragment is still there in the text.
+  if (/[?#]/.test(url.href)) {
     return refuse('The API address must not hold a query or a fragment.');
   }
   url.pathname = url.pathname.replace(/\/+$/, '');

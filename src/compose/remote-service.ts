@@ -10,6 +10,7 @@ import { plainStyle } from '../cli/output/color.js';
 import { warningLines } from '../cli/output/output.js';
 import { createRemoteService } from '../client/remote-service.js';
 import type { RemoteServiceDeps } from '../client/request-writer.js';
+import { servicePlace } from '../contract/service-place.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { systemUuid } from '../files/system-uuid.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
@@ -41,7 +42,7 @@ export async function openRemoteService(
   const { value: pinned } = settings.pinned;
   let pins = pinned === null ? null : (await import('./pinned.js')).pinsOf(pinned);
   const operations = journalPlace(ambient, settings.configDir.value, {
-    place: baseUrl,
+    place: servicePlace(baseUrl),
     profile: settings.profile.value ?? '',
   });
   return {

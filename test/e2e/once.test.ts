@@ -1,7 +1,7 @@
 /** Once means once: what a person or a script repeats, by mistake or after a failure, happens one time. */
-import { renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { burnsOf, initiated, pipelinesOf } from '../support/deeds.js';
 import {
   anOperator,
@@ -290,5 +290,113 @@ describe('a batch that is set up', () => {
     }
     expect(await operator.happened()).toMatchObject({ batches: [] });
     expect(await operator.pending()).toEqual([]);
+  });
+});
+
+describe('a service', () => {
+  let operator: Operator;
+  let url: URL;
+  beforeAll(async () => {
+    operator = await anOperator('remote', template, { pinned: false });
+    url = new URL(operator.gate?.url ?? '');
+  });
+  afterAll(() => operator.leave());
+
+  const withKey = (env: Record<string, string>, ...words: string[]): Promise<Spawned> =>
+    flywheel({ home: operator.directory, env: { FLYWHEEL_API_KEY: operator.key, ...env } }, ...words);
+  const profiles = (): string => join(operator.directory, '.config/flywheel/profiles.json');
+
+  it('is one place, however its address is written', async () => {
+    const { port } = url;
+    operator.write('place.json', burnsOf('place'));
+    const before = Number(await burned(operator));
+    expect((await operator.run('burn-batch', 'place.json')).exit).toBe(0);
+    const addresses = [
+      ...['', '/', '//', '/.', '/%2e', '/a/..', '/?', '#', '/#', '?#'].map(
+        (end) => `http://127.0.0.1:${port}${end}`,
+      ),
+      ...[
+        `HTTP://127.0.0.1:${port}`,
+        `http://127.1:${port}`,
+        `http://0x7f000001:${port}`,
+        ` http:\\127.0.0.1:${port}`,
+      ],
+      ...[`http://127.0.0.1.:${port}`, `http://@127.0.0.1:${port}`, `http://:@127.0.0.1:${port}`],
+      ...[`http://LocalHost:${port}`, `http://localhost.:${port}`],
+    ];
+    for (const address of addresses) {
+      const again = await operator.run('burn-batch', 'place.json', '--api-url', address);
+      const isDone = again.exit === 0 && /Done before/.test(again.stderr);
+      expect([address, isDone || again.exit]).toEqual([address, /[?#]/.test(address) ? 2 : true]);
+    }
+    expect(Number(await burned(operator)) - before).toBe(3);
+  });
+
+  it('is one place below a path, however that is written', async () => {
+    const { gate } = operator;
+    if (gate === null) throw new TypeError('no gate');
+    operator.write('path.json', burnsOf('path'));
+    gate.fate = () => 'lose';
+    const lost = await operator.run('burn-batch', 'path.json', '--api-url', `${url.origin}/api-%c3%a9`);
+    gate.fate = () => 'pass';
+    expect(lost.exit).toBe(7);
+    for (const path of ['/api-é/', '//api-%C3%A9', '/%61%70i%2D%c3%A9', '/x/../api-%c3%a9/.']) {
+      const pending = await operator.run('pending', '--json', '--api-url', url.origin + path);
+      expect([path, JSON.parse(pending.stdout)]).toMatchObject([path, [{ outcome: 'unknown' }]]);
+    }
+    const here = ['--api-url', `${url.origin}/api-%c3%a9`];
+    const [{ id }] = JSON.parse((await operator.run('pending', '--json', ...here)).stdout);
+    expect((await operator.run('pending', 'forget', id, '--yes', ...here)).exit).toBe(0);
+  });
+
+  it.each(['?', '#', '/?', '/v1?x=1', '/#x'])('is named without query and fragment (%s)', async (end) => {
+    const address = `${url.origin}${end}`;
+    const flag = await withKey({}, 'whoami', '--api-url', address);
+    const environment = await withKey({ FLYWHEEL_API_URL: address }, 'whoami');
+    const set = await operator.run('profile', 'set', 'works', `apiUrl=${address}`);
+    const add = await operator.run('profile', 'add', 'other', '--api-url', address);
+    const text = readFileSync(profiles(), 'utf8');
+    writeFileSync(profiles(), text.replace(url.origin, address));
+    const profile = await withKey({}, 'whoami');
+    writeFileSync(profiles(), text);
+    expect([flag, environment, set, add, profile].map(({ exit }) => exit)).toEqual([2, 2, 2, 2, 2]);
+  });
+
+  it('of which an outcome is open keeps its address in the profile', async () => {
+    const { gate } = operator;
+    if (gate === null) throw new TypeError('no gate');
+    const before = Number(await burned(operator));
+    operator.write('moved.json', burnsOf('moved'));
+    gate.fate = () => 'lose';
+    expect((await operator.run('burn-batch', 'moved.json')).exit).toBe(7);
+    gate.fate = () => 'pass';
+    const moved = `http://127.0.0.2:${url.port}`;
+    const editor = join(operator.directory, 'editor.sh');
+    writeFileSync(editor, `#!/bin/sh\nsed -i 's#${url.origin}#${moved}#' "$1"\n`, { mode: 0o755 });
+    const text = readFileSync(profiles(), 'utf8');
+    const moves = [
+      await withKey({}, 'profile', 'add', 'works', '--api-url', moved),
+      await flywheel(
+        { home: operator.directory, stdin: operator.key },
+        'profile',
+        'add',
+        'works',
+        '--api-url',
+        moved,
+        '--api-key-stdin',
+      ),
+      await withKey({}, 'profile', 'set', 'works', `apiUrl=${moved}`),
+      await withKey({}, 'profile', 'set', 'works', 'apiUrl='),
+      await withKey({ EDITOR: editor }, 'profile', 'edit'),
+      await withKey({}, 'profile', 'remove', 'works'),
+    ];
+    expect(moves.map(({ exit }) => exit)).toEqual(moves.map(() => 2));
+    expect(readFileSync(profiles(), 'utf8')).toBe(text);
+    // The same address in other words, and other settings, change no place.
+    const same = await withKey({}, 'profile', 'add', 'works', '--api-url', `HTTP://127.1:${url.port}//`);
+    expect([same.exit, await operator.pending()]).toMatchObject([0, [{ outcome: 'unknown' }]]);
+    expect((await operator.run('pending', 'resume')).exit).toBe(0);
+    expect((await operator.run('burn-batch', 'moved.json')).exit).toBe(0);
+    expect(Number(await burned(operator)) - before).toBe(3);
   });
 });

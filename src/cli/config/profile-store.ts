@@ -6,11 +6,14 @@
  */
 import { join } from 'node:path';
 import Conf from 'conf';
+import { servicePlace } from '../../contract/service-place.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { readIfThere } from '../../files/read-file.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory, writeFileAtomic } from '../../files/write-file.js';
 import type { Secret } from '../../values/secret.js';
+import { countPending } from '../journal/count-pending.js';
+import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import { checkKeys, hasKey, type Profile, type ProfileFile, readProfiles } from './profile-file.js';
 
@@ -60,21 +63,36 @@ function requireSameService(configDir: string, name: string, before: Profile, af
   );
 }
 
+const placeOf = ({ apiUrl }: Profile): string | undefined =>
+  apiUrl !== undefined && URL.canParse(apiUrl) ? servicePlace(apiUrl) : apiUrl;
+
+/** Operations are pending at the address that the profile has. @throws `ERR_CONFIG_INVALID` */
+function requireSamePlace(name: string, pending: number, before: Profile, after: Profile): void {
+  if (pending === 0 || placeOf(before) === placeOf(after)) return;
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `The profile ${name} has ${pending} operations whose outcome is not known or not printed; its API address was not changed.`,
+    { hint: `Settle them first: flywheel pending resume -p ${shellLine([name])}` },
+  );
+}
+
 /**
  * Adds a profile or changes the fields that are given; the first profile becomes the current one.
  * @param changes - the fields, or what they become by what they were, which no other process changes in between.
  */
-export function saveProfile(
+export async function saveProfile(
   configDir: string,
   name: string,
   changes: Profile | ((before: Profile) => Profile),
   key: Secret | null,
 ): Promise<Profile> {
+  const pending = await countPending(configDir, name);
   return alone(configDir, () => {
     const { current, profiles } = readProfiles(configDir);
     if (key !== null) checkKeys(configDir);
     const before = (Object.hasOwn(profiles, name) ? profiles[name] : undefined) ?? {};
     const profile = { ...before, ...(typeof changes === 'function' ? changes(before) : changes) };
+    requireSamePlace(name, pending, before, profile);
     if (key === null) requireSameService(configDir, name, before, profile);
     write(configDir, { current: current ?? name, profiles: { ...profiles, [name]: profile } });
     if (key !== null) open<Record<string, string>>(configDir, API_KEYS_FILE).set(name, key.reveal());
@@ -89,15 +107,17 @@ function write(configDir: string, { current, profiles }: ProfileFile): void {
 }
 
 /** Takes fields of a profile that is there for what they become; one that is `null` is taken away. @throws `ERR_CONFIG_INVALID` */
-export function changeProfile(
+export async function changeProfile(
   configDir: string,
   name: string,
   change: (before: Profile) => Profile,
 ): Promise<Profile> {
+  const pending = await countPending(configDir, name);
   return alone(configDir, () => {
     const { current, profiles } = requireProfile(configDir, name);
     const before = profiles[name] ?? {};
     const profile = change(before);
+    requireSamePlace(name, pending, before, profile);
     requireSameService(configDir, name, before, profile);
     write(configDir, { current, profiles: { ...profiles, [name]: profile } });
     return profile;
@@ -108,8 +128,15 @@ export function changeProfile(
  * Puts a whole file in place of the profiles, unless they are others by now than those it was made from.
  * @throws `ERR_CONFIG_INVALID`
  */
-export function replaceProfiles(configDir: string, before: string | undefined, text: string): Promise<void> {
+export async function replaceProfiles(
+  configDir: string,
+  before: string | undefined,
+  text: string,
+): Promise<void> {
   const file = join(configDir, PROFILES_FILE);
+  const { profiles } = JSON.parse(text) as Partial<ProfileFile>;
+  for (const [name, profile] of Object.entries(readProfiles(configDir).profiles))
+    requireSamePlace(name, await countPending(configDir, name), profile, profiles?.[name] ?? {});
   return alone(configDir, () => {
     if (readIfThere(file) !== before)
       throw new FlywheelError(

@@ -93,7 +93,8 @@ export function checkApiUrl(text: string, where: string): string {
       `${where} must be an http or https address, got ${JSON.stringify(text)}.`,
     );
   }
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+  // An empty query or fragment is still there in the text.
+  if (url.username !== '' || url.password !== '' || /[?#]/.test(url.href)) {
     throw new FlywheelError(
       'ERR_CONFIG_INVALID',
       `${where} must not hold a user name, password, query or fragment.`,

@@ -1,0 +1,21 @@
+/** The address of a service in one spelling, so that one service is one place for the journal. */
+
+/** Percent-encoded characters that mean the same in plain (RFC 3986, section 6.2.2.2). */
+const UNRESERVED = /[A-Za-z0-9._~-]/;
+const LOOPBACK = /^(?:localhost|\[::1\])$/;
+
+const plain = (encoded: string): string => {
+  const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+  return UNRESERVED.test(character) ? character : encoded.toUpperCase();
+};
+
+/** @param address - http or https, without user, query and fragment. */
+export function servicePlace(address: string): string {
+  const url = new URL(address);
+  const host = url.hostname.replace(/\.$/, '').replace(LOOPBACK, '127.0.0.1');
+  const path = url.pathname
+    .replace(/%[0-9a-f]{2}/gi, plain)
+    .replace(/\/+/g, '/')
+    .replace(/\/$/, '');
+  return `${url.protocol}//${host}${url.port === '' ? '' : `:${url.port}`}${path}`;
+}
