@@ -21,6 +21,8 @@ import { base58Decode } from '../values/base58.js';
 export interface Finding {
   /** What contradicts the request, as a sentence without its end. */
   readonly contradiction?: string;
+  /** What contradicts it unless the answer names the request, as a sentence without its end. */
+  readonly unproven?: string;
   /** What is odd and may still be right. */
   readonly warnings: readonly Warning[];
   /** Of a request that has elements: what the answer says of each. */
@@ -57,6 +59,15 @@ const foreignHash = (hash: string): Warning => ({
   text: `The service hashes proofs in a way of its own (${shown(hash)}): \`proof hash\` and \`proof verify\` do not fit its hashes.`,
 });
 
+const noHash = (hash: string): string => `the hash ${shown(hash)} is that of no proof that was sent`;
+
+/** Each element, and each transaction of a batch, lands by a transaction of its own. */
+function twiceProblem(signatures: readonly string[]): Contradiction {
+  const seen = new Set<string>();
+  const twice = signatures.find((signature) => seen.size === seen.add(signature).size);
+  return twice === undefined ? undefined : `it names the transaction ${shown(twice)} twice`;
+}
+
 /** @param name - of the field, for the message. */
 function signatureProblem(signature: string, name: string): Contradiction {
   const bytes = signature.length > MAX_SIGNATURE_LENGTH ? undefined : base58Decode(signature);
@@ -73,8 +84,12 @@ function burnProblem(answer: BurnResult, name = ''): Contradiction {
 const checkBurn: Check<'burn'> = (request) => (answer) => {
   const type =
     answer.type === request.type ? undefined : `type is ${shown(answer.type)}, not ${shown(request.type)}`;
-  const known = knownHashes(request.proof).includes(answer.hash.toLowerCase());
-  return finding(burnProblem(answer) ?? type, known ? [] : [foreignHash(answer.hash)]);
+  if (knownHashes(request.proof).includes(answer.hash.toLowerCase()))
+    return finding(burnProblem(answer) ?? type);
+  return {
+    ...finding(burnProblem(answer) ?? type, [foreignHash(answer.hash)]),
+    unproven: noHash(answer.hash),
+  };
 };
 
 /** Does the answer of a burn-batch fit, and which of it belongs to which element? */
@@ -85,7 +100,12 @@ const checkBurnBatch: Check<'burnBatch'> = (request) => (answer) => {
     ...(hash === undefined ? [] : [foreignHash(hash)]),
     ...(doubt === undefined ? [] : [twins(doubt)]),
   ];
-  return { ...finding(entry ?? problem, warnings), outcomes };
+  const twice = twiceProblem(answer.success.map(({ txHash }) => txHash));
+  return {
+    ...finding(entry ?? problem ?? twice, warnings),
+    ...(hash === undefined ? {} : { unproven: noHash(hash) }),
+    outcomes,
+  };
 };
 
 const twins = (indexes: string): Warning => ({
@@ -100,24 +120,30 @@ interface Counts {
   readonly successfulExecutions: readonly { readonly txHashes: readonly string[] }[];
 }
 
+const hashesOf = (counts: Counts | undefined): readonly string[] =>
+  counts?.successfulExecutions.flatMap(({ txHashes }) => txHashes) ?? [];
+
 function countsProblem(counts: Counts | undefined, name: string): Contradiction {
   if (counts === undefined) return undefined;
   const { total, totalSuccessful, totalFailed } = counts;
   const said = `${name}.total ${total}, totalSuccessful ${totalSuccessful}, totalFailed ${totalFailed}`;
   if (Math.min(total, totalSuccessful, totalFailed) < 0) return `${said}: a number is negative`;
   if (total !== totalSuccessful + totalFailed) return `${said}: they do not add up`;
-  const hashes = counts.successfulExecutions.flatMap(({ txHashes }) => txHashes);
+  const hashes = hashesOf(counts);
   // A group may have paid a tip, which is listed and not counted.
   const tips = hashes.length - totalSuccessful;
-  const isTwice = new Set(hashes).size < hashes.length;
-  if (tips < 0 || (tips > 0 && isTwice) || tips > counts.successfulExecutions.length)
+  if (tips < 0 || tips > counts.successfulExecutions.length)
     return `${said}: it lists ${hashes.length} transactions`;
+  const twice = twiceProblem(hashes);
+  if (twice !== undefined) return `${name}: ${twice}`;
   const broken = hashes.find((hash) => signatureProblem(hash, name) !== undefined);
   return broken === undefined ? undefined : signatureProblem(broken, `${name}: a transaction`);
 }
 
-const batchProblem = (batch: Batch): Contradiction =>
-  countsProblem(batch.initResult, 'initResult') ?? countsProblem(batch.executeResult, 'executeResult');
+const batchProblem = ({ initResult, executeResult }: Batch): Contradiction =>
+  countsProblem(initResult, 'initResult') ??
+  countsProblem(executeResult, 'executeResult') ??
+  twiceProblem([...hashesOf(initResult), ...hashesOf(executeResult)]);
 
 const idProblem = (asked: string, answered: string, name: string): Contradiction =>
   asked.toLowerCase() === answered.toLowerCase() ? undefined : `${name} is ${answered}, not ${asked}`;
@@ -152,6 +178,8 @@ const checkCancelBatch: Check<'cancelBatch'> = (request) => (answer) => {
     return finding('ownerVoteNeeded is true, and there is no cancelTx');
   if (!ownerVoteNeeded && batch === undefined)
     return finding('ownerVoteNeeded is false, and there is no batch');
+  if (!ownerVoteNeeded && batch?.dateCancelled === undefined)
+    return finding('ownerVoteNeeded is false, and the batch is not cancelled');
   return finding(batch === undefined ? undefined : thisBatchProblem(request, batch, 'batch.id'));
 };
 

@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import type { Call } from '../contract/call.js';
 import { decodeRateLimit } from '../contract/header-values.js';
-import { RATE_LIMIT_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
+import { RATE_LIMIT_HEADER, REQUEST_ID_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
 import type { Operation } from '../contract/operations.js';
 import { EXIT } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
@@ -15,6 +15,7 @@ import type { HttpLog } from './http-log.js';
 import { maskValue } from './mask.js';
 import type { CallBudget, Pacer } from './pacing.js';
 import { followRedirects } from './redirects.js';
+import { OWN_REQUEST_ID } from './request-writer.js';
 import { isRetryable, retryAfterMs, settlesEarlierTries } from './retry-policy.js';
 import type { HttpRequest, Transport } from './transport.js';
 import type { BatchSeen } from './under-way.js';
@@ -173,6 +174,13 @@ export type Answered<Value> = {
   readonly finding: Finding;
 };
 
+const isEchoed = ({ request }: PreparedCall, { headers }: HttpAnswer): boolean =>
+  headers[REQUEST_ID_HEADER] === request.headers[REQUEST_ID_HEADER];
+
+/** Does the answer name another request of this client's making? A proxy may have kept it. */
+const isOfAnother = (call: PreparedCall, answer: HttpAnswer): boolean =>
+  answer.headers[REQUEST_ID_HEADER]?.startsWith(OWN_REQUEST_ID) === true && !isEchoed(call, answer);
+
 /** The value of a successful answer, if it can be believed. */
 function readAnswer<Value>(
   sender: Sender,
@@ -185,7 +193,8 @@ function readAnswer<Value>(
   try {
     const value = decodeValue(schema, answer, call.reading);
     const finding = check(value);
-    const { contradiction, warnings } = finding;
+    const contradiction = finding.contradiction ?? (isEchoed(call, answer) ? undefined : finding.unproven);
+    const { warnings } = finding;
     if (contradiction === undefined && warnings.length === 0) return { value, answer, finding };
     // What is said about the answer quotes it, and must quote it without the key.
     const shown = check(maskValue(value, call.reading.mask));
@@ -193,7 +202,7 @@ function readAnswer<Value>(
       return contradicted(
         call,
         answer,
-        shown.contradiction ?? 'it holds the API key where something else belongs',
+        shown.contradiction ?? shown.unproven ?? 'it holds the API key where something else belongs',
       );
     shown.warnings.forEach(sender.warn);
     return { value, answer, finding };
@@ -225,6 +234,7 @@ export async function tryOnce<Value>(
   const outcome = await exchange(sender, call, budget, tryNumber);
   if (outcome.kind === 'failure') return failedWithoutAnswer(outcome, call.request.url);
   call.onAnswer?.(outcome);
+  if (isOfAnother(call, outcome)) return contradicted(call, outcome, 'it is the answer to another request');
   if (outcome.status < 200 || outcome.status >= 300)
     return failedWithAnswer(call, outcome, sender.clock.nowMs());
   return readAnswer(sender, call, outcome, expected);

@@ -59,6 +59,8 @@ export interface RemoteServiceDeps {
   readonly userAgent?: string;
 }
 
+/** Begins the request ids of this client: an answer with another of them answers another request. */
+export const OWN_REQUEST_ID = 'flywheel-';
 const REQUEST_ID = /^[A-Za-z0-9._~:+/=@-]{1,128}$/;
 
 /** What is asked for, whether or not the contract knows it. */
@@ -122,7 +124,7 @@ export class RequestWriter {
     };
     // Known here before there is an answer, so that a call whose answer is lost can be found in the logs of the service.
     const isOwn = call.requestId !== undefined && REQUEST_ID.test(call.requestId);
-    headers[REQUEST_ID_HEADER] = isOwn ? String(call.requestId) : this.#deps.ids.uuid();
+    headers[REQUEST_ID_HEADER] = isOwn ? String(call.requestId) : OWN_REQUEST_ID + this.#deps.ids.uuid();
     if (call.credential !== null) {
       checkKeyMayTravel(this.#base);
       headers[this.#keyHeader] = keyHeaderValue(call.credential.reveal());

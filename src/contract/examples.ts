@@ -2,7 +2,7 @@
 import type { OperationId } from './operations.js';
 
 const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
-const HASH = '4b9e7b7a2d6d3c9cbb7a2c7c0a9f30a1f2b7a2f2f6d2ccf4dbd2d4e3b5a19f57';
+const HASH = 'b7f943845357ffafd382804e7addbb1b54731b404ff26afec243f4a74fde4256';
 const TX_HASH = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW';
 const SET_UP_TX_HASH =
   '5VQ8f2vt4upsPUs3N61fnvxxwxW6a4T2drTf9F1uTbJJYU6z8sr1Zsw2k8AWgNey9RheLzRu7kKaNdQRvspgFunj';

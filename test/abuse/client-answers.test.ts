@@ -80,7 +80,10 @@ const good: Record<keyof typeof acts, unknown> = {
   list: EXAMPLES.listBatches.response,
   pipelines: EXAMPLES.batchPipelines.response,
   approval: EXAMPLES.issueApproval.response,
-  cancel: { ownerVoteNeeded: false, batch: { ...batch, status: 'FAILED' } },
+  cancel: {
+    ...{ ownerVoteNeeded: false },
+    batch: { ...batch, status: 'FAILED', dateCancelled: '2026-01-31T12:00:00.000Z' },
+  },
 };
 const READS: ReadonlySet<keyof typeof acts> = new Set(['get', 'current', 'list', 'pipelines'] as const);
 
@@ -141,7 +144,7 @@ const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, Re
     /is negative/,
   ],
   ['execute', 'result.successfulExecutions.0.txHashes', [], /it lists 0 transactions/],
-  ['execute', 'result.successfulExecutions.0.txHashes', [TX, TX], /it lists 2 transactions/],
+  ['execute', 'result.successfulExecutions.0.txHashes', [TX, TX], /names the transaction .* twice/],
   [
     'execute',
     'result.successfulExecutions.0.txHashes.0',
@@ -163,6 +166,7 @@ const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, Re
   ['pipelines', 'items.0.txHash', 'x', /items\[0\]\.txHash is "x", which is no transaction signature/],
   ['approval', 'batch.id', OTHER_ID, /batch\.id is 00000000-/],
   ['cancel', 'batch.id', OTHER_ID, /batch\.id is 00000000-/],
+  ['cancel', 'batch.dateCancelled', undefined, /the batch is not cancelled/],
   ['cancel', 'batch', undefined, /ownerVoteNeeded is false, and there is no batch/],
   ['cancel', 'ownerVoteNeeded', true, /ownerVoteNeeded is true, and there is no cancelTx/],
 ];
@@ -213,7 +217,27 @@ describe('an answer that contradicts the request', () => {
   });
 });
 
+/** Answers with the id of the request, as a service does that is of this contract. */
+const echoing =
+  (value: unknown): StubAnswer =>
+  (request, response, count) =>
+    json(200, value, { 'x-request-id': String(request.headers['x-request-id']) })(request, response, count);
+
 describe('the hash of a proof', () => {
+  it('is compared where nothing else says which request an answer is to', async () => {
+    const request = [unsorted, { ...unsorted, proof: { other: 1 } }];
+    const success = [
+      { ...burned, hash: sha256('else') },
+      { ...burned, txHash: base58Encode(new Uint8Array(64).fill(7)) },
+    ];
+    for (const headers of [{}, { 'x-request-id': 'of-theirs' }]) {
+      const { service } = await serve(json(200, { ...burned, hash: sha256('else') }, headers));
+      expect((await failure(service.burn(unsorted, call))).exitCode).toBe(7);
+      const batches = await serve(json(200, { success, errors: [] }, headers));
+      expect((await failure(batches.service.burnBatch(request, call))).exitCode).toBe(7);
+    }
+  });
+
   const unsorted: BurnRequest = { ...burn, proof: { z: 1, a: { d: [1, 2], c: 'é' } } };
 
   it('may be that of the canonical text or of the text that was sent', async () => {
@@ -225,7 +249,7 @@ describe('the hash of a proof', () => {
   });
 
   it('is warned of once when it is another, and the burn is still a burn', async () => {
-    const { service, warnings } = await serve(json(200, { ...burned, hash: sha256('else') }));
+    const { service, warnings } = await serve(echoing({ ...burned, hash: sha256('else') }));
     for (let times = 0; times < 3; times += 1) await service.burn(unsorted, call);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain('hashes proofs in a way of its own');

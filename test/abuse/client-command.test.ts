@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../src/contract/examples.js';
 import type { BurnResult } from '../../src/contract/schemas/burn.js';
 import { answers, type Behaviour, closes, type Hostile, silent, startHostile } from '../support/hostile.js';
+import { json, startStub } from '../support/http-stub.js';
 import { startTlsServer, TEST_CERTIFICATE } from '../support/http-tls.js';
 import {
   emptyDirectory,
@@ -180,11 +181,16 @@ describe('flywheel', () => {
   });
 
   it('warns once of a service that hashes in its own way, in words or as JSON', async () => {
-    const body = JSON.stringify({ ...(EXAMPLES.burn.response as BurnResult), hash: 'theirs' });
-    const server = await hostile(
-      answers(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`, (socket) => socket.end()),
-    );
-    const options = remote(`http://127.0.0.1:${server.port}`);
+    const stub = await startStub((request, response, count) => {
+      const echo = { 'x-request-id': String(request.headers['x-request-id']) };
+      json(200, { ...(EXAMPLES.burn.response as BurnResult), hash: 'theirs' }, echo)(
+        request,
+        response,
+        count,
+      );
+    });
+    closers.push(stub.close);
+    const options = remote(stub.url);
     const { exit, stdout, stderr } = await flywheel(options, ...BURN);
     expect(exit).toBe(0);
     expect(JSON.parse(stdout).hash).toBe('theirs');

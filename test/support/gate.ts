@@ -8,6 +8,21 @@ export interface GateRequest {
   readonly key: string | undefined;
 }
 
+/** An answer of the service that was passed on. */
+export interface Passed extends GateRequest {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly content: Buffer;
+}
+
+/** What comes in place of an answer: an earlier one, with all its headers or none of them. */
+export interface Replay {
+  readonly replay: Passed;
+  readonly withHeaders: boolean;
+  /** Whether the request is carried out all the same. */
+  readonly reaches: boolean;
+}
+
 /**
  * What becomes of a request: it is passed on; it is carried out and its answer is lost; half of it arrives; none of it does, and
  * the connection is closed or reset; it is refused here; or something else is answered than the service says, or without asking it.
@@ -20,6 +35,7 @@ export type Fate =
   | 'reset'
   | { readonly refuse: number }
   | { readonly answer: unknown }
+  | Replay
   /** Carried out, and the answer changed. */
   | { readonly alter: (answer: { status: number; body: unknown }) => { status: number; body: unknown } };
 
@@ -29,6 +45,8 @@ export interface Gate {
   readonly open: number;
   /** Of all that has come so far. */
   readonly requests: GateRequest[];
+  /** Of all that was passed on. */
+  readonly passed: Passed[];
   /** Decides about each request; everything passes until a test says otherwise. */
   fate: (request: GateRequest) => Fate | Promise<Fate>;
   close(): Promise<void>;
@@ -50,6 +68,10 @@ async function bodyOf(message: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
+const requestOf = ({ method = '', url = '', headers }: IncomingMessage): GateRequest => ({
+  ...{ method, path: url, key: headers['x-idempotency-key']?.toString() },
+});
+
 const respond = (response: ServerResponse, status: number, body: unknown): void => {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 };
@@ -60,6 +82,11 @@ function answerHere(response: ServerResponse, fate: { refuse: number } | { answe
     const error = REFUSALS[fate.refuse] ?? 'ERR_INTERNAL';
     respond(response, fate.refuse, { error, message: 'Refused at the door.' });
   }
+}
+
+function answerAgain(response: ServerResponse, { replay, withHeaders }: Replay): void {
+  const headers = withHeaders ? replay.headers : { 'content-type': 'application/json' };
+  response.writeHead(replay.status, headers).end(replay.content);
 }
 
 /** @param keys - API keys that requests are passed on with, in turn: no limit is met, and a rotated key repeats nothing. */
@@ -76,7 +103,12 @@ export async function startGate(target: string, keys: readonly string[]): Promis
       if (bytes === body.length) upstream.end(body);
       else upstream.write(body.subarray(0, bytes), () => upstream.destroy());
     });
-  const follow = async (fate: Fate, message: IncomingMessage, body: Buffer, response: ServerResponse) => {
+  const follow = async (
+    fate: Exclude<Fate, Replay>,
+    message: IncomingMessage,
+    body: Buffer,
+    response: ServerResponse,
+  ) => {
     if (typeof fate === 'object' && !('alter' in fate)) return answerHere(response, fate);
     const bytes = fate === 'cut' ? Math.floor(body.length / 2) : body.length;
     const answer = fate === 'drop' ? null : await pass(message, body, bytes);
@@ -84,7 +116,12 @@ export async function startGate(target: string, keys: readonly string[]): Promis
     const content = answer === null ? null : await bodyOf(answer).catch(() => null);
     if (answer === null || content === null || fate === 'lose') return void response.destroy();
     const status = answer.statusCode ?? 502;
-    if (typeof fate !== 'object') return void response.writeHead(status, answer.headers).end(content);
+    if (typeof fate !== 'object') {
+      // The keys take turns, so that what is left of one says nothing.
+      const { ratelimit: _left, ...headers } = answer.headers;
+      gate.passed.push({ ...requestOf(message), status, headers, content });
+      return void response.writeHead(status, headers).end(content);
+    }
     const altered = fate.alter({ status, body: JSON.parse(content.toString()) });
     respond(response, altered.status, altered.body);
   };
@@ -92,13 +129,16 @@ export async function startGate(target: string, keys: readonly string[]): Promis
     // A client that is gone in the middle of its request has sent none.
     const body = await bodyOf(message).catch(() => null);
     if (body === null) return void response.destroy();
-    const key = message.headers['x-idempotency-key']?.toString();
-    const request = { method: message.method ?? '', path: message.url ?? '', key };
+    const request = requestOf(message);
     gate.requests.push(request);
     open += 1;
     const fate = await gate.fate(request);
     if (fate === 'reset') message.socket.resetAndDestroy();
-    else await follow(fate, message, body, response);
+    else if (typeof fate === 'object' && 'replay' in fate) {
+      const answer = fate.reaches ? await pass(message, body, body.length) : null;
+      if (answer !== null) await bodyOf(answer);
+      answerAgain(response, fate);
+    } else await follow(fate, message, body, response);
     open -= 1;
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -108,6 +148,7 @@ export async function startGate(target: string, keys: readonly string[]): Promis
       return open;
     },
     requests: [],
+    passed: [],
     fate: () => 'pass',
     close: () =>
       new Promise((resolve) => {

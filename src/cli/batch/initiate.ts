@@ -1,5 +1,6 @@
 /** The first step of a batch as an operation: it is set up once, and what was set up is found again. */
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
 import { REPLAYED } from '../operation/run-operation.js';
@@ -44,6 +45,7 @@ export async function initiate(
   session.output.progress.clear();
   noteReply(session, reply, { isLast });
   const answer = reply.value;
+  if (entry.hasBatchOfAnother(answer.batch.id)) throw ofAnother(answer.batch.id);
   // In this order: an answer that is kept is not asked for again, and then nobody would note the batch.
   stage.add({ batchId: answer.batch.id });
   entry.keep(stage.initAnswerName, answer);
@@ -51,6 +53,12 @@ export async function initiate(
   if (entry.isNew) session.output.tell(REPLAYED);
   return { answer, batch: await getBatch(session, answer.batch.id), isNew: false };
 }
+
+const ofAnother = (batchId: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_OUTCOME_UNKNOWN',
+    `The service answered with batch ${batchId}, which belongs to an earlier operation.`,
+  );
 
 /** The answer of init with an approval that has not expired; as it was, where the service does not give out another. */
 export async function withFreshApproval(

@@ -59,6 +59,8 @@ export class BurnBatchWork implements Work<Summary> {
   readonly #strict: boolean;
   /** Elements whose latest outcome is a failure. */
   readonly #failed = new Set<number>();
+  /** Of the transactions that burned, in whichever request. */
+  readonly #signatures = new Set<string>();
   /** What the token is called. */
   #symbol: string | null = null;
 
@@ -206,7 +208,10 @@ export class BurnBatchWork implements Work<Summary> {
   ): Promise<readonly ElementOutcome[]> {
     const stored = storedOutcomes(entry, part);
     if (stored !== undefined) {
-      stored.forEach(on.hear);
+      stored.forEach((outcome) => {
+        this.#requireNew(outcome);
+        on.hear(outcome);
+      });
       return stored;
     }
     const { context } = this.#session;
@@ -218,6 +223,7 @@ export class BurnBatchWork implements Work<Summary> {
     const outcomes: ElementOutcome[] = [];
     const hear = (outcome: ElementOutcome): void => {
       if (outcomes[outcome.index] !== undefined) return;
+      this.#requireNew(outcome);
       const own = { ...outcome, index: indexes[outcome.index] ?? outcome.index };
       outcomes[outcome.index] = own;
       on.hear(own);
@@ -240,6 +246,17 @@ export class BurnBatchWork implements Work<Summary> {
     await requireNotOnChain(opened, entry, failed);
     entry.keep(part.name, outcomes);
     return outcomes;
+  }
+
+  /** One transaction burns one element. @throws `ERR_OUTCOME_UNKNOWN` for an answer that was given before. */
+  #requireNew(outcome: ElementOutcome): void {
+    if (outcome.status === 'error') return;
+    if (this.#signatures.has(outcome.txHash))
+      throw new FlywheelError(
+        'ERR_OUTCOME_UNKNOWN',
+        `The service answered with transaction ${outcome.txHash}, which burned another element.`,
+      );
+    this.#signatures.add(outcome.txHash);
   }
 
   #print(outcome: ElementOutcome): void {

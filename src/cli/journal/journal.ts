@@ -118,6 +118,8 @@ export interface Entry extends OperationSummary {
   /** A part of the elements that were stored beside it. @throws `ERR_INPUT_INVALID` when it is over. */
   part(part: number): SpoolPart;
   note(notes: Notes): void;
+  /** Does another operation name this batch? */
+  hasBatchOfAnother(batchId: string): boolean;
   /** Stores an answer of the service under a name. */
   keep(name: string, answer: unknown): void;
   /** An answer that was stored. @throws `ERR_INPUT_INVALID` when it is over and its answers are no longer kept. */

@@ -90,6 +90,11 @@ export class SqliteEntry implements Entry {
     this.#change({ notes: JSON.stringify({ ...this.#row.notes, ...notes }) });
   }
 
+  hasBatchOfAnother(batchId: string): boolean {
+    const names = `kind = 'batch' AND serial <> ? AND instr(notes, ?) > 0`;
+    return this.#table.row(names, [this.#row.serial, batchId]) !== undefined;
+  }
+
   keep(name: string, answer: unknown): void {
     this.#file.write(() => this.#table.keep(this.#row.serial, name, answer));
     this.#hasActed = true;

@@ -24,6 +24,12 @@ const burn = (index: number, more: Record<string, unknown> = {}) => ({
 /** The last line of standard error. */
 const last = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
 
+/** Tells the transaction of an element from those of equal ones before it. */
+const twins = (burns: readonly BurnRequest[], at: number): string =>
+  '*'.repeat(
+    burns.slice(0, at).filter(({ proof }) => proofHash(proof) === proofHash(burns[at]?.proof ?? {})).length,
+  );
+
 /** A service that fails the elements whose proof says so. */
 function answeringService() {
   const service = fakeService();
@@ -34,10 +40,10 @@ function answeringService() {
     return {
       meta: { replayed: false },
       value: {
-        success: done.map(({ proof, type }) => ({
+        success: done.map(({ proof, type }, at) => ({
           result: 'SUCCESS',
           hash: proofHash(proof),
-          txHash: `tx${JSON.stringify(proof)}`,
+          txHash: `tx${JSON.stringify(proof)}${twins(done, at)}`,
           type,
           dateBurned: '2026-01-31T12:00:00.000Z',
         })),

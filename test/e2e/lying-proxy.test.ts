@@ -1,0 +1,178 @@
+/** A proxy that gives an earlier answer again, or that of another request: nothing is told for it, neither success nor failure. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { initiated, pipelinesOf } from '../support/deeds.js';
+import type { Gate, GateRequest, Passed } from '../support/gate.js';
+import { anOperator, makeTemplate, type Operator, resumeLineOf } from '../support/operator.js';
+import type { Spawned } from '../support/spawn.js';
+
+const UNKNOWN = 7;
+
+let operator: Operator;
+let gate: Gate;
+beforeAll(async () => {
+  operator = await anOperator('remote', await makeTemplate());
+  if (operator.gate === null) throw new TypeError('no gate');
+  gate = operator.gate;
+});
+afterAll(() => operator.leave());
+
+const burned = async (): Promise<number> => Number((await operator.happened()).burned);
+const isPost = ({ method, path }: GateRequest, end: string): boolean =>
+  method === 'POST' && path.endsWith(end);
+
+/** The latest answer of a path, as a proxy would remember it. */
+function latest(end: string, isOne: (passed: Passed) => boolean = () => true): Passed {
+  const found = gate.passed.findLast((passed) => isPost(passed, end) && isOne(passed));
+  if (found === undefined) throw new TypeError(`nothing was passed on to ${end}`);
+  return found;
+}
+
+/** Ways to give an answer that is not that of the request. */
+const LIES = [
+  { how: 'before the request is carried out', reaches: false, withHeaders: true },
+  { how: 'after the request is carried out', reaches: true, withHeaders: true },
+  { how: 'before the request is carried out, without its headers', reaches: false, withHeaders: false },
+  { how: 'after the request is carried out, without its headers', reaches: true, withHeaders: false },
+];
+type Lie = (typeof LIES)[number];
+const WHOLE = LIES.filter(({ withHeaders }) => withHeaders);
+/** For what takes long. */
+const SOME = LIES.slice(1, 3);
+
+/** Runs a command while requests that end so are answered with what was answered before. */
+async function lied(end: string, replay: Passed, lie: Lie, words: readonly string[]): Promise<Spawned> {
+  gate.fate = (request) => (isPost(request, end) ? { ...lie, replay } : 'pass');
+  const ended = await operator.run(...words, '--json');
+  gate.fate = () => 'pass';
+  return ended;
+}
+
+/** It is unknown what came of it, and the line that is printed brings it to its end. */
+async function expectUnknown(ended: Spawned): Promise<void> {
+  const line = resumeLineOf(ended);
+  expect([ended.exit, ended.stdout, line === '', ended.stderr]).toEqual([
+    ...[UNKNOWN, '', false, expect.stringContaining('ERR_OUTCOME_UNKNOWN')],
+  ]);
+  const resumed = await operator.paste(line);
+  expect([resumed.exit, resumed.exit === 0 ? '' : resumed.stderr]).toEqual([0, '']);
+  expect(await operator.pending()).toEqual([]);
+}
+
+const burn = (proof: object, ...more: readonly string[]): readonly string[] => [
+  ...['burn', '--type', 'WATCH_AD', '--proof', JSON.stringify(proof), '--amount', '1', ...more],
+];
+
+describe('an earlier answer', () => {
+  it.each(LIES)('to another burn is not believed, $how', async (lie) => {
+    const before = await burned();
+    expect((await operator.run(...burn({ first: lie.how }))).exit).toBe(0);
+    const replay = latest('/burn');
+    await expectUnknown(await lied('/burn', replay, lie, burn({ second: lie.how })));
+    await expectUnknown(await lied('/burn', replay, lie, burn({ third: lie.how }, '--once')));
+    expect((await burned()) - before).toBe(3);
+  });
+
+  it.each(WHOLE)('to the same burn, asked for before, is not believed, $how', async (lie) => {
+    const before = await burned();
+    expect((await operator.run(...burn({ same: lie.how }))).exit).toBe(0);
+    await expectUnknown(await lied('/burn', latest('/burn'), lie, burn({ same: lie.how })));
+    expect((await burned()) - before).toBe(2);
+  });
+
+  it.each(WHOLE)('that refused another burn is not believed, $how', async (lie) => {
+    const before = await burned();
+    const tooMuch = burn({ tooMuch: lie.how }).map((word) => (word === '1' ? '999999999' : word));
+    expect((await operator.run(...tooMuch)).exit).toBe(5);
+    const refusal = latest('/burn', ({ status }) => status === 400);
+    await expectUnknown(await lied('/burn', refusal, lie, burn({ refused: lie.how })));
+    expect((await burned()) - before).toBe(1);
+  });
+
+  it.each(SOME)('to the first part of a burn-batch is none to the second, $how', async (lie) => {
+    const before = await burned();
+    const element = { type: 'WATCH_AD', proof: { alike: lie.how }, burnAmount: 0.001, persistOnchain: false };
+    const file = operator.write(
+      'two-parts.json',
+      Array.from({ length: 2_000 }, () => element),
+    );
+    const earlier = gate.passed.length;
+    gate.fate = (request) => {
+      const [first] = gate.passed.slice(earlier).filter((passed) => isPost(passed, '/burn-batch'));
+      return isPost(request, '/burn-batch') && first !== undefined ? { ...lie, replay: first } : 'pass';
+    };
+    const ended = await operator.run('burn-batch', file, '--json');
+    gate.fate = () => 'pass';
+    await expectUnknown(ended);
+    expect((await burned()) - before).toBeCloseTo(2, 9);
+  });
+
+  it.each(SOME)('to an init of the same file is not that of another batch, $how', async (lie) => {
+    const before = await operator.happened();
+    const file = operator.write('again.json', pipelinesOf(`again ${lie.how}`));
+    const run = ['batch', 'run', file, '--keypair', operator.owner, '--yes'];
+    expect((await operator.run(...run)).exit).toBe(0);
+    await expectUnknown(await lied('/init', latest('/init'), lie, [...run, '--again']));
+    const after = await operator.happened();
+    expect(Number(after.burned) - Number(before.burned)).toBe(6);
+    expect(after.batches.slice(before.batches.length)).toEqual(['EXECUTED', 'EXECUTED']);
+  });
+
+  it.each(SOME)('to the execution of another batch is not believed, $how', async (lie) => {
+    const before = await operator.happened();
+    const run = (name: string) => {
+      const file = operator.write(`${name}.json`, pipelinesOf(`${name} ${lie.how}`));
+      return ['batch', 'run', file, '--keypair', operator.owner, '--yes'];
+    };
+    expect((await operator.run(...run('one'))).exit).toBe(0);
+    await expectUnknown(await lied('/execute', latest('/execute'), lie, run('other')));
+    const after = await operator.happened();
+    expect(Number(after.burned) - Number(before.burned)).toBe(6);
+  });
+
+  it.each([true, false])(
+    'to the question how the batch is, is none after its execution (with headers: %s)',
+    async (withHeaders) => {
+      const before = await operator.happened();
+      const file = operator.write('stale.json', pipelinesOf(`stale ${withHeaders}`));
+      let executed = false;
+      gate.fate = ({ method, path }) => {
+        executed ||= path.endsWith('/execute');
+        const replay = gate.passed.findLast((passed) => passed.method === 'GET' && passed.path === path);
+        if (method !== 'GET' || !executed || !/batch\/[0-9a-f-]{36}$/.test(path)) return 'pass';
+        return replay === undefined ? 'pass' : { replay, withHeaders, reaches: false };
+      };
+      const run = ['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'];
+      const init = await operator.run('batch', 'init', file, '--json');
+      expect((await operator.run('batch', 'status', JSON.parse(init.stdout).batch.id)).exit).toBe(0);
+      const ended = await operator.run(...run);
+      gate.fate = () => 'pass';
+      await expectUnknown(ended);
+      const after = await operator.happened();
+      expect(Number(after.burned) - Number(before.burned)).toBe(3);
+    },
+  );
+
+  it('to the question how a batch is, is none to its cancel', async () => {
+    const id = await initiated(operator, 'open');
+    const { stdout } = await operator.run('batch', 'status', id, '--json');
+    gate.fate = (request) =>
+      isPost(request, '/cancel') ? { answer: { ownerVoteNeeded: false, batch: JSON.parse(stdout) } } : 'pass';
+    const ended = await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes', '--json');
+    gate.fate = () => 'pass';
+    await expectUnknown(ended);
+    expect((await operator.happened()).batches.at(-1)).toBe('CANCELLED');
+  });
+
+  it.each(SOME)('to the cancel of another batch is not believed, $how', async (lie) => {
+    const before = await operator.happened();
+    const cancel = async (name: string) => [
+      ...['batch', 'cancel', await initiated(operator, `${name}${lie.how.replaceAll(/\W+/g, '')}`)],
+      ...['--keypair', operator.owner, '--yes'],
+    ];
+    expect((await operator.run(...(await cancel('one')))).exit).toBe(0);
+    const replay = latest('/cancel');
+    await expectUnknown(await lied('/cancel', replay, lie, await cancel('other')));
+    const after = await operator.happened();
+    expect(after.batches.slice(before.batches.length)).toEqual(['CANCELLED', 'CANCELLED']);
+  });
+});
