@@ -174,12 +174,16 @@ export type Answered<Value> = {
   readonly finding: Finding;
 };
 
-const isEchoed = ({ request }: PreparedCall, { headers }: HttpAnswer): boolean =>
-  headers[REQUEST_ID_HEADER] === request.headers[REQUEST_ID_HEADER];
+/** A proxy may have added an id of its own. */
+const requestIds = ({ headers }: HttpAnswer): readonly string[] =>
+  (headers[REQUEST_ID_HEADER] ?? '').split(',').map((id) => id.trim());
+
+const isEchoed = ({ request }: PreparedCall, answer: HttpAnswer): boolean =>
+  requestIds(answer).includes(request.headers[REQUEST_ID_HEADER] ?? '');
 
 /** Does the answer name another request of this client's making? A proxy may have kept it. */
-const isOfAnother = (call: PreparedCall, answer: HttpAnswer): boolean =>
-  answer.headers[REQUEST_ID_HEADER]?.startsWith(OWN_REQUEST_ID) === true && !isEchoed(call, answer);
+const isOfAnother = ({ request }: PreparedCall, answer: HttpAnswer): boolean =>
+  requestIds(answer).some((id) => id.startsWith(OWN_REQUEST_ID) && id !== request.headers[REQUEST_ID_HEADER]);
 
 /** The value of a successful answer, if it can be believed. */
 function readAnswer<Value>(

@@ -217,6 +217,37 @@ describe('an answer that contradicts the request', () => {
   });
 });
 
+describe('the request id', () => {
+  const answering =
+    (ids: (sent: string) => readonly string[]): StubAnswer =>
+    (request, response) => {
+      response.setHeader('x-request-id', ids(String(request.headers['x-request-id'])));
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(burned));
+    };
+
+  it.each([
+    ['none', () => []],
+    ['one of the service', () => ['of-theirs']],
+    ['that of the request', (sent: string) => [sent]],
+    ['that of the request before one of a proxy', (sent: string) => [sent, 'of-a-proxy']],
+    ['that of the request behind one of a proxy', (sent: string) => ['of-a-proxy', sent]],
+  ])('of an answer may be %s', async (_what, ids) => {
+    const { service } = await serve(answering(ids));
+    expect((await service.burn(burn, call)).value.result).toBe('SUCCESS');
+  });
+
+  it.each([
+    ['alone', () => ['flywheel-of-another']],
+    ['before that of the request', (sent: string) => ['flywheel-of-another', sent]],
+    ['behind one of a proxy', () => ['of-a-proxy', 'flywheel-of-another']],
+  ])('of another request (%s) says that the answer is not to this one', async (_where, ids) => {
+    const { service, stub } = await serve(answering(ids));
+    expect((await failure(service.burn(burn, call))).exitCode).toBe(7);
+    expect(stub.requests).toHaveLength(1);
+  });
+});
+
 /** Answers with the id of the request, as a service does that is of this contract. */
 const echoing =
   (value: unknown): StubAnswer =>
