@@ -362,6 +362,19 @@ describe('a service', () => {
     expect([flag, environment, set, add, profile].map(({ exit }) => exit)).toEqual([2, 2, 2, 2, 2]);
   });
 
+  it('at which a batch waits keeps its address in the profile', async () => {
+    const id = await initiated(operator, 'waiting');
+    const text = readFileSync(profiles(), 'utf8');
+    const add = ['profile', 'add', 'works', '--api-url', `http://127.0.0.2:${url.port}`, '--api-key-stdin'];
+    for (const words of [add, ['profile', 'remove', 'works']]) {
+      const { exit } = await flywheel({ home: operator.directory, stdin: operator.key }, ...words);
+      expect([words[1], exit]).toEqual([words[1], 2]);
+    }
+    expect(readFileSync(profiles(), 'utf8')).toBe(text);
+    const cancel = ['batch', 'cancel', id, '--keypair', operator.owner, '--yes', '--allow-unverified'];
+    expect((await operator.run(...cancel)).exit).toBe(0);
+  });
+
   it('of which an outcome is open keeps its address in the profile', async () => {
     const { gate } = operator;
     if (gate === null) throw new TypeError('no gate');

@@ -71,8 +71,10 @@ function requireSamePlace(name: string, pending: number, before: Profile, after:
   if (pending === 0 || placeOf(before) === placeOf(after)) return;
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `The profile ${name} has ${pending} operations whose outcome is not known or not printed; its API address was not changed.`,
-    { hint: `Settle them first: flywheel pending resume -p ${shellLine([name])}` },
+    `The profile ${name} has ${pending} operations whose outcome is not known or not printed, or whose batch waits; its API address was not changed.`,
+    {
+      hint: `Run \`flywheel pending resume -p ${shellLine([name])}\`. Execute or cancel batches that wait.`,
+    },
   );
 }
 

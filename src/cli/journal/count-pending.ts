@@ -5,7 +5,7 @@ import { JOURNAL_FILE } from '../../files/directories.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
 import { isEmptyJournal } from './schema.js';
 
-/** Operations of any API of the profile whose outcome is not known, or has not been printed. @throws `ERR_STORE_UNAVAILABLE` */
+/** Operations of any API of the profile whose outcome is not known or not printed, or whose batch waits. @throws `ERR_STORE_UNAVAILABLE` */
 export async function countPending(configDir: string, profile: string): Promise<number> {
   const path = join(configDir, JOURNAL_FILE);
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return 0;
@@ -19,7 +19,7 @@ export async function countPending(configDir: string, profile: string): Promise<
   try {
     const count = file.prepare(
       `SELECT count(*) FROM operations o JOIN targets t ON t.id = o.target
-       WHERE t.profile = ? AND (o.state = 'open' OR o.told = 0)`,
+       WHERE t.profile = ? AND (o.state IN ('open', 'waiting') OR o.told = 0)`,
     );
     return Number(count.get([profile])?.[0] ?? 0);
   } finally {

@@ -16,8 +16,10 @@ export const command = defineCommand({
     if (pending > 0) {
       throw new FlywheelError(
         'ERR_CONFIG_INVALID',
-        `The profile ${name} has ${pending} operations whose outcome is not known or not printed; it was not removed.`,
-        { hint: `Settle them first: flywheel pending resume -p ${shellLine([name])}` },
+        `The profile ${name} has ${pending} operations whose outcome is not known or not printed, or whose batch waits; it was not removed.`,
+        {
+          hint: `Run \`flywheel pending resume -p ${shellLine([name])}\`. Execute or cancel batches that wait.`,
+        },
       );
     }
     await removeProfile(settings.configDir.value, name);
