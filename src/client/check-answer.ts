@@ -178,7 +178,8 @@ const checkCancelBatch: Check<'cancelBatch'> = (request) => (answer) => {
     return finding('ownerVoteNeeded is true, and there is no cancelTx');
   if (!ownerVoteNeeded && batch === undefined)
     return finding('ownerVoteNeeded is false, and there is no batch');
-  if (!ownerVoteNeeded && batch?.dateCancelled === undefined)
+  // One that is executed may have had accounts to close.
+  if (!ownerVoteNeeded && batch?.dateCancelled === undefined && batch?.status !== 'EXECUTED')
     return finding('ownerVoteNeeded is false, and the batch is not cancelled');
   return finding(batch === undefined ? undefined : thisBatchProblem(request, batch, 'batch.id'));
 };
