@@ -1,0 +1,322 @@
+/**
+ * What every command sends to a chain, byte for byte: a change of it is a difference of a file in test/golden/wire. A change
+ * that is meant is written there by `npx vitest run -u --config test/vitest.config.ts test/e2e/wire.test.ts`.
+ */
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Keypair, PublicKey, VersionedTransaction } from '@solana/web3.js';
+import * as sqds from '@sqds/multisig';
+import { afterAll, it } from 'vitest';
+import { listening } from '../support/http-serve.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { type Roles, transactionText } from '../support/wire-text.js';
+
+const TOKEN_PROGRAMS = {
+  token: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+  'token-2022': 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
+};
+const ASSOCIATED_TOKEN = new PublicKey('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
+/** What others pay for a compute unit, in micro-lamports: little, and more than anybody here may pay. */
+const [PRICE, HIGH_PRICE] = [7_000, 1_000_000_000];
+/** Where the limit for the bytes of accounts begins by which burns differ, and in which span. */
+const LOADED_BYTES = 2n ** 25n;
+
+const ends: (() => unknown)[] = [];
+afterAll(() => Promise.all(ends.map((end) => end())));
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+const keypair = (name: string): Keypair => Keypair.fromSeed(sha256(name));
+const recipients = [1, 2, 3, 4, 5].map((number) => keypair(`recipient ${number}`).publicKey.toBase58());
+
+/** What a recording node has seen, and what it says. */
+interface Recorded {
+  /** Since it was looked at, as base64. */
+  readonly sent: Set<string>;
+  /** Compute units of all trials: what the owner signs was tried out when the batch was set up. */
+  readonly tried: Set<number>;
+  readonly price: { microLamports: number };
+}
+
+/** Asks a node. */
+async function rpc<Result>(url: string, method: string, ...params: readonly unknown[]): Promise<Result> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  return ((await answer.json()) as { result: Result }).result;
+}
+
+/** A node that answers as another does, but for the price of compute units, and keeps what is sent and what trials have used. */
+async function recordingNode(url: string, { sent, tried, price }: Recorded) {
+  const headers = { 'content-type': 'application/json' };
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const body = Buffer.concat(parts);
+    const { id, method, params } = JSON.parse(body.toString());
+    if (method === 'sendTransaction') sent.add(params[0]);
+    const answered = await fetch(url, { method: 'POST', headers, body });
+    const answer = (await answered.json()) as { result?: { value?: { unitsConsumed: number } } };
+    if (method === 'simulateTransaction') tried.add(answer.result?.value?.unitsConsumed ?? 0);
+    const fees = { jsonrpc: '2.0', id, result: [{ slot: 1, prioritizationFee: price.microLamports }] };
+    response.writeHead(200, headers);
+    response.end(JSON.stringify(method === 'getRecentPrioritizationFees' ? fees : answer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  ends.push(() => server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+interface Registered {
+  readonly tokenId: string;
+  readonly mintAddress: string;
+  readonly multisig: string;
+  readonly vaultAddress: string;
+  readonly burnWallet: string;
+  readonly operator: string;
+}
+
+/** Names all accounts that transactions of a flywheel name. */
+function nameAccounts(
+  { names }: Side,
+  made: Registered,
+  program: string,
+  others: Readonly<Record<string, string>>,
+): void {
+  const wallets = {
+    vault: made.vaultAddress,
+    'burn wallet': made.burnWallet,
+    operator: made.operator,
+    ...others,
+    ...Object.fromEntries(recipients.map((address, index) => [`recipient ${index + 1}`, address])),
+  };
+  names.set(made.mintAddress, 'mint').set(made.multisig, 'multisig');
+  const mint = new PublicKey(made.mintAddress);
+  for (const [name, address] of Object.entries(wallets)) {
+    names.set(address, name);
+    const seeds = [new PublicKey(address), new PublicKey(program), mint].map((key) => key.toBuffer());
+    const [tokens] = PublicKey.findProgramAddressSync(seeds, ASSOCIATED_TOKEN);
+    names.set(tokens.toBase58(), `tokens of ${name}`);
+  }
+  const multisigPda = new PublicKey(made.multisig);
+  for (let index = 1n; index <= 6n; index += 1n) {
+    const at = (name: string, [address]: [PublicKey, number]) => names.set(address.toBase58(), name);
+    at(`batch ${index}`, sqds.getTransactionPda({ multisigPda, index }));
+    at(`proposal ${index}`, sqds.getProposalPda({ multisigPda, transactionIndex: index }));
+    for (let transactionIndex = 1; transactionIndex <= 3; transactionIndex += 1)
+      at(
+        `transaction ${transactionIndex} of batch ${index}`,
+        sqds.getBatchTransactionPda({ multisigPda, batchIndex: index, transactionIndex }),
+      );
+  }
+}
+
+const sequenceIn = (text: string): number => Number(/sequence (\d+)/.exec(text)?.[1] ?? 0);
+
+/** One flywheel that commands are run on, and what they send. */
+class Side {
+  readonly home = emptyDirectory();
+  readonly dataDir = join(this.home, 'data');
+  readonly #lines: string[] = [];
+  /** Of what was sent since it was asked last. */
+  sent: () => Promise<readonly Uint8Array[]> = async () => [];
+  readonly names = new Map<string, string>();
+  readonly recorded: Recorded = { sent: new Set(), tried: new Set(), price: { microLamports: PRICE } };
+  rule: Roles['rule'] = () => undefined;
+
+  constructor(title: string) {
+    this.#lines.push(title);
+  }
+
+  async run(words: readonly string[], exit = 0) {
+    const ended = await flywheel(
+      { home: this.home, env: { FLYWHEEL_DATA_DIR: this.dataDir } },
+      ...words,
+      '--json',
+    );
+    if (ended.exit !== exit) throw new TypeError(`${words.join(' ')}: ${ended.exit} ${ended.stderr}`);
+    return exit === 0 ? JSON.parse(ended.stdout) : undefined;
+  }
+
+  async note(title: string): Promise<void> {
+    const texts = (await this.sent()).map((wire) => transactionText(wire, this));
+    // Burns are sent at the same time.
+    texts.sort((one, other) => sequenceIn(one) - sequenceIn(other));
+    this.#lines.push(`\n===== ${title}`, ...(texts.length === 0 ? ['nothing is sent'] : []));
+    for (const [index, text] of texts.entries())
+      this.#lines.push(`\n${index + 1} of ${texts.length}: ${text}`);
+  }
+
+  async step(title: string, words: readonly string[], exit = 0) {
+    const said = await this.run(words, exit);
+    const { id, initResult } = said?.batch ?? {};
+    if (initResult !== undefined) this.names.set(id, `<id of batch ${initResult.batchIndex}>`);
+    await this.note(title);
+    return said;
+  }
+
+  write(name: string, content: unknown): string {
+    const file = join(this.home, name);
+    writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
+    return file;
+  }
+
+  text = (): string => `${this.#lines.join('\n')}\n`;
+}
+
+const burn = (amount: number) => ({ action: 'BURN', amount });
+const airdrop = (amount: number, number: number) => ({
+  action: 'AIRDROP',
+  toAddress: recipients[number - 1],
+  amount,
+});
+const pipelines = (...all: readonly (readonly object[])[]) =>
+  all.map((actions, n) => ({ type: 'WATCH_AD', payload: { n }, actions }));
+
+/** Every command that sends for a flywheel that is there. */
+async function useFlywheel(side: Side, owner: string): Promise<void> {
+  const proof = ['--type', 'PRODUCT_BUY', '--proof', '{"order":1}', '--amount'];
+  await side.step('burn', ['burn', ...proof, '1.5']);
+  side.recorded.price.microLamports = HIGH_PRICE;
+  await side.step('burn --persist-onchain', ['burn', ...proof, '2', '--persist-onchain']);
+  side.recorded.price.microLamports = PRICE;
+  const burns = [1, 0.000001, 3].map((burnAmount, index) => ({
+    ...{ type: 'WATCH_AD', proof: { index }, burnAmount, persistOnchain: index === 1 },
+  }));
+  await side.step('burn-batch', ['burn-batch', side.write('burns.json', burns)]);
+
+  const file = side.write(
+    'all.json',
+    pipelines(
+      [burn(1.5)],
+      [airdrop(2, 1), { action: 'MEMO', message: 'thank you' }, airdrop(0.000001, 2)],
+      [1, 2, 3, 4, 5].map((number) => airdrop(1, number)),
+    ),
+  );
+  const [approval, signed] = [join(side.home, 'approval.json'), join(side.home, 'signed.json')];
+  const { batch } = await side.step('batch init', ['batch', 'init', file, '--out', approval]);
+  const sign = ['--keypair', owner, '--yes'];
+  await side.step('batch approve', [
+    ...['batch', 'approve', approval, ...sign, '--expect', file, '--out', signed],
+  ]);
+  await side.step('batch execute --signed-tx', ['batch', 'execute', batch.id, '--signed-tx', `@${signed}`]);
+
+  const init = async (name: string, ...content: readonly (readonly object[])[]): Promise<string> => {
+    const words = ['batch', 'init', side.write(`${name}.json`, pipelines(...content))];
+    return (await side.step(`batch init (${name})`, words)).batch.id;
+  };
+  const dear = await init('dear', [burn(1)], [burn(600)], [burn(1)]);
+  const dearFile = join(side.home, 'dear.json');
+  const run = side.write('run.json', pipelines([burn(500)]));
+  await side.step('batch run', ['batch', 'run', run, ...sign]);
+  await side.step(
+    'batch execute --keypair, the second pipeline fails',
+    ['batch', 'execute', dear, '--approval', dear, ...sign, '--expect', dearFile, '--no-simulate'],
+    10,
+  );
+  await side.step('batch cancel, after approval', ['batch', 'cancel', dear, ...sign]);
+  const waiting = await init('to be cancelled', [burn(2)]);
+  await side.step('batch cancel, before approval', ['batch', 'cancel', waiting, ...sign]);
+  const rejected = await init('to be rejected', [burn(2)]);
+  await side.step('batch reject', ['batch', 'reject', rejected, ...sign]);
+}
+
+/** What landed on a ledger since the last call, in its order, by whom it names. */
+function landing(url: string, seen: Set<string>) {
+  return async (addresses: readonly string[]): Promise<readonly Uint8Array[]> => {
+    const fresh: string[] = [];
+    for (const address of addresses) {
+      const found = await rpc<{ signature: string }[]>(url, 'getSignaturesForAddress', address);
+      for (const { signature } of found.reverse()) if (!seen.has(signature)) fresh.push(signature);
+      for (const signature of fresh) seen.add(signature);
+    }
+    const terms = { encoding: 'base64', maxSupportedTransactionVersion: 0 };
+    return Promise.all(
+      fresh.map(async (signature) => {
+        const found = await rpc<{ transaction: [string] }>(url, 'getTransaction', signature, terms);
+        return Buffer.from(found.transaction[0], 'base64');
+      }),
+    );
+  };
+}
+
+const keysOf = (wire: Uint8Array | undefined): readonly string[] =>
+  VersionedTransaction.deserialize(wire ?? Buffer.of()).message.staticAccountKeys.map(String);
+
+/** The key among those of a transaction that a multisig has its address from. */
+const createKeyIn = (wire: Uint8Array | undefined, multisig: string): string =>
+  keysOf(wire).find(
+    (key) => String(sqds.getMultisigPda({ createKey: new PublicKey(key) })[0]) === multisig,
+  ) ?? '';
+
+async function near(kind: keyof typeof TOKEN_PROGRAMS) {
+  const side = new Side(`Commands on a ledger of their own, with ${kind}: what has landed.`);
+  const made = await side.run([
+    ...['local', 'init', '--token-program', kind, '--vault-tokens', '1000', '--burn-wallet-tokens', '100'],
+  ]);
+  const node = await listening(side, 'local', 'rpc', '--port', '0', '--on-demand');
+  ends.push(() => node.end('SIGKILL'));
+  const [first] = await landing(node.url, new Set())([made.multisig]);
+  const [treasury = ''] = keysOf(first);
+  const { address: owner, keypair: ownerFile } = made.owner;
+  const landed = landing(node.url, new Set());
+  side.sent = () => landed([treasury, made.multisig, made.burnWallet, made.operator, owner]);
+  const others = { owner, treasury, 'create key': createKeyIn(first, made.multisig) };
+  nameAccounts(side, made, TOKEN_PROGRAMS[kind], others);
+  side.rule = (field, value) =>
+    field === 'units' && value < 100_100n ? `100000 + sequence ${value - 100_000n}` : undefined;
+  await side.note('local init');
+  await side.step('local fund', ['local', 'fund', '--to', 'vault', '--tokens', '5.5', '--sol', '0.5']);
+  await useFlywheel(side, ownerFile);
+  return { side, url: node.url, treasury, owner, ownerFile, mint: made.mintAddress };
+}
+
+/** Numbers of transactions on a cluster that differ from run to run. */
+function clusterRule({ recorded: { tried } }: Side, tokenId: string): Roles['rule'] {
+  const place = BigInt(`0x${sha256(tokenId).toString('hex').slice(0, 7)}`);
+  return (field, value) => {
+    if (field === 'bytes' && value >= LOADED_BYTES && value < 2n * LOADED_BYTES) {
+      const sequence = (value + 100n * LOADED_BYTES - place) % LOADED_BYTES;
+      return `2^25 + (hash of the token's id + sequence ${sequence}) mod 2^25`;
+    }
+    const isTried = [...tried].some((units) => Math.ceil(units * 1.2) + 10_000 === Number(value));
+    return field === 'units' && isTried ? '10000 + 1.2 * what a trial has used' : undefined;
+  };
+}
+
+async function far(
+  kind: keyof typeof TOKEN_PROGRAMS,
+  { side: bank, url, treasury, owner, ownerFile, mint }: Awaited<ReturnType<typeof near>>,
+) {
+  const side = new Side(`Commands on a cluster, with ${kind}: what was sent.`);
+  const { sent } = side.recorded;
+  const cluster = await recordingNode(url, side.recorded);
+  const wires = () => [...sent].map((wire) => Buffer.from(wire, 'base64'));
+  const operator = keypair('operator');
+  const operatorFile = side.write('operator.json', [...operator.secretKey]);
+  await rpc(url, 'requestAirdrop', operator.publicKey.toBase58(), 5_000_000_000);
+  const register = ['register', '--cluster', cluster, '--mint', mint, '--owner', owner, '--yes'];
+  const { registration } = await side.run([...register, '--operator-keypair', operatorFile]);
+  const createKey = createKeyIn(wires()[0], registration.multisig);
+  nameAccounts(side, registration, TOKEN_PROGRAMS[kind], { owner, treasury, 'create key': createKey });
+  side.rule = clusterRule(side, registration.tokenId);
+  side.sent = async () => {
+    const found = wires();
+    sent.clear();
+    return found;
+  };
+  await side.note('register');
+  for (const to of [registration.vaultAddress, registration.burnWallet])
+    await bank.run(['local', 'fund', '--to', to, '--tokens', '1000', '--sol', '1']);
+  await useFlywheel(side, ownerFile);
+  return side;
+}
+
+it.concurrent.for(['token', 'token-2022'] as const)('with %s', async (kind, { expect }) => {
+  const golden = (where: string) => `../golden/wire/${kind}-${where}.txt`;
+  const ledger = await near(kind);
+  await expect.soft(ledger.side.text()).toMatchFileSnapshot(golden('near'));
+  const cluster = await far(kind, ledger);
+  await expect.soft(cluster.text()).toMatchFileSnapshot(golden('far'));
+});
