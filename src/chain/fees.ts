@@ -6,7 +6,7 @@ export interface PriorityFees {
   /** Lamports that one transaction pays for it at most. */
   readonly maxLamports: bigint;
 
-  /** Micro-lamports that those who wrote these accounts have paid for a compute unit of late; 0 where nobody says. */
+  /** Micro-lamports that those who wrote these accounts have paid for a compute unit of late; where nobody says, the last that was told, or a low one. */
   priceOf(written: readonly Address[]): Promise<bigint>;
 
   /**

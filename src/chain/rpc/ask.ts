@@ -33,6 +33,8 @@ export interface Line {
 /** A method of a node's JSON-RPC, how it is asked, and how its answer is read. */
 export interface Question<Value, Read = unknown> {
   readonly method: string;
+  /** The answer can be done without, so that nothing waits for it. */
+  readonly isOptional?: true;
   /** @param minContextSlot - the answer must not be from a state before it. */
   ask(line: Line, minContextSlot: number | undefined): Promise<Read>;
   /** Looks at a result before `Connection` does. @throws Malformed */

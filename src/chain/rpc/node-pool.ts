@@ -58,6 +58,9 @@ const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
 /** Longest wait that a node can ask for. */
 const MAX_RETRY_AFTER_MS = 30_000;
+/** For one try at an optional question, and how long it is not asked again where no node has answered. */
+const OPTIONAL_TRY_MS = 1_000;
+const OPTIONAL_REST_MS = 10_000;
 
 const interrupted = (cause?: unknown): FlywheelError =>
   new FlywheelError('ERR_INTERRUPTED', 'Interrupted while the chain was read.', { cause });
@@ -99,6 +102,8 @@ export class NodePool {
   readonly #failures = new Map<RpcNode, number>();
   /** Until when each node has asked to be left alone, and in which words. */
   readonly #resting = new Map<RpcNode, { readonly untilMs: number; readonly trouble: Trouble }>();
+  /** Until when each optional question is not asked, by its method, and why. */
+  readonly #unanswered = new Map<string, { readonly untilMs: number; readonly error: FlywheelError }>();
 
   constructor(options: NodePoolOptions) {
     this.#options = options;
@@ -122,15 +127,20 @@ export class NodePool {
   }
 
   /**
+   * An optional question is put to each node once, for a second, and to none for a while after no node has answered.
    * @returns as many answers as voices are wanted, each of another node; the states that they are from do not go back in time.
    * @throws `ERR_UNAVAILABLE`, `ERR_RESPONSE_INVALID`, `ERR_CHAIN_MISMATCH` for nodes of different clusters, `ERR_INTERRUPTED`
    */
-  async ask<Value>(question: Question<Value>, terms: AskTerms = {}): Promise<readonly Voice<Value>[]> {
+  async ask<Value>(question: Question<Value>, given: AskTerms = {}): Promise<readonly Voice<Value>[]> {
     const { clock, maxWaitMs } = this.#options;
+    const terms = question.isOptional ? { ...given, tryMs: OPTIONAL_TRY_MS } : given;
     const deadlineMs = terms.deadlineMs ?? clock.nowMs() + maxWaitMs;
     const round: Round<Value> = { question, terms, found: [], failures: new Map(), deadlineMs };
+    const unanswered = question.isOptional && this.#unanswered.get(question.method);
+    if (unanswered && clock.nowMs() < unanswered.untilMs) throw unanswered.error;
     for (let number = 1; ; number += 1) {
       if (await this.#askAround(round, number)) return round.found;
+      if (question.isOptional) throw this.#withoutAnswer(round);
       const waitMs = this.#waitMs(round, number);
       if (waitMs === undefined) throw this.#failure(round);
       this.#options.log?.(`rpc: waiting ${waitMs} ms before ${question.method} is asked again`);
@@ -161,7 +171,7 @@ export class NodePool {
       );
       if (!('value' in result)) {
         failures.set(node, result);
-        this.#failures.set(node, (this.#failures.get(node) ?? 0) + 1);
+        if (!question.isOptional) this.#failures.set(node, (this.#failures.get(node) ?? 0) + 1);
         continue;
       }
       failures.delete(node);
@@ -197,6 +207,15 @@ export class NodePool {
     if (waits.length === 0) return undefined;
     const waitMs = Math.min(MAX_RETRY_AFTER_MS, ...waits);
     return clock.nowMs() + waitMs < deadlineMs ? waitMs : undefined;
+  }
+
+  /** What a node refuses of one block it may tell of the next. */
+  #withoutAnswer<Value>(round: Round<Value>): FlywheelError {
+    const error = this.#failure(round);
+    const untilMs = this.#options.clock.nowMs() + OPTIONAL_REST_MS;
+    if ([...round.failures.values()].some(({ kind }) => kind !== 'refused'))
+      this.#unanswered.set(round.question.method, { untilMs, error });
+    return error;
   }
 
   #failure<Value>({ failures }: Round<Value>): FlywheelError {
@@ -242,7 +261,8 @@ export class NodePool {
     await loadWeb3();
     const startedMs = clock.nowMs();
     const result = await askOnce(node, question, { timeoutMs, signal }, { minContextSlot, nowMs: startedMs });
-    if (!('value' in result)) this.#noteRest(node, result);
+    // Many a node limits one method only; what is done without must not keep the others from being asked.
+    if (!('value' in result || question.isOptional)) this.#noteRest(node, result);
     const how = 'value' in result ? 'answered' : result.error.message;
     log?.(`rpc: ${node.address.host} ${question.method}: ${how} (${clock.nowMs() - startedMs} ms)`);
     return result;

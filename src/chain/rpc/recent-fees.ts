@@ -11,6 +11,8 @@ import { recentFeesQuestion, trialQuestion } from './sending-questions.js';
 const PRICE_FOR_MS = 10_000;
 /** The price that this part of the last blocks could be had for. */
 const PERCENTILE = 0.75;
+/** The price where no node has told any: 200 lamports for the 20,000 units of a burn. */
+const DEFAULT_MICRO_LAMPORTS = 10_000n;
 /** Sets of accounts whose prices are remembered. */
 const MAX_PRICES = 64;
 
@@ -19,10 +21,10 @@ interface Price {
   readonly askedMs: number;
 }
 
-/** The value that is no less than this part of the others; 0 of none. */
-function percentile(values: readonly bigint[], part: number): bigint {
+/** The value that is no less than this part of the others; `undefined` of none. */
+function percentile(values: readonly bigint[], part: number): bigint | undefined {
   const sorted = [...values].sort((left, right) => (left < right ? -1 : left > right ? 1 : 0));
-  return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? 0n;
+  return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)];
 }
 
 /** @throws what is no failure of a node */
@@ -37,6 +39,8 @@ export class RecentFees implements PriorityFees {
   readonly #pool: NodePool;
   readonly #clock: Clock;
   readonly #prices = new Map<string, Price>();
+  /** The last that was told and is not 0, of whichever accounts. */
+  #lastMicroLamports = DEFAULT_MICRO_LAMPORTS;
 
   constructor(pool: NodePool, clock: Clock, maxLamports: bigint) {
     this.#pool = pool;
@@ -49,7 +53,8 @@ export class RecentFees implements PriorityFees {
     const accounts = [...new Set(written)].sort();
     const known = this.#prices.get(accounts.join());
     if (known !== undefined && this.#clock.nowMs() - known.askedMs < PRICE_FOR_MS) return known.microLamports;
-    const microLamports = await this.#ask(accounts, known?.microLamports ?? 0n);
+    const microLamports = (await this.#ask(accounts)) ?? (known?.microLamports || this.#lastMicroLamports);
+    this.#lastMicroLamports = microLamports || this.#lastMicroLamports;
     if (this.#prices.size >= MAX_PRICES) this.#prices.clear();
     this.#prices.set(accounts.join(), { microLamports, askedMs: this.#clock.nowMs() });
     return microLamports;
@@ -57,7 +62,8 @@ export class RecentFees implements PriorityFees {
 
   async computeUnitsOf(message: Uint8Array): Promise<number | null> {
     try {
-      const [voice] = await this.#pool.ask(trialQuestion(partiallySign(message, [])));
+      const trial = trialQuestion(partiallySign(message, []));
+      const [voice] = await this.#pool.ask({ ...trial, isOptional: true });
       return voice === undefined || voice.value.refusal !== null ? null : voice.value.computeUnits;
     } catch (error) {
       onlyNodeFailures(error);
@@ -66,13 +72,13 @@ export class RecentFees implements PriorityFees {
   }
 
   /** Not every node tells; without a price a transaction may be late, and without being sent it never lands. */
-  async #ask(accounts: readonly Address[], last: bigint): Promise<bigint> {
+  async #ask(accounts: readonly Address[]): Promise<bigint | undefined> {
     try {
       const [voice] = await this.#pool.ask(recentFeesQuestion(accounts));
       return percentile(voice?.value ?? [], PERCENTILE);
     } catch (error) {
       onlyNodeFailures(error);
-      return last;
+      return undefined;
     }
   }
 }

@@ -53,6 +53,7 @@ export const FIRST_BLOCK_QUESTION = question({
 export const blockTimeQuestion = (slot: number) =>
   question({
     method: 'getBlockTime',
+    isOptional: true,
     ask: ({ connection }) => connection.getBlockTime(slot),
     read: (time) => seconds(time),
   });
@@ -128,6 +129,7 @@ const MAX_FEE_BLOCKS = 1_000;
 export const recentFeesQuestion = (written: readonly Address[]) =>
   question({
     method: 'getRecentPrioritizationFees',
+    isOptional: true,
     ask: ({ connection, key }) =>
       connection.getRecentPrioritizationFees({
         lockedWritableAccounts: written.slice(0, MAX_FEE_ACCOUNTS).map(key),

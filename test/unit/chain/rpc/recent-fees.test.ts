@@ -24,7 +24,7 @@ async function open(methods: object, maxPriorityFeeLamports?: bigint) {
 
 describe('the price of a compute unit', () => {
   it.each([
-    [[], 0n],
+    [[], 10_000n],
     [[0, 0, 0], 0n],
     [[40, 10, 30, 20], 30n],
     [[0, 0, 0, 0, 0, 0, 900], 0n],
@@ -50,16 +50,18 @@ describe('the price of a compute unit', () => {
     expect(node.calls).toEqual([]);
   });
 
-  it('is the last one where a node does not say, and none where there was none', async () => {
+  it('is the last one where a node does not say, and a low one where there was none', async () => {
     const { priorityFees, node, options } = await open(fees(5));
     node.always = stated(-32_601, 'Method not found');
-    expect(await priorityFees.priceOf(written)).toBe(0n);
+    expect(await priorityFees.priceOf(written)).toBe(10_000n);
     await options.sleep(10_000);
     node.always = undefined;
     expect(await priorityFees.priceOf(written)).toBe(5n);
     await options.sleep(10_000);
     node.always = says('<html>');
     expect(await priorityFees.priceOf(written)).toBe(5n);
+    expect(await priorityFees.priceOf([namedAddress('three')])).toBe(5n);
+    expect(node.calls).toHaveLength(3);
   });
 });
 

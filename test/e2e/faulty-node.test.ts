@@ -1,0 +1,100 @@
+/** The built program on a cluster whose nodes refuse some or all that they are asked: what can be done without holds nothing up. */
+import { ComputeBudgetProgram, VersionedTransaction } from '@solana/web3.js';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { removeDirectories } from '../support/chain.js';
+import { clusterDirectory } from '../support/cluster-directory.js';
+import { openTestEngine, type TestEngine } from '../support/engine.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+import { rpcResult } from '../support/rpc-call.js';
+import {
+  closeStubs,
+  type Fault,
+  passOn,
+  type StubNode,
+  silence,
+  stated,
+  status,
+  stubNode,
+} from '../support/rpc-stub.js';
+import { emptyDirectory, flywheel, type Spawned } from '../support/spawn.js';
+
+const PRICES = 'getRecentPrioritizationFees';
+const TIME = 'getBlockTime';
+
+let test: TestEngine;
+let node: TestNode;
+let dataDir: string;
+
+beforeAll(async () => {
+  test = await openTestEngine();
+  node = await startTestNode({
+    ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock' },
+    ...{ slotMs: 50, confirmedAfter: 1, finalizedAfter: 4 },
+  });
+  dataDir = await clusterDirectory(test, [node.url]);
+});
+afterEach(closeStubs);
+afterAll(async () => {
+  await closeTestNodes();
+  await test.destroy();
+  removeDirectories();
+});
+
+/** A node of the cluster that does something else where one of these methods is asked. */
+async function nodeThat(fault: Fault, ...methods: readonly string[]): Promise<StubNode> {
+  const stub = await stubNode();
+  const honest = passOn(node.url);
+  stub.always = (response, call) =>
+    methods.length === 0 || methods.includes(call.method) ? fault(response, call) : honest(response, call);
+  return stub;
+}
+
+const run = (nodes: readonly StubNode[], ...words: readonly string[]): Promise<Spawned> =>
+  flywheel(
+    {
+      home: emptyDirectory(),
+      env: { FLYWHEEL_DATA_DIR: dataDir, FLYWHEEL_API_KEY: test.project.key.reveal() },
+    },
+    ...words,
+    ...nodes.flatMap(({ url }) => ['--rpc-url', url]),
+    ...['--json', '--max-wait', '3', '--timeout', '4'],
+  );
+
+const burn = (nodes: readonly StubNode[], ...words: readonly string[]): Promise<Spawned> =>
+  run(nodes, 'burn', '--type', 'PRODUCT_BUY', '--proof', '{"a":1}', '--amount', '1', ...words);
+
+const count = ({ calls }: StubNode, name: string): number =>
+  calls.filter(({ method }) => method === name).length;
+
+/** What a transaction pays for a compute unit. */
+async function priceOf(signature: string): Promise<bigint> {
+  const { transaction } = await rpcResult<{ transaction: [string, string] }>(
+    node.url,
+    ...(['getTransaction', signature, { encoding: 'base64', commitment: 'confirmed' }] as const),
+  );
+  const { message } = VersionedTransaction.deserialize(Buffer.from(transaction[0], 'base64'));
+  const programs = message.staticAccountKeys;
+  for (const { programIdIndex, data } of message.compiledInstructions) {
+    const programId = programs[programIdIndex];
+    // ComputeBudgetInstruction::SetComputeUnitPrice
+    if (programId?.equals(ComputeBudgetProgram.programId) && data[0] === 3)
+      return Buffer.from(data).readBigUInt64LE(1);
+  }
+  return 0n;
+}
+
+describe('a node that tells neither what a place in a block costs nor when a block was made', () => {
+  it.each([
+    ['429', status(429)],
+    ['429 for half a minute', status(429, { 'retry-after': '30' })],
+    ['503', status(503)],
+    ['an unknown method', stated(-32_601, 'Method not found')],
+    ['nothing, ever', silence],
+  ])('is asked for each once, and a burn pays a price all the same: %s', async (_how, fault) => {
+    const stub = await nodeThat(fault, PRICES, TIME);
+    const { exit, stdout, stderr } = await burn([stub]);
+    expect([exit, stderr]).toEqual([0, expect.not.stringContaining('"error"')]);
+    expect([count(stub, PRICES), count(stub, TIME)]).toEqual([1, 1]);
+    expect(await priceOf(JSON.parse(stdout).txHash)).toBeGreaterThan(0n);
+  });
+});
