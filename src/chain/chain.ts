@@ -199,16 +199,21 @@ export interface NamedTransaction extends PastTransaction {
   readonly failed: boolean;
 }
 
+/** A part of the transactions that name an account. */
+export interface Page {
+  readonly limit: number;
+  /** Only those older than this one. */
+  readonly before?: Signature;
+  /** As listed by a node that has come as far as this slot. */
+  readonly sinceSlot?: number;
+}
+
 export interface Chain extends ChainReader, History {
   /**
    * The newest transactions that name an account, newest first; fewer than `limit` where there are no more.
    * Absent where the store knows by itself how far the chain has come.
-   * @param before - only those older than this one.
    */
-  readonly newestOf?: (
-    account: Address,
-    page: { readonly limit: number; readonly before?: Signature },
-  ) => Promise<readonly NamedTransaction[]>;
+  readonly newestOf?: (account: Address, page: Page) => Promise<readonly NamedTransaction[]>;
 
   /** Absent where nobody is paid: bundles have no tip. */
   readonly tips?: Tips;

@@ -283,10 +283,10 @@ const pastEntry = ({ signature, slot, memo, blockTime, err }: ConfirmedSignature
 export const pastQuestion = (of: Address, before: Signature | undefined, limit = SIGNATURES_PER_PAGE) =>
   question({
     method: 'getSignaturesForAddress',
-    ask: ({ connection, key }) =>
+    ask: ({ connection, key }, slot) =>
       connection.getSignaturesForAddress(
         key(of),
-        { limit, ...(before === undefined ? {} : { before }) },
+        { limit, ...(before === undefined ? {} : { before }), ...from(slot) },
         COMMITMENT,
       ),
     check: (result) => {

@@ -8,6 +8,7 @@ import type {
   ChainReader,
   History,
   NamedTransaction,
+  Page,
   PastTransaction,
   RecentBlockhash,
   Signature,
@@ -221,11 +222,9 @@ export class RpcReader implements ChainReader, History {
   }
 
   /** Of several nodes each, all that any of them tells: one cannot hide what another knows. */
-  async newestOf(
-    account: Address,
-    { limit, before }: { readonly limit: number; readonly before?: Signature },
-  ): Promise<readonly NamedTransaction[]> {
-    const voices = await this.#pool.ask(pastQuestion(account, before, limit), { voices: this.#quorum });
+  async newestOf(account: Address, { limit, before, sinceSlot }: Page): Promise<readonly NamedTransaction[]> {
+    const question = pastQuestion(account, before, limit);
+    const voices = await this.#pool.ask(question, { voices: this.#quorum, minContextSlot: sinceSlot });
     const found = new Map<Signature, NamedTransaction>();
     for (const { value } of voices)
       for (const entry of value) if (!found.has(entry.signature)) found.set(entry.signature, entry);

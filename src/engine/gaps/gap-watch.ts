@@ -13,6 +13,9 @@ import { unknownOf } from './unknown.js';
 
 type GapDeps = Pick<EngineDeps, 'store' | 'chain' | 'ids'>;
 
+/** Transactions that a look before a write, or at each round, reads at most: a second or two. */
+const MAX_READ = 500;
+
 /** Projects that are looked at again at each round, in turn. */
 const PROJECTS_A_ROUND = 2;
 
@@ -27,6 +30,14 @@ export const storeBehind = (gap: GapRecord): FlywheelError =>
     'ERR_STORE_BEHIND',
     `The chain knows ${burnsText(gap)} of this project of which the store has no record: an older copy of the store was restored, or somebody else signs with the same keys. Nothing is written until that is accepted.`,
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
+
+/** The next look goes on where this one has stopped. */
+const stillLooking = (left: number): FlywheelError =>
+  new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `${left} transactions that name the accounts of this project are still to be checked, since they may be burns of which the store has no record. Nothing was sent.`,
+    { hint: 'Run it again: it goes on where this one has stopped.', retryAfterSeconds: 1 },
   );
 
 /**
@@ -65,7 +76,7 @@ export class GapWatch {
   readonly #replaced = new Set<string>();
   /** The copy on which nothing is in flight that it may not know of. */
   #expiredOn: string | undefined;
-  readonly #looking = new Map<string, Promise<void>>();
+  readonly #looking = new Map<string, Promise<number>>();
   #revision = 0;
   #turn = 0;
 
@@ -75,15 +86,17 @@ export class GapWatch {
 
   /**
    * Asked before anything is written for a project.
-   * @throws `ERR_STORE_BEHIND`; `ERR_UNAVAILABLE` when the chain cannot be asked, or as {@link requireExpired}.
+   * @throws `ERR_STORE_BEHIND`; `ERR_UNAVAILABLE` when the chain cannot be asked, or lists more than is looked at at once, or as
+   * {@link requireExpired}.
    */
   async require(tokenId: string): Promise<void> {
     if (this.#deps.chain.newestOf === undefined) return;
     this.#forgetOthers();
     if (this.#looked.get(tokenId) === 'whole') return;
-    if (!this.#looked.has(tokenId)) await this.lookNow(tokenId);
-    const gap = await this.#judge(tokenId);
+    const left = this.#looked.has(tokenId) ? 0 : await this.lookNow(tokenId, MAX_READ);
+    const gap = await this.#judge(tokenId, left);
     if (gap !== undefined) throw storeBehind(gap);
+    if (left > 0) throw stillLooking(left);
   }
 
   /**
@@ -122,11 +135,12 @@ export class GapWatch {
     const copy = this.#copy;
     const before = new Map(this.#looked);
     const looked = await this.#inTurn();
-    for (const tokenId of looked) await this.#lookOnce(tokenId);
+    const whole: string[] = [];
+    for (const tokenId of looked) if ((await this.#lookOnce(tokenId, MAX_READ)) === 0) whole.push(tokenId);
     const open = await store.read((tx) => tx.gaps.allOpen());
     // See {@link GapWatch.#judge}; of all at once.
     if (store.copy === copy && this.#copy === copy)
-      for (const tokenId of looked) this.#looked.set(tokenId, 'whole');
+      for (const tokenId of whole) this.#looked.set(tokenId, 'whole');
     for (const { tokenId } of open) this.#looked.set(tokenId, 'behind');
     return open.filter(({ tokenId }) => before.get(tokenId) !== 'behind');
   }
@@ -143,10 +157,10 @@ export class GapWatch {
   }
 
   /** Whoever accepts a gap does so in the store. */
-  async #judge(tokenId: string): Promise<GapRecord | undefined> {
+  async #judge(tokenId: string, left: number): Promise<GapRecord | undefined> {
     const gap = await this.#deps.store.read((tx) => tx.gaps.open(tokenId));
     // It was replaced while it was looked at: that says nothing, and is found out before anything is written.
-    if (this.#deps.store.copy !== this.#copy) return gap;
+    if (this.#deps.store.copy !== this.#copy || left > 0) return gap;
     this.#looked.set(tokenId, gap === undefined ? 'whole' : 'behind');
     return gap;
   }
@@ -166,11 +180,15 @@ export class GapWatch {
     return first.map(({ tokenId }) => tokenId);
   }
 
-  /** Looks at a project, whether or not it was looked at before. @throws as {@link requireExpired} */
-  async lookNow(tokenId: string): Promise<void> {
-    if (this.#deps.chain.newestOf === undefined) return;
+  /**
+   * Looks at a project, whether or not it was looked at before.
+   * @returns how many transactions are left to be read.
+   * @throws as {@link requireExpired}
+   */
+  async lookNow(tokenId: string, most?: number): Promise<number> {
+    if (this.#deps.chain.newestOf === undefined) return 0;
     await this.#requireExpired();
-    await this.#lookOnce(tokenId);
+    return this.#lookOnce(tokenId, most);
   }
 
   /** What is looked at while something may land says nothing of what will have. */
@@ -178,28 +196,27 @@ export class GapWatch {
     if (this.#expiredOn !== this.#copy) this.#expiredOn = await requireExpired(this.#deps, this.#replaced);
   }
 
-  #lookOnce(tokenId: string): Promise<void> {
+  #lookOnce(tokenId: string, most?: number): Promise<number> {
     const running =
-      this.#looking.get(tokenId) ?? this.#look(tokenId).finally(() => this.#looking.delete(tokenId));
+      this.#looking.get(tokenId) ?? this.#look(tokenId, most).finally(() => this.#looking.delete(tokenId));
     this.#looking.set(tokenId, running);
     return running;
   }
 
-  async #look(tokenId: string): Promise<void> {
+  async #look(tokenId: string, most?: number): Promise<number> {
     const { store } = this.#deps;
-    const { news, lost } = await unknownOf(this.#deps, tokenId);
-    const isNew = news.some(({ unknown }) => unknown.length > 0);
-    if (!isNew) return;
+    const { marks, lost, left } = await unknownOf(this.#deps, tokenId, most);
+    if (marks.length === 0 && lost.length === 0) return left;
     await store.transaction(
       async (tx) => {
         const known = await tx.signatures.known(lost.map(({ signature }) => signature));
         const missing = lost.filter(({ signature }) => !known.has(signature));
         const gap = { id: this.#deps.ids.uuid(), tokenId, dateFound: isoTime(tx.nowMs) };
         if (missing.length > 0) await tx.gaps.add(gap, missing);
-        for (const { account, newest } of news)
-          if (newest !== undefined) await tx.gaps.setMark(tokenId, account, newest);
+        for (const { account, signature } of marks) await tx.gaps.setMark(tokenId, account, signature);
       },
       { tokenId },
     );
+    return left;
   }
 }

@@ -1,5 +1,6 @@
 /** What the chain lists of a project and its store has no record of; looks, and writes nothing down. */
 import type { NamedTransaction } from '../../chain/chain.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, LostTransaction, TokenRecord } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import type { EngineDeps } from '../deps.js';
@@ -12,8 +13,10 @@ const FIRST_PAGE = 20;
 const PAGE = 1_000;
 /** What is signed lands within so many slots, or never; in some there is no block. */
 const LIFETIME_SLOTS = 300;
-/** Pages that are asked for at most. */
-const MAX_PAGES = 20;
+/** Pages of one account that are asked for at most: a million transactions. */
+const MAX_PAGES = 1_000;
+/** Transactions that are read at a time. */
+const READ_AT_ONCE = 16;
 
 interface Project {
   readonly token: TokenRecord;
@@ -30,24 +33,38 @@ interface News {
   readonly isFirstLook: boolean;
 }
 
-/** What is new of the accounts of a project, and what of it was taken from the flywheel. */
+/** How far a look at the accounts of a project has come, and what of it was taken from the flywheel. */
 export interface UnknownOf {
-  readonly news: readonly News[];
+  /** Of each account with news the newest transaction up to which all were looked at. */
+  readonly marks: readonly { readonly account: Address; readonly signature: string }[];
   /** In the order in which they landed. */
   readonly lost: readonly LostTransaction[];
+  /** Transactions that this look has not come to. */
+  readonly left: number;
 }
 
-/** @returns nothing new of a project that is not there. @throws `ERR_UNAVAILABLE` when the chain cannot be asked. */
-export async function unknownOf(deps: GapDeps, tokenId: string): Promise<UnknownOf> {
+/**
+ * @param most - transactions that are read at most, the oldest of all that may be ours.
+ * @returns nothing new of a project that is not there.
+ * @throws `ERR_UNAVAILABLE` when the chain cannot be asked.
+ */
+export async function unknownOf(
+  deps: GapDeps,
+  tokenId: string,
+  most = Number.POSITIVE_INFINITY,
+): Promise<UnknownOf> {
   const project = await deps.store.read(async (tx) => {
     const token = await tx.tokens.get(tokenId);
     const flywheel = await tx.flywheels.ofToken(tokenId);
     return token === undefined || flywheel === undefined ? undefined : { token, flywheel };
   });
-  if (project === undefined) return { news: [], lost: [] };
+  if (project === undefined) return { marks: [], lost: [], left: 0 };
   const accounts = [project.token.burnTokenAccount, project.flywheel.multisig];
   const news = await Promise.all(accounts.map((account) => newsOf(deps, account)));
-  return { news, lost: await lostOf(deps, project, news) };
+  const ours = await maybeOurs(deps, project, news);
+  const read = ours.slice(0, most);
+  const left = new Set(ours.slice(most).map(({ signature }) => signature));
+  return { marks: marksOf(news, left), lost: await lostOf(deps, project, read), left: left.size };
 }
 
 /** What an account lists, and what of it the store knows; asked for in this order: it was stored before it could be listed. */
@@ -90,28 +107,92 @@ async function newsOf(deps: GapDeps, account: Address): Promise<News> {
     known ??= page.newestKnown;
     unknown.push(...page.unknown);
     const isAtKnown = known !== undefined && (unknown.length === 0 || isFarBefore(last, known));
-    if (page.isAtMark || isAtKnown) break;
+    if (page.isAtMark || isAtKnown) return { account, unknown, newest, isFirstLook: false };
     if (page.listed.length < limit)
       return { account, unknown, newest, isFirstLook: !page.isMarked && known === undefined };
     before = last?.signature;
   }
-  return { account, unknown, newest, isFirstLook: false };
+  throw tooMany(account);
 }
 
-/** What an account was used for before it was registered is not of this store. */
-async function lostOf(
+/** What lies behind them may be ours, so that nothing is known of the store. */
+const tooMany = (account: Address): FlywheelError =>
+  new FlywheelError('ERR_UNAVAILABLE', `Too many transactions name the account ${account} to look at all.`);
+
+/** What an account was used for before it was registered is not of this store, and what failed took nothing. */
+function candidatesOf(project: Project, { unknown, isFirstLook }: News): readonly NamedTransaction[] {
+  const registeredMs = Date.parse(project.token.dateCreated);
+  const isEarlier = ({ blockTimeMs }: NamedTransaction): boolean =>
+    isFirstLook && (blockTimeMs ?? registeredMs) < registeredMs;
+  return unknown.filter((one) => !one.failed && !isEarlier(one));
+}
+
+/**
+ * What one of our keys may have signed, oldest first. Anybody may name the accounts of a project, and what signed a transaction is
+ * not listed; but whatever our keys have signed is listed with each of them as well.
+ */
+async function maybeOurs(
   { chain }: GapDeps,
   project: Project,
   news: readonly News[],
+): Promise<readonly NamedTransaction[]> {
+  const all = new Map<string, NamedTransaction>();
+  for (const one of news.flatMap((each) => candidatesOf(project, each))) all.set(one.signature, one);
+  const oldestFirst = [...all.values()].reverse().toSorted((a, b) => a.slot - b.slot);
+  const [oldest] = oldestFirst;
+  const newest = oldestFirst.at(-1);
+  if (oldest === undefined || newest === undefined) return [];
+  const signers = [project.token.burnWallet, project.flywheel.operator];
+  const lists = await Promise.all(
+    signers.map((signer) => listedSince(chain, signer, oldest.slot, newest.slot)),
+  );
+  return oldestFirst.filter(({ signature, slot }) =>
+    lists.some(({ signatures, fromSlot }) => slot <= fromSlot || signatures.has(signature)),
+  );
+}
+
+/**
+ * All that names an account from a slot on, by a node that has come to another one.
+ * @returns `fromSlot`: a node that keeps less of the past than another tells of nothing up to there.
+ */
+async function listedSince(
+  chain: GapDeps['chain'],
+  account: Address,
+  oldestSlot: number,
+  newestSlot: number,
+): Promise<{ readonly signatures: ReadonlySet<string>; readonly fromSlot: number }> {
+  const signatures = new Set<string>();
+  let before: NamedTransaction | undefined;
+  for (let number = 1; number <= MAX_PAGES; number += 1) {
+    const page = { limit: PAGE, sinceSlot: newestSlot, ...(before && { before: before.signature }) };
+    const listed = (await chain.newestOf?.(account, page)) ?? [];
+    for (const { signature } of listed) signatures.add(signature);
+    before = listed.at(-1) ?? before;
+    if (before !== undefined && before.slot < oldestSlot) return { signatures, fromSlot: before.slot };
+    if (listed.length < PAGE) return { signatures, fromSlot: before?.slot ?? newestSlot };
+  }
+  throw tooMany(account);
+}
+
+/** Up to the oldest that is left to be read, which is below what was not: so nothing is passed over. */
+function marksOf(news: readonly News[], left: ReadonlySet<string>): UnknownOf['marks'] {
+  return news.flatMap(({ account, unknown, newest }) => {
+    const firstLeft = unknown.findLastIndex(({ signature }) => left.has(signature));
+    const signature = firstLeft < 0 ? newest : unknown[firstLeft + 1]?.signature;
+    return unknown.length === 0 || signature === undefined ? [] : [{ account, signature }];
+  });
+}
+
+async function lostOf(
+  { chain }: GapDeps,
+  project: Project,
+  read: readonly NamedTransaction[],
 ): Promise<readonly LostTransaction[]> {
-  const registeredMs = Date.parse(project.token.dateCreated);
-  const lost = new Map<string, { readonly slot: number; readonly moved: LostTransaction }>();
-  for (const { unknown, isFirstLook } of news)
-    for (const { signature, slot, failed, blockTimeMs } of unknown.toReversed()) {
-      const isEarlier = isFirstLook && (blockTimeMs ?? registeredMs) < registeredMs;
-      if (failed || isEarlier || lost.has(signature)) continue;
-      const moved = await whatMoved(chain, project, signature);
-      if (moved !== undefined) lost.set(signature, { slot, moved });
-    }
-  return [...lost.values()].toSorted((a, b) => a.slot - b.slot).map(({ moved }) => moved);
+  const lost: LostTransaction[] = [];
+  for (let from = 0; from < read.length; from += READ_AT_ONCE) {
+    const some = read.slice(from, from + READ_AT_ONCE);
+    const moved = await Promise.all(some.map(({ signature }) => whatMoved(chain, project, signature)));
+    lost.push(...moved.flatMap((one) => one ?? []));
+  }
+  return lost;
 }
