@@ -209,6 +209,9 @@ describe('a flywheel in a database', () => {
     expect(doctor.checks).toContainEqual(
       expect.objectContaining({ name: 'database', ok: true, detail: expect.stringContaining('1 project') }),
     );
+    const of = (wanted: string) => doctor.checks.filter(({ name }: { name: string }) => name === wanted);
+    expect(of('rpc')).toMatchObject([{ ok: true, rpc: { source: 'environment' } }]);
+    expect(of('chain clock')).toMatchObject([{ ok: true }]);
     const { ok, checks } = await run('a', 'db', 'check', '--chain');
     expect([ok, checks.filter((one: { ok: boolean }) => !one.ok)]).toEqual([true, []]);
     expect(checks.length).toBeGreaterThan(6);

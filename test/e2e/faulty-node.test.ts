@@ -1,4 +1,6 @@
 /** The built program on a cluster whose nodes refuse some or all that they are asked: what can be done without holds nothing up. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ComputeBudgetProgram, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { removeDirectories } from '../support/chain.js';
@@ -96,5 +98,50 @@ describe('a node that tells neither what a place in a block costs nor when a blo
     expect([exit, stderr]).toEqual([0, expect.not.stringContaining('"error"')]);
     expect([count(stub, PRICES), count(stub, TIME)]).toEqual([1, 1]);
     expect(await priceOf(JSON.parse(stdout).txHash)).toBeGreaterThan(0n);
+  });
+});
+
+describe('doctor', () => {
+  interface Checked {
+    readonly checks: readonly {
+      readonly name: string;
+      readonly ok: boolean;
+      readonly rpc?: { source: string };
+    }[];
+  }
+
+  const doctor = async (env: Record<string, string>): Promise<Checked & { exit: number | null }> => {
+    const own = { FLYWHEEL_DATA_DIR: dataDir, FLYWHEEL_API_KEY: test.project.key.reveal(), ...env };
+    const { exit, stdout } = await flywheel({ home: emptyDirectory(), env: own }, 'doctor', '--json');
+    return { exit, ...(JSON.parse(stdout) as Checked) };
+  };
+
+  it('looks at the nodes that the environment names, and at the clock of their chain', async () => {
+    const dead = await nodeThat(status(403));
+    const { exit, checks } = await doctor({ FLYWHEEL_RPC_URL: `${node.url},${dead.url}` });
+    expect(checks.filter(({ name }) => name === 'rpc')).toMatchObject([
+      { ok: true, rpc: { source: 'environment' } },
+      { ok: false },
+    ]);
+    expect(checks.filter(({ name }) => name === 'chain clock')).toHaveLength(1);
+    expect(exit).toBe(4);
+  });
+
+  it('says of a version of node that is too old that it is not ok', async () => {
+    const preload = join(emptyDirectory(), 'old-node.cjs');
+    const pretend = (version: string) =>
+      writeFileSync(preload, `Object.defineProperty(process, 'version', { value: '${version}' });`);
+    const nodeCheck = async () => {
+      const { checks } = await doctor({ NODE_OPTIONS: `--require=${preload}` });
+      return checks.find(({ name }) => name === 'node');
+    };
+    for (const [version, ok] of [
+      ['v18.20.8', false],
+      ['v20.17.0', false],
+      ['v20.18.0', true],
+    ] as const) {
+      pretend(version);
+      expect([version, await nodeCheck()]).toMatchObject([version, { ok }]);
+    }
   });
 });

@@ -61,6 +61,19 @@ function certificates(file: string): string {
   }
 }
 
+/** package.json, `engines`. */
+const LEAST_NODE = '20.18';
+
+function nodeText({ nodeVersion, platform }: Session['context']): string {
+  const [major = 0, minor = 0] = nodeVersion.replace(/^v/, '').split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 18)) return `${nodeVersion} on ${platform}`;
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `This is node ${nodeVersion}; flywheel needs ${LEAST_NODE} or later.`,
+    { hint: `Install node ${LEAST_NODE} or later: https://nodejs.org/` },
+  );
+}
+
 function locale(env: Session['context']['env']): Finding {
   const named = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || 'none';
   const isUnicode = /utf-?8/i.test(named);
@@ -74,7 +87,7 @@ export async function checkMachine({ context, settings }: Session): Promise<read
   const directory = isHere ? settings.dataDir.value : settings.configDir.value;
   const extraCa = context.env['NODE_EXTRA_CA_CERTS'];
   return [
-    { name: 'node', ok: true, detail: `${context.nodeVersion} on ${context.platform}`, exit: EXIT.done },
+    await check('node', () => nodeText(context)),
     await check('free space', () => freeSpace(directory)),
     ...(isHere ? [await check('lock', () => lockText(settings.dataDir.value))] : []),
     ...(extraCa === undefined || extraCa === ''

@@ -56,13 +56,21 @@ async function checkClock(reports: readonly NodeReport[]): Promise<readonly Find
   return furthest === undefined ? [] : [await check('chain clock', () => clockText(furthest))];
 }
 
+/** Are these the nodes of a service elsewhere, of a database, or of a data directory on a cluster? The embedded ledger has none. */
+async function areUsed({ context }: Session, settings: Settings): Promise<boolean> {
+  const { apiUrl, rpcUrl, database } = settings;
+  if (apiUrl.value !== null || database.value !== null) return true;
+  if (rpcUrl.source !== 'environment') return rpcUrl.source === 'flag' || rpcUrl.source === 'data directory';
+  return (await context.dataChain(settings))?.kind === 'cluster';
+}
+
 /** One finding a node, one for the clock, and one for a quorum that they cannot make; none where no chain is read through them. */
 export async function checkRpc(session: Session): Promise<readonly Finding[]> {
   const { context } = session;
   const settings = await context.effectiveSettings(session.settings);
-  const { rpcUrl, rpcQuorum, apiUrl } = settings;
-  const isUsed = apiUrl.value !== null || rpcUrl.source === 'flag' || rpcUrl.source === 'data directory';
-  if (!isUsed || (rpcUrl.value.length === 0 && rpcQuorum.value === 1)) return [];
+  const { rpcUrl, rpcQuorum } = settings;
+  if (rpcUrl.value.length === 0 && rpcQuorum.value === 1) return [];
+  if (!(await areUsed(session, settings))) return [];
   const quorum =
     rpcQuorum.value === 1
       ? []
