@@ -5,12 +5,13 @@ import { ComputeBudgetProgram, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
-import { openTestEngine, type TestEngine } from '../support/engine.js';
+import { openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { rpcResult } from '../support/rpc-call.js';
 import {
   closeStubs,
   type Fault,
+  hangUp,
   passOn,
   type StubNode,
   silence,
@@ -59,7 +60,7 @@ const run = (nodes: readonly StubNode[], ...words: readonly string[]): Promise<S
     },
     ...words,
     ...nodes.flatMap(({ url }) => ['--rpc-url', url]),
-    ...['--json', '--max-wait', '3', '--timeout', '4'],
+    ...['--json', '--max-wait', '3', '--timeout', '1'],
   );
 
 const burn = (nodes: readonly StubNode[], ...words: readonly string[]): Promise<Spawned> =>
@@ -98,6 +99,47 @@ describe('a node that tells neither what a place in a block costs nor when a blo
     expect([exit, stderr]).toEqual([0, expect.not.stringContaining('"error"')]);
     expect([count(stub, PRICES), count(stub, TIME)]).toEqual([1, 1]);
     expect(await priceOf(JSON.parse(stdout).txHash)).toBeGreaterThan(0n);
+  });
+});
+
+describe('a node that answers nothing', () => {
+  const actions = [{ action: 'BURN', amount: 1 }];
+  let views = 0;
+  type Init = Parameters<typeof signApproval>[1];
+
+  /** A burn, a batch from its set-up to its end, and the state of it. @returns the exit of each */
+  async function all(home: string, nodes: readonly StubNode[]): Promise<readonly (number | null)[]> {
+    const file = join(home, 'pipelines.json');
+    views += 1;
+    writeFileSync(file, JSON.stringify([{ type: 'WATCH_AD', payload: `{"viewId":${views}}`, actions }]));
+    const steps = [
+      await burn(nodes),
+      await run(nodes, 'batch', 'init', file),
+      await run(nodes, 'local', 'status'),
+    ];
+    const init = steps[1]?.exit === 0 ? (JSON.parse(steps[1].stdout) as Init) : null;
+    if (init !== null) {
+      const signedTx = signApproval(test.project.owner, init);
+      steps.push(await run(nodes, 'batch', 'execute', init.batch.id, '--signed-tx', signedTx));
+    }
+    return steps.map(({ exit }) => exit);
+  }
+
+  it.each([
+    ['silence', silence],
+    ['closed connections', hangUp],
+    ['429 for half a minute', status(429, { 'retry-after': '30' })],
+  ])('is asked once by each command where another one answers: %s', async (_how, fault) => {
+    const bad = await nodeThat(fault);
+    const good = await nodeThat(passOn(node.url));
+    expect(await all(emptyDirectory(), [bad, good])).toEqual([0, 0, 0, 0]);
+    expect(bad.calls).toHaveLength(4);
+  });
+
+  it('ends each command with the first question that it does not answer, where there is no other', async () => {
+    const busy = await nodeThat(status(429, { 'retry-after': '30' }));
+    expect(await all(emptyDirectory(), [busy])).toEqual([6, 6, 6]);
+    expect(busy.calls).toHaveLength(3);
   });
 });
 
