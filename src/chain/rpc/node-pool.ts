@@ -58,6 +58,8 @@ const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
 /** Longest wait that a node can ask for. */
 const MAX_RETRY_AFTER_MS = 30_000;
+/** For a node to say of which cluster it is, where another one may answer instead: a dead one is found by this. */
+const GENESIS_TRY_MS = 5_000;
 /** For one try at an optional question, and how long it is not asked again where no node has answered. */
 const OPTIONAL_TRY_MS = 1_000;
 const OPTIONAL_REST_MS = 10_000;
@@ -273,7 +275,8 @@ export class NodePool {
     const { genesis } = this.#options;
     if (this.nodes.length === 1 && genesis === undefined) return undefined;
     if (!this.#genesis.has(node)) {
-      const result = await this.#once(node, GENESIS_QUESTION, undefined, timeoutMs);
+      const tryMs = this.nodes.length === 1 ? timeoutMs : Math.min(timeoutMs, GENESIS_TRY_MS);
+      const result = await this.#once(node, GENESIS_QUESTION, undefined, tryMs);
       if (!('value' in result)) return result;
       this.#genesis.set(node, result.value);
     }

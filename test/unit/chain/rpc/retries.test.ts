@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { nodeAddress } from '../../../../src/chain/node-address.js';
+import type { RpcNode } from '../../../../src/chain/rpc/exchange.js';
+import { createRpcChain } from '../../../../src/chain/rpc/rpc-chain.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
@@ -335,4 +338,19 @@ describe('several nodes', () => {
     expect(error.code).toBe('ERR_CHAIN_MISMATCH');
     expect(error.message).toMatch(/127\S+ is of mainnet-beta, 127\S+ of devnet\.$/);
   });
+});
+
+it('a dead node holds the first question for 5 seconds, where another one answers', async () => {
+  const good = await stubNode(height);
+  const { options } = rpcChain([good.url], { timeoutMs: 30_000 });
+  const limits: number[] = [];
+  const dead: RpcNode = {
+    address: nodeAddress('http://127.0.0.1:1', 'the test'),
+    post: async (_body, { timeoutMs }) => {
+      limits.push(timeoutMs);
+      return { kind: 'failure', reason: 'no answer', retryable: true, cause: undefined };
+    },
+  };
+  const { reader } = createRpcChain({ ...options, nodes: [dead, ...options.nodes] });
+  expect([await reader.blockHeight(), await reader.blockHeight(), limits]).toEqual([200n, 200n, [5_000]]);
 });
