@@ -1,4 +1,5 @@
 /** Amounts as sentences show them: with unit and token. */
+import { shownSymbol } from '../chain/tokens/metadata.js';
 import type { TokenRecord } from '../store/records.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 
@@ -6,7 +7,7 @@ const SOL_DECIMALS = 9;
 
 /** `1250.5 FLY` */
 export const tokenText = (baseUnits: bigint, token: Pick<TokenRecord, 'decimals' | 'symbol'>): string =>
-  `${formatTokenAmount(baseUnits, token.decimals)} ${token.symbol}`;
+  `${formatTokenAmount(baseUnits, token.decimals)} ${shownSymbol(token.symbol) ?? 'tokens'}`;
 
 /** `0.000005 SOL` */
 export const solText = (lamports: bigint): string => `${formatTokenAmount(lamports, SOL_DECIMALS)} SOL`;

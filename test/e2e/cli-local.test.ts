@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../src/chain/transaction/signer.js';
 import { passBlocks } from '../support/engine.js';
+import { besides, initHome } from '../support/http-serve.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const home = emptyDirectory();
@@ -288,5 +289,22 @@ describe('demo', () => {
     const again = report.commands.find((line: string) => line.startsWith('flywheel burn-batch'));
     const words = again.split(' ').slice(1);
     expect((await run(...words)).exit).toBe(0);
+  });
+});
+
+describe('a symbol that reads as a part of an amount', () => {
+  it.each(['e6', 'O00', 'M'])('is quoted behind each amount: %s', async (symbol) => {
+    const home = await initHome('--symbol', symbol, '--daily-burn', '10');
+    const shown = async (...words: string[]) => {
+      const { stdout, stderr } = await besides(home, ...words);
+      return stdout + stderr;
+    };
+    const status = await shown('local', 'status', '--output', 'human');
+    expect(status).toContain(`1,000,000,000 "${symbol}"`);
+    const burn = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"a":1}', '--output', 'human'];
+    expect(await shown(...burn, '--amount', '5')).toContain(`5 "${symbol}"`);
+    const refused = await shown(...burn, '--amount', '6');
+    expect(refused).toContain(`10 "${symbol}"`);
+    for (const text of [status, refused]) expect(text).not.toMatch(new RegExp(`\\d ${symbol}\\b`));
   });
 });

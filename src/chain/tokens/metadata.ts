@@ -46,6 +46,32 @@ const PLAIN_SYMBOL = /^(?=.*\p{L})(?!.*\p{Default_Ignorable_Code_Point})[\p{L}$]
 export const plainSymbol = (symbol: string | null): string | null =>
   symbol !== null && PLAIN_SYMBOL.test(symbol) ? symbol : null;
 
+/** Digits and letters that look like them (Latin, Cyrillic, Greek), maybe as an exponent: `O00`, `e6`. */
+const LIKE_DIGITS = /^[eE]?[\p{N}Oo\u041e\u043e\u039f\u03bfIl._-]+$/u;
+/** Powers of ten. */
+const MAGNITUDES = new Set([
+  'k',
+  'm',
+  'b',
+  't',
+  'mn',
+  'bn',
+  'tn',
+  'mio',
+  'mil',
+  'thousand',
+  'million',
+  'billion',
+  'trillion',
+]);
+
+/** A symbol as it stands behind an amount, quoted where it reads as a part of it, or `null` where it may not stand there. */
+export function shownSymbol(symbol: string | null): string | null {
+  const plain = plainSymbol(symbol);
+  const isLikeAmount = plain !== null && (LIKE_DIGITS.test(plain) || MAGNITUDES.has(plain.toLowerCase()));
+  return isLikeAmount ? `"${plain}"` : plain;
+}
+
 /**
  * The symbol of a mint: of its own extension, else of its Metaplex account.
  * @param account - at {@link metadataAddress}.

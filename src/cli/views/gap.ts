@@ -1,5 +1,6 @@
 /** What the chain knows and the store does not, as people read it. */
 import type { GapReport } from '../context.js';
+import { tokensText } from './unit.js';
 
 /** Transactions that are shown one by one. */
 const MAX_SHOWN = 20;
@@ -22,7 +23,7 @@ export function viewGap(gap: GapReport): readonly string[] {
     );
   const more = lost.length - shown.length;
   return [
-    `The chain knows ${burnsText(gap)} of ${gap.project ?? symbol} of which the store has no record: ${burned} ${symbol} burned, ${airdropped} airdropped.`,
+    `The chain knows ${burnsText(gap)} of ${gap.project ?? symbol} of which the store has no record: ${tokensText(burned, symbol)} burned, ${airdropped} airdropped.`,
     ...shown,
     ...(more > 0 ? [`  and ${more} more, which --output json lists`] : []),
     ...(pendingBurns > 0

@@ -1,5 +1,5 @@
 /** Amounts and counts as people read them: digits in groups, what is counted behind. Only for people: nothing of it can be read back. */
-import { plainSymbol } from '../../chain/tokens/metadata.js';
+import { shownSymbol } from '../../chain/tokens/metadata.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 
 /** What an amount is counted in. */
@@ -27,7 +27,7 @@ export function grouped(decimal: string | number): string {
 
 /** Decimal text in whole tokens with its unit: `1,250.5 FLY`. @param symbol - as the token calls itself */
 export const tokensText = (decimal: string | number, symbol: string | null): string =>
-  `${grouped(decimal)} ${plainSymbol(symbol) ?? (String(decimal) === '1' ? NEUTRAL_ONE : NEUTRAL)}`;
+  `${grouped(decimal)} ${shownSymbol(symbol) ?? (String(decimal) === '1' ? NEUTRAL_ONE : NEUTRAL)}`;
 
 /** Base units with their unit. */
 export const amountText = (amount: bigint, { decimals, symbol }: Unit): string =>

@@ -13,6 +13,7 @@ import {
   mintToChecked,
   setAuthority,
 } from '../../chain/tokens/instructions.js';
+import { shownSymbol } from '../../chain/tokens/metadata.js';
 import {
   compileLegacyMessage,
   requestSignatures,
@@ -145,7 +146,7 @@ function checkAmounts(input: RegisterInput): Amounts {
   if (amounts.vault + amounts.burnWallet > amounts.supply) {
     throw new FlywheelError(
       'ERR_INVALID_REQUEST',
-      `Vault and burn wallet together get more than the supply of ${input.supply} ${input.symbol}.`,
+      `Vault and burn wallet together get more than the supply of ${input.supply} ${shownSymbol(input.symbol) ?? 'tokens'}.`,
     );
   }
   for (const [name, value] of [
