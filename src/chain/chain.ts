@@ -87,8 +87,14 @@ export type SubmitReceipt = readonly (Rejection | null)[];
 
 /** The part of the chain that only reads; all that an approver needs. */
 export interface ChainReader {
-  /** Accounts in the order asked for, as of one point in time; `null` where there is none. */
-  getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]>;
+  /**
+   * Accounts in the order asked for, as of one point in time; `null` where there is none.
+   * @param commitment - of the state that is read: no fork can take back what is finalized. @default confirmed
+   */
+  getAccounts(
+    addresses: readonly Address[],
+    commitment?: Commitment,
+  ): Promise<readonly (AccountState | null)[]>;
 
   latestBlockhash(): Promise<RecentBlockhash>;
 

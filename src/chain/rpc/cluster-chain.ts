@@ -119,9 +119,13 @@ class ClusterChain implements Chain {
   }
 
   /** As of a state that has all that was seen to land: a node that is behind would tell of what has been changed since. */
-  async getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]> {
-    await this.#lastFinalized();
-    return this.#parts.reader.getAccounts(addresses, this.#newestSlot);
+  async getAccounts(
+    addresses: readonly Address[],
+    commitment?: Commitment,
+  ): Promise<readonly (AccountState | null)[]> {
+    const { slot } = await this.#lastFinalized();
+    const since = commitment === 'finalized' ? slot : this.#newestSlot;
+    return this.#parts.reader.getAccounts(addresses, commitment, since);
   }
 
   latestBlockhash(): Promise<RecentBlockhash> {
