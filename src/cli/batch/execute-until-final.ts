@@ -6,6 +6,7 @@ import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { callWith, noteReply } from '../send.js';
 import type { Signed } from './approve-batch.js';
+import { needsNoApproval } from './approved-on-chain.js';
 import { requireChainCatchesUp } from './catch-up.js';
 import { requireWillRun } from './hold-digest.js';
 import { refuse } from './pins.js';
@@ -49,7 +50,7 @@ export async function executeUntilFinal(
   let reviewed: BatchDescription | null = null;
   for (let count = 1; ; count += 1) {
     if (signedTx === undefined) {
-      const signed = await signNow(approval, batch);
+      const signed = await signNow(session, approval, batch);
       signedTx = signed?.signedTx;
       reviewed = signed?.description ?? null;
     }
@@ -78,9 +79,13 @@ export async function executeUntilFinal(
   }
 }
 
-/** Signs one and keeps it, if this command can. @throws `ERR_APPROVAL_REFUSED` where it is of another batch. */
-async function signNow({ sign, keep }: KeptApproval, batch: Batch): Promise<Signed | undefined> {
-  if (sign === null) return undefined;
+/** Signs one and keeps it, if this command can and one is needed. @throws `ERR_APPROVAL_REFUSED` where it is of another batch. */
+async function signNow(
+  session: Session,
+  { sign, keep }: KeptApproval,
+  batch: Batch,
+): Promise<Signed | undefined> {
+  if (sign === null || (await needsNoApproval(session, batch))) return undefined;
   const signed = await sign();
   if (String(signed.batchIndex) !== batch.batchIndex)
     throw refuse(

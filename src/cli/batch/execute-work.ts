@@ -13,7 +13,7 @@ import { batchFailure } from './batch-failure.js';
 import { requireChainCatchesUp } from './catch-up.js';
 import { executeUntilFinal } from './execute-until-final.js';
 import { requireRanAsApproved } from './hold-digest.js';
-import { getBatch, isFinal } from './initiate.js';
+import { getBatch, isFinal, isOver, upToDate } from './initiate.js';
 import { landedPipelines } from './landed-pipelines.js';
 import { writeRest } from './rest-file.js';
 import { settleBatch } from './settle-batch.js';
@@ -88,11 +88,11 @@ export class ExecuteWork implements Work<Executed> {
 
   async perform(entry: Entry): Promise<Performed<Executed>> {
     const stored = entry.answer(ANSWER) as Executed | undefined;
-    if (stored !== undefined) {
+    if (stored !== undefined && isOver(stored.batch)) {
       await this.#findLeft(stored.batch);
       return { result: stored };
     }
-    const batch = await getBatch(this.#session, this.#batchId);
+    const batch = await upToDate(this.#session, await getBatch(this.#session, this.#batchId));
     if (isFinal(batch) && batch.executeResult !== undefined) {
       const since = `batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}`;
       if (entry.isNew) this.#session.output.tell(`Done before: ${since}.`);

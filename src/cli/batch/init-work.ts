@@ -11,7 +11,7 @@ import { shellLine } from '../shell-line.js';
 import { viewInitBatch } from '../views/batch.js';
 import { writeApproval } from './approval-file.js';
 import { CurrentStage } from './batch-stages.js';
-import { initiate, isFinal, isVoid, withFreshApproval } from './initiate.js';
+import { initiate, isFinal, isVoid, upToDate, withFreshApproval } from './initiate.js';
 import { leftInFile } from './landed-pipelines.js';
 import { beginRest } from './rest.js';
 import { writeRest } from './rest-file.js';
@@ -53,7 +53,7 @@ export class InitWork implements Work<InitBatchResult> {
       (await isVoid(session, entry, initiated.batch, this.#request))
     )
       return 'void';
-    const { batch } = initiated;
+    const batch = await upToDate(session, initiated.batch);
     this.#pipelines = toSourcePipelines(new CurrentStage(entry).pipelines(this.#request.pipelines));
     if (batch.status !== 'FINALIZED')
       session.output.tell(`Batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}.`);

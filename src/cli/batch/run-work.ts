@@ -29,7 +29,16 @@ import { requireChainCatchesUp } from './catch-up.js';
 import { endBatch } from './end-batch.js';
 import { executeUntilFinal } from './execute-until-final.js';
 import { requireRanAsApproved } from './hold-digest.js';
-import { getBatch, type Initiated, initiate, isFinal, isVoid, withFreshApproval } from './initiate.js';
+import {
+  getBatch,
+  type Initiated,
+  initiate,
+  isFinal,
+  isOver,
+  isVoid,
+  upToDate,
+  withFreshApproval,
+} from './initiate.js';
 import { landedPipelines } from './landed-pipelines.js';
 import { requirePins } from './pins.js';
 import { requireApprovable } from './preflight.js';
@@ -69,14 +78,15 @@ export class RunWork implements Work<Ran> {
   async perform(entry: Entry): Promise<Performed<Ran>> {
     const before = new CurrentStage(entry);
     const stored = before.runAnswer as Ran | undefined;
-    if (stored !== undefined && !(this.rest && entry.state === 'partial')) return { result: stored };
+    const isOld = stored === undefined || (entry.state === 'partial' && (this.rest || !isOver(stored.batch)));
+    if (!isOld) return { result: stored };
     // What is set up already may be over by now, and learning that takes no keypair.
     if (before.initAnswer === undefined) await this.#requireApprovable(before);
     // What `batch init` has begun is run from here on.
     if (!entry.isNew) entry.note(this.notes);
     if (this.rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id));
     const initiated = await initiate(this.#session, entry, this.#request, { isLast: false });
-    const { batch } = initiated;
+    const batch = await upToDate(this.#session, initiated.batch);
     if (!initiated.isNew && (await isVoid(this.#session, entry, batch, this.#request))) return 'void';
     if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));
     if (entry.state === 'open' && new CurrentStage(entry).note.signedTx === undefined)
