@@ -1,6 +1,8 @@
 /** Members of the multisig act on a batch with their own tools, between the commands and beside them: nothing is done twice. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PublicKey } from '@solana/web3.js';
+import * as squads from '@sqds/multisig';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
 import { type Members, membersOf } from '../support/members.js';
@@ -13,6 +15,7 @@ import {
   type Template,
 } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
+import { rawSqlite } from '../support/store.js';
 
 let template: Template;
 beforeAll(async () => {
@@ -195,3 +198,30 @@ describe('a batch that its members execute to its end', () => {
     expect(await scene.counts()).toEqual(EACH_ONCE);
   });
 });
+
+describe.each<Mode>(['embedded', 'remote'])(
+  'a batch that is another on chain than the one set up, %s',
+  (mode) => {
+    it('is refused for safety by batch execute --signed-tx, and nothing of it runs', async () => {
+      const scene = await initiated(mode);
+      const { operator, id, index, json } = scene;
+      const approval = join(operator.directory, 'signed.json');
+      const words = ['--keypair', operator.owner, '--yes', '--expect', 'seven.json', '--out', approval];
+      expect((await json('batch', 'approve', id, ...words)).exit).toBe(0);
+      const [account] = squads.getBatchTransactionPda({
+        ...{ multisigPda: new PublicKey(template.made.multisig) },
+        ...{ batchIndex: BigInt(index), transactionIndex: 7 },
+      });
+      // The highest byte of the amount that is burned.
+      rawSqlite(
+        join(operator.dataDir, 'ledger.db'),
+        `update accounts set data = cast(substr(data, 1, length(data) - 6) || x'01' || substr(data, length(data) - 4) as blob)
+        where address = x'${account.toBuffer().toString('hex')}'`,
+      );
+      const refused = await execute(scene, '--signed-tx', `@${approval}`);
+      expect([refused.exit, problemOf(refused).error]).toEqual([9, 'ERR_APPROVAL_REFUSED']);
+      expect((await json('batch', 'status', id)).value.status).toBe('FINALIZED');
+      expect(await scene.counts()).toEqual([0, 0, 0, 0, 0, 0, 0]);
+    });
+  },
+);

@@ -4,11 +4,13 @@ import type { Batch, ExecuteBatchRequest, ExecuteResult } from '../../contract/s
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
+import type { OpenedService } from '../context.js';
 import { callWith, noteReply } from '../send.js';
 import type { Signed } from './approve-batch.js';
 import { needsNoApproval } from './approved-on-chain.js';
 import { requireChainCatchesUp } from './catch-up.js';
 import { requireWillRun } from './hold-digest.js';
+import { listedDigest } from './landed-pipelines.js';
 import { refuse } from './pins.js';
 
 /** The approval that an execution goes by. */
@@ -56,7 +58,8 @@ export async function executeUntilFinal(
     }
     const { allowUnverified } = approval;
     const sending = { wasSent: approval.wasSent || count > 1, allowUnverified, reviewed };
-    await requireWillRun(session, opened, batch, approval.digest(), sending);
+    const digest = await digestOf(session, opened, batch, approval);
+    await requireWillRun(session, opened, batch, digest, sending);
     const request = requestOf(batch, signedTx);
     session.output.progress.show('executing the batch …');
     try {
@@ -78,6 +81,14 @@ export async function executeUntilFinal(
     }
   }
 }
+
+/** Who only brings a signed approval may have said nothing of the content: then it is what the service says it set up. */
+const digestOf = async (
+  session: Session,
+  opened: OpenedService,
+  batch: Batch,
+  approval: KeptApproval,
+): Promise<Sha256 | null> => approval.digest() ?? listedDigest(session, opened, batch);
 
 /** Signs one and keeps it, if this command can and one is needed. @throws `ERR_APPROVAL_REFUSED` where it is of another batch. */
 async function signNow(
