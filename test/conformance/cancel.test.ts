@@ -10,7 +10,7 @@ import {
   signVote,
   type TestEngine,
 } from '../support/engine.js';
-import { approveOutside, executeOutside } from '../support/other-tools.js';
+import { approveOutside, cancelOutside, executeOutside } from '../support/other-tools.js';
 import { drain } from '../support/payments.js';
 import { serveEngine } from '../support/service.js';
 
@@ -116,5 +116,36 @@ describe('a cancel whose vote comes after the last execution by a member', () =>
     });
     const { burned, usedToday } = await test.engine.status();
     expect([burned, usedToday.burn]).toEqual(['2', '2']);
+  });
+});
+
+describe('what members have done of a batch', () => {
+  it.each(['cancel', 'execute'])('is told by %s once it is final', async (operation) => {
+    const init = (await test.engine.initBatch(burning(3), test.project.call())).value;
+    await approveOutside(test, init);
+    type Account = Awaited<ReturnType<Chain['getAccounts']>>[number];
+    const before = new Map<string, Account>();
+    let asked = 0;
+    const getAccounts: Chain['getAccounts'] = async (addresses, commitment) => {
+      const now = await test.chain.getAccounts(addresses);
+      if (commitment === 'finalized') asked += 1;
+      else
+        for (const [at, one] of addresses.entries()) if (!before.has(one)) before.set(one, now[at] ?? null);
+      const isBehind = commitment === 'finalized' && asked < 3;
+      return isBehind ? addresses.map((one) => before.get(one) ?? null) : now;
+    };
+    const { id } = init.batch;
+    // Accounts as they stand before members act, for whoever reads a state that is not final.
+    await serving({ getAccounts }, async (ask) => void (await ask(`${id}/approval`, {})));
+    await executeOutside(test, init, 2);
+    await cancelOutside(test, init);
+    await serving({ getAccounts, pollMs: 1 }, async (ask) => {
+      const path = operation === 'cancel' ? `${id}/cancel` : 'execute';
+      expect((await ask(path, operation === 'cancel' ? {} : { batchId: id })).status).toBe(200);
+      expect(asked).toBeGreaterThan(2);
+      const result = { total: 3, totalSuccessful: 2, totalFailed: 1 };
+      expect((await ask(id)).body).toMatchObject({ status: 'FAILED', executeResult: result });
+    });
+    expect((await test.engine.status()).usedToday.burn).toBe('2');
   });
 });

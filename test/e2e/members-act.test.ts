@@ -5,6 +5,7 @@ import { PublicKey } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
+import { ask } from '../support/http-serve.js';
 import { type Members, membersOf } from '../support/members.js';
 import {
   anOperator,
@@ -95,7 +96,12 @@ async function failed(mode: Mode): Promise<Scene> {
 }
 
 /** Whatever tells of the batch tells the same. */
-async function expectTruth(scene: Scene, executed: number, batch: object): Promise<void> {
+async function expectTruth(
+  scene: Scene,
+  executed: number,
+  batch: object,
+  { canRun = true } = {},
+): Promise<void> {
   const { operator, id, json } = scene;
   const [status, shown, verified, report] = await Promise.all([
     json('batch', 'status', id),
@@ -112,7 +118,7 @@ async function expectTruth(scene: Scene, executed: number, batch: object): Promi
   expect(report.value.total.burned).toBe(burned);
   // What can still be executed holds its part of the cap.
   const isOver = status.value.status === 'EXECUTED' || status.value.dateCancelled !== undefined;
-  const held = isOver ? 0 : AMOUNTS.slice(executed).reduce((sum, amount) => sum + amount, 0);
+  const held = isOver || !canRun ? 0 : AMOUNTS.slice(executed).reduce((sum, amount) => sum + amount, 0);
   expect(Number(usedToday.burn)).toBe(Number(burned) + held);
 }
 
@@ -225,3 +231,91 @@ describe.each<Mode>(['embedded', 'remote'])(
     });
   },
 );
+
+/** What members may do between two commands, and what the pipelines have come to when all of the file is done. */
+describe('a file of which members do parts with their own tools is done once', () => {
+  it('where they cancel and close what has failed, after they have executed more of it', async () => {
+    const scene = await failed('embedded');
+    const { members, index } = scene;
+    expect(await members.execute(index, 2)).toBe(2);
+    await members.vote(index, 'cancel');
+    await members.close(index);
+    await scene.fund('10');
+    expect((await rest(scene)).value.result.total).toBe(1);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+    await expectTruth(scene, 6, CANCELLED);
+  });
+
+  it('where they execute its beginning before `batch run`, which does what is left', async () => {
+    const scene = await initiated('remote');
+    await scene.members.vote(scene.index, 'approve');
+    expect(await scene.members.execute(scene.index, 3)).toBe(3);
+    const ran = await run(scene, 'seven.json');
+    expect([ran.exit, ran.value?.result.totalSuccessful]).toEqual([0, 7]);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+    await expectTruth(scene, 7, WHOLE);
+  });
+
+  it('where they have executed all of it and closed a part or all', async () => {
+    const scene = await initiated('embedded');
+    const { members, index } = scene;
+    await members.vote(index, 'approve');
+    expect(await members.execute(index, 7)).toBe(7);
+    await members.close(index, 2);
+    expect((await run(scene, 'seven.json')).exit).toBe(0);
+    expect((await rest(scene)).exit).toBe(0);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+    await expectTruth(scene, 7, WHOLE);
+  });
+
+  it('where they reject what waits: it has failed, and all of it is the rest', async () => {
+    const scene = await initiated('embedded');
+    await scene.members.vote(scene.index, 'reject');
+    expect((await run(scene, 'seven.json')).exit).toBe(10);
+    await expectTruth(scene, 0, { status: 'FAILED' }, { canRun: false });
+    expect((await rest(scene)).value.result.totalSuccessful).toBe(7);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+  });
+
+  it('where a file of what had not landed is older than what they have executed since', async () => {
+    const scene = await failed('embedded');
+    const left = join(scene.operator.directory, 'left.json');
+    await execute(scene, '--failed-out', left);
+    expect(await scene.members.execute(scene.index, 2)).toBe(2);
+    await scene.fund('20');
+    expect((await run(scene, left)).exit).toBe(2);
+    expect((await run(scene, left, '--only-new')).value).toBeNull();
+    expect(await scene.counts()).toEqual([1, 1, 1, 1, 1, 1, 0]);
+    expect((await cancel(scene)).exit).toBe(0);
+    expect((await run(scene, left)).exit).toBe(2);
+    expect((await run(scene, left, '--only-new')).exit).toBe(0);
+    expect((await rest(scene)).exit).toBe(2);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+  });
+
+  it('where another terminal has found its end, and this one asks for the rest', async () => {
+    const scene = await failed('remote');
+    await scene.fund('10');
+    expect(await scene.members.execute(scene.index, 3)).toBe(3);
+    const { gate, key } = scene.operator;
+    const url = `${gate?.url}/v1/flywheel/batch/execute`;
+    const answer = await ask(url, key, { body: { batchId: scene.id } });
+    expect(await answer.json()).toMatchObject({ result: { totalSuccessful: 7 } });
+    expect((await rest(scene)).exit).toBe(0);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+  });
+
+  it('where two terminals ask for the rest while a member executes it', async () => {
+    const scene = await failed('embedded');
+    await scene.fund('20');
+    const all = await Promise.all([
+      rest(scene),
+      cancel(scene),
+      scene.members.execute(scene.index, 3),
+      rest(scene),
+    ]);
+    expect(all.map((one) => (typeof one === 'number' ? 0 : one.exit)).every((exit) => exit !== 1)).toBe(true);
+    await rest(scene);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+  });
+});

@@ -22,8 +22,8 @@ export interface Members {
   execute(batchIndex: number, count: number): Promise<number>;
   /** Owner and operator vote; who has voted so already is passed over. */
   vote(batchIndex: number, vote: Vote): Promise<void>;
-  /** Closes the accounts of a batch that is over. */
-  close(batchIndex: number): Promise<void>;
+  /** Closes the accounts of a batch that is over, or so many of its transactions only. */
+  close(batchIndex: number, count?: number): Promise<void>;
   /** How often each proof stands in a transaction that succeeded, as the chain's own records say. */
   executions(proofHashes: readonly string[]): Promise<readonly number[]>;
   leave(): Promise<void>;
@@ -87,15 +87,15 @@ export async function membersOf(
         await send(member, instruction);
       }
     },
-    async close(batchIndex) {
+    async close(batchIndex, count) {
       const { size } = await batchAt(batchIndex);
       const terms = { multisigPda, rentCollector: operator.publicKey, batchIndex: BigInt(batchIndex) };
-      for (let index = size; index > 0; index -= 1)
+      for (let index = size; index > size - (count ?? size); index -= 1)
         await send(
           operator,
           squads.instructions.vaultBatchTransactionAccountClose({ ...terms, transactionIndex: index }),
         );
-      await send(operator, squads.instructions.batchAccountsClose(terms));
+      if (count === undefined) await send(operator, squads.instructions.batchAccountsClose(terms));
     },
     async executions(proofHashes) {
       const [vault] = squads.getVaultPda({ multisigPda, index: 0 });

@@ -18,7 +18,7 @@ import type { OpenedService } from '../context.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBatchContent } from '../views/batch-content.js';
 import { decodeBase64 } from './approval-source.js';
-import { getBatch } from './initiate.js';
+import { getBatch, isOver } from './initiate.js';
 import { isNotOffered } from './landed-pipelines.js';
 import { noChain, refuse, requireOwner, requirePins } from './pins.js';
 import { unitOf } from './review.js';
@@ -48,7 +48,7 @@ export async function endBatch(session: Session, batchId: string, voting: OwnerV
     session.output.progress.clear();
     noteReply(session, reply);
     const { ownerVoteNeeded, cancelTx, batch } = reply.value;
-    if (!ownerVoteNeeded && batch !== undefined) return batch;
+    if (!ownerVoteNeeded && batch !== undefined && isOver(batch)) return batch;
     const wire = decodeBase64('cancelTx', cancelTx ?? '');
     request = { batchId, signedTx: await signVote(session, opened, batchId, wire, voting) };
   }
