@@ -128,11 +128,12 @@ describe('what members have done of a batch', () => {
     let asked = 0;
     const getAccounts: Chain['getAccounts'] = async (addresses, commitment) => {
       const now = await test.chain.getAccounts(addresses);
-      if (commitment === 'finalized') asked += 1;
-      else
-        for (const [at, one] of addresses.entries()) if (!before.has(one)) before.set(one, now[at] ?? null);
-      const isBehind = commitment === 'finalized' && asked < 3;
-      return isBehind ? addresses.map((one) => before.get(one) ?? null) : now;
+      if (commitment === 'finalized') {
+        asked += 1;
+        return asked < 3 ? addresses.map((one) => before.get(one) ?? null) : now;
+      }
+      for (const [at, one] of addresses.entries()) before.set(one, before.get(one) ?? now[at] ?? null);
+      return now;
     };
     const { id } = init.batch;
     // Accounts as they stand before members act, for whoever reads a state that is not final.

@@ -1,22 +1,22 @@
 /** Does an execution need a signed approval, or does the owner's stand on chain? */
 
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
-import type { Batch } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
 import { callWith } from '../send.js';
 import { batchName } from './approval-source.js';
-import { isFinal } from './initiate.js';
+import { getBatch, isFinal } from './initiate.js';
 import { isNotOffered } from './landed-pipelines.js';
 
 /**
  * Does a batch need no approval of its owner, because it is over, or that stands on the chain that is read? Where none can be read
  * the answer is no.
  */
-export async function needsNoApproval(session: Session, batch: Batch): Promise<boolean> {
+export async function needsNoApproval(session: Session, batchId: string): Promise<boolean> {
   const { chain, pins } = await session.service();
   if (chain === null || pins === null) return false;
+  const batch = await getBatch(session, batchId);
   if (isFinal(batch)) return true;
   if (batch.status !== 'FINALIZED') return false;
   const multisig = pins.multisig;

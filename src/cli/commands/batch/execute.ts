@@ -100,11 +100,8 @@ async function digestOf(session: Session, expect: string | undefined): Promise<S
 
 /** @throws `ERR_USAGE` unless the owner's approval stands on chain, where another tool or a wallet has put it. */
 async function requireNoSignature(session: Session, batchId: Uuid): Promise<void> {
-  const [{ needsNoApproval, requireExecutesFromChain }, { getBatch }] = await Promise.all([
-    import('../../batch/approved-on-chain.js'),
-    import('../../batch/initiate.js'),
-  ]);
-  if (!(await needsNoApproval(session, await getBatch(session, batchId))))
+  const { needsNoApproval, requireExecutesFromChain } = await import('../../batch/approved-on-chain.js');
+  if (!(await needsNoApproval(session, batchId)))
     throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
   await requireExecutesFromChain(session, batchId);
 }
