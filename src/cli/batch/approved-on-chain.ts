@@ -1,6 +1,7 @@
 /** Does an execution need a signed approval, or does the owner's stand on chain? */
 
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
+import type { Batch } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
@@ -12,11 +13,12 @@ import { isNotOffered } from './landed-pipelines.js';
 /**
  * Does a batch need no approval of its owner, because it is over, or that stands on the chain that is read? Where none can be read
  * the answer is no.
+ * @param known - the batch, where it was asked for already.
  */
-export async function needsNoApproval(session: Session, batchId: string): Promise<boolean> {
+export async function needsNoApproval(session: Session, batchId: string, known?: Batch): Promise<boolean> {
   const { chain, pins } = await session.service();
   if (chain === null || pins === null) return false;
-  const batch = await getBatch(session, batchId);
+  const batch = known ?? (await getBatch(session, batchId));
   if (isFinal(batch)) return true;
   if (batch.status !== 'FINALIZED') return false;
   const multisig = pins.multisig;

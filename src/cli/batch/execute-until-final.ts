@@ -96,7 +96,7 @@ async function signNow(
   { sign, keep }: KeptApproval,
   batch: Batch,
 ): Promise<Signed | undefined> {
-  if (sign === null || (await needsNoApproval(session, batch.id))) return undefined;
+  if (sign === null || (await needsNoApproval(session, batch.id, batch))) return undefined;
   const signed = await sign();
   if (String(signed.batchIndex) !== batch.batchIndex)
     throw refuse(
