@@ -230,9 +230,6 @@ export interface Chain extends ChainReader, History {
   /** Transactions of a bundle that land whole or not at all: 1 where there is nothing that would hold more together. */
   readonly bundleSize: number;
 
-  /** Does submitting leave its caller free, so that it is worth to prepare what comes next meanwhile? @default no */
-  readonly runsBeside?: boolean;
-
   /** How often to look for what was submitted, in ms; `null` where its end is known as soon as submitting returns. */
   readonly pollMs: number | null;
 
