@@ -31,8 +31,6 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const failedFile = failedOutBeside(session.context.cwd, failedOut, file);
   const input = await openInput(session.context, file, options);
   const { dryRun = false, strict = false } = options;
-  // Otherwise all of it is in memory at once, and collecting often would only take time.
-  if (input.format !== 'json' && !dryRun && !strict) session.context.keepMemorySmall();
   const { checkedBurns, readBurnsFile } = await import('../input/burns-file.js');
   const decimals = await knownDecimals(session, dryRun);
   if (dryRun) {
