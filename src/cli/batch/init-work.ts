@@ -4,9 +4,10 @@ import type { InitBatchRequest, InitBatchResult } from '../../contract/schemas/b
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
-import { type Entry, isOver } from '../journal/journal.js';
+import { type Entry, isOver, type OperationState } from '../journal/journal.js';
 import { placeFlags } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
+import type { OutputFile } from '../output/output-file.js';
 import { shellLine } from '../shell-line.js';
 import { viewInitBatch } from '../views/batch.js';
 import { writeApproval } from './approval-file.js';
@@ -19,14 +20,15 @@ import { writeRest } from './rest-file.js';
 /** How init was asked for. */
 export interface InitOptions {
   readonly rest: boolean;
-  /** Absolute path of the approval file; `null`: among those of the flywheel. */
-  readonly out: string | null;
-  /** Absolute path of the file for the pipelines that did not land; `null`: not asked for. */
-  readonly failedOut: string | null;
+  /** The approval file; `null`: among those of the flywheel. */
+  readonly out: OutputFile | null;
+  /** For the pipelines that did not land; `null`: not asked for. */
+  readonly failedOut: OutputFile | null;
 }
 
 export class InitWork implements Work<InitBatchResult> {
   readonly rest: boolean;
+  readonly outputs: readonly OutputFile[];
   readonly #session: Session;
   readonly #request: InitBatchRequest;
   readonly #options: InitOptions;
@@ -40,6 +42,12 @@ export class InitWork implements Work<InitBatchResult> {
     this.#request = request;
     this.#options = options;
     this.rest = options.rest;
+    this.outputs = [options.out, options.failedOut].filter((file) => file !== null);
+  }
+
+  /** Of a batch that waits it only gets a fresh approval. */
+  isRepeat(state: OperationState): boolean {
+    return isOver(state) || state === 'waiting';
   }
 
   async perform(entry: Entry): Promise<Performed<InitBatchResult>> {
@@ -70,7 +78,7 @@ export class InitWork implements Work<InitBatchResult> {
     const path = writeApproval(settings, result, this.#pipelines, this.#options.out);
     output.tell(`The approval file is ${path}.`);
     const { failedOut } = this.#options;
-    if (failedOut !== null) writeRest(failedOut, this.#request.pipelines, this.#left);
+    if (failedOut !== null) writeRest(this.#session, failedOut, this.#request.pipelines, this.#left);
     const next = ['flywheel', 'batch', 'approve', result.batch.id, ...placeFlags(settings)];
     output.result(result, (style) => [
       ...viewInitBatch(result, style),

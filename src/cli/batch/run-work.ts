@@ -15,6 +15,7 @@ import type { Entry, Notes, Verdict } from '../journal/journal.js';
 import { pipelineDigests } from '../operation/elements.js';
 import { placeFlags, resumeLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
+import type { OutputFile } from '../output/output-file.js';
 import { shellLine } from '../shell-line.js';
 import { viewBatch } from '../views/batch.js';
 import { countText } from '../views/unit.js';
@@ -51,8 +52,8 @@ export interface RunOptions {
   readonly keypair: KeypairSource;
   readonly allowUnverified: boolean;
   readonly simulate: boolean;
-  /** Absolute path of the file for the pipelines that did not land; `null`: not asked for. */
-  readonly failedOut: string | null;
+  /** For the pipelines that did not land; `null`: not asked for. */
+  readonly failedOut: OutputFile | null;
 }
 
 /** How a run ended, and what of its file has not landed. */
@@ -62,6 +63,7 @@ interface Ran extends RunResult {
 
 export class RunWork implements Work<Ran> {
   readonly rest: boolean;
+  readonly outputs: readonly OutputFile[];
   readonly #session: Session;
   readonly #request: InitBatchRequest;
   readonly #options: RunOptions;
@@ -73,6 +75,7 @@ export class RunWork implements Work<Ran> {
     this.#request = request;
     this.#options = options;
     this.rest = options.rest;
+    this.outputs = options.failedOut === null ? [] : [options.failedOut];
   }
 
   async perform(entry: Entry): Promise<Performed<Ran>> {
@@ -98,7 +101,7 @@ export class RunWork implements Work<Ran> {
 
   present({ batch, result, left }: Ran): FlywheelError | undefined {
     const { failedOut } = this.#options;
-    if (failedOut !== null) writeRest(failedOut, this.#request.pipelines, left);
+    if (failedOut !== null) writeRest(this.#session, failedOut, this.#request.pipelines, left);
     this.#session.output.result({ batch, result }, (style) => viewBatch(batch, style));
     return batchFailure(batch, result);
   }

@@ -14,6 +14,7 @@ import {
   type Entry,
   isOver,
   type Journal,
+  type KeyOrigin,
   type OperationKind,
   type OperationRequest,
   type OperationSummary,
@@ -95,7 +96,8 @@ class SqliteJournal implements Journal {
     });
   }
 
-  known(kind: OperationKind, content: Sha256): OperationSummary | undefined {
+  known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): OperationSummary | undefined {
+    if (origin?.from === 'user') return this.#ofKey(kind, origin.key, content);
     return this.#latest(kind, content);
   }
 

@@ -11,9 +11,11 @@ import {
   isOver,
   type Journal,
   type OperationRequest,
+  type OperationState,
   type OperationSummary,
   type Verdict,
 } from '../journal/journal.js';
+import { type OutputFile, requireFree } from '../output/output-file.js';
 import { asFlywheelError } from '../report-failure.js';
 import { type Narrowing, resolveOverlap } from './overlap.js';
 import { resumeLine } from './resume-line.js';
@@ -26,6 +28,10 @@ export type Performed<Result> = { readonly result: Result; readonly verdict?: Ve
 export interface Work<Result> {
   /** Of what was done in part, it does what is left. */
   readonly rest?: boolean;
+  /** Files that it may write; a file that is there is in the way of what sends. */
+  readonly outputs?: readonly OutputFile[];
+  /** Does it send nothing for an operation in this state? Unless said, where that is over. */
+  isRepeat?(state: OperationState): boolean;
   /**
    * Does what is left to do; answers that are stored are not asked for again.
    * @returns the result, with the verdict where the operation has come to one now; or that it was ended before anything landed.
@@ -56,6 +62,7 @@ export async function runOperation<Result>(
   narrowing?: Narrowing,
 ): Promise<boolean> {
   const journal = await (await session.service()).journal();
+  if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   for (let asked: OperationRequest | null = request; asked !== null; ) {
     const now: OperationRequest = asked;
     noteCancelled(session, journal, now);
@@ -74,6 +81,18 @@ export async function runOperation<Result>(
     asked = await resolveOverlap(session, now, begun.overlaps, narrowing);
   }
   return false;
+}
+
+/** Does it print no more than what an earlier run has come to? Its files may be there from that run. */
+function prints(
+  journal: Journal,
+  { kind, content, origin, again }: OperationRequest,
+  work: Work<unknown>,
+): boolean {
+  const state = journal.known(kind, content, origin)?.state;
+  if (state === undefined || state === 'void' || again) return false;
+  if (work.rest === true && state === 'partial') return false;
+  return work.isRepeat?.(state) ?? isOver(state);
 }
 
 /** Who brings a file again may not know that its batch was cancelled. */

@@ -104,7 +104,7 @@ describe('profile pin', () => {
   it.each([
     [['other'], 'ERR_USAGE', 'The profile in use is another one; add --profile other.'],
     [['--out', 'no/such/pins.json'], 'ERR_INPUT_INVALID', 'no/such'],
-    [['--force'], 'ERR_USAGE', "Unknown option '--force'"],
+    [['--again'], 'ERR_USAGE', "Unknown option '--again'"],
   ])('refuses %j', async (words, code, message) => {
     const answer = await refusal(await cliWith(), 'profile', 'pin', '--yes', ...words);
     expect(answer).toEqual([2, code, expect.stringContaining(message)]);
