@@ -2,6 +2,7 @@
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { CommandLine, Session } from './command.js';
+import { requireDataDirectory } from './config/data-directory.js';
 import { resolveSettings } from './config/resolve.js';
 import type { Settings } from './config/settings.js';
 import type { CliContext, LocalAdmin, OpenedService } from './context.js';
@@ -92,7 +93,7 @@ const commandLine = (context: CliContext, run: CommandLine['run']): CommandLine 
  */
 export async function executeRequest(
   context: CliContext,
-  { run: runCommand, globals }: Request,
+  { run: runCommand, path, globals }: Request,
   words: readonly string[],
   run: CommandLine['run'],
 ): Promise<ExitCode> {
@@ -107,6 +108,7 @@ export async function executeRequest(
   });
   session.output.progress.wait('working …');
   try {
+    requireDataDirectory(path, settings);
     return (await runCommand(session)) ?? EXIT.done;
   } catch (thrown) {
     throw await session.explained(thrown);

@@ -9,6 +9,9 @@ import { onTerminal } from '../support/terminal.js';
 const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
 const VERSION = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
+const SOMEBODY = 'So11111111111111111111111111111111111111112';
+const REGISTER = ['--mint', SOMEBODY, '--owner', SOMEBODY, '--operator-keypair', 'none.json'];
+
 const command = (words: string): string => `'${process.execPath}' '${BIN}' ${words}`;
 
 describe('flywheel', () => {
@@ -150,6 +153,54 @@ describe('flywheel', () => {
       expect(JSON.parse((await flywheel({ home }, 'pending')).stdout)).toEqual([]);
     },
   );
+
+  it('reads no data directory where a remote API is meant', async () => {
+    const home = emptyDirectory();
+    const { id } = JSON.parse((await flywheel({ home }, 'local', 'init')).stdout).apiKey;
+    const live = ['profile', 'add', 'live', '--api-url', 'http://127.0.0.1:9'];
+    expect((await flywheel({ home }, ...live)).exit).toBe(0);
+    const named = [
+      ['vault'],
+      ['audit'],
+      ['keys', 'list'],
+      ['keys', 'create'],
+      ['keys', 'revoke', id],
+      ['keys', 'rotate', id],
+      ['export', 'all.ndjson'],
+      ['import', 'all.ndjson'],
+      ['db', 'status'],
+      ['db', 'migrate'],
+      ['db', 'check'],
+      ['db', 'accept-gap'],
+      ['register', '--cluster', 'http://127.0.0.1:9', ...REGISTER],
+    ];
+    const local = [
+      ['local', 'status'],
+      ['local', 'keys', 'create'],
+      ['local', 'init'],
+      ['local', 'rpc', '--port', '0'],
+      ['serve', '--port', '0'],
+    ];
+    const refused = async (words: readonly string[], env: Record<string, string> = {}) => {
+      const { exit, stderr } = await flywheel({ home, env }, ...words, '--json');
+      const { error, message } = JSON.parse(stderr.trim().split('\n').at(-1) || '{}');
+      return [words, exit, error, message?.includes('profile live')];
+    };
+    for (const words of [...named, ...local])
+      expect(await refused([...words, '-p', 'live'])).toEqual([
+        [...words, '-p', 'live'],
+        2,
+        'ERR_USAGE',
+        true,
+      ]);
+    for (const words of named.slice(0, 3))
+      expect(await refused(words)).toEqual([words, 2, 'ERR_USAGE', true]);
+    const env = { FLYWHEEL_PROFILE: 'live' };
+    expect(await refused(['keys', 'create'], env)).toEqual([['keys', 'create'], 2, 'ERR_USAGE', true]);
+    const keys = await flywheel({ home }, 'keys', 'list', '--local', '--json');
+    expect([keys.exit, JSON.parse(keys.stdout)]).toMatchObject([0, [{ id, dateRevoked: null }]]);
+    expect((await flywheel({ home }, 'local', 'status')).exit).toBe(0);
+  });
 
   it('serves until it is told to stop, then exits 0', async () => {
     const home = emptyDirectory();

@@ -140,8 +140,6 @@ async function agree(session: Session, plan: RegistrationPlan): Promise<void> {
 
 async function run(session: Session, _args: [], options: Options): Promise<undefined> {
   const { settings, context, output } = session;
-  if (settings.apiUrl.source === 'flag' && settings.apiUrl.value !== null)
-    throw new FlywheelError('ERR_USAGE', 'A project is registered in a data directory, not with an API.');
   const input = await parse(session, options);
   const registrar = await context.openRegistrar(settings, options.cluster);
   try {
