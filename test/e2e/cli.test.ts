@@ -202,6 +202,23 @@ describe('flywheel', () => {
     expect((await flywheel({ home }, 'local', 'status')).exit).toBe(0);
   });
 
+  it('does not repeat what FLYWHEEL_PROFILE holds, which may be a key', async () => {
+    const secret = 'fwk_8Wq3TzKpasted';
+    for (const words of [
+      ['batch', 'current'],
+      ['profile', 'show'],
+      ['whoami', '--json'],
+    ]) {
+      const env = { FLYWHEEL_PROFILE: secret, FLYWHEEL_DEBUG: '1' };
+      const { exit, stdout, stderr } = await flywheel({ home: emptyDirectory(), env }, ...words);
+      expect([exit, stderr.includes('ERR_CONFIG_INVALID'), `${stdout}${stderr}`.includes(secret)]).toEqual([
+        2,
+        true,
+        false,
+      ]);
+    }
+  });
+
   it('serves until it is told to stop, then exits 0', async () => {
     const home = emptyDirectory();
     const { key } = JSON.parse((await flywheel({ home }, 'local', 'init')).stdout).apiKey;
