@@ -65,7 +65,7 @@ async function createSession(
       const opened = await service?.catch(() => undefined);
       if (opened === undefined) return thrown;
       const { withFundsHint } = await import('./funds-hint.js');
-      return withFundsHint(thrown, opened);
+      return withFundsHint(thrown, opened, settings);
     },
     close: async () => {
       // One that failed to open has nothing to close; its error went to the command already.

@@ -202,6 +202,36 @@ describe('flywheel', () => {
     expect((await flywheel({ home }, 'local', 'status')).exit).toBe(0);
   });
 
+  it('prints commands that lead to the same place when they are typed', async () => {
+    const home = emptyDirectory();
+    const place = ['--data-dir', join(home, 'data')];
+    const texts: string[] = [];
+    const say = async (...words: string[]) => {
+      const { exit, stdout, stderr } = await flywheel({ home }, ...words, ...place, '--output', 'human');
+      texts.push(`${stdout}${stderr}`);
+      return exit;
+    };
+    const pipelines = [{ type: 'WATCH_AD', payload: {}, actions: [{ action: 'BURN', amount: 1 }] }];
+    writeFileSync(join(home, 'p.json'), JSON.stringify(pipelines));
+    expect(await say('local', 'init')).toBe(0);
+    expect(await say('burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '999999999')).toBe(5);
+    expect(await say('batch', 'init', 'p.json')).toBe(0);
+    const { stdout } = await flywheel({ home }, 'batch', 'current', ...place);
+    const { id } = JSON.parse(stdout);
+    const keypair = ['--keypair', join(home, 'data/owner.json')];
+    const signing = [...keypair, '--expect', 'p.json', '--yes'];
+    expect(await say('batch', 'approve', id, ...signing, '--out', 'signed.json')).toBe(0);
+    expect(await say('batch', 'run', 'p.json', '--again', '--yes', ...keypair)).toBe(2);
+    expect(await say('batch', 'execute', id, '--signed-tx', '@signed.json')).toBe(0);
+    expect(await say('pending', 'resume', 'nothing')).toBe(2);
+    const printed = texts.map((text) => {
+      const joined = text.replace(/\n +/g, ' ');
+      return joined.match(/flywheel (?:local|batch|burn|pending|vault) [^`\n]*/g) ?? [];
+    });
+    expect(printed.map((lines) => lines.length)).toEqual([2, 1, 1, 1, 1, 0, 1]);
+    for (const line of printed.flat()) expect(line).toContain(place.join(' '));
+  });
+
   it('does not repeat what FLYWHEEL_PROFILE holds, which may be a key', async () => {
     const secret = 'fwk_8Wq3TzKpasted';
     for (const words of [

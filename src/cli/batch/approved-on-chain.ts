@@ -5,6 +5,7 @@ import type { Batch } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
+import { commandLine } from '../operation/resume-line.js';
 import { callWith } from '../send.js';
 import { batchName } from './approval-source.js';
 import { getBatch, isFinal } from './initiate.js';
@@ -49,7 +50,9 @@ export async function requireExecutesFromChain(session: Session, batchId: Uuid):
     throw new FlywheelError(
       'ERR_NOT_FOUND',
       'This service executes only by a signed approval that it is sent, not by one that stands on chain.',
-      { hint: `Sign with a keypair: flywheel batch execute ${batchId} --keypair FILE` },
+      {
+        hint: `Sign with a keypair: ${commandLine(session.settings, 'batch', 'execute', batchId)} --keypair FILE`,
+      },
     );
   }
 }

@@ -15,6 +15,7 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
+import { commandLine } from '../operation/resume-line.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBatchContent } from '../views/batch-content.js';
 import { decodeBase64 } from './approval-source.js';
@@ -94,7 +95,7 @@ async function signVote(
   } else if (agreed.kind !== kind || agreed.batchIndex !== batchIndex) {
     throw refuse(
       `The ${VOTES[agreed.kind].noun} of batch ${batchId}, number ${agreed.batchIndex}, was agreed to, and by now it takes the ${VOTES[kind].noun} of number ${batchIndex}.`,
-      `Look again, then: flywheel batch cancel ${batchId}`,
+      `Look again, then: ${commandLine(session.settings, 'batch', 'cancel', batchId)}`,
     );
   }
   const signer = await load();

@@ -142,7 +142,7 @@ export class ExecuteWork implements Work<Executed> {
     await settleBatch(this.#session, batch);
     await this.#findLeft(batch);
     const executed = { batch, value: { batchId: batch.id, result } };
-    const state = batchFailure(batch, result) === undefined ? 'done' : 'failed';
+    const state = batchFailure(this.#session, batch, result) === undefined ? 'done' : 'failed';
     return { result: executed, verdict: { state, landed: [], answers: { [ANSWER]: executed } } };
   }
 
@@ -167,7 +167,7 @@ export class ExecuteWork implements Work<Executed> {
 
   present({ batch, value }: Executed): FlywheelError | undefined {
     this.#writeLeft();
-    const failure = batchFailure(batch, value.result);
+    const failure = batchFailure(this.#session, batch, value.result);
     this.#session.output.result(value, (style) => [
       failure === undefined
         ? style.good(`Batch ${batch.id} is executed.`)

@@ -5,10 +5,9 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
 import { type Entry, isOver, type OperationState } from '../journal/journal.js';
-import { placeFlags } from '../operation/resume-line.js';
+import { agreedLine, commandLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import type { OutputFile } from '../output/output-file.js';
-import { shellLine } from '../shell-line.js';
 import { viewInitBatch } from '../views/batch.js';
 import { writeApproval } from './approval-file.js';
 import { CurrentStage } from './batch-stages.js';
@@ -52,7 +51,7 @@ export class InitWork implements Work<InitBatchResult> {
 
   async perform(entry: Entry): Promise<Performed<InitBatchResult>> {
     const session = this.#session;
-    if (this.rest) await beginRest(session, entry, this.#request, refuseOpenRest);
+    if (this.rest) await beginRest(session, entry, this.#request, (id) => refuseOpenRest(session, id));
     const initiated = await initiate(session, entry, this.#request);
     // What has its verdict stays what it is: only --rest or --again does more of it.
     if (
@@ -79,11 +78,8 @@ export class InitWork implements Work<InitBatchResult> {
     output.tell(`The approval file is ${path}.`);
     const { failedOut } = this.#options;
     if (failedOut !== null) writeRest(this.#session, failedOut, this.#request.pipelines, this.#left);
-    const next = ['flywheel', 'batch', 'approve', result.batch.id, ...placeFlags(settings)];
-    output.result(result, (style) => [
-      ...viewInitBatch(result, style),
-      `Next: ${shellLine(next)} --keypair FILE`,
-    ]);
+    const next = agreedLine(settings, 'batch', 'approve', result.batch.id);
+    output.result(result, (style) => [...viewInitBatch(result, style), `Next: ${next} --keypair FILE`]);
   }
 
   summary({ batch }: InitBatchResult): string {
@@ -92,12 +88,12 @@ export class InitWork implements Work<InitBatchResult> {
 }
 
 /** A batch that failed stays executable until it is cancelled, and that may need the owner's vote, which init does not have. */
-function refuseOpenRest(batchId: string): Promise<void> {
+function refuseOpenRest({ settings }: Session, batchId: string): Promise<void> {
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
     `What is left of batch ${batchId} could still be executed by a member. Nothing was sent.`,
     {
-      hint: `End it first: flywheel batch cancel ${batchId} --keypair FILE. \`batch run --rest\` does both.`,
+      hint: `End it first: \`${commandLine(settings, 'batch', 'cancel', batchId)} --keypair FILE\`. \`batch run --rest\` does both.`,
     },
   );
 }

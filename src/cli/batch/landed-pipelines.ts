@@ -7,6 +7,7 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
+import { commandLine } from '../operation/resume-line.js';
 import { callWith } from '../send.js';
 import type { CurrentStage } from './batch-stages.js';
 import { requireChainCatchesUp } from './catch-up.js';
@@ -34,7 +35,9 @@ export async function landedPipelines(
     throw new FlywheelError(
       'ERR_OUTCOME_UNKNOWN',
       `The service says that ${totalSuccessful} transactions of batch ${batch.id} were executed, and lists ${executed.length === 0 ? 'none' : executed.join(', ')}.`,
-      { hint: `Do not do it again before this is cleared up: \`flywheel batch show ${batch.id}\`.` },
+      {
+        hint: `Do not do it again before this is cleared up: \`${commandLine(session.settings, 'batch', 'show', batch.id)}\`.`,
+      },
     );
   await requireChainCatchesUp(session, opened, batch, { totalSuccessful, total }, { wasSetUp, size });
   return landed;

@@ -13,10 +13,9 @@ import { canAsk } from '../consent.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
 import type { Entry, Notes, Verdict } from '../journal/journal.js';
 import { pipelineDigests } from '../operation/elements.js';
-import { placeFlags, resumeLine } from '../operation/resume-line.js';
+import { agreedLine, resumeLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import type { OutputFile } from '../output/output-file.js';
-import { shellLine } from '../shell-line.js';
 import { viewBatch } from '../views/batch.js';
 import { countText } from '../views/unit.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
@@ -103,7 +102,7 @@ export class RunWork implements Work<Ran> {
     const { failedOut } = this.#options;
     if (failedOut !== null) writeRest(this.#session, failedOut, this.#request.pipelines, left);
     this.#session.output.result({ batch, result }, (style) => viewBatch(batch, style));
-    return batchFailure(batch, result);
+    return batchFailure(this.#session, batch, result);
   }
 
   summary({ batch, result }: Ran): string {
@@ -194,13 +193,13 @@ export class RunWork implements Work<Ran> {
     const { settings } = this.#session;
     const { keypair } = this.#options;
     const wallet = typeof keypair === 'string' ? ['--keypair', keypair] : [];
-    const cancel = ['flywheel', 'batch', 'cancel', batchId, ...wallet, ...placeFlags(settings)];
+    const cancel = agreedLine(settings, 'batch', 'cancel', batchId, ...wallet);
     return new FlywheelError(
       error.code,
       `${error.message} Batch ${batchId} stays set up and waits for an approval.`,
       {
         ...error.options,
-        hint: `To go on: \`${resumeLine(this.#session, entry)}\`. To end it: \`${shellLine(cancel)}\`.`,
+        hint: `To go on: \`${resumeLine(this.#session, entry)}\`. To end it: \`${cancel}\`.`,
         cause: error,
       },
     );

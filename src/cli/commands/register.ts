@@ -152,7 +152,7 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
     output.progress.show('Waiting until the registration is final on chain');
     const registered = await registrar.perform();
     output.linkTo(registered.cluster.name);
-    output.result(registered, (style) => viewRegistered(registered, settings.dataDir.value, style));
+    output.result(registered, (style) => viewRegistered(registered, settings, style));
     return undefined;
   } finally {
     await registrar.close();

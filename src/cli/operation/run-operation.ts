@@ -4,6 +4,7 @@
  * `flywheel pending resume`, to go on from.
  */
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import {
   type Begun,
@@ -18,7 +19,7 @@ import {
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { asFlywheelError } from '../report-failure.js';
 import { type Narrowing, resolveOverlap } from './overlap.js';
-import { resumeLine } from './resume-line.js';
+import { commandLine, resumeLine } from './resume-line.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
 
 /** What came of an operation so far. */
@@ -73,7 +74,7 @@ export async function runOperation<Result>(
       const isCarriedOut = await carryOut(session, begun, work).catch((error: unknown) =>
         explain(now, error),
       );
-      if (wasDone && now.kind !== 'burn') requireAllLanded(begun, now);
+      if (wasDone && now.kind !== 'burn') requireAllLanded(session, begun, now);
       if (isCarriedOut) return true;
       continue;
     }
@@ -123,7 +124,7 @@ const MAX_INDEXES = 20;
  * An operation that was begun with only what was new is done when that has landed; what it left to others may not have.
  * @throws `ERR_PARTIAL` naming what of the file has not landed by any operation.
  */
-function requireAllLanded(entry: Entry, { elements }: OperationRequest): void {
+function requireAllLanded(session: Session, entry: Entry, { elements }: OperationRequest): void {
   const indexes = entry.lacking(elements).map((index) => `[${index}]`);
   if (indexes.length === 0) return;
   const more = indexes.length > MAX_INDEXES ? ` and ${indexes.length - MAX_INDEXES} more` : '';
@@ -132,7 +133,7 @@ function requireAllLanded(entry: Entry, { elements }: OperationRequest): void {
     `${indexes.length} of ${elements.length} elements of this file have not landed: ${indexes.slice(0, MAX_INDEXES).join(', ')}${more}. They were left to another operation, which has not done them.`,
     {
       idempotencyKey: entry.key,
-      hint: 'Look what has come of that: `flywheel pending`, `flywheel batch list`. Then put them into a file of their own.',
+      hint: `Look what has come of that: \`${commandLine(session.settings, 'pending')}\`, \`${commandLine(session.settings, 'batch', 'list')}\`. Then put them into a file of their own.`,
     },
   );
 }
@@ -237,9 +238,10 @@ function unfinished(session: Session, entry: OperationSummary): FlywheelError {
     waiting: 'is not over yet: its batch waits for approval',
     partial: 'was done in part',
   }[entry.state as 'open' | 'waiting' | 'partial'];
+  const batchId = batchStages(entry.notes).at(-1)?.batchId ?? '';
   const hint = {
     open: `This resumes safely: ${resumeLine(session, entry)}`,
-    waiting: 'Approve and execute the batch, or end it with `flywheel batch cancel`.',
+    waiting: `Approve and execute the batch, or end it: \`${commandLine(session.settings, 'batch', 'cancel', batchId)}\``,
     partial: 'Leave out --again; --rest does what did not land.',
   }[entry.state as 'open' | 'waiting' | 'partial'];
   return new FlywheelError(

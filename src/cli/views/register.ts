@@ -1,5 +1,7 @@
 /** A registration on a cluster as people read it: what it will do before they agree, and what came of it. */
 import type { RegistrationPlan, RegistrationResult, RegistrationStep } from '../../contract/registration.js';
+import type { Settings } from '../config/settings.js';
+import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, wrapText } from '../output/table.js';
 import { multisigFields, tokenFields } from './facts.js';
@@ -79,7 +81,7 @@ export const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): read
 /** A project that is registered. */
 export const viewRegistered = (
   { cluster, registration, apiKey, txHash }: RegistrationResult,
-  dataDir: string,
+  settings: Settings,
   style: Style,
 ): readonly string[] => [
   style.good(`${registration.symbol} is registered on ${clusterText(cluster)}.`),
@@ -95,12 +97,12 @@ export const viewRegistered = (
     ],
     style,
   ),
-  ...(apiKey === null ? [] : ['', ...viewKeptKey(apiKey, dataDir, style)]),
+  ...(apiKey === null ? [] : ['', ...viewKeptKey(apiKey, settings, style)]),
   '',
   ...wrapText('Commands in this data directory work on that cluster from now on.', style.width),
   ...wrapText(
     'Next: send tokens and some SOL to the burn wallet, and tokens to the vault. This shows what has arrived:',
     style.width,
   ),
-  '  flywheel vault',
+  `  ${commandLine(settings, 'vault')}`,
 ];

@@ -2,6 +2,7 @@
 
 import type { Command } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { commandLine } from '../../operation/resume-line.js';
 import {
   ALLOW_UNVERIFIED_OPTION,
   EXPECT_OPTION,
@@ -69,7 +70,7 @@ async function run(session: Session, [source]: [string], options: Options): Prom
   session.output.result(body, (style) => [
     style.good(`Signed the approval of batch ${batchId}.`),
     signedTx,
-    `Next: flywheel batch execute ${batchId} --signed-tx ${out === undefined ? 'BASE64' : `@${out}`}`,
+    `Next: ${commandLine(settings, 'batch', 'execute', batchId, '--signed-tx', out === undefined ? 'BASE64' : `@${out}`)}`,
   ]);
   return undefined;
 }
