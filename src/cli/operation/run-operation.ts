@@ -280,6 +280,8 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
   attempt(() => entry.release());
   const hint = `This resumes safely: ${resumeLine(session, entry)}`;
   const isKnown = isUnbegun || entry.isNew || entry.hasActed || isUntried(entry);
+  if (error.code === 'ERR_STORE_BEHIND' && isKnown)
+    return error.with({ hint: `${behindHint(session, error)} ${hint}` });
   const isTold = isKnown ? !BREAKS_OFF.has(error.code) : TELLS_ITSELF.has(error.code);
   if (isTold) return error.with({ hint });
   // Some of it may have been done, now or before, and all that is known is that this try did not help: with which code and exit
@@ -292,6 +294,12 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
     { ...context, hint, cause: error },
   );
 }
+
+/** Before that is accepted nothing is written, and going on is refused as well. */
+const behindHint = ({ settings }: Session, { hint = '' }: FlywheelError): string =>
+  settings.apiUrl.value === null
+    ? `See what is missing: \`${commandLine(settings, 'db', 'accept-gap')}\`.`
+    : hint;
 
 /** Codes that say of themselves that the outcome is open. */
 const TELLS_ITSELF: ReadonlySet<string> = new Set([
