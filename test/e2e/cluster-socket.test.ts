@@ -52,6 +52,7 @@ it.each([
       '--data-dir',
       dataDir,
       '--verbose',
+      '--yes',
     ];
     const { exit, stdout, stderr } = await flywheel({ home: emptyDirectory(), env }, ...words);
     clearInterval(watch);
@@ -74,7 +75,14 @@ it('many burns at a time say nothing but what was asked for', async () => {
   const file = join(home, 'burns.json');
   writeFileSync(file, JSON.stringify(burns));
   const env = { FLYWHEEL_API_KEY: test.project.key.reveal() };
-  const { exit, stdout, stderr } = await flywheel({ home, env }, 'burn-batch', file, '--data-dir', dataDir);
+  const { exit, stdout, stderr } = await flywheel(
+    { home, env },
+    'burn-batch',
+    file,
+    '--data-dir',
+    dataDir,
+    '--yes',
+  );
   expect([exit, stderr]).toEqual([0, '']);
   expect((JSON.parse(stdout) as { success: unknown[] }).success).toHaveLength(40);
 }, 30_000);

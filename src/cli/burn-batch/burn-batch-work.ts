@@ -187,7 +187,8 @@ export class BurnBatchWork implements Work<Summary> {
     const indexes = stage?.indexes ?? null;
     await this.#requireAllPossible(indexes);
     const opened = await this.#session.service();
-    if (opened.kind === 'embedded') return;
+    // Nobody is asked, and adding up many takes its time.
+    if (opened.kind === 'embedded' && opened.isOnThisMachine) return;
     const total = new AmountSum();
     for (const { burnAmount } of list.each(indexes)) total.add(burnAmount);
     const count = countText(indexes?.length ?? list.length, 'burn');
