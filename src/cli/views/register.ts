@@ -19,9 +19,12 @@ const STEP_NAMES: Readonly<Record<RegistrationStep['what'], string>> = {
   burnTokenAccount: 'token account of the burn wallet',
 };
 
+/** Of what the registration makes. */
+const LATER = 'new; its address is shown once it is registered';
+
 const stepFields = (steps: readonly RegistrationStep[]): readonly Field[] =>
   steps.flatMap(({ what, address, isThere, rentLamports }): readonly Field[] => [
-    [STEP_NAMES[what], address],
+    [STEP_NAMES[what], address ?? LATER],
     ['', isThere ? 'is there already' : `to be created, rent ${solText(rentLamports)}`],
   ]);
 
@@ -57,9 +60,9 @@ export const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): read
     [
       ['owner', plan.owner],
       ['operator', `${plan.operator} (pays)`],
-      ['burn wallet', plan.burnWallet],
-      ['multisig', plan.multisig],
-      [`vault ${plan.vaultIndex}`, plan.vault],
+      ['burn wallet', plan.burnWallet ?? LATER],
+      ['multisig', plan.multisig ?? LATER],
+      [`vault ${plan.vaultIndex}`, plan.vault ?? LATER],
     ],
     style,
   ),

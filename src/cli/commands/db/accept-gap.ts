@@ -2,7 +2,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { requireConsent } from '../../consent.js';
+import { requireConsent, showSubject } from '../../consent.js';
 import type { GapReport } from '../../context.js';
 import { commandLine } from '../../operation/resume-line.js';
 import { integerOption } from '../../options/amounts.js';
@@ -41,7 +41,7 @@ async function run(session: Session, _args: [], options: OptionsOf<typeof config
     return undefined;
   }
   requireExpected(session, gap, expected);
-  if (!session.settings.yes) session.output.show(viewGap(gap).join('\n'));
+  if (!session.settings.yes) showSubject(session, viewGap(gap).join('\n'));
   await requireConsent(
     session,
     `Go on without a record of ${burnsText(gap)}? Requests that are sent again are then done again.`,
