@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { addAbortSignal } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import packageJson from '../package.json' with { type: 'json' };
-import type { CliContext, InputStream, OutputStream } from './cli/context.js';
+import { type CliContext, type InputStream, type OutputStream, READER_GONE } from './cli/context.js';
 import { FlywheelError } from './errors/flywheel-error.js';
 import { isRunning, processIdentity } from './files/process-identity.js';
 import { promptHidden } from './hidden-prompt.js';
@@ -15,7 +15,7 @@ const DEFAULT_COLUMNS = 80;
 
 /** Why a stream cannot be written, in words. */
 const WRITE_PROBLEMS: Readonly<Record<string, string>> = {
-  EPIPE: 'its reader is gone',
+  EPIPE: READER_GONE,
   ENOSPC: 'the disk is full',
   EDQUOT: 'the quota is used up',
   EIO: 'the device reports an error',

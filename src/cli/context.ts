@@ -35,6 +35,9 @@ export type {
   RotatedKey,
 } from './local-admin.js';
 
+/** Why a stream cannot be written whose reader left, which may be all that it wanted. */
+export const READER_GONE = 'its reader is gone';
+
 /** A stream to write to; writing to one that its reader has closed does nothing. */
 export interface OutputStream {
   write(text: string): void;

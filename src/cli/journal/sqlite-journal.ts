@@ -97,8 +97,9 @@ class SqliteJournal implements Journal {
   }
 
   known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): OperationSummary | undefined {
-    if (origin?.from === 'user') return this.#ofKey(kind, origin.key, content);
-    return this.#latest(kind, content);
+    return this.#file.read(() =>
+      origin?.from === 'user' ? this.#ofKey(kind, origin.key, content) : this.#latest(kind, content),
+    );
   }
 
   spool(): Spool {
