@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Pins } from '../../../../../src/approval/pins.js';
-import { chainIn, honestWorld, pinsOf } from '../../../../attacks/world.js';
+import { chainIn, honestWorld, pinsOf } from '../../../../support/approval-world.js';
 import { complaint, person, refusal } from '../../../../support/commands.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
