@@ -9,7 +9,7 @@ import type { Address } from '../values/address.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
 import { isoTime } from '../values/time.js';
 import type { AccountState, Rent } from './account.js';
-import type { PriorityFees, Tips } from './fees.js';
+import type { PriorityFees } from './fees.js';
 
 /** Base58 text of the first signature of a transaction: its name on the chain. */
 export type Signature = string;
@@ -221,9 +221,6 @@ export interface Chain extends ChainReader, History {
    */
   readonly newestOf?: (account: Address, page: Page) => Promise<readonly NamedTransaction[]>;
 
-  /** Absent where nobody is paid: bundles have no tip. */
-  readonly tips?: Tips;
-
   /** Absent where nothing is paid beyond the signatures. */
   readonly priorityFees?: PriorityFees;
 
@@ -232,13 +229,6 @@ export interface Chain extends ChainReader, History {
 
   /** How often to look for what was submitted, in ms; `null` where its end is known as soon as submitting returns. */
   readonly pollMs: number | null;
-
-  /**
-   * Waits until it is worth to look for these again: {@link pollMs} at most, or longer where somebody would say. Absent where
-   * nobody ever does.
-   * @param signal - ends the wait when it is aborted.
-   */
-  readonly awaitNews?: (signatures: readonly Signature[], signal?: AbortSignal) => Promise<void>;
 
   /** What accounts cost now. */
   rent(): Promise<Rent>;
@@ -274,7 +264,7 @@ export interface Chain extends ChainReader, History {
   /**
    * Submits bundles, each landing whole or not at all, in order; the first that is rejected stops those after it.
    *
-   * @param bundles - 1 to {@link bundleSize} signed transactions each, and behind them the tip where there is one.
+   * @param bundles - 1 to {@link bundleSize} signed transactions each.
    * @param areNew - as for {@link submit}.
    * @returns one entry a bundle that was tried; those after it wait until its end is known.
    */

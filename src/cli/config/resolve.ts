@@ -42,9 +42,6 @@ export interface GlobalFlags {
   readonly burnSigner?: string;
   readonly maxPriorityFee?: string;
   readonly commitment?: string;
-  readonly blockEngine?: string;
-  readonly maxTip?: string;
-  readonly tipFloor?: string;
 }
 
 const filled = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
