@@ -105,7 +105,13 @@ describe('an honest batch', () => {
 
   it('may withhold a fee that was pinned', async () => {
     const world = worldWithFee();
-    expectShown(await judge(accountsOf(world), world, FILE), FILE);
+    const shown = await judge(accountsOf(world), world, FILE);
+    expectShown(shown, FILE);
+    // One percent of each airdrop, of 2,000,000 and of 1 base unit, is rounded up by the token program.
+    expect(shown).toMatchObject({ changes: { withheld: 20_001n } });
+    expect(shown).toMatchObject({
+      screen: expect.stringMatching(/recipients get .*; the token's transfer fee withholds /),
+    });
   });
 
   it.each(FAIR_VOTES)('may be approved by a vote %s', (_name, wire, payer, priorityFeeLamports, version) =>

@@ -22,6 +22,7 @@ const NONE = { burned: '0', airdropped: '0', burns: 0, failedBurns: 0, pipelines
 const REPORT: Report = {
   ...{ symbol: 'FLY', mintAddress: 'So11111111111111111111111111111111111111112', decimals: 6 },
   ...{ supply: '998749999.5', since: '2026-01-01T00:00:00.000Z', until: null, pendingBurns: 2 },
+  chargesTransferFee: false,
   rows: [
     { period: '2026-01', type: 'PRODUCT_BUY', ...SUMS, burned: '1000000' },
     { period: '2026-02', type: '=SUM(A1)', ...SUMS, burned: '250000.5', airdropped: '0' },
