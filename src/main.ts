@@ -8,7 +8,6 @@ import packageJson from '../package.json' with { type: 'json' };
 import { type CliContext, type InputStream, type OutputStream, READER_GONE } from './cli/context.js';
 import { FlywheelError } from './errors/flywheel-error.js';
 import { isRunning, processIdentity } from './files/process-identity.js';
-import { promptHidden } from './hidden-prompt.js';
 
 /** Columns where the terminal does not say. */
 const DEFAULT_COLUMNS = 80;
@@ -134,18 +133,6 @@ async function prompt(question: string, signal: AbortSignal): Promise<string | n
   });
 }
 
-async function askHidden(
-  question: string,
-  maxBytes: number,
-  signal: AbortSignal,
-): Promise<Uint8Array | null> {
-  const { stdin, stderr } = process;
-  const answer = await promptHidden(stdin, stderr, { question, maxBytes, signal });
-  if (answer === 'interrupted') process.kill(process.pid, 'SIGINT');
-  if (answer !== 'too long') return typeof answer === 'string' ? null : answer;
-  throw new FlywheelError('ERR_INPUT_INVALID', `What was typed has more than ${maxBytes} bytes.`);
-}
-
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** The first signal that came. */
@@ -179,10 +166,6 @@ function createContext(): CliContext {
         for (const hear of questions) hear();
         return prompt(question, signal);
       },
-      promptHidden: (question, maxBytes) => {
-        for (const hear of questions) hear();
-        return askHidden(question, maxBytes, signal);
-      },
     },
     env: process.env,
     clock: { nowMs: () => Date.now() },
@@ -194,7 +177,6 @@ function createContext(): CliContext {
     processes: { self: () => processIdentity(process.pid), isRunning },
     sleep: (ms) => setTimeout(ms, undefined, { signal }),
     signal,
-    edit: async (command, file) => (await import('./run-editor.js')).runEditor(command, file),
     openService: async (settings) => (await openers()).openService(context, settings),
     openLocal: async (settings) => (await openers()).openLocal(context, settings),
     startServer: async (settings, options) => (await openers()).startServer(context, settings, options),

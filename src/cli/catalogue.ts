@@ -138,15 +138,6 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     command('status', 'Show the flywheel and its balances.', () => import('./commands/local/status.js')),
     command('fund', 'Give tokens or SOL to an account.', () => import('./commands/local/fund.js')),
     command('reset', 'Wipe the data directory.', () => import('./commands/local/reset.js')),
-    group('keys', 'Manage API keys.', [
-      command('list', 'List the API keys.', () => import('./commands/local/keys/list.js')),
-      command(
-        'create',
-        'Make an API key; it is shown once.',
-        () => import('./commands/local/keys/create.js'),
-      ),
-      command('revoke', 'Revoke an API key.', () => import('./commands/local/keys/revoke.js')),
-    ]),
     command(
       'export-owner',
       "Write the owner's keypair to a file.",
@@ -165,35 +156,13 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   ]),
   command('serve', 'Serve the API over HTTP.', () => import('./commands/serve.js')),
   group('profile', 'Keep settings and keys for several APIs.', [
-    command('add', 'Add or change a profile.', () => import('./commands/profile/add.js')),
+    command('add', 'Add a profile, or change one.', () => import('./commands/profile/add.js')),
     command('list', 'List the profiles.', () => import('./commands/profile/list.js')),
     command('show', 'Show a profile.', () => import('./commands/profile/show.js')),
-    command('get', 'Print one setting of a profile.', () => import('./commands/profile/get.js')),
-    command('set', 'Change settings of a profile.', () => import('./commands/profile/set.js')),
-    command('edit', 'Change the profiles in your editor.', () => import('./commands/profile/edit.js')),
-    command('path', 'Print where the profiles are kept.', () => import('./commands/profile/path.js')),
     command('pin', 'Pin the flywheel as it is on chain.', () => import('./commands/profile/pin.js')),
-    command(
-      'limit',
-      'Limit what may be approved with a profile.',
-      () => import('./commands/profile/limit.js'),
-    ),
     command('use', 'Make a profile the default.', () => import('./commands/profile/use.js')),
     command('remove', 'Remove a profile and its key.', () => import('./commands/profile/remove.js')),
   ]),
-  group('wallet', 'Keep the keypair of the owner under a passphrase.', [
-    command(
-      'encrypt',
-      'Write a keypair under a passphrase into a new file.',
-      () => import('./commands/wallet/encrypt.js'),
-    ),
-    command(
-      'decrypt',
-      'Write an encrypted keypair as a plain file again.',
-      () => import('./commands/wallet/decrypt.js'),
-    ),
-  ]),
-  command('api', 'Send a request that no other command makes.', () => import('./commands/api.js')),
   command(
     'whoami',
     'Show the settings in force and where each comes from.',

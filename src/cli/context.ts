@@ -12,7 +12,6 @@ import type { Simulator } from '../chain/simulator.js';
 import type { DataChain } from '../contract/admin.js';
 import type { Foresight } from '../contract/foresight.js';
 import type { OperationId, Rate } from '../contract/operations.js';
-import type { RawApi } from '../contract/raw-api.js';
 import type { Recovery } from '../contract/recovery.js';
 import type { Registrar } from '../contract/registration.js';
 import type { Service } from '../contract/service.js';
@@ -69,11 +68,6 @@ export interface Io {
   beforeQuestion(hear: () => void): void;
   /** Asks on standard error, reads a line from standard input; `null` at its end. */
   prompt(question: string): Promise<string | null>;
-  /**
-   * Asks for a secret on the terminal: what is typed is not shown. The bytes belong to the caller, who overwrites them.
-   * @returns `null` when it was ended instead. @throws `ERR_INPUT_INVALID` beyond `maxBytes`.
-   */
-  promptHidden(question: string, maxBytes: number): Promise<Uint8Array | null>;
 }
 
 /** A service with what a command needs beside it. */
@@ -112,8 +106,6 @@ export interface OpenedService {
   readonly recovery: Recovery | null;
   /** The operations of this service; opened at the first call, closed with the service. */
   journal(): Promise<Journal>;
-  /** The same service as it is over HTTP; to be closed before it. */
-  rawApi(): Promise<RawApi>;
   close(): Promise<void>;
 }
 
@@ -185,8 +177,6 @@ export interface CliContext {
   readonly signal: AbortSignal;
   /** Waits. @throws when the signal is aborted. */
   sleep(ms: number): Promise<void>;
-  /** Lets the user's editor change a file, and waits for its end. @returns its exit number, `null` where it was not started. */
-  edit(command: string, file: string): Promise<number | null>;
   openService(settings: Settings): Promise<OpenedService>;
   openLocal(settings: Settings): Promise<LocalAdmin>;
   startServer(settings: Settings, options: ServeOptions): Promise<RunningServer>;

@@ -6,8 +6,7 @@ import { requireDataDirectory } from './config/data-directory.js';
 import { resolveSettings } from './config/resolve.js';
 import type { Settings } from './config/settings.js';
 import type { CliContext, LocalAdmin, OpenedService } from './context.js';
-import { colorLevel, createStyle } from './output/color.js';
-import { drawingOf } from './output/drawing.js';
+import { colorLevel, createStyle, isPlain } from './output/color.js';
 import { createOutput } from './output/output.js';
 import type { Request } from './program.js';
 import { shownWords } from './shown-words.js';
@@ -27,7 +26,6 @@ async function createSession(
     readonly commandLine: readonly string[];
     readonly cli: CommandLine;
     readonly noColor: boolean;
-    readonly accessible: boolean;
   },
 ): Promise<ClosableSession> {
   const { io, env } = context;
@@ -36,7 +34,7 @@ async function createSession(
     quiet: settings.quiet,
     verbose: settings.verbose,
     style: await createStyle(colorLevel(env, io.stdout.isTTY, words.noColor), io.stdout.columns),
-    drawing: drawingOf(env, words.accessible),
+    plain: isPlain(env, io.stderr.isTTY),
     nowMs: () => context.clock.nowMs(),
     noticeStyle: await createStyle(colorLevel(env, io.stderr.isTTY, words.noColor), io.stderr.columns),
   });
@@ -104,7 +102,6 @@ export async function executeRequest(
     commandLine: shownWords(words),
     cli: commandLine(context, run),
     noColor: globals.color === false,
-    accessible: globals.accessible === true,
   });
   session.output.progress.wait('working …');
   try {

@@ -216,7 +216,7 @@ function usageError(error: CommanderError): FlywheelError {
   });
 }
 
-/** The words that lead to a command: `flywheel local keys list`. */
+/** The words that lead to a command: `flywheel keys list`. */
 export function commandPath(command: CommandUnknownOpts): string {
   const parent = command.parent;
   return parent === null ? command.name() : `${commandPath(parent)} ${command.name()}`;

@@ -6,7 +6,6 @@ import { outputMode } from './config/output-mode.js';
 import type { OutputMode } from './config/settings.js';
 import type { CliContext, Io, OutputStream } from './context.js';
 import { colorLevel, createStyle, type Style } from './output/color.js';
-import { asciiText, type Drawing, drawingOf } from './output/drawing.js';
 import { safeJson, safeLine } from './output/safe-text.js';
 import { sentenceLines } from './output/sentence.js';
 import { indented } from './output/table.js';
@@ -64,23 +63,18 @@ function sentenceOf({ message, options: { problems } }: FlywheelError): string {
 /** How errors are told. */
 interface Manner {
   readonly style: Style;
-  readonly drawing: Drawing;
   /** By the clock of this machine. */
   readonly nowMs: number;
 }
 
 /** The error as lines for people. */
-function errorLines(
-  error: FlywheelError,
-  { style, nowMs, drawing }: Manner,
-  stream: OutputStream,
-): readonly string[] {
+function errorLines(error: FlywheelError, { style, nowMs }: Manner, stream: OutputStream): readonly string[] {
   const words = (head: string, paint: (text: string) => string, text: string): readonly string[] =>
     sentenceLines(`${head} ${text}`, stream).map((line, at) =>
       at === 0 && line.startsWith(head) ? `${paint(head)}${line.slice(head.length)}` : line,
     );
   const { requestId, idempotencyKey, retryAfterSeconds, problems } = error.options;
-  const lines = [
+  return [
     ...words('error:', style.bad, `${sentenceOf(error)} (${error.wireCode})`),
     ...(problems === undefined ? [] : problemLines(problems, stream)),
     ...(error.hint === undefined ? [] : words('hint:', style.bold, error.hint)),
@@ -88,7 +82,6 @@ function errorLines(
     ...(requestId === undefined ? [] : [`request id: ${safeLine(requestId)}`]),
     ...(idempotencyKey === undefined ? [] : [`idempotency key: ${safeLine(idempotencyKey)}`]),
   ];
-  return drawing.ascii ? lines.map(asciiText) : lines;
 }
 
 const MS_PER_SECOND = 1_000;
@@ -135,9 +128,8 @@ export async function reportFailure(
   const level = colorLevel(env, io.stderr.isTTY, words.includes('--no-color'));
   const style = await createStyle(level, io.stderr.columns);
   const debug = !['', '0'].includes(env['FLYWHEEL_DEBUG'] ?? '');
-  const drawing = drawingOf(env, words.includes('--accessible'));
   const mode = modeOf(words, io.stdout.isTTY);
-  reportError(io, error, { mode, style, drawing, debug, nowMs: clock.nowMs() });
+  reportError(io, error, { mode, style, debug, nowMs: clock.nowMs() });
   return error.exitCode;
 }
 

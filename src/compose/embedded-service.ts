@@ -198,7 +198,6 @@ async function serviceOver(ambient: Ambient, settings: Settings, backing: Backin
       finish: (terms) => engine.recovery.finish({ ...terms, tokenId }),
     },
     journal: operations.journal,
-    rawApi: async () => (await import('./raw-api.js')).openRawApi(ambient, settings, engine),
     close: async () => {
       await operations.close();
       await close();

@@ -4,8 +4,6 @@ import { SIGNER_NAMES } from '../cli/config/resolve-signers.js';
 import type { KeyKeeper, Settings, SignerSettings } from '../cli/config/settings.js';
 import type { Ambient } from '../cli/context.js';
 import type { KeypairSource } from '../cli/wallet/keypair-source.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
-import { Secret } from '../values/secret.js';
 import { createKeyring, type KeySource, type OpenedKeyring } from './custody.js';
 import type { FileKeyring } from './file-keyring.js';
 import type { StoredSigners } from './local-config.js';
@@ -58,12 +56,5 @@ function sourceOf(
 /** @throws `ERR_KEYPAIR_INVALID` naming the variable or the file, and never its content. */
 async function loadKey(ambient: Ambient, source: KeypairSource, variable: string): Promise<KeypairSigner> {
   const { loadKeypair } = await import('../cli/wallet/load-keypair.js');
-  if (!(source instanceof Secret)) return loadKeypair(ambient, source);
-  const [{ parseKeypair }, { signerOf }] = await Promise.all([
-    import('../cli/wallet/parse-keypair.js'),
-    import('../cli/wallet/owner-key.js'),
-  ]);
-  const keypair = parseKeypair(Buffer.from(source.reveal()));
-  if (typeof keypair !== 'string') return signerOf(variable, keypair);
-  throw new FlywheelError('ERR_KEYPAIR_INVALID', `${variable}: ${keypair}.`);
+  return loadKeypair(ambient, source, variable);
 }

@@ -67,7 +67,6 @@ export async function openRemoteService(
     symbol: null,
     simulator: async () => (await import('./pinned.js')).openSimulator(),
     journal: operations.journal,
-    rawApi: async () => (await import('../client/raw-api.js')).createRawApi(deps),
     close: async () => {
       await operations.close();
       await close();

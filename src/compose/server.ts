@@ -249,7 +249,7 @@ async function requireKeys(store: Store, ids: readonly string[]): Promise<void> 
   for (const id of ids) {
     if ((await store.read((tx) => tx.apiKeys.get(id))) !== undefined) continue;
     throw new FlywheelError('ERR_CONFIG_INVALID', `--rate: there is no API key ${id}.`, {
-      hint: '`flywheel local keys list` shows them.',
+      hint: '`flywheel keys list` shows them.',
     });
   }
 }

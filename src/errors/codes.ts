@@ -86,7 +86,7 @@ export const ERRORS = {
     hint: 'Set FLYWHEEL_API_KEY, or store the key with `flywheel profile add --api-key-stdin`.',
   }),
   ERR_KEY_SCOPES_UNAUTHORIZED: rule(403, EXIT.auth, 'the API key lacks the scope', {
-    hint: 'Use a key that has the scope: `flywheel local keys create --scope …`.',
+    hint: 'Use a key that has the scope: `flywheel keys create --scope …`.',
   }),
   ERR_BATCH_NOT_FOUND: rule(404, EXIT.refused, "no batch has this id for the key's token"),
   ERR_NOT_FOUND: rule(404, EXIT.refused, 'unknown route'),

@@ -71,7 +71,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   conf: ['cli'],
   fastify: ['http'],
   kysely: ['store', 'store/sqlite', 'store/postgres'],
-  'light-my-request': ['compose'],
   libsql: ['files', 'store/sqlite', 'compose'],
   undici: ['client'],
   ws: ['client', 'rpc-node'],

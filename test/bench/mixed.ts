@@ -155,7 +155,7 @@ async function measureRun(
 async function makeKeys(home: ServedHome): Promise<readonly string[]> {
   const keys = [home.key];
   while (keys.length < KEYS) {
-    const { stdout } = await besides(home, 'local', 'keys', 'create', '--json');
+    const { stdout } = await besides(home, 'keys', 'create', '--json');
     keys.push((JSON.parse(stdout) as { key: string }).key);
   }
   return keys;

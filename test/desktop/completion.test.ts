@@ -107,7 +107,7 @@ describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
     expect(complete(shell, 'flywheel batch list --status F')).toEqual(
       expect.arrayContaining(['FINALIZED', 'FAILED']),
     );
-    expect(complete(shell, 'flywheel local keys create --scope b')).toContain('burn');
+    expect(complete(shell, 'flywheel keys create --scope b')).toContain('burn');
     expect(complete(shell, 'flywheel --rpc-url d')).toContain('devnet');
   });
 

@@ -136,16 +136,16 @@ describe('burn', () => {
   });
 
   it('is refused with exit 4 for a revoked key and for one without the scope', async () => {
-    const created = await json('local', 'keys', 'create', '--scope', 'airdrop');
+    const created = await json('keys', 'create', '--scope', 'airdrop');
     const words = ['burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1'];
     const env = { FLYWHEEL_API_KEY: created.key };
     const scope = await flywheel({ home, env }, ...words);
     expect([scope.exit, JSON.parse(scope.stderr).error]).toEqual([4, 'ERR_KEY_SCOPES_UNAUTHORIZED']);
-    await json('local', 'keys', 'revoke', created.id);
+    await json('keys', 'revoke', created.id);
     const revoked = await flywheel({ home, env }, ...words);
     expect([revoked.exit, JSON.parse(revoked.stderr).error]).toEqual([4, 'ERR_UNAUTHORIZED']);
     expect(revoked.stderr).not.toContain(created.key);
-    expect(JSON.stringify(await json('local', 'keys', 'list'))).not.toContain(created.key);
+    expect(JSON.stringify(await json('keys', 'list'))).not.toContain(created.key);
   });
 });
 

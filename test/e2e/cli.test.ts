@@ -176,7 +176,7 @@ describe('flywheel', () => {
     ];
     const local = [
       ['local', 'status'],
-      ['local', 'keys', 'create'],
+      ['keys', 'create'],
       ['local', 'init'],
       ['local', 'rpc', '--port', '0'],
       ['serve', '--port', '0'],

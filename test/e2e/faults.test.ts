@@ -198,7 +198,7 @@ describe('a server that is killed while it burns', () => {
         persistOnchain: false,
       }));
       const idempotencyKey = randomUUID();
-      const { stdout } = await besides(home, 'local', 'keys', 'create', '--scope', 'burn', '--json');
+      const { stdout } = await besides(home, 'keys', 'create', '--scope', 'burn', '--json');
       const { key } = JSON.parse(stdout) as { key: string };
       server = await serve(home);
       const path = '/v1/tokenomics/burn-batch';

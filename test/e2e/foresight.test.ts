@@ -147,7 +147,7 @@ describe('doctor --repair', () => {
   it('lets an older store go on where nothing is lost, and refuses where an answer would be', async () => {
     await at('local', 'init');
     copyFileSync(store, join(place, 'older.db'));
-    await at('local', 'keys', 'create', '--scope', 'burn');
+    await at('keys', 'create', '--scope', 'burn');
     expect((await at('local', 'fund', '--to', 'vault', '--tokens', '1')).exit).toBe(0);
     copyFileSync(join(place, 'older.db'), store);
     const refused = await at('local', 'status');

@@ -39,7 +39,7 @@ describe('flywheel serve', () => {
     return server;
   };
   const freshKey = async (): Promise<{ id: string; key: string }> => {
-    const { stdout } = await besides(home, 'local', 'keys', 'create', '--scope', 'burn', '--json');
+    const { stdout } = await besides(home, 'keys', 'create', '--scope', 'burn', '--json');
     return JSON.parse(stdout) as { id: string; key: string };
   };
 
@@ -211,7 +211,7 @@ describe('flywheel serve', () => {
     const server = await start();
     const { id, key } = await freshKey();
     expect((await ask(server.url + CURRENT, key)).status).toBe(200);
-    expect((await besides(home, 'local', 'keys', 'revoke', id, '--yes')).exit).toBe(0);
+    expect((await besides(home, 'keys', 'revoke', id, '--yes')).exit).toBe(0);
     expect((await ask(server.url + CURRENT, key)).status).toBe(401);
   });
 

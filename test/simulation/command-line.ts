@@ -101,7 +101,6 @@ export function contextOf(around: Surroundings): Context {
         await process.suffer([]);
         return process.signal.aborted ? null : around.answer();
       },
-      promptHidden: async () => null,
     },
     env: {
       // Who types may name the directory in another way.
@@ -128,7 +127,6 @@ export function contextOf(around: Surroundings): Context {
     checkRpc: async () => [],
     effectiveSettings: async (settings) => settings,
     nodeVersion: 'v22.0.0',
-    edit: async () => null,
     dataChain: async () => null,
     dataPins: async () => null,
     openDatabase: untyped,

@@ -6,7 +6,6 @@ import { openSqliteJournal } from '../../src/cli/journal/sqlite-journal.js';
 import { runCli } from '../../src/cli/run.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { isRunning, processIdentity } from '../../src/files/process-identity.js';
-import { runEditor } from '../../src/run-editor.js';
 import type { Uuid } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type FakeService, fakeService } from './fake-service.js';
@@ -111,11 +110,6 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         questions.push(question.replaceAll('\n   ', ' '));
         return answers.shift() ?? null;
       },
-      promptHidden: async (question) => {
-        questions.push(question);
-        const answer = answers.shift();
-        return answer === undefined ? null : Buffer.from(answer);
-      },
     },
     env: options.env ?? {},
     clock,
@@ -127,7 +121,6 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     nodeVersion: 'v22.0.0',
     processes,
     signal: options.signal ?? new AbortController().signal,
-    edit: runEditor,
     openService: async () => {
       const opened = await journal();
       return {

@@ -300,7 +300,7 @@ export const tortureSoak: TorturePart = {
     const home = await initHome('--burn-wallet-sol', '100');
     const apiKeys = [home.key];
     for (let made = 0; made < API_KEYS; made += 1) {
-      const { exit, stdout, stderr } = await besides(home, 'local', 'keys', 'create', '--json');
+      const { exit, stdout, stderr } = await besides(home, 'keys', 'create', '--json');
       assert.equal(exit, 0, stderr);
       apiKeys.push((JSON.parse(stdout) as { key: string }).key);
     }

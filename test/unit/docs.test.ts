@@ -57,39 +57,6 @@ describe('the contract', () => {
   });
 });
 
-describe('the comparison with other tools', () => {
-  /** The words of a command, and the page of its help. */
-  const pages = new Map(
-    [...read('docs/commands.md').matchAll(/^## flywheel ?(.*)\n([\s\S]*?)(?=^## |\n*$(?![\s\S]))/gm)].map(
-      ([, words = '', text = '']) => [words, text] as const,
-    ),
-  );
-  const rows = [...read('docs/compare.md').matchAll(/^\| (?!---|what)(.*) \|$/gm)].map(([, row = '']) =>
-    row.split(' | ').map((cell) => cell.trim()),
-  );
-
-  it('shows each row by a command or a page, or says why not', () => {
-    expect(rows.length).toBeGreaterThan(140);
-    for (const [what, here = '', shownBy] of rows)
-      expect([what, shownBy === '' ? here.startsWith('no: ') : true]).toEqual([what, true]);
-  });
-
-  it('names commands and options that there are', () => {
-    const commands = rows.flatMap((row) =>
-      [...(row[2] ?? '').matchAll(/`flywheel ([^`]+)`/g)].map(([, words = '']) => words),
-    );
-    const unknown = commands.filter((command) => {
-      const words = command.split(' ');
-      const length = words.findLastIndex((_, index) => pages.has(words.slice(0, index + 1).join(' '))) + 1;
-      const help = `${pages.get(words.slice(0, length).join(' ')) ?? ''}${pages.get('') ?? ''}`;
-      const options = command.match(/(?<![\w-])--[a-z][a-z-]+/g) ?? [];
-      return length === 0 || options.some((option) => !help.includes(`${option} `));
-    });
-    expect(commands.length).toBeGreaterThan(140);
-    expect(unknown).toEqual([]);
-  });
-});
-
 describe('links', () => {
   it('lead to a file that is there and, where they name one, to a heading in it', () => {
     const broken = PAGES.flatMap((page) =>

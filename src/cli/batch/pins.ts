@@ -92,7 +92,8 @@ export async function confirmPins(session: Session, pins: Pins): Promise<void> {
 /** Writes pins into a profile. */
 export async function keepPins({ settings }: Session, profile: string, pins: Pins): Promise<void> {
   const { saveProfile } = await import('../config/profile-store.js');
-  await saveProfile(settings.configDir.value, profile, { pinned: pinnedText(pins) }, null);
+  const changes = () => ({ pinned: pinnedText(pins) });
+  await saveProfile(settings.configDir.value, profile, { changes, key: null, isNew: false });
 }
 
 /** Pins as a profile keeps them. */

@@ -70,7 +70,7 @@ function textOption(flag: string, text: string | undefined): string | null {
 
 async function keypairOption(session: Session, flag: string, file: string): Promise<Uint8Array> {
   const [{ readKeypair }, { typedPath }] = await Promise.all([
-    import('../wallet/owner-key.js'),
+    import('../wallet/load-keypair.js'),
     import('../wallet/keypair-source.js'),
   ]);
   return readKeypair(session.context, typedPath(file, flag));

@@ -182,7 +182,7 @@ export const command = defineCommand({
   run,
   details: [
     'The API key itself is never shown. Nothing is asked over the network without --check.',
-    'The keypair is the one that a command would take, with its address; of an encrypted one nothing is opened.',
+    'The keypair is the one that a command would take, with its address.',
   ],
   output: [
     '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", "database"?, "databasePool"?, "project"?, …,',

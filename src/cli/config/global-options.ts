@@ -16,7 +16,6 @@ export const addGlobalOptions = (program: Command) =>
     .option('-q, --quiet', 'no notices and no progress on stderr')
     .option('-v, --verbose', 'say more on stderr')
     .option('--no-color', 'no colour')
-    .option('--accessible', 'sentences in ASCII only: no spinner, no bars')
     .option('-p, --profile <name>', 'use this profile')
     .option('--local', 'use the embedded engine even if an API is configured')
     .option('--api-url <url>', 'use the API at this address')

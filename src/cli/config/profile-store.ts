@@ -8,9 +8,8 @@ import { join } from 'node:path';
 import Conf from 'conf';
 import { servicePlace } from '../../contract/service-place.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { readIfThere } from '../../files/read-file.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
-import { makePrivateDirectory, writeFileAtomic } from '../../files/write-file.js';
+import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Secret } from '../../values/secret.js';
 import { countPending } from '../journal/count-pending.js';
 import { shellLine } from '../shell-line.js';
@@ -78,27 +77,37 @@ function requireSamePlace(name: string, pending: number, before: Profile, after:
   );
 }
 
-/**
- * Adds a profile or changes the fields that are given; the first profile becomes the current one.
- * @param changes - the fields, or what they become by what they were, which no other process changes in between.
- */
+/** What becomes of a profile. */
+export interface ProfileChange {
+  /** Fields by what the profile was, which no other process changes in between. */
+  readonly changes: (before: Profile) => Profile;
+  /** Its API key; `null` leaves the one there is. */
+  readonly key: Secret | null;
+  /** Is one of that name refused? */
+  readonly isNew: boolean;
+}
+
+/** Adds a profile or changes fields of it; the first one becomes the current one. @throws `ERR_CONFIG_INVALID` */
 export async function saveProfile(
   configDir: string,
   name: string,
-  changes: Profile | ((before: Profile) => Profile),
-  key: Secret | null,
-): Promise<Profile> {
+  { changes, key, isNew }: ProfileChange,
+): Promise<void> {
   const pending = await countPending(configDir, name);
   return alone(configDir, () => {
     const { current, profiles } = readProfiles(configDir);
     if (key !== null) checkKeys(configDir);
-    const before = (Object.hasOwn(profiles, name) ? profiles[name] : undefined) ?? {};
-    const profile = { ...before, ...(typeof changes === 'function' ? changes(before) : changes) };
+    const isThere = Object.hasOwn(profiles, name);
+    if (isThere && isNew)
+      throw new FlywheelError('ERR_CONFIG_INVALID', `There is a profile ${name} already.`, {
+        hint: 'Add --update to change it; what is not named stays.',
+      });
+    const before = (isThere ? profiles[name] : undefined) ?? {};
+    const profile = { ...before, ...changes(before) };
     requireSamePlace(name, pending, before, profile);
     if (key === null) requireSameService(configDir, name, before, profile);
     write(configDir, { current: current ?? name, profiles: { ...profiles, [name]: profile } });
     if (key !== null) open<Record<string, string>>(configDir, API_KEYS_FILE).set(name, key.reveal());
-    return profile;
   });
 }
 
@@ -108,52 +117,12 @@ function write(configDir: string, { current, profiles }: ProfileFile): void {
   store.set({ current, profiles: { ...profiles } });
 }
 
-/** Takes fields of a profile that is there for what they become; one that is `null` is taken away. @throws `ERR_CONFIG_INVALID` */
-export async function changeProfile(
-  configDir: string,
-  name: string,
-  change: (before: Profile) => Profile,
-): Promise<Profile> {
-  const pending = await countPending(configDir, name);
+/** Makes a profile the current one; `null` none. @throws `ERR_CONFIG_INVALID` when there is none of that name. */
+export function useProfile(configDir: string, name: string | null): Promise<void> {
   return alone(configDir, () => {
-    const { current, profiles } = requireProfile(configDir, name);
-    const before = profiles[name] ?? {};
-    const profile = change(before);
-    requireSamePlace(name, pending, before, profile);
-    requireSameService(configDir, name, before, profile);
-    write(configDir, { current, profiles: { ...profiles, [name]: profile } });
-    return profile;
+    const { profiles } = name === null ? readProfiles(configDir) : requireProfile(configDir, name);
+    write(configDir, { current: name, profiles });
   });
-}
-
-/**
- * Puts a whole file in place of the profiles, unless they are others by now than those it was made from.
- * @throws `ERR_CONFIG_INVALID`
- */
-export async function replaceProfiles(
-  configDir: string,
-  before: string | undefined,
-  text: string,
-): Promise<void> {
-  const file = join(configDir, PROFILES_FILE);
-  const { profiles } = JSON.parse(text) as Partial<ProfileFile>;
-  for (const [name, profile] of Object.entries(readProfiles(configDir).profiles))
-    requireSamePlace(name, await countPending(configDir, name), profile, profiles?.[name] ?? {});
-  return alone(configDir, () => {
-    if (readIfThere(file) !== before)
-      throw new FlywheelError(
-        'ERR_CONFIG_INVALID',
-        `${file} was changed by another command in the meantime.`,
-      );
-    writeFileAtomic(file, text, 'ERR_CONFIG_INVALID', { mode: MODE });
-  });
-}
-
-/** Makes a profile the current one. @throws `ERR_CONFIG_INVALID` when there is none of that name. */
-export function useProfile(configDir: string, name: string): Promise<void> {
-  return alone(configDir, () =>
-    write(configDir, { current: name, profiles: requireProfile(configDir, name).profiles }),
-  );
 }
 
 /** Removes a profile and its key. @throws `ERR_CONFIG_INVALID` when there is none of that name. */
@@ -168,7 +137,7 @@ export function removeProfile(configDir: string, name: string): Promise<void> {
 }
 
 /** The profiles, with the one of this name among them. @throws `ERR_CONFIG_INVALID` */
-export function requireProfile(configDir: string, name: string): ProfileFile {
+function requireProfile(configDir: string, name: string): ProfileFile {
   const file = readProfiles(configDir);
   if (Object.hasOwn(file.profiles, name)) return file;
   throw new FlywheelError(

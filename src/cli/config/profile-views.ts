@@ -1,5 +1,6 @@
-/** Profiles without their keys, and without those in the addresses of RPC nodes and block engines, as commands print them. */
+/** Profiles without their keys, and without those in the addresses of RPC nodes as commands print them. */
 import { isMoniker, NodeAddress } from '../../chain/node-address.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import { databasePlace } from '../../values/database-url.js';
 import type { Session } from '../command.js';
 import type { ProfileView } from '../views/profile.js';
@@ -22,6 +23,17 @@ export function profileViews({ settings, context }: Session): readonly ProfileVi
     }));
 }
 
+/** One of them. @throws `ERR_CONFIG_INVALID` where there is none. */
+export function profileView(session: Session, name: string | null): ProfileView {
+  const profile = profileViews(session).find((view) => view.name === name);
+  if (profile !== undefined) return profile;
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    name === null ? 'No profile is in use.' : `There is no profile ${JSON.stringify(name)}.`,
+    { hint: '`flywheel profile list` shows those there are.' },
+  );
+}
+
 function shownRpc(profile: Profile): Pick<ProfileView, 'rpcUrl'> {
   const [first, ...others] = rpcUrlsOf(profile).map(shownUrl);
   if (first === undefined) return {};
@@ -31,7 +43,7 @@ function shownRpc(profile: Profile): Pick<ProfileView, 'rpcUrl'> {
 const shownDatabase = ({ databaseUrl }: Profile): Pick<ProfileView, 'databaseUrl'> =>
   databaseUrl === undefined ? {} : { databaseUrl: databasePlace(databaseUrl) ?? '***' };
 
-/** One that an older version stored may be no address; what it is instead may be a key. */
+/** One that was written by hand may be no address; what it is instead may be a key. */
 function shownUrl(text: string): string {
   if (isMoniker(text)) return text;
   return URL.canParse(text) ? new NodeAddress(new URL(text), text).shown : '***';

@@ -24,7 +24,6 @@ export interface GlobalFlags {
   readonly input?: boolean;
   readonly yes?: boolean;
   readonly color?: boolean;
-  readonly accessible?: boolean;
   readonly local?: boolean;
   readonly profile?: string;
   readonly apiUrl?: string;

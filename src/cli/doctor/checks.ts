@@ -184,11 +184,8 @@ async function nativeParts(opened: OpenedService): Promise<string> {
 
 const checkKeypair = (session: Session, location: KeypairSource): Promise<Finding> =>
   check('keypair', async () => {
-    const { ownerKey } = await import('../wallet/owner-key.js');
-    const key = ownerKey(session.context, location);
-    // Nobody is asked for a passphrase only to look around.
-    const { address, isEncrypted } = key.describe();
-    return isEncrypted ? `${address} (encrypted)` : (await key.load()).address;
+    const { loadKeypair } = await import('../wallet/load-keypair.js');
+    return (await loadKeypair(session.context, location)).address;
   });
 
 /** Mends modes, and then, of the embedded engine on its own ledger, store and ledger. */

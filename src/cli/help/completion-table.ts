@@ -19,7 +19,7 @@ export interface Flag {
 
 /** One node: what may follow these words. */
 export interface TreeNode {
-  /** `local keys`; empty at the top. */
+  /** `profile`; empty at the top. */
   readonly path: string;
   /** Words that may follow. */
   readonly words: readonly Candidate[];

@@ -17,10 +17,6 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
     'FLYWHEEL_OPERATOR_SIGNER, FLYWHEEL_BURN_SIGNER',
     'program that signs for them: --operator-signer and --burn-signer',
   ],
-  [
-    'FLYWHEEL_KEY_PASSPHRASE_FILE',
-    'file with the passphrase of an encrypted keypair, also /dev/fd/N; without it the terminal is asked',
-  ],
   ['FLYWHEEL_CONFIG_DIR', 'where profiles and their keys are kept'],
   ['FLYWHEEL_DATA_DIR', 'where the embedded engine keeps its state'],
   [
@@ -42,7 +38,6 @@ export const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['FLYWHEEL_COMMITMENT', 'when a transaction on a cluster counts as landed: confirmed or finalized'],
   ['FLYWHEEL_METRICS_TOKEN', 'bearer token that opens /metrics of `serve` to others than this machine'],
   ['FLYWHEEL_DEBUG', '1 prints stack traces with errors'],
-  ['FLYWHEEL_ACCESSIBLE', '1 is --accessible: sentences in ASCII only, no spinner, no bars'],
   ['NO_COLOR', 'no colour, whatever else is set'],
   ['FORCE_COLOR, CLICOLOR_FORCE', 'colour although it is not a terminal'],
   [
@@ -131,7 +126,7 @@ const FILES: readonly Part[] = [
   '',
   '`flywheel schema burns|pipelines|approval` prints the JSON Schema of a file; a pipelines file may name it in "$schema".',
   'Approval file: what `batch init --out` writes. Signed approval: what `batch approve` prints, { "batchId", "signedTx" }.',
-  'Keypair file: the 64 bytes as a JSON array (Solana CLI) or base58, or what `wallet encrypt` writes; refused when others can read it.',
+  'Keypair file: the 64 bytes as a JSON array (Solana CLI) or base58; refused when others can read it.',
   'Configuration directory: profiles.json and api-keys.json, for you alone. Data directory: ledger.db, store.db, and the keys. Each holds, for what was done through it, journal.db (the operations, so that none happens twice), approvals.db (what was approved, for the limit of a day) and approvals/.',
 ];
 

@@ -9,7 +9,7 @@ import type { Spool, SpoolPart } from './spool.js';
  * What an operation does; `batch` is one batch from its init to its end, whichever commands take it there, `approve` what of it
  * a wallet has signed; `api` is a request that was put together by hand.
  */
-export type OperationKind = 'burn' | 'burn-batch' | 'batch' | 'approve' | 'execute' | 'cancel' | 'api';
+export type OperationKind = 'burn' | 'burn-batch' | 'batch' | 'approve' | 'execute' | 'cancel';
 
 /**
  * How far an operation is.

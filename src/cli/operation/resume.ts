@@ -1,6 +1,5 @@
 /** Carries on with an operation from what the journal holds of it. */
 
-import type { RawRequest } from '../../contract/raw-api.js';
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import type { Uuid } from '../../values/ids.js';
 import type { ExecuteNote } from '../batch/execute-work.js';
@@ -70,10 +69,6 @@ async function workOf(
       return executeWork(session, entry, body as OfBatch, source);
     case 'cancel':
       return cancelWork(session, entry, body as OfBatch, source);
-    case 'api': {
-      const { apiWork } = await import('../api/api-work.js');
-      return apiWork(session, body as RawRequest, { withHeaders: false }) as Work<unknown>;
-    }
   }
 }
 

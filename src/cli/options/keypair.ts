@@ -3,7 +3,7 @@ import { Option } from '@commander-js/extra-typings';
 
 export const KEYPAIR_OPTION = new Option(
   '--keypair <file>',
-  "the owner's keypair: JSON bytes, base58 or encrypted, a file or - (default: FLYWHEEL_KEYPAIR, then the Solana CLI's)",
+  "the owner's keypair: JSON bytes or base58, a file or - (default: FLYWHEEL_KEYPAIR, then the Solana CLI's)",
 );
 
 export const EXPECT_OPTION = new Option(

@@ -43,6 +43,10 @@ export function colorLevel(env: Environment, isTTY: boolean, noColorFlag: boolea
   return (env['TERM'] ?? '').includes('256') ? 2 : 1;
 }
 
+/** Is text all that is written, and nothing moves? */
+export const isPlain = (env: Environment, isTTY: boolean): boolean =>
+  !isTTY || env['TERM'] === 'dumb' || isSet(env['NO_COLOR']);
+
 const same = (text: string): string => text;
 
 /** Styles that change nothing. */

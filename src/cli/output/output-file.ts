@@ -177,7 +177,7 @@ const KEYPAIR_BYTES = 64;
 
 const KINDS = [
   ['a database', /^SQLite format 3\0/],
-  ['a key', /^fwk_|"flywheel-encrypted-keypair"|PRIVATE KEY-----/],
+  ['a key', /^fwk_|PRIVATE KEY-----/],
 ] as const;
 
 function headOf(path: string): string | undefined {

@@ -4,7 +4,6 @@ import type { OutputMode } from '../config/settings.js';
 import type { Io, OutputStream } from '../context.js';
 import type { Style } from './color.js';
 import type { Cell } from './csv.js';
-import { asciiText, type Drawing } from './drawing.js';
 import { createProgress, type Progress } from './progress.js';
 import { printableLine, safeJson } from './safe-text.js';
 import { sentenceLines } from './sentence.js';
@@ -49,7 +48,8 @@ export interface OutputOptions {
   readonly verbose: boolean;
   readonly style: Style;
   readonly noticeStyle: Style;
-  readonly drawing: Drawing;
+  /** No spinner: lines of text. */
+  readonly plain: boolean;
   nowMs(): number;
 }
 
@@ -68,16 +68,15 @@ export const warningLines = (
 
 /** The output of one command run. */
 export function createOutput(io: Io, options: OutputOptions): Output {
-  const { mode, quiet, verbose, style, noticeStyle, drawing } = options;
+  const { mode, quiet, verbose, style, noticeStyle, plain } = options;
   let explorer: string | null = null;
   const progress = createProgress(io.stderr, {
     wanted: mode === 'human' && !quiet,
-    ...drawing,
+    plain,
     nowMs: options.nowMs,
   });
   const linesOf = (lines: readonly string[]): string =>
-    lines.map((line) => `${drawn(printableLine(line))}\n`).join('');
-  const drawn = (text: string): string => (drawing.ascii && mode === 'human' ? asciiText(text) : text);
+    lines.map((line) => `${printableLine(line)}\n`).join('');
   /** Lines: who composed them has made safe what came from outside, and styled the rest. */
   const show = (text: string): void => {
     progress.clear();
@@ -102,7 +101,7 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     },
     text: (text) => {
       progress.clear();
-      io.stdout.write(mode === 'human' ? drawn(text) : text);
+      io.stdout.write(text);
     },
     result,
     list: async (items, { columns, cells }, view) => {

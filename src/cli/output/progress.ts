@@ -3,7 +3,6 @@
  * work is done; elsewhere, and for those who cannot see pictures move, a line now and then.
  */
 import type { OutputStream } from '../context.js';
-import { asciiText } from './drawing.js';
 import { type Beginning, barText, type Measured, measuredText, secondsText } from './measure.js';
 import { safeLine } from './safe-text.js';
 import type { Spinner } from './spinner.js';
@@ -22,9 +21,8 @@ export interface Progress {
 /** How it is shown. */
 export interface ProgressTerms {
   readonly wanted: boolean;
-  /** Sentences instead of pictures. */
-  readonly accessible: boolean;
-  readonly ascii: boolean;
+  /** A line now and then, where nothing should move. */
+  readonly plain: boolean;
   nowMs(): number;
 }
 
@@ -44,8 +42,7 @@ type Look = (columns: number | null) => string;
 export function createProgress(stream: OutputStream, terms: ProgressTerms): Progress {
   if (!terms.wanted) return NOTHING;
   const shown = new Shown(terms);
-  const shower =
-    stream.isTTY && !terms.accessible ? new Drawn(stream, shown, terms) : new Lines(stream, shown);
+  const shower = terms.plain ? new Lines(stream, shown) : new Drawn(stream, shown);
   return {
     show: (text) => {
       shown.say(text);
@@ -69,13 +66,13 @@ export function createProgress(stream: OutputStream, terms: ProgressTerms): Prog
 
 /** What is to be seen, and since when. */
 class Shown {
-  readonly #terms: Pick<ProgressTerms, 'nowMs' | 'ascii'>;
+  readonly #terms: Pick<ProgressTerms, 'nowMs'>;
   #look: Look = () => '';
   #sinceMs: number | null = null;
   /** The same is measured on, whatever was shown in between. */
   #measured: { readonly look: () => Measured; readonly begun: Beginning } | undefined;
 
-  constructor(terms: Pick<ProgressTerms, 'nowMs' | 'ascii'>) {
+  constructor(terms: Pick<ProgressTerms, 'nowMs'>) {
     this.#terms = terms;
   }
 
@@ -116,8 +113,7 @@ class Shown {
   /** As it is now; `null` where nothing is under way. */
   text(columns: number | null): string | null {
     if (this.#sinceMs === null) return null;
-    const text = this.#look(columns);
-    return this.#terms.ascii ? asciiText(text) : text;
+    return this.#look(columns);
   }
 }
 
@@ -125,14 +121,12 @@ class Shown {
 class Drawn {
   readonly #stream: OutputStream;
   readonly #shown: Shown;
-  readonly #ascii: boolean;
   #timer: NodeJS.Timeout | undefined;
   #spinner: Spinner | undefined;
 
-  constructor(stream: OutputStream, shown: Shown, { ascii }: Pick<ProgressTerms, 'ascii'>) {
+  constructor(stream: OutputStream, shown: Shown) {
     this.#stream = stream;
     this.#shown = shown;
-    this.#ascii = ascii;
   }
 
   begin(): void {
@@ -147,7 +141,7 @@ class Drawn {
       return;
     }
     const { createSpinner } = await import('./spinner.js');
-    this.#spinner ??= createSpinner(this.#stream, this.#ascii);
+    this.#spinner ??= createSpinner(this.#stream);
     // Meanwhile the work may be over.
     if (this.#shown.text(null) !== null) this.#spinner.start((columns) => this.#shown.text(columns) ?? '');
   }

@@ -13,7 +13,6 @@ export interface Spinner {
 
 /** Columns of the spinner itself, and the last one, which would break the line. */
 const OWN_COLUMNS = 3;
-const ASCII = { interval: 120, frames: ['-', '\\', '|', '/'] };
 
 /** What ora asks of a terminal. */
 class Terminal extends Writable {
@@ -40,11 +39,10 @@ class Terminal extends Writable {
 }
 
 /** A spinner on a stream that is a terminal. */
-export function createSpinner(stream: OutputStream, ascii: boolean): Spinner {
+export function createSpinner(stream: OutputStream): Spinner {
   const spinner = ora({
     stream: new Terminal(stream),
     isEnabled: true,
-    ...(ascii ? { spinner: ASCII } : {}),
     color: false,
     // It would read, and throw away, what is typed while it spins, an interruption with it.
     discardStdin: false,

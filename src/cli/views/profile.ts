@@ -33,6 +33,8 @@ export interface ProfileView extends Profile {
   readonly hasApiKey: boolean;
   /** Where the RPC comes from that is used although the profile names none. */
   readonly rpcSource?: 'solana config';
+  /** Where it is kept. */
+  readonly file?: string;
 }
 
 const rpcText = ({ rpcUrl = [], rpcSource }: ProfileView): string =>
@@ -71,6 +73,7 @@ export const viewProfile = (profile: ProfileView, style: Style): readonly string
     ...(profile.burnSigner === undefined ? [] : [['burn signer', profile.burnSigner] as const]),
     ...(profile.pinned === undefined ? [] : pinnedFields(profile.pinned)),
     ...limitFields(profile.limits ?? {}),
+    ...(profile.file === undefined ? [] : [['file', profile.file] as const]),
   ];
   return [`${style.bold(profile.name)}${profile.current ? ' (current)' : ''}`, ...fieldLines(fields, style)];
 };

@@ -12,7 +12,7 @@ export type PrivateFileContext = Pick<CliContext, 'cwd' | 'home' | 'platform'>;
 /** Permission bits of group and others. */
 const OTHERS = 0o077;
 
-/** A keypair, or its passphrase, that cannot be used. */
+/** A keypair that cannot be used. */
 export const refuseKey = (name: string, reason: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_KEYPAIR_INVALID', `${name}: ${reason}.`, hint === undefined ? {} : { hint });
 
@@ -35,10 +35,7 @@ export function isStream(context: PrivateFileContext, location: string): boolean
 /** What is read, and how it is called where it is refused. */
 export interface PrivateFile {
   readonly location: string;
-  /** `keypair` or `passphrase`. */
   readonly what: string;
-  /** How it is called while nobody knows whether its location is one. @default the location */
-  readonly name?: string;
   /** More is refused. */
   readonly maxBytes: number;
 }
@@ -50,7 +47,7 @@ export interface PrivateFile {
  */
 export function readPrivateFile(
   context: PrivateFileContext,
-  { location, what, name = location, maxBytes }: PrivateFile,
+  { location, what, maxBytes }: PrivateFile,
   only?: number,
 ): Buffer {
   const path = keypairPath(context, location);
@@ -58,7 +55,7 @@ export function readPrivateFile(
   try {
     handle = openSync(path, 'r');
   } catch (error) {
-    throw refuseKey(name, fileProblem(error));
+    throw refuseKey(location, fileProblem(error));
   }
   try {
     const { mode } = fstatSync(handle);

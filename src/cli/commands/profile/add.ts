@@ -1,4 +1,4 @@
-/** `flywheel profile add`: settings of one API under a name; its key comes from standard input. */
+/** `flywheel profile add`: settings of one API under a name, or changes of them; its key comes from standard input. */
 import type { Command } from '@commander-js/extra-typings';
 import { nodeAddress } from '../../../chain/node-address.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
@@ -10,6 +10,7 @@ import { requireQuorum, rpcUrlsOf } from '../../config/resolve-rpc.js';
 import { typedSending } from '../../config/resolve-sending.js';
 import type { PinnedFlywheel, Settings } from '../../config/settings.js';
 import { integerOption } from '../../options/amounts.js';
+import { changedLimits, limitOptions, readLimitChanges } from '../../options/limits.js';
 import { parseProfileName } from '../../options/names.js';
 import { viewProfile } from '../../views/profile.js';
 import { typedPath } from '../../wallet/keypair-source.js';
@@ -18,8 +19,9 @@ import { typedPath } from '../../wallet/keypair-source.js';
 const MAX_KEY_BYTES = 4_096;
 
 const configure = (command: Command) =>
-  command
-    .argument('<name>', 'name of the profile; one that is there is changed')
+  limitOptions(command)
+    .argument('<name>', 'name of the profile')
+    .option('--update', 'change the profile of that name where there is one; the rest of it stays')
     .option('--api-key-stdin', 'read the API key from standard input')
     .option('--keypair <file>', "the owner's keypair file")
     .option('--multisig <address>', 'pin the multisig of the flywheel')
@@ -34,16 +36,18 @@ async function run(session: Session, [given]: [string], options: Options): Promi
   const name = parseProfileName(given);
   const changes = parseChanges(session, options);
   checkQuorum(session, name, changes);
+  const limits = await readLimitChanges(session, options);
+  const hasLimits = Object.keys(limits).length > 0;
+  const withChanges = (before: Profile): Profile => ({
+    ...changes,
+    ...(hasLimits ? { limits: changedLimits(before.limits ?? {}, limits) } : {}),
+  });
   const key = options.apiKeyStdin === true ? await readKey(session) : null;
   const { saveProfile } = await import('../../config/profile-store.js');
-  const profile = await saveProfile(session.settings.configDir.value, name, changes, key);
-  const { profileViews } = await import('../../config/profile-views.js');
-  const saved = profileViews(session).find((view) => view.name === name) ?? {
-    ...profile,
-    name,
-    current: false,
-    hasApiKey: false,
-  };
+  const { configDir } = session.settings;
+  await saveProfile(configDir.value, name, { changes: withChanges, key, isNew: options.update !== true });
+  const { profileView } = await import('../../config/profile-views.js');
+  const saved = profileView(session, name);
   session.output.result(saved, (style) => viewProfile(saved, style));
   return undefined;
 }
@@ -143,10 +147,15 @@ export const command = defineCommand({
   details: [
     '--api-url, --api-key-header, --data-dir, --database-url-file, --project, --rpc-url, --quorum, --operator-signer, --burn-signer, --max-priority-fee and --commitment, which are global, are stored in the profile here.',
     'The key is kept in a file of its own that only you can read; it is never taken from the command line.',
+    'A batch over a limit is refused before anything is signed, with --yes as well; `none` takes a limit away. A day counts what was approved here, executed or not.',
   ],
   output: [
     '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "databaseUrl"?, "databaseUrlFile"?, "project"?, "rpcUrl"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "operatorSigner"?, "burnSigner"?, "pinned"?, "limits"? }',
   ],
   errors: ['ERR_INPUT_INVALID', 'ERR_CONFIG_INVALID'],
-  examples: ['flywheel profile add staging --api-url https://api.example.com --api-key-stdin < key.txt'],
+  examples: [
+    'flywheel profile add staging --api-url https://api.example.com --api-key-stdin < key.txt',
+    'flywheel profile add staging --update --batch-tokens 50000 --day-tokens 200000 --digest-above 10000',
+    'flywheel profile add staging --update --day-tokens none --recipients @recipients.txt',
+  ],
 });

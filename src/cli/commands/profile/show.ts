@@ -1,7 +1,8 @@
 /** `flywheel profile show`: one profile, without its key. */
-import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { join } from 'node:path';
 import { defineCommand, type Session } from '../../command.js';
-import { profileViews } from '../../config/profile-views.js';
+import { PROFILES_FILE } from '../../config/paths.js';
+import { profileView } from '../../config/profile-views.js';
 import { solanaRpc } from '../../config/resolve-rpc.js';
 import { type ProfileView, viewProfile } from '../../views/profile.js';
 
@@ -15,21 +16,14 @@ function withRpc({ context }: Session, profile: ProfileView): ProfileView {
 export const command = defineCommand({
   configure: (command) => command.argument('[name]', 'name of the profile (default: the one in use)'),
   run: async (session, [given]) => {
-    const name = given ?? session.settings.profile.value;
-    const profile = profileViews(session).find((view) => view.name === name);
-    if (profile === undefined) {
-      const message =
-        name === null ? 'No profile is in use.' : `There is no profile ${JSON.stringify(name)}.`;
-      throw new FlywheelError('ERR_CONFIG_INVALID', message, {
-        hint: '`flywheel profile list` shows those there are.',
-      });
-    }
-    const shown = withRpc(session, profile);
+    const { profile, configDir } = session.settings;
+    const view = profileView(session, given ?? profile.value);
+    const shown = { ...withRpc(session, view), file: join(configDir.value, PROFILES_FILE) };
     session.output.result(shown, (style) => viewProfile(shown, style));
     return undefined;
   },
   output: [
-    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcSource"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "pinned"?, "limits"? }',
+    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcSource"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "pinned"?, "limits"?, "file" }',
   ],
   errors: ['ERR_CONFIG_INVALID'],
   examples: ['flywheel profile show staging'],

@@ -1,17 +1,34 @@
 /** `flywheel profile use`: the profile for commands that name none. */
-import { defineCommand } from '../../command.js';
+import type { Command } from '@commander-js/extra-typings';
+import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { parseProfileName } from '../../options/names.js';
 
+const configure = (command: Command) =>
+  command
+    .argument('[name]', 'name of the profile')
+    .option('--none', 'use none: commands work on the data directory again');
+
+async function run(
+  { settings, output }: Session,
+  [given]: [string | undefined],
+  { none }: OptionsOf<typeof configure>,
+): Promise<undefined> {
+  if ((given === undefined) === (none === undefined))
+    throw new FlywheelError('ERR_USAGE', 'Name a profile, or give --none.');
+  const current = given === undefined ? null : parseProfileName(given);
+  const { useProfile } = await import('../../config/profile-store.js');
+  await useProfile(settings.configDir.value, current);
+  output.result({ current }, (style) => [
+    style.good(current === null ? 'No profile is in use now.' : `The current profile is ${current}.`),
+  ]);
+  return undefined;
+}
+
 export const command = defineCommand({
-  configure: (command) => command.argument('<name>', 'name of the profile'),
-  run: async ({ settings, output }, [given]) => {
-    const name = parseProfileName(given);
-    const { useProfile } = await import('../../config/profile-store.js');
-    await useProfile(settings.configDir.value, name);
-    output.result({ current: name }, (style) => [style.good(`The current profile is ${name}.`)]);
-    return undefined;
-  },
-  output: ['{ "current": name }'],
+  configure,
+  run,
+  output: ['{ "current": name|null }'],
   errors: ['ERR_CONFIG_INVALID'],
-  examples: ['flywheel profile use staging'],
+  examples: ['flywheel profile use staging', 'flywheel profile use --none'],
 });
