@@ -13,7 +13,19 @@ const group = (name: string, summary: string, entries: readonly CatalogueEntry[]
   entries,
 });
 
-export const CATALOGUE: readonly CatalogueEntry[] = [
+/** Headings of `flywheel --help`, in their order. */
+const BURN = 'Burn and airdrop:';
+const LOOK = 'See what was done:';
+const KEEP = 'Set up and keep:';
+const SETTLE = 'Settings and help:';
+
+const TASKS: Readonly<Record<string, string>> = {
+  ...{ burn: BURN, 'burn-batch': BURN, batch: BURN, pending: BURN },
+  ...{ report: LOOK, proof: LOOK, vault: LOOK, audit: LOOK },
+  ...{ local: KEEP, register: KEEP, serve: KEEP, keys: KEEP, db: KEEP, export: KEEP, import: KEEP },
+};
+
+const ENTRIES: readonly CatalogueEntry[] = [
   {
     ...command('burn', 'Burn tokens once, on proof.', () => import('./commands/burn.js')),
     entries: [command('list', 'List the burns, newest first.', () => import('./commands/burn/list.js'))],
@@ -176,4 +188,14 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   command('completion', 'Print the completion script of a shell.', () => import('./commands/completion.js')),
   command('demo', 'Show everything at work on the embedded engine.', () => import('./commands/demo.js')),
   command('help', 'Show help for a command or a topic.', () => import('./commands/help.js')),
+  command('version', 'Print the version.', () => import('./commands/version.js')),
+  {
+    ...command('__complete', 'What may follow.', () => import('./commands/complete.js')),
+    isHidden: true,
+  },
 ];
+
+/** All commands, those of one task beside each other. */
+export const CATALOGUE: readonly CatalogueEntry[] = [BURN, LOOK, KEEP, SETTLE].flatMap((task) =>
+  ENTRIES.filter(({ name }) => (TASKS[name] ?? SETTLE) === task).map((entry) => ({ ...entry, task })),
+);

@@ -1,9 +1,10 @@
 /** What a command is: words that commander parses, the rest of its help as data, and one function that runs it. */
-import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/extra-typings';
-import type { ErrorCode } from '../errors/codes.js';
+import type { Command, OptionValues } from '@commander-js/extra-typings';
 import type { ExitCode } from '../errors/exit-codes.js';
 import type { Settings } from './config/settings.js';
+import type { Use } from './config/settings-table.js';
 import type { CliContext, LocalAdmin, OpenedService } from './context.js';
+import type { Completed } from './help/complete.js';
 import type { Output } from './output/output.js';
 
 /** What commander does not write of a command's help. */
@@ -14,10 +15,10 @@ export interface HelpTexts {
   readonly output: readonly string[];
   /** The columns of its list, where it prints one: only then is there `--output csv`. */
   readonly csv?: readonly string[];
-  /** Codes a user is likely to meet; their exit numbers are looked up. */
-  readonly errors: readonly ErrorCode[];
   /** Lines that can be run. */
   readonly examples: readonly string[];
+  /** Which settings have an effect on it. @default those of a command that works with a service */
+  readonly uses?: readonly Use[];
 }
 
 /** Everything that one command is. */
@@ -71,12 +72,16 @@ export interface CatalogueEntry {
   readonly load?: () => Promise<{ readonly command: CommandSpec }>;
   /** What may follow the word. */
   readonly entries?: readonly CatalogueEntry[];
+  /** The heading that help has it under. */
+  readonly task?: string;
+  /** Is it for scripts, and not in help? */
+  readonly isHidden?: true;
 }
 
 /** The command line itself, for the commands that are about it. */
 export interface CommandLine {
-  /** Every command with its words, the top first. */
-  commands(): Promise<readonly CommandUnknownOpts[]>;
+  /** What may follow words that are being typed, the last of them perhaps not whole. */
+  complete(words: readonly string[], names: Completed['names']): Promise<readonly string[]>;
   /** Runs words in a context to their end, as the shell would. */
   run(context: CliContext, words: readonly string[]): Promise<ExitCode>;
   /** The help of the command that the words name. @throws `ERR_USAGE` for words that lead nowhere. */

@@ -7,10 +7,10 @@ import { sentenceLines } from './output/sentence.js';
 export const canAsk = (session: Session): boolean =>
   !session.settings.noInput && session.context.io.stdin.isTTY && session.context.io.stderr.isTTY;
 
-/** Shows what a question is about. Where nobody is asked, JSON modes have it as a notice. */
+/** Shows what a question is about. Where nobody is asked and messages are JSON, it is a notice. */
 export function showSubject(session: Session, text: string): void {
   const { output, settings } = session;
-  if (output.mode === 'human' || (!settings.yes && canAsk(session))) output.show(text);
+  if (output.messages === 'text' || (!settings.yes && canAsk(session))) output.show(text);
   else output.tell(text);
 }
 

@@ -31,6 +31,7 @@ async function createSession(
   const { io, env } = context;
   const output = createOutput(io, {
     mode: settings.output,
+    messages: settings.messages,
     quiet: settings.quiet,
     verbose: settings.verbose,
     style: await createStyle(colorLevel(env, io.stdout.isTTY, words.noColor), io.stdout.columns),
@@ -75,9 +76,14 @@ async function createSession(
 /** What commands about the command line get to know of it. */
 const commandLine = (context: CliContext, run: CommandLine['run']): CommandLine => ({
   run,
-  commands: async () => {
-    const { allCommands } = await import('./help/pages.js');
-    return allCommands(context.version);
+  complete: async (words, names) => {
+    const [{ completions }, { buildTree }] = await Promise.all([
+      import('./help/complete.js'),
+      import('./program.js'),
+    ]);
+    const execute = async (): Promise<void> => undefined;
+    const tree = buildTree({ version: context.version, width: 80, write: () => undefined, execute });
+    return completions({ ...tree, names }, words);
   },
   help: async (words, width) => {
     const { helpPage } = await import('./help/pages.js');

@@ -6,17 +6,22 @@ import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { CATALOGUE } from './catalogue.js';
 import type { CatalogueEntry, CommandSpec, Run } from './command.js';
-import { addGlobalOptions, type GlobalFlags } from './config/global-options.js';
-import { helpSections } from './help/sections.js';
-import { shortPage } from './help/short-page.js';
+import { addGlobalOptions, globalFlags, requireUse } from './config/global-options.js';
+import type { GlobalFlags } from './config/resolve.js';
+import type { Use } from './config/settings-table.js';
 
-/** Words at the top of `flywheel --help`. */
+/** What it is, in one sentence. */
 const DESCRIPTION =
-  'Burn and airdrop Solana tokens on proof of what users did, through a Squads v4 multisig, locally or against the API.';
+  'flywheel burns and airdrops Solana tokens on proof of what users did, on this machine or through an API.';
 
 const ROOT_NOTES = `
-Run \`flywheel demo\` to see everything at work on this machine.
-Topics: flywheel help environment | exit-codes | files | output`;
+Begin with \`flywheel demo\`: it shows everything at work on this machine.
+More: flywheel help COMMAND | settings | exit-codes | files | output`;
+
+const NOTES = 'Settings of all commands: flywheel help settings. Exit codes: flywheel help exit-codes.';
+
+/** What a command has a use for that says nothing else. */
+const USUAL: readonly Use[] = ['service', 'request', 'chain'];
 
 /** What a parsed command line asks for. */
 export interface Request {
@@ -30,8 +35,6 @@ export interface ProgramOptions {
   readonly version: string;
   /** Columns for help. */
   readonly width: number;
-  /** Does help show everything? Else it fits a screen. */
-  readonly all?: boolean;
   /** The words there are; those of `flywheel` unless given. */
   readonly catalogue?: readonly CatalogueEntry[];
   write(text: string): void;
@@ -50,39 +53,30 @@ export interface CommandTree {
 
 /** The tree of words; nothing beyond names and summaries is loaded until a command is typed. */
 export function buildTree(options: ProgramOptions): CommandTree {
-  /** Of the commands that are loaded. */
-  const examples = new Map<CommandUnknownOpts, readonly string[]>();
   const root: Command = new Command('flywheel')
     .description(DESCRIPTION)
     .version(options.version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'show help; with --all everything there is')
+    .helpOption('-h, --help', 'show help')
     .helpCommand(false)
-    .configureHelp({
-      showGlobalOptions: true,
-      helpWidth: options.width,
-      ...(options.all === true
-        ? {}
-        : {
-            formatHelp: (command, helper) =>
-              shortPage(command, helper, examples.get(command) ?? [], options.width),
-          }),
-      subcommandTerm: (command) => command.name(),
-      // Those of the top only: a command between has options of its own, which are not for what follows it.
-      visibleGlobalOptions: (command) => (command.parent === null ? [] : [...root.options]),
-    })
+    .configureHelp({ helpWidth: options.width, subcommandTerm: (command) => command.name() })
     .configureOutput({ writeOut: options.write, writeErr: () => undefined, outputError: () => undefined })
     .exitOverride()
-    .addHelpText('after', options.all === true ? ROOT_NOTES : '');
-  const globals = addGlobalOptions(root);
-  const execute = (path: string, run: Run): Promise<void> =>
-    options.execute({ run, path, globals: globals.opts() });
+    .addHelpText('after', ROOT_NOTES);
+  addGlobalOptions(root);
+  const execute = (path: string, { run, uses }: Typed): Promise<void> => {
+    requireUse(root, path, uses);
+    return options.execute({ run, path, globals: globalFlags(root) });
+  };
   /** The entries of commands of which no more than name and summary is in the tree. */
   const unloaded = new Map<CommandUnknownOpts, readonly [Command, CatalogueEntry]>();
   let reached: CommandUnknownOpts = root;
 
   function addEntries(parent: Command, entries: readonly CatalogueEntry[]): void {
     for (const entry of entries) {
-      const command: Command = parent.command(entry.name).helpCommand(false);
+      const command: Command = parent
+        .command(entry.name, { hidden: entry.isHidden === true })
+        .helpCommand(false);
+      if (entry.task !== undefined) command.helpGroup(entry.task);
       command.summary(entry.summary).description(entry.summary);
       unloaded.set(command, [command, entry]);
     }
@@ -102,8 +96,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
     // Commander would take the options of a command, and ask for them, on the way to one below it.
     if (loadSpec !== undefined && !isOnTheWay) {
       const spec = (await loadSpec()).command;
-      addSpec(command, spec, execute, options.all === true);
-      examples.set(command, spec.help.examples);
+      addSpec(command, spec, execute);
       command.hook('preSubcommand', (_command, below) => refuseDetour(below));
     }
     addEntries(command, entries);
@@ -113,23 +106,36 @@ export function buildTree(options: ProgramOptions): CommandTree {
   return { root, load: (command) => load(command), reached: () => reached };
 }
 
+/** A command that was typed. */
+interface Typed {
+  readonly run: Run;
+  readonly uses: readonly Use[];
+}
+
 /** Gives a command its words and its help texts. */
 function addSpec(
   command: Command,
   spec: CommandSpec,
-  execute: (path: string, run: Run) => Promise<void>,
-  all: boolean,
+  execute: (path: string, typed: Typed) => Promise<void>,
 ): void {
-  const { details, csv } = spec.help;
+  const { details, csv, output, examples, uses = USUAL } = spec.help;
   const path = commandPath(command);
-  spec.mount(command, (run) =>
-    execute(path, (session) => {
-      if (session.output.mode !== 'csv' || csv !== undefined) return run(session);
+  const run =
+    (runCommand: Run): Run =>
+    (session) => {
+      if (session.output.mode !== 'csv' || csv !== undefined) return runCommand(session);
       throw new FlywheelError('ERR_USAGE', `--output csv: \`${path}\` prints no list.`);
-    }),
-  );
+    };
+  spec.mount(command, (runCommand) => execute(path, { run: run(runCommand), uses }));
   if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);
-  if (all) command.addHelpText('after', `\n${helpSections(spec.help)}`);
+  const lines = (title: string, texts: readonly string[]): readonly string[] =>
+    texts.length === 0 ? [] : ['', title, ...texts.map((text) => `  ${text}`)];
+  const columns = csv === undefined ? [] : [`csv: ${csv.join(', ')}`];
+  const shown = examples.map((line) => `$ ${line}`);
+  command.addHelpText(
+    'after',
+    [...lines('Output:', [...output, ...columns]), ...lines('Examples:', shown), '', NOTES].join('\n'),
+  );
 }
 
 function refuseDetour(command: CommandUnknownOpts): never {
@@ -155,12 +161,12 @@ export async function loadAll(
  * @throws `ERR_USAGE` for words that make no command, and whatever the command throws.
  */
 export async function runProgram(options: ProgramOptions, words: readonly string[]): Promise<void> {
-  const tree = buildTree({ all: words.includes('--all'), ...options });
+  const tree = buildTree(options);
   try {
     await tree.root.parseAsync([...words], { from: 'user' });
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
-    if (thrown.code === 'commander.help') return missingWord(tree.reached());
+    if (thrown.code === 'commander.help') return tree.reached().outputHelp();
     if (thrown.code === 'commander.missingMandatoryOptionValue')
       throw await missingOptions(tree, words, thrown);
     if (thrown.exitCode !== 0) throw usageError(thrown);
@@ -190,18 +196,6 @@ async function missingOptions(
   return new FlywheelError('ERR_USAGE', `Required option${all} ${flags.at(-1)} not specified.`, {
     hint: `\`${commandPath(command)} --help\` says what each takes.`,
     cause,
-  });
-}
-
-/** No command was named: help at the top, an error after a word that leads to others. */
-function missingWord(command: CommandUnknownOpts): void {
-  if (command.parent === null) {
-    command.outputHelp();
-    return;
-  }
-  const words = command.commands.map((each) => each.name()).join(', ');
-  throw new FlywheelError('ERR_USAGE', `A word is missing after \`${commandPath(command)}\`: ${words}.`, {
-    hint: `\`${commandPath(command)} --help\` says what each does.`,
   });
 }
 

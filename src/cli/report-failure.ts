@@ -2,8 +2,8 @@
 import type { ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError, type ProblemList, wrapUnknown } from '../errors/flywheel-error.js';
 import { isoTime } from '../values/time.js';
-import { outputMode } from './config/output-mode.js';
-import type { OutputMode } from './config/settings.js';
+import { messageForm } from './config/output-mode.js';
+import type { MessageForm } from './config/settings.js';
 import type { CliContext, Io, OutputStream } from './context.js';
 import { colorLevel, createStyle, type Style } from './output/color.js';
 import { safeJson, safeLine } from './output/safe-text.js';
@@ -111,9 +111,9 @@ function stackLines({ stack, message }: Error): readonly string[] {
 function reportError(
   io: Io,
   error: FlywheelError,
-  how: Manner & { readonly mode: OutputMode; readonly debug: boolean },
+  how: Manner & { readonly form: MessageForm; readonly debug: boolean },
 ): void {
-  const lines = how.mode === 'human' ? errorLines(error, how, io.stderr) : [safeJson(errorRecord(error))];
+  const lines = how.form === 'text' ? errorLines(error, how, io.stderr) : [safeJson(errorRecord(error))];
   const debug = how.debug ? debugLines(error) : [];
   io.stderr.write([...lines, ...debug].map((line) => `${line}\n`).join(''));
 }
@@ -128,15 +128,13 @@ export async function reportFailure(
   const level = colorLevel(env, io.stderr.isTTY, words.includes('--no-color'));
   const style = await createStyle(level, io.stderr.columns);
   const debug = !['', '0'].includes(env['FLYWHEEL_DEBUG'] ?? '');
-  const mode = modeOf(words, io.stdout.isTTY);
-  reportError(io, error, { mode, style, debug, nowMs: clock.nowMs() });
+  reportError(io, error, { form: formOf(words), style, debug, nowMs: clock.nowMs() });
   return error.exitCode;
 }
 
-/** The mode as the words say, parsed or not. */
-function modeOf(words: readonly string[], stdoutIsTTY: boolean): OutputMode {
+/** What the words ask for, parsed or not. */
+function formOf(words: readonly string[]): MessageForm {
   const at = words.findIndex((word) => word === '--output' || word.startsWith('--output='));
   const output = at < 0 ? undefined : (words[at]?.split('=')[1] ?? words[at + 1]);
-  const json = words.includes('--json');
-  return outputMode({ json, ...(output === undefined ? {} : { output }) }, stdoutIsTTY);
+  return messageForm({ json: words.includes('--json'), ...(output === undefined ? {} : { output }) });
 }

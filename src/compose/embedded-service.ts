@@ -158,7 +158,7 @@ async function tellOfForks(
   const undone = await engine.watch({ tokenId });
   if (undone === 0) return;
   const text = `The chain has taken back ${undone} that had landed; they are pending again. \`${commandLine(settings, 'pending', 'resume')}\` brings them to their end.`;
-  const lines = warningLines(text, settings.output, plainStyle(io.stderr.columns), io.stderr);
+  const lines = warningLines(text, settings.messages, plainStyle(io.stderr.columns), io.stderr);
   io.stderr.write(`${lines.join('\n')}\n`);
 }
 

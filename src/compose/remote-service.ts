@@ -103,7 +103,7 @@ export function clientDeps(
     userAgent: `flywheel/${ambient.version}`,
     onWarning: (text) => {
       const { stderr } = ambient.io;
-      for (const line of warningLines(text, settings.output, plainStyle(stderr.columns), stderr)) say(line);
+      for (const line of warningLines(text, settings.messages, plainStyle(stderr.columns), stderr)) say(line);
     },
     ...(settings.verbose ? { onHttpLog: say } : {}),
     ...httpEnvironment(ambient),

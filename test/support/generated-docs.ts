@@ -36,20 +36,19 @@ const errors = (): string =>
   );
 
 /** A page without what is the same on all of them. */
-const ownText = ({ text }: HelpPage): string =>
-  text.replace(/\nGlobal Options:\n(?: {2}.*\n)+/, '').trimEnd();
+const ownText = ({ text }: HelpPage): string => text.replace(/\nSettings of all commands: .*\n/, '').trimEnd();
 
-/** `flywheel batch init --help --all` is headed by the words that one types to run it. */
+/** `flywheel batch init --help` is headed by the words that one types to run it. */
 const section = (page: HelpPage): string =>
-  `## ${page.command.replace(/ --help --all$/, '')}\n\n${FENCE}text\n${ownText(page)}\n${FENCE}`;
+  `## ${page.command.replace(/ --help$/, '')}\n\n${FENCE}text\n${ownText(page)}\n${FENCE}`;
 
 async function commandsPage(): Promise<string> {
   const { version } = JSON.parse(readFileSync(resolve('package.json'), 'utf8')) as { version: string };
   const pages = await helpPages(version, WIDTH);
   const head = [
     '# Commands',
-    'Written by `npm run docs` from the program itself: what `--help --all` prints, page by page. The global options stand on the',
-    'first page and work with every command. Exit codes and error codes are in [errors.md](errors.md).',
+    'Written by `npm run docs` from the program itself: what `--help` prints, page by page. Options of all commands stand under',
+    '`flywheel help settings` below. Exit codes and error codes are in [errors.md](errors.md).',
   ];
   // The exit codes have a page of their own.
   const shown = pages.filter(({ command }) => command !== 'flywheel help exit-codes');

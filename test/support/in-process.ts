@@ -9,7 +9,7 @@ import { isRunning, processIdentity } from '../../src/files/process-identity.js'
 import type { Uuid } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type FakeService, fakeService } from './fake-service.js';
-import { emptyDirectory } from './spawn.js';
+import { asScript, emptyDirectory } from './spawn.js';
 
 /** Moment at which the clock of {@link testCli} stands. */
 export const NOW_MS = Date.parse('2026-01-31T12:00:00.000Z');
@@ -131,7 +131,6 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         isOnThisMachine: true,
         explorer: null,
         sender: null,
-        rawApi: unplanned,
         walletChain: unplanned,
         history: null,
         trusted: async () => null,
@@ -171,7 +170,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     run: async (...words) => {
       written = { stdout: '', stderr: '' };
       questions = [];
-      const exit = await runCli(context, words);
+      const exit = await runCli(context, options.tty?.stdout === true ? words : asScript(words));
       return { exit, ...written, questions };
     },
   };

@@ -46,10 +46,17 @@ function withSquadsProgram(words: readonly string[]): readonly string[] {
   return sets && file !== undefined && file !== '' ? [...words, '--squads-program', resolve(file)] : words;
 }
 
+/** As a script has it: what is said on standard error is JSON as well, unless the words say otherwise. */
+export function asScript(words: readonly string[]): readonly string[] {
+  if (words.some((word) => word === '--json' || word.startsWith('--output'))) return words;
+  const end = words.indexOf('--');
+  return end < 0 ? [...words, '--json'] : [...words.slice(0, end), '--json', ...words.slice(end)];
+}
+
 /** Starts `bin/flywheel.js` of the present build. */
 export function startFlywheel(options: SpawnOptions, words: readonly string[]): ChildProcess {
   mkdirSync(options.home, { recursive: true });
-  return spawn(process.execPath, [join(ROOT, 'bin/flywheel.js'), ...withSquadsProgram(words)], {
+  return spawn(process.execPath, [join(ROOT, 'bin/flywheel.js'), ...asScript(withSquadsProgram(words))], {
     cwd: options.cwd ?? options.home,
     env: environment(options),
   });

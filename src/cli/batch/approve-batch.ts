@@ -172,7 +172,7 @@ function show(
     return;
   }
   // The person who is asked must see what the question is about, in every mode; to a script with --yes it is a notice like others.
-  if (settings.yes && !context.io.stderr.isTTY && (settings.quiet || output.mode !== 'human')) return;
+  if (settings.yes && !context.io.stderr.isTTY && (settings.quiet || output.messages === 'json')) return;
   const fee = [
     ['fee payer', checked.feePayer],
     ['priority fee', `at most ${checked.priorityFeeLamports} lamports`],

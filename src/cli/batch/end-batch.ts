@@ -134,7 +134,7 @@ export function showBatch(
   }
   const unit = unitOf(opened, { description, token: null });
   const text = viewBatchContent(description, unit, output.noticeStyle).join('\n');
-  if (!settings.yes || context.io.stderr.isTTY || (output.mode === 'human' && !settings.quiet))
+  if (!settings.yes || context.io.stderr.isTTY || (output.messages === 'text' && !settings.quiet))
     output.show(text);
-  else if (output.mode !== 'human') output.tell(text);
+  else output.tell(text);
 }

@@ -58,14 +58,6 @@ export const command = defineCommand({
     '--dry-run: { "dryRun": true, "elements", "requests", "totalAmount", "types",',
     '  "foreseen": { "failures": [ { "index", "type": code, "message" } ], "burnWallet", "supply", "usedToday" }|null }',
   ],
-  errors: [
-    'ERR_INPUT_INVALID',
-    'ERR_PARTIAL',
-    'ERR_UNAUTHORIZED',
-    'ERR_KEY_SCOPES_UNAUTHORIZED',
-    'ERR_RATE_LIMIT_EXCEEDED',
-    'ERR_OUTCOME_UNKNOWN',
-  ],
   examples: [
     'flywheel burn-batch burns.json --dry-run',
     'flywheel burn-batch burns.json --strict',

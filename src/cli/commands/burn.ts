@@ -118,15 +118,6 @@ export const command = defineCommand({
     '{ "result": "SUCCESS", "hash": sha256, "txHash": signature, "type": text, "dateBurned": time }',
     '--dry-run: { "dryRun": true, "type", "hash", "amount", "foreseen": { "burnWallet", "supply", "usedToday" }|null }',
   ],
-  errors: [
-    'ERR_INPUT_INVALID',
-    'ERR_UNAUTHORIZED',
-    'ERR_KEY_SCOPES_UNAUTHORIZED',
-    'ERR_INVALID_PROOF',
-    'ERR_DAILY_LIMIT_EXCEEDED',
-    'ERR_BURN_TOKENOMICS_FAILED',
-    'ERR_OUTCOME_UNKNOWN',
-  ],
   examples: [
     `flywheel burn --type PRODUCT_BUY --proof '{"orderId":"A-1001"}' --amount 12.5`,
     `flywheel burn --once --type PRODUCT_BUY --proof '{"orderId":"A-1001"}' --amount 12.5`,

@@ -70,9 +70,9 @@ export const command = defineCommand({
   details: [
     'It works in a temporary directory, or in --data-dir DIR with its files in DIR-files, and leaves everything there.',
   ],
+  uses: [],
   output: [
     '{ "folder", "dataDir", "commands", "before", "after", "batch", "result" }; what happens is on stderr then',
   ],
-  errors: ['ERR_LOCAL_ALREADY_EXISTS', 'ERR_STORE_UNAVAILABLE', 'ERR_INTERNAL'],
   examples: ['flywheel demo', 'flywheel demo --data-dir ./demo --json'],
 });

@@ -37,16 +37,10 @@ export const command = defineCommand({
     'Files that others can use, that belong to others or that are links are named one by one; --repair mends modes of what is yours, and follows no link.',
     'Exits with the number of the first thing that is not in order, else 0. Without --repair nothing is changed.',
   ],
+  uses: ['service', 'request', 'chain', 'approval'],
   output: [
     '{ "ok": true|false, "checks": [ { "name", "ok", "detail", "hint"?, "error"?, "rpc"? } ] }',
     '"rpc" of each RPC node: { "url", "source", "cluster", "genesisHash", "slot", "slotsBehind", "version", "latencyMs", "clockAheadMs" }',
-  ],
-  errors: [
-    'ERR_CONFIG_INVALID',
-    'ERR_STORE_UNAVAILABLE',
-    'ERR_LOCAL_NOT_FOUND',
-    'ERR_UNAUTHORIZED',
-    'ERR_UNAVAILABLE',
   ],
   examples: [
     'flywheel doctor',

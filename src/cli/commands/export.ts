@@ -24,7 +24,7 @@ export const command = defineCommand({
     'The file (0600, never over another) holds proofs of pending batches, signed transactions and the hashes of API keys; private keys are not in it. Keep it like a database.',
     'The last line has the number of rows and the SHA-256 of each table and of all: equal stores give equal files.',
   ],
+  uses: ['service', 'chain'],
   output: ['{ "file": path|null, "rows", "tables": [ { "name", "rows", "sha256" } ], "sha256" }'],
-  errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_USAGE', 'ERR_INPUT_INVALID', 'ERR_STORE_UNAVAILABLE'],
   examples: ['flywheel export backup.ndjson.gz', 'flywheel export - | gzip > backup.ndjson.gz'],
 });

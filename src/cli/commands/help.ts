@@ -6,7 +6,7 @@ const MAX_WIDTH = 100;
 
 export const command = defineCommand({
   configure: (command) =>
-    command.argument('[words...]', 'environment, exit-codes, files, or the words of a command'),
+    command.argument('[words...]', 'settings, exit-codes, files, output, or the words of a command'),
   run: async (session, [words]) => {
     const { topicText } = await import('../help/topics.js');
     const { columns, isTTY } = session.context.io.stdout;
@@ -14,7 +14,7 @@ export const command = defineCommand({
     session.output.text(topic ?? (await session.cli.help(words, Math.min(columns, MAX_WIDTH))));
     return undefined;
   },
+  uses: [],
   output: ['text'],
-  errors: ['ERR_USAGE'],
   examples: ['flywheel help exit-codes', 'flywheel help batch init'],
 });

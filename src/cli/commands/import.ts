@@ -22,15 +22,9 @@ export const command = defineCommand({
     'Stop whatever works on the other store first, and for good: two stores of one flywheel do not know of each other. Bring the keys of operator and burn wallet (or the programs that sign) and an API key yourself.',
     'A copy that is older than the chain writes nothing before `flywheel db accept-gap`.',
   ],
+  uses: ['service', 'chain'],
   output: [
     '{ "projects", "rows", "tables": [ { "name", "rows", "sha256" } ], "sha256", "wasThere": boolean }',
-  ],
-  errors: [
-    'ERR_INPUT_INVALID',
-    'ERR_LOCAL_ALREADY_EXISTS',
-    'ERR_USAGE',
-    'ERR_CONFIG_INVALID',
-    'ERR_STORE_UNAVAILABLE',
   ],
   examples: [
     'FLYWHEEL_DATABASE_URL_FILE=/run/secrets/database flywheel import backup.ndjson.gz',

@@ -204,12 +204,12 @@ export const command = defineCommand({
     'Resuming does nothing twice: it learns what came of it, and does what is left.',
     'On the embedded engine what its service has left is listed too, and `resume` without an id finishes it; what no node remembers any more stays.',
   ],
+  uses: ['service', 'request', 'chain', 'approval'],
   output: [
     '[ { "id", "operation", "outcome": "unknown"|"not printed yet", "running", "command", "idempotencyKey",',
     '    "dateBegun", "dateChanged", "resume": command } ]',
     'of the service: { "id", "operation": "service …", "outcome", "running", "idempotencyKey", "dateBegun", "signatures", "resume" }',
     'resume: what the command itself prints; forget: { "id", "forgotten": true }',
   ],
-  errors: ['ERR_INPUT_INVALID', 'ERR_DECLINED', 'ERR_OUTCOME_UNKNOWN', 'ERR_PARTIAL', 'ERR_BATCH_FAILED'],
   examples: ['flywheel pending', 'flywheel pending resume', 'flywheel pending forget 5f0c3c39'],
 });

@@ -168,21 +168,11 @@ export const command = defineCommand({
     'From then on commands in this data directory, and serve, work on that cluster, through the nodes of --rpc-url, or the public one. The keys of operator and burn wallet are kept in the data directory, for this user only, unless programs sign for them. --max-priority-fee, --commitment, --operator-signer and --burn-signer are kept with it.',
     'With a database nothing of that is kept: nodes, fees, commitment and programs that sign are settings of each machine (FLYWHEEL_RPC_URL, FLYWHEEL_MAX_PRIORITY_FEE, FLYWHEEL_COMMITMENT, FLYWHEEL_OPERATOR_SIGNER, FLYWHEEL_BURN_SIGNER, or the profile).',
   ],
+  uses: ['service', 'chain'],
   output: [
     '{ "cluster": { "name", "genesisHash" }, "registration": { "mintAddress", "multisig", "vaultAddress", … },',
     '  "apiKey": { "id", "key", "scopes" }|null, "txHash": signature|null }',
     '--dry-run: { "dryRun": true, "cluster", "multisig"|null, "vault"|null, "burnWallet"|null, "steps", "costs", "facts", "irreversible", "warnings", … }',
-  ],
-  errors: [
-    'ERR_INPUT_INVALID',
-    'ERR_KEYPAIR_INVALID',
-    'ERR_LOCAL_ALREADY_EXISTS',
-    'ERR_INSUFFICIENT_FUNDS',
-    'ERR_NOT_VERIFIED',
-    'ERR_CHAIN_MISMATCH',
-    'ERR_STORE_UNAVAILABLE',
-    'ERR_UNAVAILABLE',
-    'ERR_DECLINED',
   ],
   examples: [
     'flywheel register --cluster devnet --mint MINT --owner OWNER --operator-keypair operator.json --dry-run',

@@ -92,7 +92,6 @@ export const command = defineCommand({
     '  "rows": [ { "period", "type", "burned", "airdropped", "burns", "failedBurns", … } ], "total" }',
   ],
   csv: COLUMNS,
-  errors: ['ERR_INPUT_INVALID', 'ERR_UNAUTHORIZED', 'ERR_TOKEN_NOT_FOUND', 'ERR_RATE_LIMIT_EXCEEDED'],
   examples: [
     'flywheel report --by month --html report.html',
     'flywheel report --by week,type --since 2026-01-01 --until 2026-04-01 --output csv > quarter.csv',

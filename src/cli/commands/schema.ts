@@ -17,7 +17,7 @@ export const command = defineCommand({
     'A pipelines file may name it in "$schema"; a burns file is an array, which has no place for that. CSV has no schema.',
     'What it cannot say is checked when the file is read: addresses, decimals of the mint, the JSON in a text.',
   ],
+  uses: [],
   output: ['{ "$schema": "https://json-schema.org/draft/2020-12/schema", "title", … }'],
-  errors: ['ERR_USAGE'],
   examples: ['flywheel schema pipelines > pipelines.schema.json'],
 });

@@ -184,11 +184,11 @@ export const command = defineCommand({
     'The API key itself is never shown. Nothing is asked over the network without --check.',
     'The keypair is the one that a command would take, with its address.',
   ],
+  uses: ['service', 'request', 'chain', 'approval'],
   output: [
     '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", "database"?, "databasePool"?, "project"?, …,',
     '  "owner": { "value": address|null, "source", "problem"? }, "chain": { "kind": "ledger"|"cluster", "name", "genesisHash" }|null,',
     '  "key"?: { "id", "scopes", "proofTypes", "tokenId", "symbol", "mintAddress", "decimals" }|null, "limits": [ { "value": { "batchTokens"?, … }, "source" } ] }',
   ],
-  errors: ['ERR_CONFIG_INVALID', 'ERR_UNAUTHORIZED'],
   examples: ['flywheel whoami', 'flywheel whoami --check', 'flywheel whoami --profile staging --json'],
 });

@@ -6,7 +6,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import type { Ambient } from '../context.js';
 import { fromEnvironment } from '../wallet/keypair-source.js';
-import { outputMode } from './output-mode.js';
+import { messageForm, outputMode } from './output-mode.js';
 import { configDir, defaultDataDir } from './paths.js';
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
 import { resolveDatabase } from './resolve-database.js';
@@ -223,6 +223,7 @@ function settingsWith(
     throw new FlywheelError('ERR_CONFIG_INVALID', `${JSON.stringify(header.value)} is not a header name.`);
   return {
     output: outputMode(flags, io.stdout.isTTY),
+    messages: messageForm(flags),
     quiet: flags.quiet === true,
     verbose: flags.verbose === true,
     debug: filled(env['FLYWHEEL_DEBUG']) !== undefined && env['FLYWHEEL_DEBUG'] !== '0',

@@ -16,6 +16,9 @@ export interface Setting<Value> {
 
 export type OutputMode = 'human' | 'json' | 'ndjson' | 'csv';
 
+/** How errors, warnings and notices are written: as sentences, or a JSON object a line. */
+export type MessageForm = 'text' | 'json';
+
 /** What a profile pins about its flywheel, so that `batch approve` need not believe the service. */
 export interface PinnedFlywheel {
   readonly multisig: string;
@@ -46,6 +49,7 @@ export interface LimitSetting {
 /** Everything that is the same for all commands. */
 export interface Settings {
   readonly output: OutputMode;
+  readonly messages: MessageForm;
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly debug: boolean;

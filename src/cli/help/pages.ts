@@ -1,4 +1,4 @@
-/** The whole help of commands as text, as `--help --all` and `flywheel help` print it. */
+/** The help of commands as text, as `--help` and `flywheel help` print it. */
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { CatalogueEntry } from '../command.js';
@@ -17,7 +17,6 @@ function readableTree(version: string, width: number, catalogue?: readonly Catal
   const tree = buildTree({
     version,
     width,
-    all: true,
     ...(catalogue === undefined ? {} : { catalogue }),
     write: (part) => {
       text += part;
@@ -31,10 +30,6 @@ function readableTree(version: string, width: number, catalogue?: readonly Catal
   };
   return { tree, textOf };
 }
-
-/** Every command with its words, the top first. */
-export const allCommands = (version: string, catalogue?: readonly CatalogueEntry[]) =>
-  loadAll(readableTree(version, 80, catalogue).tree);
 
 /** The help of a path of words; empty for the top. @throws `ERR_USAGE` for words that lead nowhere. */
 export async function helpPage(
@@ -66,10 +61,10 @@ export async function helpPages(
   catalogue?: readonly CatalogueEntry[],
 ): Promise<readonly HelpPage[]> {
   const { tree, textOf } = readableTree(version, width, catalogue);
-  const commands = await loadAll(tree);
+  const commands = (await loadAll(tree)).filter((command) => !command.name().startsWith('__'));
   return [
     ...commands.map((command) => ({
-      command: `${commandPath(command)} --help --all`,
+      command: `${commandPath(command)} --help`,
       text: textOf(command),
     })),
     ...Object.keys(TOPICS).map((topic) => ({

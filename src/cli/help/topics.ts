@@ -1,51 +1,8 @@
 /** The topics of `flywheel help`: what is not about one command. */
 import { ERRORS, type ErrorCode } from '../../errors/codes.js';
 import { EXIT_CODES } from '../../errors/exit-codes.js';
+import { SETTINGS_TABLE, type SettingRow, type Use } from '../config/settings-table.js';
 import { type Field, fieldLines, indented, wrapText } from '../output/table.js';
-
-/** Variables that are read, with what they do. */
-export const ENVIRONMENT: readonly (readonly [string, string])[] = [
-  ['FLYWHEEL_API_KEY', 'the API key; wins over the profile and over the key of the data directory'],
-  ['FLYWHEEL_API_URL', 'address of a remote API; without it the embedded engine is used'],
-  ['FLYWHEEL_PROFILE', 'name of the profile to use'],
-  ['FLYWHEEL_KEYPAIR', "the owner's keypair: a file, or the key itself"],
-  [
-    'FLYWHEEL_OPERATOR_KEYPAIR, FLYWHEEL_BURN_KEYPAIR',
-    'the keypair of the operator and of the burn wallet, for the embedded engine: a file, or the key itself',
-  ],
-  [
-    'FLYWHEEL_OPERATOR_SIGNER, FLYWHEEL_BURN_SIGNER',
-    'program that signs for them: --operator-signer and --burn-signer',
-  ],
-  ['FLYWHEEL_CONFIG_DIR', 'where profiles and their keys are kept'],
-  ['FLYWHEEL_DATA_DIR', 'where the embedded engine keeps its state'],
-  [
-    'FLYWHEEL_DATABASE_URL',
-    'PostgreSQL database that holds the flywheels: postgres://user:password@host/name',
-  ],
-  ['FLYWHEEL_DATABASE_URL_FILE', 'file with that address; DATABASE_URL is taken last'],
-  ['FLYWHEEL_DATABASE_POOL', 'connections to it that a process takes at most, 4 or more (default: 10)'],
-  ['FLYWHEEL_PROJECT', 'which flywheel of the database'],
-  [
-    'FLYWHEEL_RPC_URL',
-    'RPC nodes of your own, between commas: for a flywheel on a cluster, and to check approvals in remote use',
-  ],
-  ['FLYWHEEL_RPC_QUORUM', 'how many of the RPC nodes have to agree'],
-  [
-    'FLYWHEEL_MAX_PRIORITY_FEE',
-    'lamports that a transaction on a cluster pays beyond its signatures at most',
-  ],
-  ['FLYWHEEL_COMMITMENT', 'when a transaction on a cluster counts as landed: confirmed or finalized'],
-  ['FLYWHEEL_METRICS_TOKEN', 'bearer token that opens /metrics of `serve` to others than this machine'],
-  ['FLYWHEEL_DEBUG', '1 prints stack traces with errors'],
-  ['NO_COLOR', 'no colour, whatever else is set'],
-  ['FORCE_COLOR, CLICOLOR_FORCE', 'colour although it is not a terminal'],
-  [
-    'HTTPS_PROXY, NO_PROXY',
-    'proxy for the remote API: http://[user:password@]host:port, and hosts that need none',
-  ],
-  ['NODE_EXTRA_CA_CERTS', 'file of authorities (PEM) that are trusted besides the built-in ones'],
-];
 
 /** A part of a topic: prose, which fills the lines, a point of it, a line to be copied, or names with what they mean. */
 type Part = string | { readonly point: string } | { readonly line: string } | readonly Field[];
@@ -71,12 +28,33 @@ function partLines(part: Part, width: number | null): readonly string[] {
   ]);
 }
 
-const environment: readonly Part[] = [
-  'A setting is taken from the flag, else the environment, else the profile, else the default.',
-  '`flywheel whoami` shows each value and where it came from.',
-  '',
-  ENVIRONMENT,
+/** Headings of the settings, by what a command has to do for them to have an effect. */
+const HEADINGS: readonly (readonly [Use, string])[] = [
+  ['output', 'Of every command:'],
+  ['service', 'Which flywheel, and where it is:'],
+  ['request', 'How long a service is waited for:'],
+  ['chain', 'How a chain is read and paid:'],
+  ['approval', 'What approvals are held against:'],
 ];
+
+const settingField = ({ flags, variables = [], profile, choices, help }: SettingRow): Field => {
+  const [name = '', ...others] = [...(flags === undefined ? [] : [flags]), ...variables];
+  const also = [...others, ...(profile === undefined ? [] : [`${profile} of a profile`])];
+  const allowed = choices === undefined ? '' : ` (${choices.join(', ')})`;
+  return [name, `${help}${allowed}${also.length === 0 ? '' : ` [${also.join(', ')}]`}`];
+};
+
+function settings(): readonly Part[] {
+  const rows: readonly SettingRow[] = SETTINGS_TABLE;
+  return [
+    'A setting is taken from the option, else the environment, else the profile, else the default; in brackets stands where else than in the first place it may be.',
+    '`flywheel whoami` shows each value and where it came from. An option that a command has no use for is refused.',
+    ...HEADINGS.flatMap(([use, heading]): readonly Part[] => [
+      ...['', heading],
+      rows.filter((row) => row.use === use).map(settingField),
+    ]),
+  ];
+}
 
 function exitCodes(): readonly Part[] {
   const codes = Object.entries(ERRORS) as [ErrorCode, (typeof ERRORS)[ErrorCode]][];
@@ -157,7 +135,7 @@ const OUTPUT: readonly Part[] = [
 
 /** A topic's parts by its name. */
 export const TOPICS: Readonly<Record<string, () => readonly Part[]>> = {
-  environment: () => environment,
+  settings,
   'exit-codes': exitCodes,
   files: () => FILES,
   output: () => OUTPUT,

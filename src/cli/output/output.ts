@@ -1,6 +1,6 @@
 /** Where a command's words go: data to stdout, everything else to stderr. The mode is decided before a command runs, once. */
 
-import type { OutputMode } from '../config/settings.js';
+import type { MessageForm, OutputMode } from '../config/settings.js';
 import type { Io, OutputStream } from '../context.js';
 import type { Style } from './color.js';
 import type { Cell } from './csv.js';
@@ -10,7 +10,10 @@ import { sentenceLines } from './sentence.js';
 
 /** What a command prints through. */
 export interface Output {
+  /** Of what stands on stdout. */
   readonly mode: OutputMode;
+  /** Of what is said on stderr. */
+  readonly messages: MessageForm;
   /** Of stdout, for views. */
   readonly style: Style;
   /** Of stderr, for questions and notices. */
@@ -31,11 +34,11 @@ export interface Output {
   jsonLine(value: unknown): void;
   /** Lines of a view on stderr, whatever the mode: what a question is about. */
   show(text: string): void;
-  /** A sentence on stderr for people; in JSON modes, and when quiet, nothing. */
+  /** A sentence on stderr for people; where messages are JSON, and when quiet, nothing. */
   notice(text: string): void;
-  /** A sentence on stderr in every mode, unless quiet; one JSON line in JSON modes. */
+  /** A sentence on stderr unless quiet; one JSON line where messages are JSON. */
   tell(text: string): void;
-  /** A sentence on stderr that quiet does not silence; one JSON line in JSON modes. */
+  /** A sentence on stderr that quiet does not silence; one JSON line where messages are JSON. */
   warn(text: string): void;
   /** A sentence on stderr with `--verbose` only. */
   detail(text: string): void;
@@ -44,6 +47,7 @@ export interface Output {
 
 export interface OutputOptions {
   readonly mode: OutputMode;
+  readonly messages: MessageForm;
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly style: Style;
@@ -56,11 +60,11 @@ export interface OutputOptions {
 /** A warning as it stands on stderr. */
 export const warningLines = (
   text: string,
-  mode: OutputMode,
+  form: MessageForm,
   style: Style,
   stream: Pick<OutputStream, 'isTTY' | 'columns'>,
 ): readonly string[] =>
-  mode === 'human'
+  form === 'text'
     ? sentenceLines(`warning: ${text}`, stream).map((line, at) =>
         at === 0 ? line.replace(/^warning:/, style.warn('warning:')) : line,
       )
@@ -68,10 +72,10 @@ export const warningLines = (
 
 /** The output of one command run. */
 export function createOutput(io: Io, options: OutputOptions): Output {
-  const { mode, quiet, verbose, style, noticeStyle, plain } = options;
+  const { mode, messages, quiet, verbose, style, noticeStyle, plain } = options;
   let explorer: string | null = null;
   const progress = createProgress(io.stderr, {
-    wanted: mode === 'human' && !quiet,
+    wanted: messages === 'text' && !quiet,
     plain,
     nowMs: options.nowMs,
   });
@@ -92,6 +96,7 @@ export function createOutput(io: Io, options: OutputOptions): Output {
   };
   return {
     mode,
+    messages,
     style,
     noticeStyle,
     progress,
@@ -111,14 +116,14 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     },
     show,
     notice: (text) => {
-      if (mode === 'human' && !quiet) say(text);
+      if (messages === 'text' && !quiet) say(text);
     },
     tell: (text) => {
       if (quiet) return;
-      if (mode === 'human') say(text);
+      if (messages === 'text') say(text);
       else show(safeJson({ notice: text }));
     },
-    warn: (text) => show(warningLines(text, mode, noticeStyle, io.stderr).join('\n')),
+    warn: (text) => show(warningLines(text, messages, noticeStyle, io.stderr).join('\n')),
     detail: (text) => {
       if (verbose) say(text);
     },

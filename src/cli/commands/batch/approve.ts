@@ -84,19 +84,11 @@ export const command = defineCommand({
     'With --wallet the owner signs and pays in a Solana wallet of the browser (Phantom, Solflare, a Ledger through them); what comes',
     'back is checked and sent to the chain that is read, and `batch execute` needs neither keypair nor --signed-tx then.',
   ],
+  uses: ['service', 'request', 'chain', 'approval'],
   output: [
     '{ "batchId": uuid, "signedTx": base64 }',
     'with --wallet: { "batchId": uuid, "approved": true, "signature" }',
     'when it stands on chain already: { "batchId": uuid, "alreadyApproved": true }',
-  ],
-  errors: [
-    'ERR_INPUT_INVALID',
-    'ERR_KEYPAIR_INVALID',
-    'ERR_APPROVAL_REFUSED',
-    'ERR_CHAIN_MISMATCH',
-    'ERR_DECLINED',
-    'ERR_TIMEOUT',
-    'ERR_OUTCOME_UNKNOWN',
   ],
   examples: [
     'flywheel batch approve 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json --expect pipelines.json',

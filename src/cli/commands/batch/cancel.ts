@@ -19,16 +19,8 @@ export const command = defineCommand({
     'Votes it down on chain, closes its accounts and gives back their rent and what it held of daily caps.',
     'What has been executed stays. Where the vote of the owner is needed it is asked for and signed with the keypair.',
   ],
+  uses: ['service', 'request', 'chain', 'approval'],
   output: ['{ "id", "status": "FAILED", "executeResult"?, "dateCancelled", … }'],
-  errors: [
-    'ERR_BATCH_NOT_FOUND',
-    'ERR_BATCH_IN_PROGRESS',
-    'ERR_KEYPAIR_INVALID',
-    'ERR_APPROVAL_REFUSED',
-    'ERR_CHAIN_MISMATCH',
-    'ERR_DECLINED',
-    'ERR_OUTCOME_UNKNOWN',
-  ],
   examples: [
     'flywheel batch cancel 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json',
     'flywheel batch cancel 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json --yes --json',

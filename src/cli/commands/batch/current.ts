@@ -16,6 +16,5 @@ export const command = defineCommand({
     return undefined;
   },
   output: ['a batch, as `flywheel batch status` prints it, or null'],
-  errors: ['ERR_UNAUTHORIZED', 'ERR_BATCH_CURRENT_FAILED', 'ERR_UNAVAILABLE'],
   examples: ['flywheel batch current', 'flywheel batch current --json'],
 });

@@ -162,19 +162,10 @@ export const command = defineCommand({
   details: [
     'Neither is needed once the approval of the owner stands on chain, as after `batch approve --wallet`.',
   ],
+  uses: ['service', 'request', 'chain', 'approval'],
   output: [
     '{ "batchId": uuid, "result": { "total", "totalSuccessful", "totalFailed", "successfulExecutions",',
     '  "failedOnTransactionIndex"?, "failedStartTransactionIndex"?, "failedTxMsg"? } }',
-  ],
-  errors: [
-    'ERR_BATCH_NOT_FOUND',
-    'ERR_BATCH_NOT_FINALIZED',
-    'ERR_INVALID_SIGNED_TX',
-    'ERR_APPROVAL_EXPIRED',
-    'ERR_APPROVAL_REFUSED',
-    'ERR_CHAIN_MISMATCH',
-    'ERR_BATCH_FAILED',
-    'ERR_OUTCOME_UNKNOWN',
   ],
   examples: [
     'flywheel batch execute 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --signed-tx @signed.json',

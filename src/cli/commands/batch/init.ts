@@ -67,16 +67,6 @@ export const command = defineCommand({
     '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest",',
     '  "foreseen": { "vault", "supply", "usedToday", "rent" }|null }',
   ],
-  errors: [
-    'ERR_INPUT_INVALID',
-    'ERR_INVALID_PROOF',
-    'ERR_ACTION_NOT_SUPPORTED',
-    'ERR_PIPELINE_TOO_LARGE',
-    'ERR_INSUFFICIENT_FUNDS',
-    'ERR_DAILY_LIMIT_EXCEEDED',
-    'ERR_KEY_SCOPES_UNAUTHORIZED',
-    'ERR_OUTCOME_UNKNOWN',
-  ],
   examples: [
     'flywheel batch init pipelines.json --dry-run',
     'flywheel batch init pipelines.json --out approval.json',

@@ -35,18 +35,12 @@ export const command = defineCommand({
     'It is judged as `batch approve` does: "problem" is why that would refuse it, or null.',
     'What is over and closed is read from its transactions, as far as the node still has them.',
   ],
+  uses: ['service', 'request', 'chain', 'approval'],
   output: [
     '{ "batchId", "multisig", "batchIndex", "state", "closed", "vault", "creator", "proposal": { "address", "status"?,',
     '  "approved", "rejected", "cancelled" }, "facts"?, "executed", "transactions": [ { "number", "address",',
     '  "operations", "problem"?, "txHash"?, "dateExecuted"? } ], "pipelines", "decimals", "symbol", "totals",',
     '  "digest", "executedTotals"?, "costs"?, "changes"?, "problem" }',
-  ],
-  errors: [
-    'ERR_INPUT_INVALID',
-    'ERR_BATCH_NOT_FOUND',
-    'ERR_APPROVAL_REFUSED',
-    'ERR_CHAIN_MISMATCH',
-    'ERR_CONFIG_INVALID',
   ],
   examples: [
     'flywheel batch inspect approval.json',

@@ -72,7 +72,6 @@ export const command = defineCommand({
   ],
   output: ['[ { "id", "status", "batchIndex", "initResult"?, "executeResult"?, "dateCreated", … } ]'],
   csv: COLUMNS,
-  errors: ['ERR_UNAUTHORIZED', 'ERR_NOT_FOUND'],
   examples: [
     'flywheel batch list --status FINALIZED --json',
     'flywheel batch list --since 2026-01-01 --action AIRDROP --output csv',

@@ -21,15 +21,8 @@ export const command = defineCommand({
     'A vote alone would leave its accounts and their rent behind, so that the batch is closed as `batch cancel` does it.',
     'Where the vote of the operator is enough, that of the owner is not signed.',
   ],
+  uses: ['service', 'request', 'chain', 'approval'],
   output: ['{ "id", "status": "FAILED", "executeResult"?, "dateCancelled", … }'],
-  errors: [
-    'ERR_BATCH_NOT_FOUND',
-    'ERR_BATCH_IN_PROGRESS',
-    'ERR_KEYPAIR_INVALID',
-    'ERR_APPROVAL_REFUSED',
-    'ERR_DECLINED',
-    'ERR_OUTCOME_UNKNOWN',
-  ],
   examples: [
     'flywheel batch reject 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json',
     'flywheel batch reject 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json --yes --json',

@@ -68,21 +68,11 @@ export const command = defineCommand({
     'It is one operation: run again, it goes on where it stopped, and when it is over it prints what came of it.',
     'Without a terminal it needs --yes.',
   ],
+  uses: ['service', 'request', 'chain', 'approval'],
   output: [
     '{ "batch": { "id", "status": "EXECUTED"|"FAILED", … }, "result": { "total", "totalSuccessful", … } }',
     '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest",',
     '  "foreseen": { "vault", "supply", "usedToday", "rent" }|null }',
-  ],
-  errors: [
-    'ERR_INPUT_INVALID',
-    'ERR_KEYPAIR_INVALID',
-    'ERR_INSUFFICIENT_FUNDS',
-    'ERR_DAILY_LIMIT_EXCEEDED',
-    'ERR_APPROVAL_REFUSED',
-    'ERR_CHAIN_MISMATCH',
-    'ERR_DECLINED',
-    'ERR_BATCH_FAILED',
-    'ERR_OUTCOME_UNKNOWN',
   ],
   examples: [
     'flywheel batch run pipelines.json --keypair owner.json --yes',

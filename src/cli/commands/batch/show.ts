@@ -71,7 +71,6 @@ export const command = defineCommand({
     '  "state": "WAITING"|"EXECUTED"|"FAILED"|"NOT_EXECUTED", "txHash"?, "dateExecuted"?, "message"? } ] }',
   ],
   csv: COLUMNS,
-  errors: ['ERR_BATCH_NOT_FOUND', 'ERR_NOT_FOUND'],
   examples: [
     'flywheel batch show 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11',
     'flywheel batch show 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --state FAILED',

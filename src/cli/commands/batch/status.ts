@@ -70,7 +70,6 @@ export const command = defineCommand({
     '  "vaultAddress", "initResult"?, "executeResult"?, "dateCreated", "dateUpdated" }',
   ],
   details: ['With --watch it exits with the verdict: 0 when the batch is EXECUTED, 10 when it is FAILED.'],
-  errors: ['ERR_BATCH_NOT_FOUND', 'ERR_UNAUTHORIZED', 'ERR_TIMEOUT', 'ERR_BATCH_FAILED'],
   examples: [
     'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11',
     'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --watch --timeout 120',

@@ -74,17 +74,11 @@ export const command = defineCommand({
     'succeeded, and, where the node has kept them, how the balances of token accounts changed.',
     'What was executed in part, or is not what the file says, is exit 9.',
   ],
+  uses: ['service', 'request', 'chain', 'approval'],
   output: [
     '{ "verified", "batchId", "multisig", "batchIndex", "digest", "expected", "transactions": [ { "index", "type", "proofHash",',
     '  "actions", "txHash", "dateExecuted"? } ], "totals", "balances": "agree"|"differ"|"not kept", "missing": [ index ],',
     '  "differences": [ text ] }',
-  ],
-  errors: [
-    'ERR_INPUT_INVALID',
-    'ERR_BATCH_NOT_FOUND',
-    'ERR_APPROVAL_REFUSED',
-    'ERR_NOT_VERIFIED',
-    'ERR_CONFIG_INVALID',
   ],
   examples: [
     'flywheel batch verify 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --expect pipelines.json',

@@ -84,7 +84,6 @@ export const command = defineCommand({
     '[ { "hash", "txHash", "type", "amount", "persistOnchain", "status", "dateCreated", "dateBurned"?, "error"? } ]',
   ],
   csv: COLUMNS,
-  errors: ['ERR_UNAUTHORIZED', 'ERR_TOKEN_NOT_FOUND'],
   examples: [
     'flywheel burn list --since 2026-01-01 --status SUCCESS',
     'flywheel burn list --limit 100000 --output csv > burns.csv',

@@ -24,13 +24,7 @@ export const command = defineCommand({
     'has and the database does not, as an older copy of it, is named.',
     `Exits with ${EXIT.unsafe} when something is not as it has to be.`,
   ],
+  uses: ['service', 'chain'],
   output: ['{ "ok": true|false, "checks": [ { "name", "ok", "detail" } ] }'],
-  errors: [
-    'ERR_CONFIG_INVALID',
-    'ERR_LOCAL_NOT_FOUND',
-    'ERR_STORE_UNAVAILABLE',
-    'ERR_STORE_VERSION_MISMATCH',
-    'ERR_UNAVAILABLE',
-  ],
   examples: ['flywheel db check', 'flywheel db check --chain --json'],
 });

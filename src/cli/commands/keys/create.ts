@@ -5,7 +5,7 @@ import { createdKey, keyTerms } from '../../keys/create-key.js';
 export const command = defineCommand({
   configure: keyTerms,
   run: createdKey,
+  uses: ['service', 'chain'],
   output: ['{ "id", "key", "scopes" }'],
-  errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_INPUT_INVALID'],
   examples: ['flywheel keys create --scope burn --proof-type WATCH_AD'],
 });

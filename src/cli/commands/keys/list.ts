@@ -22,10 +22,10 @@ export const command = defineCommand({
     await session.output.list(keys, { columns: COLUMNS, cells }, (style) => viewKeys(keys, style));
     return undefined;
   },
+  uses: ['service', 'chain'],
   output: [
     '[ { "id", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires", "rotatedFrom" } ]',
   ],
   csv: COLUMNS,
-  errors: ['ERR_LOCAL_NOT_FOUND'],
   examples: ['flywheel keys list'],
 });

@@ -32,11 +32,11 @@ export const command = defineCommand({
     'The new key lies in its file (0600) before the old one is given its end. Where the answer was lost run the same command again: it takes the key from that file and makes no third.',
     'An idempotency key is of the project: a request that was begun with the old key is carried on, or answered again, with the new one.',
   ],
+  uses: ['service', 'chain'],
   output: [
     '{ "id", "key", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires", "rotatedFrom", "validUntil", "file": path, "isOwn" }',
     'validUntil: the end of the old key; isOwn: it was that of the commands on this machine, which use the new one from now on',
   ],
-  errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_NOT_FOUND', 'ERR_INVALID_REQUEST', 'ERR_INPUT_INVALID'],
   examples: [
     'flywheel keys rotate 0193c1a4-5f1e-4c55-9c07-7d2e2f6c8a10',
     'flywheel keys rotate 0193c1a4-5f1e-4c55-9c07-7d2e2f6c8a10 --grace 7d --out shop.key',

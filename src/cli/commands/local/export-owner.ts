@@ -12,7 +12,7 @@ export const command = defineCommand({
     session.output.result(owner, (style) => [style.good(`Wrote the keypair of ${address} to ${keypair}.`)]);
     return undefined;
   },
+  uses: ['service', 'chain'],
   output: ['{ "address", "keypair": path }'],
-  errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_INPUT_INVALID'],
   examples: ['flywheel local export-owner owner.json'],
 });

@@ -19,15 +19,7 @@ export const command = defineCommand({
   details: [
     'Reads the program from the RPC node that --rpc-url names, holds it to the SHA-256 of the one on mainnet, and keeps it in the data directory; nothing else is fetched, ever. Without it Squads runs natively, and what that lacks ends in UnsupportedInstruction.',
   ],
+  uses: ['service', 'chain'],
   output: ['{ "program": address, "sha256", "file", "fetched": boolean }'],
-  errors: [
-    'ERR_LOCAL_NOT_FOUND',
-    'ERR_STORE_UNAVAILABLE',
-    'ERR_USAGE',
-    'ERR_UNAVAILABLE',
-    'ERR_RESPONSE_INVALID',
-    'ERR_CHAIN_MISMATCH',
-    'ERR_CONFIG_INVALID',
-  ],
   examples: ['flywheel local fetch-squads --rpc-url mainnet'],
 });

@@ -39,8 +39,8 @@ export const command = defineCommand({
     session.output.result(funded, (style) => viewFund(funded, style));
     return undefined;
   },
+  uses: ['service', 'chain'],
   output: ['{ "address", "tokens": balance, "lamports": balance, "txHash": signature }'],
-  errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_INPUT_INVALID', 'ERR_INSUFFICIENT_FUNDS'],
   examples: [
     'flywheel local fund --tokens 5000',
     'flywheel local fund --to burn-wallet --tokens 100 --sol 1',

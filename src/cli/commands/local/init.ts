@@ -118,12 +118,12 @@ export const command = defineCommand({
     session.output.result(made, (style) => viewLocalInit(made, session.settings, style));
     return undefined;
   },
+  uses: ['service', 'chain'],
   output: [
     '{ "tokenId", "mintAddress", "decimals", "tokenProgram", "flywheelId", "multisig", "vaultIndex", "vaultAddress",',
     '  "burnWallet", "owner": { "address", "keypair" }, "operator", "apiKey": { "id", "key", "scopes" },',
     '  "proofTypes", "dailyLimits": { "burn", "airdrop" } }',
   ],
-  errors: ['ERR_LOCAL_ALREADY_EXISTS', 'ERR_INPUT_INVALID', 'ERR_KEYPAIR_INVALID', 'ERR_STORE_UNAVAILABLE'],
   examples: [
     'flywheel local init',
     'flywheel local init --name "My Token" --symbol MY --decimals 9 --daily-burn 5000 --owner-keypair ~/.config/solana/id.json',

@@ -12,7 +12,7 @@ export const command = defineCommand({
     return undefined;
   },
   details: ['Everything in it is lost: the ledger, the keys, the owner keypair that was made there.'],
+  uses: ['service', 'chain'],
   output: ['{ "dataDir": path, "reset": true }'],
-  errors: ['ERR_USAGE', 'ERR_DECLINED', 'ERR_STORE_UNAVAILABLE'],
   examples: ['flywheel local reset --yes'],
 });

@@ -89,8 +89,8 @@ export const command = defineCommand({
     'A rule of faults is { "fault": NAME } with any of "rate" (0 to 1), "methods", "times" and "after". Faults: drop, late ("slots"), duplicate, reorder, expire, rollback ("slots", "lost"), behind ("slots"), prune ("slots"), busy ("seconds"), unavailable, wrong ("as": html, text, id, shape, empty or cut), hang, unanswered, hangup, mute.',
     'SIGTERM or Ctrl-C stops it.',
   ],
+  uses: ['service', 'chain'],
   output: ['{ "url": address, "webSocketUrl": address }, once it listens'],
-  errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_STORE_UNAVAILABLE', 'ERR_INPUT_INVALID', 'ERR_CONFIG_INVALID'],
   examples: [
     'flywheel local rpc',
     'flywheel local rpc --port 9899 --slot-ms 100',

@@ -9,10 +9,10 @@ export const command = defineCommand({
     session.output.result(status, (style) => viewLocalStatus(status, style));
     return undefined;
   },
+  uses: ['service', 'chain'],
   output: [
     'what `flywheel local init` prints, without the key, and',
     '{ "supply", "burned", "balances": { "vault", "burnWallet", "owner" }, "usedToday": { "burn", "airdrop" } }',
   ],
-  errors: ['ERR_LOCAL_NOT_FOUND', 'ERR_STORE_UNAVAILABLE'],
   examples: ['flywheel local status', 'flywheel local status --json'],
 });

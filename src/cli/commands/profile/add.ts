@@ -149,10 +149,10 @@ export const command = defineCommand({
     'The key is kept in a file of its own that only you can read; it is never taken from the command line.',
     'A batch over a limit is refused before anything is signed, with --yes as well; `none` takes a limit away. A day counts what was approved here, executed or not.',
   ],
+  uses: ['service', 'request', 'chain', 'approval'],
   output: [
     '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "databaseUrl"?, "databaseUrlFile"?, "project"?, "rpcUrl"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "operatorSigner"?, "burnSigner"?, "pinned"?, "limits"? }',
   ],
-  errors: ['ERR_INPUT_INVALID', 'ERR_CONFIG_INVALID'],
   examples: [
     'flywheel profile add staging --api-url https://api.example.com --api-key-stdin < key.txt',
     'flywheel profile add staging --update --batch-tokens 50000 --day-tokens 200000 --digest-above 10000',

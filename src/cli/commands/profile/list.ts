@@ -10,7 +10,7 @@ export const command = defineCommand({
     session.output.result(profiles, (style) => viewProfiles(profiles, style));
     return undefined;
   },
+  uses: ['service'],
   output: ['[ { "name", "current", "hasApiKey", "apiUrl"?, … } ]'],
-  errors: ['ERR_CONFIG_INVALID'],
   examples: ['flywheel profile list'],
 });

@@ -54,7 +54,7 @@ export const command = defineCommand({
     'Reads members and their rights, threshold, time lock, configuration authority, rent collector, mint and vault account.',
     'From then on an approval is refused when any of it has changed, until it is pinned again.',
   ],
+  uses: ['service', 'request', 'chain', 'approval'],
   output: ['{ "multisig", "owner", "operator", "vaultIndex", "mint", "facts": { name: text } }'],
-  errors: ['ERR_APPROVAL_REFUSED', 'ERR_DECLINED', 'ERR_UNAVAILABLE'],
   examples: ['flywheel profile pin', 'flywheel profile pin --yes --out pins.json'],
 });

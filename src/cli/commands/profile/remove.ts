@@ -26,7 +26,7 @@ export const command = defineCommand({
     output.result({ removed: name }, (style) => [style.good(`Removed the profile ${name}.`)]);
     return undefined;
   },
+  uses: ['service'],
   output: ['{ "removed": name }'],
-  errors: ['ERR_CONFIG_INVALID'],
   examples: ['flywheel profile remove staging'],
 });

@@ -22,9 +22,9 @@ export const command = defineCommand({
     session.output.result(shown, (style) => viewProfile(shown, style));
     return undefined;
   },
+  uses: ['service'],
   output: [
     '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcSource"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "pinned"?, "limits"?, "file" }',
   ],
-  errors: ['ERR_CONFIG_INVALID'],
   examples: ['flywheel profile show staging'],
 });

@@ -28,7 +28,7 @@ async function run(
 export const command = defineCommand({
   configure,
   run,
+  uses: ['service'],
   output: ['{ "current": name|null }'],
-  errors: ['ERR_CONFIG_INVALID'],
   examples: ['flywheel profile use staging', 'flywheel profile use --none'],
 });

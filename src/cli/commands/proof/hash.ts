@@ -14,7 +14,7 @@ export const command = defineCommand({
   details: [
     'The hash is taken over the canonical JSON (RFC 8785), so white space and the order of keys do not matter.',
   ],
+  uses: [],
   output: ['{ "hash": sha256 }'],
-  errors: ['ERR_INPUT_INVALID'],
   examples: ['flywheel proof hash proof.json', `echo '{"orderId":"A-1001"}' | flywheel proof hash -`],
 });

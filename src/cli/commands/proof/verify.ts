@@ -50,17 +50,11 @@ export const command = defineCommand({
     '--amount or the entry of --expect with this proof, in base units and of the pinned mint; what differs, or cannot be told, is',
     'exit 9. Without either it is only shown, as far as it can be told.',
   ],
+  uses: ['service', 'request', 'chain', 'approval'],
   output: [
     '{ "verified": true, "txHash", "hash", "type", "slot", "dateLanded"?, "amounts": "agree"|"not compared"|"not told", "untold"?,',
     '  "entry"?, "moved": { "mint", "burned": { "amount", "baseUnits" }, "sent": [ { "account", "amount", "baseUnits" } ] }|null,',
     '  "balances": "agree"|"not kept" }',
-  ],
-  errors: [
-    'ERR_INPUT_INVALID',
-    'ERR_NOT_FOUND',
-    'ERR_INVALID_PROOF',
-    'ERR_NOT_VERIFIED',
-    'ERR_CONFIG_INVALID',
   ],
   examples: [
     'flywheel proof verify --tx SIGNATURE --proof proof.json',
