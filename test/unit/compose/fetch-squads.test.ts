@@ -2,16 +2,16 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { SQUADS_PROGRAM } from '../../../../../src/chain/programs.js';
-import { createLocalAdmin } from '../../../../../src/compose/local-admin.js';
-import { requireLocalConfig, writeLocalConfig } from '../../../../../src/compose/local-config.js';
-import { addressBytes } from '../../../../../src/values/address.js';
-import { systemClock } from '../../../../../src/values/time.js';
-import { testCli } from '../../../../support/in-process.js';
-import { namedAddress } from '../../../../support/oracle.js';
-import { rpcChain } from '../../../../support/rpc-chain.js';
-import { closeStubs, inContext, stubNode, wireAccount } from '../../../../support/rpc-stub.js';
-import { emptyDirectory } from '../../../../support/spawn.js';
+import { SQUADS_PROGRAM } from '../../../src/chain/programs.js';
+import { createLocalAdmin } from '../../../src/compose/local-admin.js';
+import { requireLocalConfig, writeLocalConfig } from '../../../src/compose/local-config.js';
+import { addressBytes } from '../../../src/values/address.js';
+import { systemClock } from '../../../src/values/time.js';
+import { testCli } from '../../support/in-process.js';
+import { namedAddress } from '../../support/oracle.js';
+import { rpcChain } from '../../support/rpc-chain.js';
+import { closeStubs, inContext, stubNode, wireAccount } from '../../support/rpc-stub.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 afterEach(closeStubs);
 
@@ -101,16 +101,5 @@ describe('local fetch-squads', () => {
     await expect(local(emptyDirectory()).fetchSquads()).rejects.toMatchObject({
       code: 'ERR_LOCAL_NOT_FOUND',
     });
-  });
-
-  it('prints what runs from then on, for people and for programs', async () => {
-    const found = { program: SQUADS_PROGRAM, sha256: 'dec8', file: '/data/squads-v4.so', fetched: true };
-    const openLocal = async () => ({ fetchSquads: async () => found, close: async () => undefined }) as never;
-    const { stdout } = await testCli({ openers: { openLocal } }).run('local', 'fetch-squads');
-    expect(JSON.parse(stdout)).toEqual(found);
-    const terminal = testCli({ openers: { openLocal }, tty: { stdout: true }, env: { NO_COLOR: '1' } });
-    expect((await terminal.run('local', 'fetch-squads')).stdout).toBe(
-      'The real Squads program runs here from now on.\nfile     /data/squads-v4.so\nSHA-256  dec8\n',
-    );
   });
 });
