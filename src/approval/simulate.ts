@@ -27,18 +27,21 @@ export interface SimulatedChanges {
   readonly supply: Change;
   readonly vaultTokens: Change;
   readonly vaultLamports: Change;
+  /** Base units that the token's transfer fee withholds from what recipients are sent. */
+  readonly withheld: bigint;
 }
 
 /** Withheld as a fee inside a token account: u64 (spl-token-2022, `TransferFeeAmount`). */
 const WITHHELD = 2;
 
-/** What a token account holds, with what is withheld in it. */
-function tokensIn(account: AccountState | null): bigint {
-  const decoded = decodeTokenAccount(account);
-  if (decoded === undefined) return 0n;
-  const withheld = decoded.extensions.find(({ type }) => type === WITHHELD);
-  return decoded.amount + (withheld === undefined ? 0n : viewOf(withheld.data).getBigUint64(0, true));
+function withheldIn(account: AccountState | null): bigint {
+  const withheld = decodeTokenAccount(account)?.extensions.find(({ type }) => type === WITHHELD);
+  return withheld === undefined ? 0n : viewOf(withheld.data).getBigUint64(0, true);
 }
+
+/** What a token account holds, with what is withheld in it. */
+const tokensIn = (account: AccountState | null): bigint =>
+  (decodeTokenAccount(account)?.amount ?? 0n) + withheldIn(account);
 
 const supplyOf = (account: AccountState | null): bigint => decodeMint(account)?.supply ?? 0n;
 
@@ -85,12 +88,17 @@ export async function simulateBatch(
   const expected = expectedChanges(description, flywheel);
   const supply = changeOf(mint, supplyOf);
   requireChange('supply', supply, -expected.burned);
-  for (const [account, amount] of expected.accounts)
+  let withheld = 0n;
+  for (const [account, amount] of expected.accounts) {
     requireChange(`token account ${account}`, changeOf(account, tokensIn), amount);
+    const fees = changeOf(account, withheldIn);
+    withheld += fees.after - fees.before;
+  }
   return {
     supply,
     vaultTokens: changeOf(vaultTokenAccount, tokensIn),
     vaultLamports: changeOf(vault, (account) => account?.lamports ?? 0n),
+    withheld,
   };
 }
 

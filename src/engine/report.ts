@@ -1,6 +1,6 @@
 /** What was burned and airdropped, period by period, exact however much it is (contract, section 1.7). */
 
-import { decodeMint } from '../chain/tokens/accounts.js';
+import { chargesTransferFee, decodeMint } from '../chain/tokens/accounts.js';
 import {
   MAX_REPORT_ROWS,
   type ReportPeriod,
@@ -37,13 +37,15 @@ export const report = operation('report', {
     const types = principal.key.proofTypes;
     await addBurns(deps, { ...scope, ...(types === null ? {} : { types }) }, table);
     await addBatches(deps, { ...scope, types }, table);
-    const [mint] = await deps.chain.getAccounts([token.mintAddress]);
+    const [account] = await deps.chain.getAccounts([token.mintAddress]);
+    const mint = decodeMint(account ?? null);
     const pendingBurns = await deps.store.read((tx) => tx.burns.countPending(token.id));
     const value = {
       symbol: token.symbol,
       mintAddress: token.mintAddress,
       decimals: token.decimals,
-      supply: formatTokenAmount(decodeMint(mint ?? null)?.supply ?? 0n, token.decimals),
+      supply: formatTokenAmount(mint?.supply ?? 0n, token.decimals),
+      chargesTransferFee: chargesTransferFee(mint),
       since: bounds.since ?? null,
       until: bounds.until ?? null,
       pendingBurns,

@@ -10,7 +10,13 @@ import {
   NO_AUTHORITY,
 } from '../chain/squads/layouts/accounts.js';
 import { vaultAddress } from '../chain/squads/layouts/addresses.js';
-import { FROZEN, type Mint, TOKEN_ACCOUNT_SIZE_BYTES, TOKEN_EXTENSION } from '../chain/tokens/accounts.js';
+import {
+  chargesTransferFee,
+  FROZEN,
+  type Mint,
+  TOKEN_ACCOUNT_SIZE_BYTES,
+  TOKEN_EXTENSION,
+} from '../chain/tokens/accounts.js';
 import { isOnCurve } from '../chain/tokens/addresses.js';
 import type { ClusterRegistration, RegistrationPlan, RegistrationStep } from '../contract/registration.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
@@ -52,10 +58,11 @@ const TOKEN_2022_MORE_BYTES = 5;
 const WITHHELD_FEE_BYTES = 12;
 
 /** Bytes of a token account that the associated-token program opens. */
-function tokenAccountBytes({ tokenProgram, extensions }: Mint): number {
-  if (tokenProgram !== TOKEN_2022_PROGRAM) return TOKEN_ACCOUNT_SIZE_BYTES;
-  const takesFees = extensions.some(({ type }) => type === TOKEN_EXTENSION.transferFee);
-  return TOKEN_ACCOUNT_SIZE_BYTES + TOKEN_2022_MORE_BYTES + (takesFees ? WITHHELD_FEE_BYTES : 0);
+function tokenAccountBytes(mint: Mint): number {
+  if (mint.tokenProgram !== TOKEN_2022_PROGRAM) return TOKEN_ACCOUNT_SIZE_BYTES;
+  return (
+    TOKEN_ACCOUNT_SIZE_BYTES + TOKEN_2022_MORE_BYTES + (chargesTransferFee(mint) ? WITHHELD_FEE_BYTES : 0)
+  );
 }
 
 /**
@@ -225,7 +232,7 @@ export function tokenWarnings({
     ...(has(TOKEN_EXTENSION.permanentDelegate)
       ? ['The permanent delegate of the mint can take tokens out of vault and burn wallet.']
       : []),
-    ...(has(TOKEN_EXTENSION.transferFee) ? ['Transfers of the token are charged a fee.'] : []),
+    ...(chargesTransferFee(mint) ? ['Transfers of the token are charged a fee.'] : []),
     ...(opensFrozen && Object.values(accounts).includes(null)
       ? [
           'New accounts of the token are frozen: nothing can be sent to them or burned before they are thawed.',

@@ -46,6 +46,10 @@ export interface Mint {
   readonly extensions: readonly TokenExtension[];
 }
 
+/** Whether a fee is withheld from what recipients of a transfer get. */
+export const chargesTransferFee = (mint: Mint | undefined): boolean =>
+  mint?.extensions.some(({ type }) => type === TOKEN_EXTENSION.transferFee) ?? false;
+
 /** State of a token account. */
 export interface TokenAccount {
   readonly tokenProgram: Address;

@@ -9,7 +9,7 @@ import { type PastDescription, readPastContent } from '../../approval/past-conte
 import { type Balances, checkBalances } from '../../approval/verify-batch.js';
 import type { ChainReader, History } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
-import { decodeMint, TOKEN_EXTENSION } from '../../chain/tokens/accounts.js';
+import { chargesTransferFee, decodeMint } from '../../chain/tokens/accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Style } from '../output/color.js';
@@ -88,11 +88,9 @@ export async function verifyBatch(
   return { value, view: (style) => viewVerified(value, past, unit, style), failure: failureOf(value) };
 }
 
-/** Its fee is taken from what recipients get. */
 export async function isFeeCharged(chain: ChainReader, mint: Address): Promise<boolean> {
   const [account] = await chain.getAccounts([mint]);
-  const extensions = decodeMint(account ?? null)?.extensions ?? [];
-  return extensions.some(({ type }) => type === TOKEN_EXTENSION.transferFee);
+  return chargesTransferFee(decodeMint(account ?? null));
 }
 
 async function contentDifferences(

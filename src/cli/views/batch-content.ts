@@ -147,6 +147,11 @@ export function viewBatchContent(description: BatchDescription, unit: Unit, styl
 const changeText = ({ before, after }: Change, unit: Unit): string =>
   `${amountText(before, unit)} before, ${amountText(after, unit)} after`;
 
+const receivedField = (airdrop: bigint, withheld: bigint, unit: Unit): Field => [
+  'recipients get',
+  `${amountText(airdrop - withheld, unit)}; the token's transfer fee withholds ${amountText(withheld, unit)}`,
+];
+
 /** What running it costs, and what it changes. */
 function effectFields({ description, changes }: Look, unit: Unit): readonly Field[] {
   const { vaultRent, executionFees, rentReturned, rentCollector } = costsOf(description, changes);
@@ -162,7 +167,9 @@ function effectFields({ description, changes }: Look, unit: Unit): readonly Fiel
     ...(rentCollector === null ? [] : ([['', rentCollector]] as const)),
   ];
   if (changes === null || vaultRent === null) return [executing, ...returned, ['simulated', 'no']];
+  const { airdrop } = contentSums(description);
   return [
+    ...(changes.withheld === 0n ? [] : [receivedField(airdrop, changes.withheld, unit)]),
     ['new accounts', `${amountText(vaultRent, SOL)} of rent, paid by the vault`],
     executing,
     ...returned,

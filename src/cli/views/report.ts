@@ -40,9 +40,18 @@ function bars(rows: readonly ReportRow[], width: number): readonly string[] {
 }
 
 /** The sums over all, each with its name. */
-export const reportTotals = ({ symbol, supply, total, pendingBurns }: Report): readonly Field[] => [
+export const reportTotals = ({
+  symbol,
+  supply,
+  chargesTransferFee,
+  total,
+  pendingBurns,
+}: Report): readonly Field[] => [
   ['burned', tokensText(total.burned, symbol)],
   ['airdropped', tokensText(total.airdropped, symbol)],
+  ...(chargesTransferFee
+    ? [['', 'Recipients received less: the token withholds a fee from each transfer.'] as const]
+    : []),
   ['supply now', tokensText(supply, symbol)],
   ['burns', countOf(total.burns, total.failedBurns)],
   ['pipelines', countOf(total.pipelines, total.failedPipelines)],

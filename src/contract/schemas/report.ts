@@ -64,6 +64,9 @@ export const reportSchema = z
     mintAddress: z.string().meta({ description: 'Mint of the token, base58.' }),
     decimals: count.meta({ description: 'Decimals of the token.' }),
     supply: tokens.meta({ description: 'What there is of the token now.' }),
+    chargesTransferFee: z.boolean().meta({
+      description: 'The token withholds a fee from each transfer: recipients receive less than `airdropped`.',
+    }),
     since: z.string().nullable().meta({ description: 'As it was asked; null without a bound.' }),
     until: z.string().nullable().meta({ description: 'As it was asked; null without a bound.' }),
     pendingBurns: count.meta({

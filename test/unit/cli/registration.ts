@@ -26,8 +26,13 @@ export const PLAN: RegistrationPlan = {
 
 const registration: Registration = {
   ...{ tokenId: 't', name: 'SHOP', symbol: 'SHOP', mintAddress: PLAN.mint, decimals: 6 },
-  ...{ tokenProgram: 'token', tokenGeneration: 'v1', flywheelId: 'f', multisig: PLAN.multisig },
-  ...{ vaultIndex: 0, vaultAddress: PLAN.vault, burnWallet: PLAN.burnWallet, owner: PLAN.owner },
+  ...{ tokenProgram: 'token', tokenGeneration: 'v1', flywheelId: 'f', multisig: namedAddress('multisig') },
+  ...{
+    vaultIndex: 0,
+    vaultAddress: namedAddress('vault'),
+    burnWallet: namedAddress('burn wallet'),
+    owner: PLAN.owner,
+  },
   ...{ operator: PLAN.operator, proofTypes: ['A'], dailyLimits: { burn: null, airdrop: null } },
 };
 

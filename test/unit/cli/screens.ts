@@ -19,7 +19,7 @@ import {
   pinsOf,
   type TokenKind,
   type World,
-} from '../../attacks/world.js';
+} from '../../support/approval-world.js';
 import { flywheel, ownerKeypair, vaultToken } from '../../support/batch-on-chain.js';
 import { aBatch, localWith, refuse, reply } from '../../support/commands.js';
 import { type FakeService, fakeService } from '../../support/fake-service.js';

@@ -57,7 +57,7 @@ describe('burn', () => {
     [false, 'flywheel vault'],
   ])('says where tokens come from that are missing (on this machine: %s)', async (isOnThisMachine, hint) => {
     const service = failing(new FlywheelError('ERR_BURN_TOKENOMICS_FAILED', MISSING, { status: 400 }));
-    const { exit, stderr } = await testCli({ service, opened: { isOnThisMachine } }).run(...WORDS);
+    const { exit, stderr } = await testCli({ service, opened: { isOnThisMachine } }).run(...WORDS, '--yes');
     expect([exit, complaint(stderr).hint]).toEqual([5, expect.stringContaining(hint)]);
   });
 
@@ -73,7 +73,7 @@ describe('burn', () => {
     };
     for (const isOnThisMachine of [true, false]) {
       const opened = { foresight, isOnThisMachine, symbol: 'FLY' };
-      const { stdout } = await testCli({ ...READER, opened }).run(...WORDS);
+      const { stdout } = await testCli({ ...READER, opened }).run(...WORDS, '--yes');
       expect(stdout.includes('1,237.5 FLY')).toBe(isOnThisMachine);
     }
   });

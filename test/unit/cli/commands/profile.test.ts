@@ -6,7 +6,7 @@ import type { Pins } from '../../../../src/approval/pins.js';
 import { openSqliteJournal } from '../../../../src/cli/journal/sqlite-journal.js';
 import { sha256 } from '../../../../src/values/digest.js';
 import { randomIds } from '../../../../src/values/ids.js';
-import { chainIn, honestWorld, pinsOf } from '../../../attacks/world.js';
+import { chainIn, honestWorld, pinsOf } from '../../../support/approval-world.js';
 import { complaint, person, refusal } from '../../../support/commands.js';
 import { NOW_MS, type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
 import { namedAddress } from '../../../support/oracle.js';

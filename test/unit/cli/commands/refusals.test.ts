@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { honestWorld, openedIn } from '../../../attacks/world.js';
-import { flywheel, ownerKeypair } from '../../../support/batch-on-chain.js';
-import { refusal } from '../../../support/commands.js';
+import { honestWorld, openedIn } from '../../../support/approval-world.js';
+import { batchIndex, flywheel, multisig, ownerKeypair } from '../../../support/batch-on-chain.js';
+import { aBatch, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { testCli } from '../../../support/in-process.js';
 import { nodeOf } from '../../../support/past-batch.js';
@@ -133,6 +133,7 @@ const CASES: readonly (readonly [words: string, code: string, names: string])[] 
 describe('what is refused', () => {
   it.each(CASES)('%s', async (line, code, names) => {
     const service = fakeService();
+    service.answer('getBatch', () => reply(aBatch({ multisig, batchIndex: String(batchIndex) })));
     const { history } = nodeOf(new Map());
     const opened = {
       ...openedIn(honestWorld('token')),

@@ -8,7 +8,14 @@ import { decodeTransaction } from '../../../../../src/chain/transaction/wire.js'
 import type { Entry, Journal } from '../../../../../src/cli/journal/journal.js';
 import type { BatchForesight } from '../../../../../src/contract/foresight.js';
 import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
-import { approvalIn, FILE, HONEST, honestWorld, openedIn, type World } from '../../../../attacks/world.js';
+import {
+  approvalIn,
+  FILE,
+  HONEST,
+  honestWorld,
+  openedIn,
+  type World,
+} from '../../../../support/approval-world.js';
 import { batchIndex, flywheel, multisig, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
 import { aBatch, complaint, person, refusal, refuse, reply } from '../../../../support/commands.js';
 import { replacing } from '../../../../support/doubles.js';
@@ -44,9 +51,8 @@ function cliIn(options: TestCliOptions = {}, world: World = honestWorld('token')
       return reply({ batchId: ID, result });
     });
     service.answer('batchPipelines', () => {
-      const items = FILE.map((_, index) => ({
-        index,
-        state: index < executes ? 'EXECUTED' : 'NOT_EXECUTED',
+      const items = HONEST.map((pipeline, index) => ({
+        ...{ ...pipeline, index, state: index < executes ? 'EXECUTED' : 'NOT_EXECUTED' },
       }));
       return reply({ items, nextCursor: null });
     });
