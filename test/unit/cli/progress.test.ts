@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BurnBatchProgress } from '../../../src/cli/burn-batch/progress.js';
 import type { Part } from '../../../src/cli/burn-batch/stages.js';
 import type { Session } from '../../../src/cli/command.js';
-import { asciiText, drawingOf } from '../../../src/cli/output/drawing.js';
 import { barText, type Measured, measuredText } from '../../../src/cli/output/measure.js';
 import { createProgress } from '../../../src/cli/output/progress.js';
 import type { ElementOutcome } from '../../../src/contract/call.js';
@@ -57,19 +56,6 @@ describe('what is measured', () => {
     expect(barText(at(2_500), 'text', 15)).toBe('██░░░░░░ text');
     expect(barText(at(2_500), 'text', 12)).toBe('text');
   });
-
-  it('is drawn in what the terminal is sure to have', () => {
-    for (const env of [
-      { TERM: 'linux' },
-      { LANG: 'C' },
-      { LANG: 'de_DE.UTF-8', LC_ALL: 'C' },
-      { TERM: 'dumb' },
-    ])
-      expect(drawingOf(env, false).ascii).toBe(true);
-    for (const env of [{}, { LANG: 'de_DE.UTF-8' }, { LANG: 'C', LC_CTYPE: 'C.utf8' }])
-      expect(drawingOf(env, false).ascii).toBe(false);
-    expect(asciiText('1 → 2 … ██ Österreich')).toBe('1 -> 2 ... ## Österreich');
-  });
 });
 
 describe('progress', () => {
@@ -95,7 +81,7 @@ describe('progress', () => {
       },
       ...{ drained: async () => undefined, flush: async () => null, isTTY, columns: 20, closed: false },
     };
-    const usual = { wanted: true, accessible: false, ascii: false, nowMs: () => nowMs };
+    const usual = { wanted: true, plain: !isTTY, nowMs: () => nowMs };
     return { progress: createProgress(stream, { ...usual, ...terms }), written: () => text };
   }
   /** Lets time pass, and what was loaded in it come in. */
