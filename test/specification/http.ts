@@ -1,9 +1,9 @@
 /** What only HTTP shows of paths, methods and bodies (service specification, sections 4 and 9; contract, section 1.3). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { aBurnRequest } from '../../support/engine.js';
-import { supplyOf } from '../../support/service.js';
-import { type OperationName, ROUTES, type Way } from '../../support/ways.js';
+import { type Api, type OperationName, ROUTES } from '../support/api.js';
+import { supplyOf } from '../support/chain-reading.js';
+import { aBurnRequest } from '../support/requests.js';
 import { BODIES, errorOf, OPERATIONS, POSTS, type Wire, wireOf } from './wire.js';
 
 const MIB = 1_024 * 1_024;
@@ -18,7 +18,7 @@ const EXPECTED: Readonly<Record<OperationName, number>> = {
   executeBatch: 404,
 };
 
-export function pathsAndMethods(under: () => Way): void {
+export function pathsAndMethods(under: () => Api): void {
   const seen = (): Wire => wireOf(under());
 
   it('4: "Every path below is relative to [the base address]." — each operation by its method and path', async () => {
@@ -28,7 +28,7 @@ export function pathsAndMethods(under: () => Way): void {
   });
 
   it('9: "The version is the path prefix `/v1/`." — without it there is nothing', async () => {
-    const headers = { 'x-service-api-key': seen().project.key.reveal() };
+    const headers = { 'x-service-api-key': seen().project.key };
     for (const path of [
       '/flywheel/batch/current',
       '/v2/flywheel/batch/current',
@@ -70,8 +70,8 @@ export function pathsAndMethods(under: () => Way): void {
   });
 
   it('4: "Bodies are JSON." — contract 1.3: "415 ERR_UNSUPPORTED_MEDIA_TYPE — not JSON"', async () => {
-    const { way, http, project } = seen();
-    const before = await supplyOf(way, project);
+    const { api, http, project } = seen();
+    const before = await supplyOf(api, project);
     for (const type of [
       'text/plain',
       'application/xml',
@@ -84,7 +84,7 @@ export function pathsAndMethods(under: () => Way): void {
       });
       answer.refused(415, 'ERR_UNSUPPORTED_MEDIA_TYPE');
     }
-    expect(await supplyOf(way, project)).toBe(before);
+    expect(await supplyOf(api, project)).toBe(before);
     for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON']) {
       (await http.post('burn', project, JSON.stringify(aBurnRequest(1)), { 'content-type': type })).done();
     }
@@ -115,13 +115,13 @@ export function pathsAndMethods(under: () => Way): void {
   });
 }
 
-export function bodies(under: () => Way): void {
+export function bodies(under: () => Api): void {
   const seen = (): Wire => wireOf(under());
 
   it('4.4: "the JSON value `null`" — contract 1.3: "the four bytes `null`"', async () => {
-    const { way, http } = seen();
-    const project = await way.register();
-    const headers = { 'x-service-api-key': project.key.reveal() };
+    const { api, http } = seen();
+    const project = await api.register();
+    const headers = { 'x-service-api-key': project.key };
     const answer = await http.send('GET', '/v1/flywheel/batch/current', { headers });
     expect(answer.bytes).toEqual(Buffer.from('null'));
     expect([answer.status, answer.headers['content-length']]).toEqual([200, '4']);
@@ -129,7 +129,7 @@ export function bodies(under: () => Way): void {
 
   it('4.4: "No parameters and no body." — a query changes nothing', async () => {
     const { http, project } = seen();
-    const headers = { 'x-service-api-key': project.key.reveal() };
+    const headers = { 'x-service-api-key': project.key };
     const plain = await http.send('GET', '/v1/flywheel/batch/current', { headers });
     const queried = await http.send('GET', '/v1/flywheel/batch/current?tokenId=other', { headers });
     expect([queried.status, queried.bytes]).toEqual([200, plain.bytes]);

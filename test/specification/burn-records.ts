@@ -1,47 +1,36 @@
 /** Burns whose token is none, or whose record cannot be written: per element, with the request still succeeding (service specification, section 7). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { dataFiles } from '../../../src/compose/local-config.js';
-import { aBurnRequest, type TestProject } from '../../support/engine.js';
-import { canonicalHash } from '../../support/oracle.js';
-import { supplyOf } from '../../support/service.js';
-import { rawSqlite } from '../../support/store.js';
-import type { Way } from '../../support/ways.js';
-import { forget } from './errors.js';
+import type { Api } from '../support/api.js';
+import { supplyOf } from '../support/chain-reading.js';
+import type { Project } from '../support/in-process-service.js';
+import { aBurnRequest, canonicalHash } from '../support/requests.js';
 
 /** The store takes so many more records of the project's burns and refuses every other, as a full disk would. */
 async function withRoomFor(
-  way: Way,
-  { registration }: TestProject,
+  { service }: Api,
+  { tokenId }: Project,
   records: number,
   use: () => Promise<void>,
 ): Promise<void> {
-  const { store } = dataFiles(way.test.dataDir);
-  const own = `token_id = '${registration.tokenId}'`;
-  const [row] = rawSqlite(store, `select count(*) as present from burns where ${own}`);
-  const limit = Number(row?.['present']) + records;
-  rawSqlite(
-    store,
-    `create trigger no_room before insert on burns when new.${own} and (select count(*) from burns where ${own}) >= ${limit}
-     begin select raise(abort, 'no room'); end`,
-  );
+  const makeRoom = service.breakStore({ roomForBurns: records, tokenId });
   try {
     await use();
   } finally {
-    rawSqlite(store, 'drop trigger no_room');
+    makeRoom();
   }
 }
 
 const some = (count: number) =>
   Array.from({ length: count }, (_, order) => aBurnRequest(1, { proof: { order } }));
 
-export function burnRecords(under: () => Way): void {
+export function burnRecords(under: () => Api): void {
   it('7: "In the batch burn operation the first four codes appear per element" — ERR_TOKEN_NOT_FOUND, a token that is gone', async () => {
-    const way = under();
-    const project = await way.register();
-    forget(way.test, project, 'token');
+    const api = under();
+    const project = await api.register();
+    api.service.breakStore({ lost: 'token', tokenId: project.tokenId });
     const requests = some(2);
-    const { success, errors } = (await way.burnBatch(project, requests)).done();
+    const { success, errors } = (await api.burnBatch(project, requests)).done();
     expect(success).toEqual([]);
     expect(errors).toEqual(
       requests.map(({ proof, type }) => ({
@@ -51,45 +40,45 @@ export function burnRecords(under: () => Way): void {
         proofType: type,
       })),
     );
-    (await way.burn(project, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
+    (await api.burn(project, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
   });
 
   it('7, 9: "… the first four codes appear per element" — ERR_TOKEN_NOT_FOUND, a token that is not v1', async () => {
-    const way = under();
-    const project = await way.register({ tokenGeneration: 'v2' });
-    const supply = await supplyOf(way, project);
+    const api = under();
+    const project = await api.register({ tokenGeneration: 'v2' });
+    const supply = await supplyOf(api, project);
     const requests = some(3);
-    const { success, errors } = (await way.burnBatch(project, requests)).done();
+    const { success, errors } = (await api.burnBatch(project, requests)).done();
     expect(success).toEqual([]);
     expect(errors.map(({ type, proof }) => [type, proof])).toEqual(
       requests.map(({ proof }) => ['ERR_TOKEN_NOT_FOUND', proof]),
     );
-    expect(await supplyOf(way, project)).toBe(supply);
-    (await way.burn(project, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
+    expect(await supplyOf(api, project)).toBe(supply);
+    (await api.burn(project, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
   });
 
   it('7: "ERR_CREATE_API_EVENT_FAILED | typically 400 | The API event record for the burn attempt could not be created" — a single burn', async () => {
-    const way = under();
-    const project = await way.register();
-    const [supply, key] = [await supplyOf(way, project), randomUUID()];
-    await withRoomFor(way, project, 0, async () => {
-      const message = (await way.burn(project, aBurnRequest(1), key)).refused(
+    const api = under();
+    const project = await api.register();
+    const [supply, key] = [await supplyOf(api, project), randomUUID()];
+    await withRoomFor(api, project, 0, async () => {
+      const message = (await api.burn(project, aBurnRequest(1), key)).refused(
         400,
         'ERR_CREATE_API_EVENT_FAILED',
       );
       expect(message).not.toContain('no room');
     });
-    expect(await supplyOf(way, project)).toBe(supply);
-    expect((await way.burn(project, aBurnRequest(1), key)).replayed).toBe(false);
+    expect(await supplyOf(api, project)).toBe(supply);
+    expect((await api.burn(project, aBurnRequest(1), key)).replayed).toBe(false);
   });
 
   it('7: "… the first four codes appear per element" — ERR_CREATE_API_EVENT_FAILED for each element', async () => {
-    const way = under();
-    const project = await way.register();
-    const supply = await supplyOf(way, project);
-    await withRoomFor(way, project, 0, async () => {
+    const api = under();
+    const project = await api.register();
+    const supply = await supplyOf(api, project);
+    await withRoomFor(api, project, 0, async () => {
       const requests = some(3);
-      const { success, errors } = (await way.burnBatch(project, requests)).done();
+      const { success, errors } = (await api.burnBatch(project, requests)).done();
       expect(success).toEqual([]);
       expect(errors).toEqual(
         requests.map(({ proof, type }) => ({
@@ -100,15 +89,15 @@ export function burnRecords(under: () => Way): void {
         })),
       );
     });
-    expect(await supplyOf(way, project)).toBe(supply);
+    expect(await supplyOf(api, project)).toBe(supply);
   });
 
   it('7: ERR_CREATE_API_EVENT_FAILED beside other codes, each element by its own', async () => {
-    const way = under();
-    const project = await way.register();
-    await withRoomFor(way, project, 0, async () => {
+    const api = under();
+    const project = await api.register();
+    await withRoomFor(api, project, 0, async () => {
       const requests = [aBurnRequest(1), aBurnRequest(2, { type: 'NOPE' })];
-      const { success, errors } = (await way.burnBatch(project, requests)).done();
+      const { success, errors } = (await api.burnBatch(project, requests)).done();
       expect([success, errors.map(({ type }) => type)]).toEqual([
         [],
         ['ERR_CREATE_API_EVENT_FAILED', 'ERR_INVALID_PROOF'],
@@ -117,12 +106,12 @@ export function burnRecords(under: () => Way): void {
   });
 
   it('7, 4.2: ERR_CREATE_API_EVENT_FAILED from the middle on — what was burned before is in `success`', async () => {
-    const way = under();
-    const project = await way.register();
-    const [supply, key] = [await supplyOf(way, project), randomUUID()];
+    const api = under();
+    const project = await api.register();
+    const [supply, key] = [await supplyOf(api, project), randomUUID()];
     const requests = some(140);
-    await withRoomFor(way, project, 130, async () => {
-      const { success, errors } = (await way.burnBatch(project, requests, key)).done();
+    await withRoomFor(api, project, 130, async () => {
+      const { success, errors } = (await api.burnBatch(project, requests, key)).done();
       const burned = success.length;
       expect([burned > 0, burned <= 130]).toEqual([true, true]);
       expect(success.map(({ hash }) => hash)).toEqual(
@@ -131,22 +120,22 @@ export function burnRecords(under: () => Way): void {
       expect(errors.map(({ type, proof }) => [type, proof])).toEqual(
         requests.slice(burned).map(({ proof }) => ['ERR_CREATE_API_EVENT_FAILED', proof]),
       );
-      expect(supply - (await supplyOf(way, project))).toBe(BigInt(burned) * 1_000_000n);
+      expect(supply - (await supplyOf(api, project))).toBe(BigInt(burned) * 1_000_000n);
     });
   });
 
   it('4.2, contract 1.4: such an answer is the answer — a repeat gives it again and burns nothing more', async () => {
-    const way = under();
-    const project = await way.register();
+    const api = under();
+    const project = await api.register();
     const key = randomUUID();
     const requests = some(140);
     let first: unknown;
-    await withRoomFor(way, project, 130, async () => {
-      first = (await way.burnBatch(project, requests, key)).done();
+    await withRoomFor(api, project, 130, async () => {
+      first = (await api.burnBatch(project, requests, key)).done();
     });
-    const supply = await supplyOf(way, project);
-    const again = await way.burnBatch(project, requests, key);
+    const supply = await supplyOf(api, project);
+    const again = await api.burnBatch(project, requests, key);
     expect([again.done(), again.replayed]).toEqual([first, true]);
-    expect(await supplyOf(way, project)).toBe(supply);
+    expect(await supplyOf(api, project)).toBe(supply);
   });
 }

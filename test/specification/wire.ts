@@ -1,14 +1,8 @@
 /** Well-formed requests of every operation as raw HTTP, for cases about what is around them. */
 import { randomUUID } from 'node:crypto';
-import { expect } from 'vitest';
-import { aBurnRequest, aPipeline, burnAction, type TestProject } from '../../support/engine.js';
-import {
-  type HttpAnswer,
-  type HttpClient,
-  type OperationName,
-  ROUTES,
-  type Way,
-} from '../../support/ways.js';
+import { type Api, type HttpAnswer, type HttpClient, type OperationName, ROUTES } from '../support/api.js';
+import type { Project } from '../support/in-process-service.js';
+import { aBurnRequest, aPipeline, burnAction } from '../support/requests.js';
 
 /** A good body for each operation that takes one. */
 export const BODIES: Readonly<Record<OperationName, unknown>> = {
@@ -25,8 +19,8 @@ export const OPERATIONS = Object.keys(ROUTES) as OperationName[];
 /** The raw way to the server, with its first project. */
 export interface Wire {
   readonly http: HttpClient;
-  readonly way: Way;
-  readonly project: TestProject;
+  readonly api: Api;
+  readonly project: Project;
   /** Each operation, called well. */
   call(operation: OperationName, headers?: Record<string, string>): Promise<HttpAnswer>;
 }
@@ -35,19 +29,18 @@ export interface Wire {
 export const errorOf = ({ bytes }: HttpAnswer): string =>
   (JSON.parse(bytes.toString()) as { error: string }).error;
 
-export function wireOf(way: Way): Wire {
-  const http = way.http ?? expect.fail('Only over HTTP.');
-  const { project } = way.test;
+export function wireOf(api: Api): Wire {
+  const { http, project } = api;
   return {
     http,
-    way,
+    api,
     project,
     call: (operation, headers = {}) => {
       const [method, path] = ROUTES[operation];
       const body = BODIES[operation];
       return http.send(method, path.replace('{batchId}', randomUUID()), {
         headers: {
-          'x-service-api-key': project.key.reveal(),
+          'x-service-api-key': project.key,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...(operation === 'burnBatch' ? { 'x-idempotency-key': randomUUID() } : {}),
           ...headers,

@@ -1,12 +1,12 @@
 /** Rate limits as they are by default, and repeats beyond them (service specification, section 8; contract, sections 1.4 and 1.5). */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../../src/values/secret.js';
-import { aBurnRequest, aPipeline, burnAction, type TestProject } from '../../support/engine.js';
-import { supplyOf } from '../../support/service.js';
-import type { Answer, OperationName, Way } from '../../support/ways.js';
+import type { Answer, Api, OperationName } from '../support/api.js';
+import { supplyOf } from '../support/chain-reading.js';
+import type { Project } from '../support/in-process-service.js';
+import { aBurnRequest, aPipeline, burnAction } from '../support/requests.js';
 
-type Ask = (way: Way, by: TestProject | string) => Promise<Answer>;
+type Ask = (api: Api, by: Project | string) => Promise<Answer>;
 
 interface Limited {
   readonly operation: OperationName;
@@ -25,7 +25,7 @@ const LIMITS: readonly Limited[] = [
     policy: '"burn";q=10;w=1',
     allowed: 10,
     windowSeconds: 1,
-    ask: (way, by) => way.burn(by, aBurnRequest(1, { type: 'NOPE' })),
+    ask: (api, by) => api.burn(by, aBurnRequest(1, { type: 'NOPE' })),
   },
   {
     operation: 'burnBatch',
@@ -33,7 +33,7 @@ const LIMITS: readonly Limited[] = [
     policy: '"api-key-burn";q=1;w=10',
     allowed: 1,
     windowSeconds: 10,
-    ask: (way, by) => way.burnBatch(by, [aBurnRequest(1, { type: 'NOPE' })]),
+    ask: (api, by) => api.burnBatch(by, [aBurnRequest(1, { type: 'NOPE' })]),
   },
   {
     operation: 'getBatch',
@@ -41,7 +41,7 @@ const LIMITS: readonly Limited[] = [
     policy: '"batch-status";q=10;w=1',
     allowed: 10,
     windowSeconds: 1,
-    ask: (way, by) => way.getBatch(by, randomUUID()),
+    ask: (api, by) => api.getBatch(by, randomUUID()),
   },
   {
     operation: 'currentBatch',
@@ -49,7 +49,7 @@ const LIMITS: readonly Limited[] = [
     policy: '"batch-current";q=10;w=1',
     allowed: 10,
     windowSeconds: 1,
-    ask: (way, by) => way.currentBatch(by),
+    ask: (api, by) => api.currentBatch(by),
   },
   {
     operation: 'initBatch',
@@ -57,7 +57,7 @@ const LIMITS: readonly Limited[] = [
     policy: '"batch-init";q=10;w=60',
     allowed: 10,
     windowSeconds: 60,
-    ask: (way, by) => way.initBatch(by, {}),
+    ask: (api, by) => api.initBatch(by, {}),
   },
   {
     operation: 'executeBatch',
@@ -65,7 +65,7 @@ const LIMITS: readonly Limited[] = [
     policy: '"batch-execute";q=10;w=60',
     allowed: 10,
     windowSeconds: 60,
-    ask: (way, by) => way.executeBatch(by, {}),
+    ask: (api, by) => api.executeBatch(by, {}),
   },
 ];
 
@@ -75,15 +75,15 @@ const numberIn = (header: string | undefined, parameter: string): number =>
 const many = (count: number, ask: () => Promise<Answer>): Promise<readonly Answer[]> =>
   Promise.all(Array.from({ length: count }, ask));
 
-const secondKey = async ({ test }: Way): Promise<string> =>
-  (await test.engine.createKey({ scopes: ['burn', 'airdrop'], proofTypes: null })).key;
+const secondKey = async ({ service }: Api): Promise<string> =>
+  (await service.createKey({ scopes: ['burn', 'airdrop'], proofTypes: null })).key;
 
-/** Over HTTP: the limits of a server that was given none. */
-export function rateLimits(under: () => Way): void {
+/** The limits of a server that was given none. */
+export function rateLimits(under: () => Api): void {
   for (const { row, policy, allowed, windowSeconds, ask } of LIMITS) {
     it(row, async () => {
-      const way = under();
-      await way.serving({ rateLimits: {} }, async (limited) => {
+      const api = under();
+      await api.beside({ rateLimits: {} }, async (limited) => {
         const project = await limited.register();
         const startMs = performance.now();
         const answers = await many(allowed + 5, () => ask(limited, project));
@@ -93,8 +93,8 @@ export function rateLimits(under: () => Way): void {
         expect(answers.length - refused.length).toBeGreaterThanOrEqual(allowed);
         expect(answers.length - refused.length).toBeLessThanOrEqual(allowed + cameBack);
         for (const { http } of answers) {
-          expect(http?.headers['ratelimit-policy']).toBe(policy);
-          expect(numberIn(http?.headers['ratelimit'], 't')).toBeLessThanOrEqual(windowSeconds);
+          expect(http.headers['ratelimit-policy']).toBe(policy);
+          expect(numberIn(http.headers['ratelimit'], 't')).toBeLessThanOrEqual(windowSeconds);
         }
         for (const answer of refused) answer.refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
       });
@@ -102,9 +102,9 @@ export function rateLimits(under: () => Way): void {
   }
 
   it('8: "… per API key" — another key of the same project has a limit of its own', async () => {
-    const way = under();
-    await way.serving({ rateLimits: {} }, async (limited) => {
-      const keys = [await secondKey(way), await secondKey(way)];
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
+      const keys = [await secondKey(api), await secondKey(api)];
       for (const key of keys) {
         const statuses = (await many(2, () => limited.burnBatch(key, [aBurnRequest(1)]))).map(
           ({ status }) => status,
@@ -115,8 +115,8 @@ export function rateLimits(under: () => Way): void {
   });
 
   it('contract 1.5: "(per API key and operation)" — one operation that is used up leaves the others', async () => {
-    const way = under();
-    await way.serving({ rateLimits: {} }, async (limited) => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
       const project = await limited.register();
       (await limited.burnBatch(project, [aBurnRequest(1)])).done();
       (await limited.burnBatch(project, [aBurnRequest(1)])).refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
@@ -127,15 +127,15 @@ export function rateLimits(under: () => Way): void {
   });
 
   it('contract 1.5: "429 also `retry-after` in seconds" — after which the request is taken', async () => {
-    const way = under();
-    await way.serving({ rateLimits: {} }, async (limited) => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
       const project = await limited.register();
       let answer = await limited.currentBatch(project);
       for (let tries = 0; tries < 200 && answer.status !== 429; tries += 1) {
         answer = await limited.currentBatch(project);
       }
       answer.refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
-      const waitSeconds = Number(answer.http?.headers['retry-after']);
+      const waitSeconds = Number(answer.http.headers['retry-after']);
       expect(waitSeconds).toBe(1);
       // As long as the answer says, which is the promise.
       await new Promise((resolve) => setTimeout(resolve, waitSeconds * 1_000));
@@ -144,45 +144,45 @@ export function rateLimits(under: () => Way): void {
   });
 
   it('contract 1.5: "429 also `retry-after`" — within the window of ten seconds for burn-batch', async () => {
-    const way = under();
-    await way.serving({ rateLimits: {} }, async (limited) => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
       const project = await limited.register();
       (await limited.burnBatch(project, [aBurnRequest(1)])).done();
       const { http } = await limited.burnBatch(project, [aBurnRequest(1)]);
-      const waitSeconds = Number(http?.headers['retry-after']);
-      expect([http?.status, waitSeconds >= 1 && waitSeconds <= 10]).toEqual([429, true]);
+      const waitSeconds = Number(http.headers['retry-after']);
+      expect([http.status, waitSeconds >= 1 && waitSeconds <= 10]).toEqual([429, true]);
     });
   });
 
   it('contract 1.5: `RateLimit` counts down to nothing', async () => {
-    const way = under();
-    await way.serving({ rateLimits: {} }, async (limited) => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
       const project = await limited.register();
       const left = (await many(10, () => limited.initBatch(project, {}))).map(({ http }) =>
-        numberIn(http?.headers['ratelimit'], 'r'),
+        numberIn(http.headers['ratelimit'], 'r'),
       );
       expect(left.sort((a, b) => b - a)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
     });
   });
 
   it('contract 1.5: "A refused request does nothing and does not use up its idempotency key."', async () => {
-    const way = under();
-    const project = await way.register();
+    const api = under();
+    const project = await api.register();
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     const once = { name: 'burn', points: 1, windowSeconds: 60 };
-    const before = await supplyOf(way, project);
-    await way.serving({ rateLimits: { burn: once } }, async (limited) => {
+    const before = await supplyOf(api, project);
+    await api.beside({ rateLimits: { burn: once } }, async (limited) => {
       (await limited.burn(project, aBurnRequest(1))).done();
       (await limited.burn(project, request, key)).refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
     });
-    expect(before - (await supplyOf(way, project))).toBe(1_000_000n);
+    expect(before - (await supplyOf(api, project))).toBe(1_000_000n);
     // Free for any body, since nothing was kept of it.
-    expect((await way.burn(project, aBurnRequest(2), key)).replayed).toBe(false);
+    expect((await api.burn(project, aBurnRequest(2), key)).replayed).toBe(false);
   });
 
   it('4.2: "Other whole-request failures (… exceeding the rate limit) give a standard 4xx or 5xx error response."', async () => {
-    const way = under();
-    await way.serving({ rateLimits: {} }, async (limited) => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
       const project = await limited.register();
       const answers = await many(2, () => limited.burnBatch(project, [aBurnRequest(1)]));
       const message = answers.find(({ status }) => status !== 200)?.refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
@@ -193,18 +193,6 @@ export function rateLimits(under: () => Way): void {
   describe('repeats', () => repeats(under));
 }
 
-/** In process. */
-export function unlimited(under: () => Way): void {
-  it('contract 1.5: "In-process use of the engine is not limited."', async () => {
-    const way = under();
-    const project = await way.register();
-    for (const { operation, allowed, ask } of LIMITS) {
-      const answers = await many(allowed * 2 + 5, () => ask(way, project));
-      expect([operation, answers.filter(({ status }) => status === 429)]).toEqual([operation, []]);
-    }
-  });
-}
-
 const ONE_A_MINUTE = { points: 1, windowSeconds: 60 };
 const RATE_OF_ONE = {
   burn: { name: 'burn', ...ONE_A_MINUTE },
@@ -213,27 +201,27 @@ const RATE_OF_ONE = {
   executeBatch: { name: 'batch-execute', ...ONE_A_MINUTE },
 };
 
-function repeats(under: () => Way): void {
+function repeats(under: () => Api): void {
   it('4.2: "the original result is returned" — a second, identical burn-batch within the 10 seconds is a repeat, not 429', async () => {
-    const way = under();
-    await way.serving({ rateLimits: {} }, async (limited) => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
       const project = await limited.register();
       const [key, requests] = [randomUUID(), [aBurnRequest(1), aBurnRequest(2, { type: 'NOPE' })]];
-      const before = await supplyOf(way, project);
+      const before = await supplyOf(api, project);
       const first = await limited.burnBatch(project, requests, key);
       const again = await limited.burnBatch(project, requests, key);
       expect([again.done(), again.replayed]).toEqual([first.done(), true]);
-      expect(again.http?.bytes).toEqual(first.http?.bytes);
-      expect(again.http?.headers['idempotent-replayed']).toBe('true');
-      expect(before - (await supplyOf(way, project))).toBe(1_000_000n);
+      expect(again.http.bytes).toEqual(first.http.bytes);
+      expect(again.http.headers['idempotent-replayed']).toBe('true');
+      expect(before - (await supplyOf(api, project))).toBe(1_000_000n);
       // What is no repeat is refused as before.
       (await limited.burnBatch(project, requests)).refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
     });
   });
 
   it('4.1: "the original result is returned" — also when the ten burns of the second are used up', async () => {
-    const way = under();
-    await way.serving(
+    const api = under();
+    await api.beside(
       { rateLimits: { burn: { name: 'burn', points: 10, windowSeconds: 60 } } },
       async (limited) => {
         const project = await limited.register();
@@ -248,8 +236,8 @@ function repeats(under: () => Way): void {
   });
 
   it('contract 1.5: "A repeat of a stored success is answered beyond the limit too" — init', async () => {
-    const way = under();
-    await way.serving({ rateLimits: RATE_OF_ONE }, async (limited) => {
+    const api = under();
+    await api.beside({ rateLimits: RATE_OF_ONE }, async (limited) => {
       const project = await limited.register();
       const [key, request] = [randomUUID(), { pipelines: [aPipeline([burnAction(1)])] }];
       const first = await limited.initBatch(project, request, key);
@@ -260,8 +248,8 @@ function repeats(under: () => Way): void {
   });
 
   it('contract 1.5: "(repeats: ten times as wide)" — and not wider', async () => {
-    const way = under();
-    await way.serving({ rateLimits: RATE_OF_ONE }, async (limited) => {
+    const api = under();
+    await api.beside({ rateLimits: RATE_OF_ONE }, async (limited) => {
       const project = await limited.register();
       const [key, request] = [randomUUID(), [aBurnRequest(1)]];
       (await limited.burnBatch(project, request, key)).done();
@@ -274,10 +262,10 @@ function repeats(under: () => Way): void {
   });
 
   it('contract 1.4: beyond the limit a repeat is given only to a key that may have it', async () => {
-    const way = under();
-    await way.serving({ rateLimits: RATE_OF_ONE }, async (limited) => {
+    const api = under();
+    await api.beside({ rateLimits: RATE_OF_ONE }, async (limited) => {
       const [key, request] = [randomUUID(), aBurnRequest(1)];
-      const mine = new Secret(await secondKey(way));
+      const mine = await secondKey(api);
       (await limited.burn(mine, request, key)).done();
       (await limited.burn(await limited.register(), request, key)).done();
       (await limited.burn(null, request, key)).refused(401, 'ERR_UNAUTHORIZED');

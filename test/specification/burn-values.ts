@@ -4,10 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { aBurnRequest } from '../../support/engine.js';
-import { canonicalHash } from '../../support/oracle.js';
-import { supplyOf } from '../../support/service.js';
-import type { Way } from '../../support/ways.js';
+import type { Api } from '../support/api.js';
+import { supplyOf } from '../support/chain-reading.js';
+import { aBurnRequest, canonicalHash } from '../support/requests.js';
 
 const UNIT = 1_000_000n;
 
@@ -29,24 +28,28 @@ const TYPES: readonly (readonly [string, string])[] = [
   ['far too long', 'X'.repeat(5_000)],
 ];
 
-export function burnValues(under: () => Way): void {
+export function burnValues(under: () => Api): void {
   /** Puts the element between two good ones: they burn, it is refused, the answer is 200. */
-  const refusedInBatch = async (bad: Record<string, unknown>, type: string, why = /\S/): Promise<void> => {
-    const way = under();
-    const before = await supplyOf(way, way.test.project);
-    const answer = await way.burnBatch(way.test.project, [aBurnRequest(1), bad, aBurnRequest(2)]);
+  const refusedInBatch = async (
+    bad: { readonly proof: unknown; readonly type: string },
+    type: string,
+    why = /\S/,
+  ): Promise<void> => {
+    const api = under();
+    const before = await supplyOf(api, api.project);
+    const answer = await api.burnBatch(api.project, [aBurnRequest(1), bad, aBurnRequest(2)]);
     const { success, errors } = answer.done();
     expect(success.map(({ hash }) => hash)).toEqual([1, 2].map((order) => canonicalHash({ order })));
     expect(errors).toEqual([
-      { type, message: expect.stringMatching(why), proof: bad['proof'], proofType: bad['type'] },
+      { type, message: expect.stringMatching(why), proof: bad.proof, proofType: bad.type },
     ]);
-    expect(before - (await supplyOf(way, way.test.project))).toBe(3n * UNIT);
+    expect(before - (await supplyOf(api, api.project))).toBe(3n * UNIT);
   };
   const refusedAlone = async (bad: unknown, code: string): Promise<string> => {
-    const way = under();
-    const before = await supplyOf(way, way.test.project);
-    const message = (await way.burn(way.test.project, bad)).refused(400, code);
-    expect(await supplyOf(way, way.test.project)).toBe(before);
+    const api = under();
+    const before = await supplyOf(api, api.project);
+    const message = (await api.burn(api.project, bad)).refused(400, code);
+    expect(await supplyOf(api, api.project)).toBe(before);
     return message;
   };
 
@@ -85,15 +88,15 @@ export function burnValues(under: () => Way): void {
   }
 
   it('2.3: an element with several faults has one error item', async () => {
-    const way = under();
+    const api = under();
     const bad = { ...aBurnRequest(-1), type: '', proof: [] };
-    const { success, errors } = (await way.burnBatch(way.test.project, [bad, bad])).done();
+    const { success, errors } = (await api.burnBatch(api.project, [bad, bad])).done();
     expect([success.length, errors.length]).toEqual([0, 2]);
   });
 
   it('4.2: "400 … the whole request is invalid" is for structure: one such element refuses all, whatever else they hold', async () => {
-    const way = under();
-    const before = await supplyOf(way, way.test.project);
+    const api = under();
+    const before = await supplyOf(api, api.project);
     for (const bad of [
       { ...aBurnRequest(1), burnAmount: '1' },
       { ...aBurnRequest(1), persistOnchain: 1 },
@@ -102,63 +105,63 @@ export function burnValues(under: () => Way): void {
       null,
     ]) {
       const requests = [aBurnRequest(1), aBurnRequest(0), bad];
-      const message = (await way.burnBatch(way.test.project, requests)).refused(400, 'ERR_INVALID_REQUEST');
+      const message = (await api.burnBatch(api.project, requests)).refused(400, 'ERR_INVALID_REQUEST');
       expect(message).toContain('[2]');
     }
-    expect(await supplyOf(way, way.test.project)).toBe(before);
+    expect(await supplyOf(api, api.project)).toBe(before);
   });
 
   it('2.1: further properties of a burn request do not count', async () => {
-    const way = under();
-    const project = await way.register();
-    const before = await supplyOf(way, project);
+    const api = under();
+    const project = await api.register();
+    const before = await supplyOf(api, project);
     const more = { note: 'x', amount: 5, dryRun: true, hash: null };
-    const single = (await way.burn(project, { ...aBurnRequest(1), ...more })).done();
+    const single = (await api.burn(project, { ...aBurnRequest(1), ...more })).done();
     expect(Object.keys(single).sort()).toEqual(['dateBurned', 'hash', 'result', 'txHash', 'type']);
     expect(single.hash).toBe(canonicalHash({ order: 1 }));
-    expect(before - (await supplyOf(way, project))).toBe(UNIT);
+    expect(before - (await supplyOf(api, project))).toBe(UNIT);
   });
 
   it('2.1: further properties of an element do not count', async () => {
-    const way = under();
-    const project = await way.register();
-    const before = await supplyOf(way, project);
+    const api = under();
+    const project = await api.register();
+    const before = await supplyOf(api, project);
     const elements = [
       { ...aBurnRequest(1), id: 'row-1' },
       { ...aBurnRequest(2, { type: 'NOPE' }), id: 'row-2' },
     ];
-    const { success, errors } = (await way.burnBatch(project, elements)).done();
+    const { success, errors } = (await api.burnBatch(project, elements)).done();
     expect(success.map((item) => Object.keys(item).length)).toEqual([5]);
     expect(errors.map((item) => Object.keys(item).sort())).toEqual([
       ['message', 'proof', 'proofType', 'type'],
     ]);
-    expect(before - (await supplyOf(way, project))).toBe(UNIT);
+    expect(before - (await supplyOf(api, project))).toBe(UNIT);
   });
 
   it('contract 1.4: "A different body: 422." — further properties are part of the body', async () => {
-    const way = under();
-    const project = await way.register();
+    const api = under();
+    const project = await api.register();
     const key = randomUUID();
-    const before = await supplyOf(way, project);
-    (await way.burn(project, { ...aBurnRequest(1), note: 'a' }, key)).done();
-    expect((await way.burn(project, { ...aBurnRequest(1), note: 'a' }, key)).replayed).toBe(true);
-    (await way.burn(project, { ...aBurnRequest(1), note: 'b' }, key)).refused(
+    const before = await supplyOf(api, project);
+    (await api.burn(project, { ...aBurnRequest(1), note: 'a' }, key)).done();
+    expect((await api.burn(project, { ...aBurnRequest(1), note: 'a' }, key)).replayed).toBe(true);
+    (await api.burn(project, { ...aBurnRequest(1), note: 'b' }, key)).refused(
       422,
       'ERR_IDEMPOTENCY_KEY_REUSED',
     );
-    (await way.burn(project, aBurnRequest(1), key)).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
-    (await way.burnBatch(project, [{ ...aBurnRequest(1), note: 'a' }], key)).done();
-    const other = await way.burnBatch(project, [{ ...aBurnRequest(1), note: 'b' }], key);
+    (await api.burn(project, aBurnRequest(1), key)).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
+    (await api.burnBatch(project, [{ ...aBurnRequest(1), note: 'a' }], key)).done();
+    const other = await api.burnBatch(project, [{ ...aBurnRequest(1), note: 'b' }], key);
     other.refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
-    expect(before - (await supplyOf(way, project))).toBe(2n * UNIT);
+    expect(before - (await supplyOf(api, project))).toBe(2n * UNIT);
   });
 
   it('contract 1.4: a single burn that was refused for a value leaves its idempotency key free', async () => {
-    const way = under();
+    const api = under();
     const key = randomUUID();
     for (const bad of [aBurnRequest(0), { ...aBurnRequest(1), proof: [] }, aBurnRequest(1, { type: '' })]) {
-      expect((await way.burn(way.test.project, bad, key)).status).toBe(400);
+      expect((await api.burn(api.project, bad, key)).status).toBe(400);
     }
-    expect((await way.burn(way.test.project, aBurnRequest(1), key)).replayed).toBe(false);
+    expect((await api.burn(api.project, aBurnRequest(1), key)).replayed).toBe(false);
   });
 }

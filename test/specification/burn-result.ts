@@ -1,12 +1,10 @@
 /** What a burn answers: its result, the batch response and the error body (service specification, sections 2.2 to 2.4 and 4.2). */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
-import type { BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';
-import { aBurnRequest, type TestProject } from '../../support/engine.js';
-import { blockTimeOf, landedRecord, memosOf } from '../../support/landed.js';
-import { canonicalHash } from '../../support/oracle.js';
-import { supplyOf } from '../../support/service.js';
-import type { Way } from '../../support/ways.js';
+import type { Api, BurnRequest, BurnResult } from '../support/api.js';
+import { blockTimeOf, landedRecord, memosOf, supplyOf } from '../support/chain-reading.js';
+import type { Project } from '../support/in-process-service.js';
+import { aBurnRequest, canonicalHash } from '../support/requests.js';
 
 const RESULT_FIELDS = ['dateBurned', 'hash', 'result', 'txHash', 'type'];
 const ERROR_FIELDS = ['message', 'proof', 'proofType', 'type'];
@@ -15,7 +13,7 @@ const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 
 const fieldsOf = (value: object): string[] => Object.keys(value).sort();
 
-export function burnResults(under: () => Way): void {
+export function burnResults(under: () => Api): void {
   const request: BurnRequest = aBurnRequest(2.5, {
     persistOnchain: true,
     type: 'WATCH_AD',
@@ -25,10 +23,10 @@ export function burnResults(under: () => Way): void {
   let burned: bigint;
 
   beforeAll(async () => {
-    const way = under();
-    const before = await supplyOf(way, way.test.project);
-    result = (await way.burn(way.test.project, request)).done();
-    burned = before - (await supplyOf(way, way.test.project));
+    const api = under();
+    const before = await supplyOf(api, api.project);
+    result = (await api.burn(api.project, request)).done();
+    burned = before - (await supplyOf(api, api.project));
   });
 
   it('2.2: the burn result has the five fields and no others', () => {
@@ -45,14 +43,13 @@ export function burnResults(under: () => Way): void {
   });
 
   it('2.2: txHash — "On-chain transaction hash of the burn."', async () => {
-    const { test } = under();
     expect(result.txHash).toMatch(SIGNATURE);
-    expect((await landedRecord(test, result.txHash)).error).toBeNull();
+    expect((await landedRecord(under(), result.txHash)).error).toBeNull();
     expect(burned).toBe(2_500_000n);
   });
 
   it('2.2: txHash — "When persistOnchain was true it also confirms the proof was recorded."', async () => {
-    const [memo] = await memosOf(under().test, result.txHash);
+    const [memo] = await memosOf(under(), result.txHash);
     expect(JSON.parse(memo ?? '')).toEqual({ type: 'WATCH_AD', hash: canonicalHash(request.proof) });
   });
 
@@ -62,7 +59,7 @@ export function burnResults(under: () => Way): void {
 
   it('2.2: dateBurned — "string, ISO 8601 date-time: When the burn was processed."', async () => {
     expect(result.dateBurned).toMatch(ISO_DATE_TIME);
-    expect(result.dateBurned).toBe(await blockTimeOf(under().test, result.txHash));
+    expect(result.dateBurned).toBe(await blockTimeOf(under(), result.txHash));
   });
 }
 
@@ -75,16 +72,16 @@ const mixed = (): BurnRequest[] => [
   aBurnRequest(5, { proof: { n: 5 } }),
 ];
 
-export function burnBatches(under: () => Way): void {
-  let project: TestProject;
+export function burnBatches(under: () => Api): void {
+  let project: Project;
   beforeAll(async () => {
     project = await under().register();
   });
 
   it('2.3: success and errors are arrays, also when empty', async () => {
-    const way = under();
+    const api = under();
     const [good, bad] = [aBurnRequest(1), aBurnRequest(1, { type: 'NOPE' })];
-    const answers = [await way.burnBatch(project, [good]), await way.burnBatch(project, [bad])];
+    const answers = [await api.burnBatch(project, [good]), await api.burnBatch(project, [bad])];
     expect(answers.map((answer) => fieldsOf(answer.done()))).toEqual([
       ['errors', 'success'],
       ['errors', 'success'],
@@ -105,9 +102,9 @@ export function burnBatches(under: () => Way): void {
   });
 
   it('2.3: success — "Burns that succeeded. Each item has all five fields."', async () => {
-    const way = under();
+    const api = under();
     const requests = mixed();
-    const { success } = (await way.burnBatch(project, requests)).done();
+    const { success } = (await api.burnBatch(project, requests)).done();
     const good = requests.filter((_, index) => index % 2 === 0);
     for (const [index, item] of success.entries()) {
       expect(fieldsOf(item)).toEqual(RESULT_FIELDS);
@@ -115,12 +112,12 @@ export function burnBatches(under: () => Way): void {
         result: 'SUCCESS',
         hash: canonicalHash(good[index]?.proof),
         type: good[index]?.type,
-        dateBurned: await blockTimeOf(way.test, item.txHash),
+        dateBurned: await blockTimeOf(api, item.txHash),
       });
     }
     expect(success).toHaveLength(3);
     expect(
-      (await Promise.all(success.map(({ txHash }) => memosOf(way.test, txHash)))).map(({ length }) => length),
+      (await Promise.all(success.map(({ txHash }) => memosOf(api, txHash)))).map(({ length }) => length),
     ).toEqual([0, 1, 0]);
   });
 
@@ -155,22 +152,22 @@ export function burnBatches(under: () => Way): void {
   });
 
   it('4.2: "Each element is processed individually."', async () => {
-    const way = under();
-    const before = await supplyOf(way, project);
-    const { success } = (await way.burnBatch(project, mixed())).done();
+    const api = under();
+    const before = await supplyOf(api, project);
+    const { success } = (await api.burnBatch(project, mixed())).done();
     expect(new Set(success.map(({ txHash }) => txHash)).size).toBe(3);
-    expect(before - (await supplyOf(way, project))).toBe(9_000_000n);
+    expect(before - (await supplyOf(api, project))).toBe(9_000_000n);
     // Equal elements are as many burns.
     const same = aBurnRequest(1);
-    const twice = (await way.burnBatch(project, [same, same])).done();
+    const twice = (await api.burnBatch(project, [same, same])).done();
     expect(new Set(twice.success.map(({ txHash }) => txHash)).size).toBe(2);
-    expect(before - (await supplyOf(way, project))).toBe(11_000_000n);
+    expect(before - (await supplyOf(api, project))).toBe(11_000_000n);
   });
 
   it('4.2: "The response is status 200 with the batch burn response (2.3) … a failed element does not fail the request."', async () => {
-    const way = under();
-    expect((await way.burnBatch(project, mixed())).status).toBe(200);
-    const allBad = await way.burnBatch(project, [
+    const api = under();
+    expect((await api.burnBatch(project, mixed())).status).toBe(200);
+    const allBad = await api.burnBatch(project, [
       aBurnRequest(1, { type: 'A' }),
       aBurnRequest(1, { type: 'B' }),
     ]);
@@ -178,58 +175,58 @@ export function burnBatches(under: () => Way): void {
   });
 
   it('4.2: "Body: a JSON array of burn requests" "400: … the whole request is invalid (e.g. the body is not an array)"', async () => {
-    const way = under();
-    const before = await supplyOf(way, project);
+    const api = under();
+    const before = await supplyOf(api, project);
     for (const body of [aBurnRequest(1), {}, null, 'x', 7, true, { 0: aBurnRequest(1), length: 1 }]) {
-      (await way.burnBatch(project, body)).refused(400, 'ERR_INVALID_REQUEST');
+      (await api.burnBatch(project, body)).refused(400, 'ERR_INVALID_REQUEST');
     }
     for (const element of [null, 'x', 7, true, [], [aBurnRequest(1)]]) {
-      const answer = await way.burnBatch(project, [aBurnRequest(1), element]);
+      const answer = await api.burnBatch(project, [aBurnRequest(1), element]);
       expect(answer.refused(400, 'ERR_INVALID_REQUEST')).toContain('[1]');
     }
-    expect(await supplyOf(way, project)).toBe(before);
+    expect(await supplyOf(api, project)).toBe(before);
   });
 
   it('4.2: "400: … or batch processing is prevented." — more than 1,000 elements (contract 1.6)', async () => {
-    const way = under();
-    const before = await supplyOf(way, project);
+    const api = under();
+    const before = await supplyOf(api, project);
     const many = Array.from({ length: 1_001 }, () => aBurnRequest(1));
-    expect((await way.burnBatch(project, many)).refused(400, 'ERR_INVALID_REQUEST')).toMatch(/1,?000/);
-    expect(await supplyOf(way, project)).toBe(before);
+    expect((await api.burnBatch(project, many)).refused(400, 'ERR_INVALID_REQUEST')).toMatch(/1,?000/);
+    expect(await supplyOf(api, project)).toBe(before);
   });
 
   it('4.2: "`x-idempotency-key` (required, string, format uuid)"', async () => {
-    const way = under();
-    const before = await supplyOf(way, project);
+    const api = under();
+    const before = await supplyOf(api, project);
     for (const key of [null, '', 'abc', randomUUID().slice(1), `${randomUUID()}0`, `{${randomUUID()}}`]) {
-      const answer = await way.burnBatch(project, [aBurnRequest(1)], key);
+      const answer = await api.burnBatch(project, [aBurnRequest(1)], key);
       expect(answer.refused(400, 'ERR_INVALID_REQUEST')).toContain('x-idempotency-key');
     }
-    expect(await supplyOf(way, project)).toBe(before);
+    expect(await supplyOf(api, project)).toBe(before);
   });
 
   it('4.2: "401: error body; API key missing or invalid."', async () => {
-    const way = under();
+    const api = under();
     for (const key of [null, '', 'fwk_unknown']) {
-      (await way.burnBatch(key, [aBurnRequest(1)])).refused(401, 'ERR_UNAUTHORIZED');
+      (await api.burnBatch(key, [aBurnRequest(1)])).refused(401, 'ERR_UNAUTHORIZED');
     }
   });
 
   it('4.2: "Other whole-request failures (authentication …) give a standard 4xx or 5xx error response."', async () => {
-    const way = under();
-    const { key } = await way.test.engine.createKey({ scopes: ['airdrop'], proofTypes: null });
-    (await way.burnBatch(key, [aBurnRequest(1)])).refused(403, 'ERR_KEY_SCOPES_UNAUTHORIZED');
+    const api = under();
+    const { key } = await api.service.createKey({ scopes: ['airdrop'], proofTypes: null });
+    (await api.burnBatch(key, [aBurnRequest(1)])).refused(403, 'ERR_KEY_SCOPES_UNAUTHORIZED');
   });
 
   it('4.2: "Idempotency: as in 4.1." — successes and failures are those of the first time', async () => {
-    const way = under();
+    const api = under();
     const [key, requests] = [randomUUID(), mixed()];
-    const before = await supplyOf(way, project);
-    const first = await way.burnBatch(project, requests, key);
-    const again = await way.burnBatch(project, requests, key);
+    const before = await supplyOf(api, project);
+    const first = await api.burnBatch(project, requests, key);
+    const again = await api.burnBatch(project, requests, key);
     expect(again.done()).toEqual(first.done());
-    expect(again.http?.bytes).toEqual(first.http?.bytes);
+    expect(again.http.bytes).toEqual(first.http.bytes);
     expect([first.replayed, again.replayed]).toEqual([false, true]);
-    expect(before - (await supplyOf(way, project))).toBe(9_000_000n);
+    expect(before - (await supplyOf(api, project))).toBe(9_000_000n);
   });
 }

@@ -3,11 +3,10 @@ import { createHash } from 'node:crypto';
 import { PublicKey } from '@solana/web3.js';
 import { accounts, getTransactionPda, getVaultPda } from '@sqds/multisig';
 import { beforeAll, expect, it } from 'vitest';
-import type { Batch, BundleExecution, InitBatchResult } from '../../../src/contract/schemas/batch.js';
-import type { Address } from '../../../src/values/address.js';
-import { aPipeline, burnAction, signApproval, type TestProject } from '../../support/engine.js';
-import { landedRecord } from '../../support/landed.js';
-import type { Way } from '../../support/ways.js';
+import type { Api, Batch, BundleExecution, InitBatchResult } from '../support/api.js';
+import { accountInfoOf, landedRecord } from '../support/chain-reading.js';
+import type { Project } from '../support/in-process-service.js';
+import { approved, burning } from '../support/requests.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const ISO_DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
@@ -26,40 +25,31 @@ const REQUIRED = [
   'vaultIndex',
 ];
 
-const burning = (...amounts: number[]) => ({
-  pipelines: amounts.map((amount) => aPipeline([burnAction(amount)])),
-});
-
 /** One batch of six pipelines that is executed, and one that fails in its second bundle. */
 interface Course {
-  readonly project: TestProject;
+  readonly project: Project;
   readonly init: InitBatchResult;
   readonly finalized: Batch;
   readonly executed: Batch;
   readonly failed: Batch;
 }
 
-async function coursesOf(way: Way): Promise<Course> {
-  const project = await way.register({ vaultTokens: '30' });
+async function coursesOf(api: Api): Promise<Course> {
+  const project = await api.register({ vaultTokens: '30' });
   const execute = async (init: InitBatchResult): Promise<Batch> => {
-    const body = { batchId: init.batch.id, signedTx: signApproval(project.owner, init) };
-    (await way.executeBatch(project, body)).done();
-    return (await way.getBatch(project, init.batch.id)).done();
+    (await api.executeBatch(project, approved(project, init))).done();
+    return (await api.getBatch(project, init.batch.id)).done();
   };
-  const init = (await way.initBatch(project, burning(1, 2, 3, 4, 5, 6))).done();
+  const init = (await api.initBatch(project, burning(1, 2, 3, 4, 5, 6))).done();
   // There is enough for either of the two when it is set up, and not for both.
-  const failing = (await way.initBatch(project, burning(1, 1, 1, 1, 1, 9))).done();
-  const finalized = (await way.getBatch(project, init.batch.id)).done();
+  const failing = (await api.initBatch(project, burning(1, 1, 1, 1, 1, 9))).done();
+  const finalized = (await api.getBatch(project, init.batch.id)).done();
   return { project, init, finalized, executed: await execute(init), failed: await execute(failing) };
 }
 
-export function batchFields(under: () => Way): void {
+export function batchFields(under: () => Api): void {
   let course: Course;
   const inEachState = (): readonly Batch[] => [course.finalized, course.executed, course.failed];
-  const squadsAccount = async (address: string): Promise<Buffer> => {
-    const [account] = await under().test.chain.getAccounts([address as Address]);
-    return Buffer.from(account?.data ?? []);
-  };
 
   beforeAll(async () => {
     course = await coursesOf(under());
@@ -81,17 +71,15 @@ export function batchFields(under: () => Way): void {
   });
 
   it('2.5: flywheelId — "Flywheel the batch belongs to."', () => {
-    for (const { flywheelId } of inEachState())
-      expect(flywheelId).toBe(course.project.registration.flywheelId);
+    for (const { flywheelId } of inEachState()) expect(flywheelId).toBe(course.project.flywheelId);
   });
 
   it('2.5: tokenId — "Token associated with the batch."', () => {
-    for (const { tokenId } of inEachState()) expect(tokenId).toBe(course.project.registration.tokenId);
+    for (const { tokenId } of inEachState()) expect(tokenId).toBe(course.project.tokenId);
   });
 
   it('2.5: mintAddress — "Blockchain mint address of the token."', () => {
-    for (const { mintAddress } of inEachState())
-      expect(mintAddress).toBe(course.project.registration.mintAddress);
+    for (const { mintAddress } of inEachState()) expect(mintAddress).toBe(course.project.mintAddress);
   });
 
   it('2.5, 3: status — "string, enum: Current batch status."', () => {
@@ -104,7 +92,7 @@ export function batchFields(under: () => Way): void {
     const multisigPda = new PublicKey(multisig);
     const [at] = getTransactionPda({ multisigPda, index: BigInt(batchIndex) });
     // A failed batch keeps its accounts.
-    const [batch] = accounts.Batch.fromAccountInfo({ data: await squadsAccount(at.toBase58()) } as never);
+    const [batch] = accounts.Batch.fromAccountInfo(await accountInfoOf(under(), at));
     expect([batch.index.toString(), batch.multisig.toBase58(), batch.size]).toEqual([
       batchIndex,
       multisig,
@@ -115,28 +103,23 @@ export function batchFields(under: () => Way): void {
   it('2.5: vaultIndex — "string: Vault index within the multisig."', () => {
     for (const { vaultIndex } of inEachState()) {
       expect(vaultIndex).toMatch(DECIMAL_INTEGER);
-      expect(vaultIndex).toBe(String(course.project.registration.vaultIndex));
+      expect(vaultIndex).toBe(String(course.project.vaultIndex));
     }
   });
 
   it('2.5: multisig — "Multisig wallet address."', async () => {
-    const { registration } = course.project;
-    for (const { multisig } of inEachState()) expect(multisig).toBe(registration.multisig);
-    const [multisig] = accounts.Multisig.fromAccountInfo({
-      data: await squadsAccount(registration.multisig),
-    } as never);
+    const { project } = course;
+    for (const { multisig } of inEachState()) expect(multisig).toBe(project.multisig);
+    const [multisig] = accounts.Multisig.fromAccountInfo(await accountInfoOf(under(), project.multisig));
     expect(multisig.members.map(({ key }) => key.toBase58()).sort()).toEqual(
-      [registration.owner, registration.operator].sort(),
+      [project.owner, project.operator].sort(),
     );
   });
 
   it('2.5: vaultAddress — "Vault address for token operations."', () => {
     for (const { vaultAddress, multisig, vaultIndex } of inEachState()) {
       const [vault] = getVaultPda({ multisigPda: new PublicKey(multisig), index: Number(vaultIndex) });
-      expect([vaultAddress, vaultAddress]).toEqual([
-        vault.toBase58(),
-        course.project.registration.vaultAddress,
-      ]);
+      expect([vaultAddress, vaultAddress]).toEqual([vault.toBase58(), course.project.vaultAddress]);
     }
   });
 
@@ -161,7 +144,7 @@ export function batchFields(under: () => Way): void {
 
   it('2.5: dateCreated — no later than the first block of the set-up, within seconds of it', async () => {
     const [first] = course.init.batch.initResult?.successfulExecutions ?? [];
-    const { blockTimeMs } = await landedRecord(under().test, first?.txHashes[0] ?? '');
+    const { blockTimeMs } = await landedRecord(under(), first?.txHashes[0] ?? '');
     const distanceMs = blockTimeMs - Date.parse(course.finalized.dateCreated);
     expect([distanceMs > -1_000, distanceMs < 10_000]).toEqual([true, true]);
   });
@@ -176,17 +159,17 @@ export function batchFields(under: () => Way): void {
 }
 
 /** Every bundle has landed as it says, and is named as block engines name it. */
-async function expectLanded(way: Way, bundles: readonly BundleExecution[]): Promise<readonly string[]> {
+async function expectLanded(api: Api, bundles: readonly BundleExecution[]): Promise<readonly string[]> {
   for (const { bundleId, txHashes } of bundles) {
     expect(bundleId).toBe(createHash('sha256').update(txHashes.join(',')).digest('hex'));
     expect(txHashes.length).toBeGreaterThan(0);
     expect(txHashes.length).toBeLessThanOrEqual(4);
-    for (const txHash of txHashes) expect((await landedRecord(way.test, txHash)).error).toBeNull();
+    for (const txHash of txHashes) expect((await landedRecord(api, txHash)).error).toBeNull();
   }
   return bundles.flatMap(({ txHashes }) => txHashes);
 }
 
-export function batchResults(under: () => Way): void {
+export function batchResults(under: () => Api): void {
   let course: Course;
   beforeAll(async () => {
     course = await coursesOf(under());
@@ -194,6 +177,8 @@ export function batchResults(under: () => Way): void {
   const init = () => course.finalized.initResult ?? expect.fail();
   const executed = () => course.executed.executeResult ?? expect.fail();
   const failed = () => course.failed.executeResult ?? expect.fail();
+  /** Transactions in the bundles before that of the sixth, which fails. */
+  const landed = () => 5 - (5 % under().service.bundleSize);
 
   it('2.5: init result — the fields of its table and no others', () => {
     const fields = ['batchIndex', 'successfulExecutions', 'total', 'totalFailed', 'totalSuccessful'];
@@ -202,8 +187,7 @@ export function batchResults(under: () => Way): void {
 
   it('2.5: init result — total, totalSuccessful and totalFailed: "Setup transactions processed", succeeded, failed', () => {
     const { total, totalSuccessful, totalFailed } = init();
-    // More than one for each of the six pipelines: the batch is created and activated as well.
-    expect(total).toBeGreaterThan(6);
+    expect(total).toBeGreaterThan(1);
     expect([totalSuccessful, totalFailed]).toEqual([total, 0]);
   });
 
@@ -232,17 +216,17 @@ export function batchResults(under: () => Way): void {
   });
 
   it('2.5: execute result — totalSuccessful: "Pipeline transactions executed successfully."', () => {
-    expect([executed().totalSuccessful, failed().totalSuccessful]).toEqual([6, 4]);
+    expect([executed().totalSuccessful, failed().totalSuccessful]).toEqual([6, landed()]);
   });
 
   it('2.5: execute result — totalFailed: "Pipeline transactions that failed."', () => {
-    expect([executed().totalFailed, failed().totalFailed]).toEqual([0, 2]);
+    expect([executed().totalFailed, failed().totalFailed]).toEqual([0, 6 - landed()]);
   });
 
   it('2.5: execute result — successfulExecutions: "Successful bundles." with bundleId and txHashes', async () => {
     const all = await expectLanded(under(), executed().successfulExecutions);
     const some = await expectLanded(under(), failed().successfulExecutions);
-    expect([new Set(all).size, new Set(some).size]).toEqual([6, 4]);
+    expect([new Set(all).size, new Set(some).size]).toEqual([6, landed()]);
   });
 
   it('2.5: execute result — failedOnTransactionIndex: "Transaction index where the failure occurred."', () => {
@@ -250,7 +234,7 @@ export function batchResults(under: () => Way): void {
   });
 
   it('2.5: execute result — failedStartTransactionIndex: "Starting index of the failed transaction batch."', () => {
-    expect(failed().failedStartTransactionIndex).toBe(4);
+    expect(failed().failedStartTransactionIndex).toBe(landed());
   });
 
   it('2.5: execute result — failedTxMsg: "Error message describing the failure."', () => {

@@ -1,11 +1,9 @@
 /** What is asked of a burn (service specification, sections 1, 2.1, 4.1 and 9). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { aBurnRequest } from '../../support/engine.js';
-import { memosOf } from '../../support/landed.js';
-import { canonicalHash } from '../../support/oracle.js';
-import { balanceOf, supplyOf } from '../../support/service.js';
-import type { Way } from '../../support/ways.js';
+import type { Api } from '../support/api.js';
+import { balanceOf, memosOf, supplyOf } from '../support/chain-reading.js';
+import { aBurnRequest, canonicalHash } from '../support/requests.js';
 
 const UNIT = 1_000_000n;
 const FIELDS = ['type', 'proof', 'burnAmount', 'persistOnchain'] as const;
@@ -13,32 +11,32 @@ const FIELDS = ['type', 'proof', 'burnAmount', 'persistOnchain'] as const;
 const without = (field: string): Record<string, unknown> =>
   Object.fromEntries(Object.entries(aBurnRequest(1)).filter(([name]) => name !== field));
 
-export function burnRequests(under: () => Way): void {
+export function burnRequests(under: () => Api): void {
   it('1: "It burns a stated quantity of a token on behalf of a project."', async () => {
-    const way = under();
-    const [project, other] = [await way.register(), await way.register()];
-    const { burnWallet } = project.registration;
+    const api = under();
+    const [project, other] = [await api.register(), await api.register()];
+    const { burnWallet } = project;
     const before = [
-      await supplyOf(way, project),
-      await balanceOf(way, project, burnWallet),
-      await supplyOf(way, other),
+      await supplyOf(api, project),
+      await balanceOf(api, project, burnWallet),
+      await supplyOf(api, other),
     ] as const;
-    (await way.burn(project, aBurnRequest(12.345678))).done();
-    expect(before[0] - (await supplyOf(way, project))).toBe(12_345_678n);
-    expect(before[1] - (await balanceOf(way, project, burnWallet))).toBe(12_345_678n);
-    expect(await supplyOf(way, other)).toBe(before[2]);
+    (await api.burn(project, aBurnRequest(12.345678))).done();
+    expect(before[0] - (await supplyOf(api, project))).toBe(12_345_678n);
+    expect(before[1] - (await balanceOf(api, project, burnWallet))).toBe(12_345_678n);
+    expect(await supplyOf(api, other)).toBe(before[2]);
   });
 
   it('1: "Each burn is justified by a client-supplied proof (a JSON object of an off-chain event) and has a proof type string."', async () => {
-    const way = under();
-    const { project } = way.test;
+    const api = under();
+    const { project } = api;
     for (const field of ['proof', 'type'])
-      (await way.burn(project, without(field))).refused(400, 'ERR_INVALID_REQUEST');
-    expect((await way.burn(project, aBurnRequest(1, { type: 'WATCH_AD' }))).done().type).toBe('WATCH_AD');
+      (await api.burn(project, without(field))).refused(400, 'ERR_INVALID_REQUEST');
+    expect((await api.burn(project, aBurnRequest(1, { type: 'WATCH_AD' }))).done().type).toBe('WATCH_AD');
   });
 
   it('1: "The SHA256 hash of the proof is returned."', async () => {
-    const way = under();
+    const api = under();
     for (const proof of [
       {},
       { b: 1, a: 2 },
@@ -51,61 +49,61 @@ export function burnRequests(under: () => Way): void {
       { text: 'quote " backslash \\ tab \t line \n unit \u001f slash /' },
       { constructor: 1, toString: 'x', hasOwnProperty: null },
     ]) {
-      const answer = await way.burn(way.test.project, aBurnRequest(1, { proof }));
+      const answer = await api.burn(api.project, aBurnRequest(1, { proof }));
       expect(answer.done().hash).toBe(canonicalHash(proof));
     }
   });
 
   it('1: "When `persistOnchain` is true, the proof hash is also recorded on the blockchain."', async () => {
-    const way = under();
+    const api = under();
     const request = aBurnRequest(1, { persistOnchain: true, proof: { customer: 'C-4711' } });
-    const { txHash, hash } = (await way.burn(way.test.project, request)).done();
-    const [memo, ...more] = await memosOf(way.test, txHash);
+    const { txHash, hash } = (await api.burn(api.project, request)).done();
+    const [memo, ...more] = await memosOf(api, txHash);
     expect(more).toEqual([]);
     expect(JSON.parse(memo ?? '')).toMatchObject({ hash });
     expect(hash).toBe(canonicalHash(request.proof));
   });
 
   it('1: "Two burn operations exist: one burn per request and a batch of burns per request."', async () => {
-    const way = under();
-    const project = await way.register();
-    const before = await supplyOf(way, project);
-    (await way.burn(project, aBurnRequest(2))).done();
-    const { success } = (await way.burnBatch(project, [aBurnRequest(3), aBurnRequest(4)])).done();
+    const api = under();
+    const project = await api.register();
+    const before = await supplyOf(api, project);
+    (await api.burn(project, aBurnRequest(2))).done();
+    const { success } = (await api.burnBatch(project, [aBurnRequest(3), aBurnRequest(4)])).done();
     expect(success).toHaveLength(2);
-    expect(before - (await supplyOf(way, project))).toBe(9n * UNIT);
+    expect(before - (await supplyOf(api, project))).toBe(9n * UNIT);
   });
 
   it('1, 9: "[They] work only for /v1 tokens."', async () => {
-    const way = under();
-    const later = await way.register({ tokenGeneration: 'v2' });
-    const before = await supplyOf(way, later);
-    (await way.burn(later, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
-    const batch = await way.burnBatch(later, [aBurnRequest(1)]);
+    const api = under();
+    const later = await api.register({ tokenGeneration: 'v2' });
+    const before = await supplyOf(api, later);
+    (await api.burn(later, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
+    const batch = await api.burnBatch(later, [aBurnRequest(1)]);
     expect(JSON.stringify(batch.body)).toContain('ERR_TOKEN_NOT_FOUND');
-    expect(await supplyOf(way, later)).toBe(before);
+    expect(await supplyOf(api, later)).toBe(before);
   });
 
   it('2.1: type — "Its allowed values are defined per project and per API key."', async () => {
-    const way = under();
-    const cinema = await way.register({ proofTypes: ['CINEMA'] });
-    (await way.burn(cinema, aBurnRequest(1, { type: 'CINEMA' }))).done();
-    (await way.burn(cinema, aBurnRequest(1, { type: 'WATCH_AD' }))).refused(400, 'ERR_INVALID_PROOF');
-    (await way.burn(way.test.project, aBurnRequest(1, { type: 'CINEMA' }))).refused(400, 'ERR_INVALID_PROOF');
-    const { key } = await way.test.engine.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] });
-    (await way.burn(key, aBurnRequest(1, { type: 'WATCH_AD' }))).done();
-    (await way.burn(key, aBurnRequest(1))).refused(400, 'ERR_INVALID_PROOF');
+    const api = under();
+    const cinema = await api.register({ proofTypes: ['CINEMA'] });
+    (await api.burn(cinema, aBurnRequest(1, { type: 'CINEMA' }))).done();
+    (await api.burn(cinema, aBurnRequest(1, { type: 'WATCH_AD' }))).refused(400, 'ERR_INVALID_PROOF');
+    (await api.burn(api.project, aBurnRequest(1, { type: 'CINEMA' }))).refused(400, 'ERR_INVALID_PROOF');
+    const { key } = await api.service.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] });
+    (await api.burn(key, aBurnRequest(1, { type: 'WATCH_AD' }))).done();
+    (await api.burn(key, aBurnRequest(1))).refused(400, 'ERR_INVALID_PROOF');
   });
 
   it('2.1: type — a string, of which case and white space count', async () => {
-    const way = under();
+    const api = under();
     for (const type of ['product_buy', ' PRODUCT_BUY', 'PRODUCT_BUY ']) {
-      (await way.burn(way.test.project, aBurnRequest(1, { type }))).refused(400, 'ERR_INVALID_PROOF');
+      (await api.burn(api.project, aBurnRequest(1, { type }))).refused(400, 'ERR_INVALID_PROOF');
     }
   });
 
   it('2.1: proof — "object (free-form, any properties)"', async () => {
-    const way = under();
+    const api = under();
     const deep = JSON.parse(`${'{"a":'.repeat(40)}1${'}'.repeat(40)}`) as Record<string, never>;
     for (const proof of [
       {},
@@ -114,14 +112,14 @@ export function burnRequests(under: () => Way): void {
       { list: [[], {}, null, false, 0.1] },
       deep,
     ]) {
-      const answer = await way.burn(way.test.project, aBurnRequest(0.000001, { proof }));
+      const answer = await api.burn(api.project, aBurnRequest(0.000001, { proof }));
       expect(answer.done().hash).toBe(canonicalHash(proof));
     }
   });
 
   it('2.1: burnAmount — "number (double)"', async () => {
-    const way = under();
-    const project = await way.register();
+    const api = under();
+    const project = await api.register();
     for (const [burnAmount, baseUnits] of [
       [0.000001, 1n],
       [0.1, 100_000n],
@@ -130,45 +128,45 @@ export function burnRequests(under: () => Way): void {
       [1e3, 1_000_000_000n],
       [123.456789, 123_456_789n],
     ] as const) {
-      const before = await supplyOf(way, project);
-      (await way.burn(project, aBurnRequest(burnAmount))).done();
-      expect([burnAmount, before - (await supplyOf(way, project))]).toEqual([burnAmount, baseUnits]);
+      const before = await supplyOf(api, project);
+      (await api.burn(project, aBurnRequest(burnAmount))).done();
+      expect([burnAmount, before - (await supplyOf(api, project))]).toEqual([burnAmount, baseUnits]);
     }
   });
 
   it('2.1, 8: burnAmount — "Must be positive."', async () => {
-    const way = under();
-    const project = await way.register();
-    const before = await supplyOf(way, project);
+    const api = under();
+    const project = await api.register();
+    const before = await supplyOf(api, project);
     for (const burnAmount of [0, -0, -1, -0.000001]) {
-      expect((await way.burn(project, aBurnRequest(burnAmount))).status).toBe(400);
+      expect((await api.burn(project, aBurnRequest(burnAmount))).status).toBe(400);
     }
-    expect(await supplyOf(way, project)).toBe(before);
+    expect(await supplyOf(api, project)).toBe(before);
   });
 
   it('2.1: persistOnchain — "true records the proof hash on the blockchain"; false does not', async () => {
-    const way = under();
+    const api = under();
     const memos = async (persistOnchain: boolean) => {
-      const { txHash } = (await way.burn(way.test.project, aBurnRequest(1, { persistOnchain }))).done();
-      return memosOf(way.test, txHash);
+      const { txHash } = (await api.burn(api.project, aBurnRequest(1, { persistOnchain }))).done();
+      return memosOf(api, txHash);
     };
     expect([(await memos(true)).length, (await memos(false)).length]).toEqual([1, 0]);
   });
 
   it('2.1: each of the four fields is required', async () => {
-    const way = under();
-    const before = await supplyOf(way, way.test.project);
+    const api = under();
+    const before = await supplyOf(api, api.project);
     for (const field of FIELDS) {
-      expect(
-        (await way.burn(way.test.project, without(field))).refused(400, 'ERR_INVALID_REQUEST'),
-      ).toContain(field);
+      expect((await api.burn(api.project, without(field))).refused(400, 'ERR_INVALID_REQUEST')).toContain(
+        field,
+      );
     }
-    expect(await supplyOf(way, way.test.project)).toBe(before);
+    expect(await supplyOf(api, api.project)).toBe(before);
   });
 
   it('2.1: a field of another JSON type is refused by its name', async () => {
-    const way = under();
-    const before = await supplyOf(way, way.test.project);
+    const api = under();
+    const before = await supplyOf(api, api.project);
     for (const [field, value] of [
       ['type', 5],
       ['type', null],
@@ -181,91 +179,91 @@ export function burnRequests(under: () => Way): void {
       ['persistOnchain', 'true'],
       ['persistOnchain', null],
     ] as const) {
-      const answer = await way.burn(way.test.project, { ...aBurnRequest(1), [field]: value });
+      const answer = await api.burn(api.project, { ...aBurnRequest(1), [field]: value });
       expect(answer.refused(400, 'ERR_INVALID_REQUEST')).toContain(field);
     }
-    expect(await supplyOf(way, way.test.project)).toBe(before);
+    expect(await supplyOf(api, api.project)).toBe(before);
   });
 
   it('2.1: "one burn; also each element of a batch request" — the same rules of structure, by index', async () => {
-    const way = under();
-    const before = await supplyOf(way, way.test.project);
+    const api = under();
+    const before = await supplyOf(api, api.project);
     for (const [field, bad] of [
       ...FIELDS.map((name) => [name, without(name)] as const),
       ['type', { ...aBurnRequest(1), type: 5 }] as const,
       ['burnAmount', { ...aBurnRequest(1), burnAmount: '1' }] as const,
       ['persistOnchain', { ...aBurnRequest(1), persistOnchain: 1 }] as const,
     ]) {
-      const answer = await way.burnBatch(way.test.project, [aBurnRequest(1), bad]);
+      const answer = await api.burnBatch(api.project, [aBurnRequest(1), bad]);
       const message = answer.refused(400, 'ERR_INVALID_REQUEST');
       expect(message).toMatch(new RegExp(`\\[1\\].*${field}`));
       expect(message).not.toContain('[0]');
     }
-    expect(await supplyOf(way, way.test.project)).toBe(before);
+    expect(await supplyOf(api, api.project)).toBe(before);
   });
 
   it('4.1: "Body: burn request (2.1)." — nothing else', async () => {
-    const way = under();
+    const api = under();
     for (const body of [[], [aBurnRequest(1)], null, 'x', 7, true]) {
-      (await way.burn(way.test.project, body)).refused(400, 'ERR_INVALID_REQUEST');
+      (await api.burn(api.project, body)).refused(400, 'ERR_INVALID_REQUEST');
     }
   });
 
   it('4.1: "Success: burn result (2.2)." with status 200 (contract 1.3)', async () => {
-    const way = under();
-    const answer = await way.burn(way.test.project, aBurnRequest(1));
+    const api = under();
+    const answer = await api.burn(api.project, aBurnRequest(1));
     expect([answer.status, answer.done().result]).toEqual([200, 'SUCCESS']);
   });
 
   it('4.1: "Failures: error body (2.4). Functional failures are typically status 400 with the codes in section 7."', async () => {
-    const way = under();
-    (await way.burn(way.test.project, aBurnRequest(1, { type: 'NOPE' }))).refused(400, 'ERR_INVALID_PROOF');
-    const later = await way.register({ tokenGeneration: 'v2' });
-    (await way.burn(later, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
+    const api = under();
+    (await api.burn(api.project, aBurnRequest(1, { type: 'NOPE' }))).refused(400, 'ERR_INVALID_PROOF');
+    const later = await api.register({ tokenGeneration: 'v2' });
+    (await api.burn(later, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
   });
 
   it('4.1: "Missing or invalid key: an error body as well."', async () => {
-    const way = under();
+    const api = under();
     for (const key of [null, '', 'fwk_unknown'])
-      (await way.burn(key, aBurnRequest(1))).refused(401, 'ERR_UNAUTHORIZED');
+      (await api.burn(key, aBurnRequest(1))).refused(401, 'ERR_UNAUTHORIZED');
   });
 
   it('4.1: "when a request repeats the `x-idempotency-key` of an earlier successful request, the operation is not performed again and the original result is returned"', async () => {
-    const way = under();
+    const api = under();
     const [key, request] = [randomUUID(), aBurnRequest(3, { persistOnchain: true })];
-    const before = await supplyOf(way, way.test.project);
-    const first = await way.burn(way.test.project, request, key);
-    const height = await way.test.chain.blockHeight();
-    const again = await way.burn(way.test.project, request, key);
+    const before = await supplyOf(api, api.project);
+    const first = await api.burn(api.project, request, key);
+    const height = await api.service.blockHeight();
+    const again = await api.burn(api.project, request, key);
     expect(again.done()).toEqual(first.done());
-    expect(again.http?.bytes).toEqual(first.http?.bytes);
-    expect(before - (await supplyOf(way, way.test.project))).toBe(3n * UNIT);
-    expect(await way.test.chain.blockHeight()).toBe(height);
+    expect(again.http.bytes).toEqual(first.http.bytes);
+    expect(before - (await supplyOf(api, api.project))).toBe(3n * UNIT);
+    expect(await api.service.blockHeight()).toBe(height);
   });
 
   it('4.1: "(at most once processing)" — also for many at the same time', async () => {
-    const way = under();
-    const project = await way.register();
+    const api = under();
+    const project = await api.register();
     const [key, request] = [randomUUID(), aBurnRequest(1)];
-    const before = await supplyOf(way, project);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => way.burn(project, request, key)));
+    const before = await supplyOf(api, project);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => api.burn(project, request, key)));
     for (const answer of answers) {
       if (answer.status !== 200) answer.refused(409, 'ERR_DUPLICATE_IDEMPOTENCY_KEY');
     }
     const done = answers.filter(({ status }) => status === 200);
     expect(new Set(done.map((answer) => answer.done().txHash)).size).toBe(1);
     expect(done.filter(({ replayed }) => !replayed).length).toBe(1);
-    expect(before - (await supplyOf(way, project))).toBe(UNIT);
+    expect(before - (await supplyOf(api, project))).toBe(UNIT);
   });
 
   it('4.1: without an idempotency key, or with another one, the same request is a burn of its own', async () => {
-    const way = under();
+    const api = under();
     const request = aBurnRequest(1);
     const answers = [
-      await way.burn(way.test.project, request),
-      await way.burn(way.test.project, request),
-      await way.burn(way.test.project, request, randomUUID()),
-      await way.burn(way.test.project, request, randomUUID()),
+      await api.burn(api.project, request),
+      await api.burn(api.project, request),
+      await api.burn(api.project, request, randomUUID()),
+      await api.burn(api.project, request, randomUUID()),
     ];
     expect(new Set(answers.map((answer) => answer.done().txHash)).size).toBe(4);
   });
