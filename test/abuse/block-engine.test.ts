@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { tipLamports } from '../../src/engine/batches/tip.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
-import { aPipeline } from '../contract/service/examples.js';
+import { aPipeline } from '../support/examples.js';
 import {
   type BundleFate,
   closeBlockEngines,

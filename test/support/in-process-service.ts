@@ -173,14 +173,32 @@ const BASE_PATH = '/api';
 
 /** Opens a service with one project. */
 export async function openService(options: ServiceOptions = {}): Promise<InProcessService> {
-  const { store: kind = 'sqlite', servers = 1 } = options;
   const clock = new RunningClock();
-  const database = kind === 'postgres' ? await openDatabaseStore() : undefined;
+  const database = options.store === 'postgres' ? await openDatabaseStore() : undefined;
   const owner = Keypair.generate();
   const terms = { clock, ...(database && { store: database.store }) };
   const test = await openTestEngine({ owner: owner.publicKey.toBase58() }, terms);
   const cluster = options.chain === 'cluster' ? await openCluster(test, options) : undefined;
-  const world: World = { test, clock, database, cluster, chain: cluster?.chain ?? test.chain };
+  const close = async (): Promise<void> => {
+    await cluster?.close();
+    await test.destroy();
+    await database?.dispose();
+  };
+  return serviceOf({ test, clock, database, cluster, owner, close }, options.servers ?? 1);
+}
+
+/** The same over an engine that somebody else opens, for an owner, on a cluster of somebody else. */
+export async function openServiceOver(
+  open: (owner: string) => Promise<Pick<World, 'test' | 'cluster' | 'close'>>,
+): Promise<InProcessService> {
+  const owner = Keypair.generate();
+  const opened = await open(owner.publicKey.toBase58());
+  return serviceOf({ ...opened, clock: new RunningClock(), database: undefined, owner }, 1);
+}
+
+async function serviceOf(parts: Omit<World, 'chain'>, servers: number): Promise<InProcessService> {
+  const { test, clock, database, owner } = parts;
+  const world: World = { ...parts, chain: parts.cluster?.chain ?? test.chain };
   const main: Serving[] = [];
   for (let at = 0; at < servers; at += 1) {
     const store = at === 0 || database === undefined ? {} : { store: await database.openAgain() };
@@ -206,9 +224,7 @@ export async function openService(options: ServiceOptions = {}): Promise<InProce
     beside: (other, use) => beside(world, other, use),
     async close() {
       for (const server of main) await server.close();
-      await cluster?.close();
-      await test.destroy();
-      await database?.dispose();
+      await world.close();
     },
   };
 }
@@ -218,8 +234,12 @@ interface World {
   readonly test: TestEngine;
   readonly clock: RunningClock;
   readonly database: StoreUnderTest | undefined;
+  /** Where the chain is not the ledger of the test alone. */
   readonly cluster: TestCluster | undefined;
   readonly chain: Chain;
+  /** Of the first project. */
+  readonly owner: Keypair;
+  readonly close: () => Promise<void>;
 }
 
 interface Serving {

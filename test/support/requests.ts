@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Keypair, VersionedTransaction } from '@solana/web3.js';
-import type { BurnRequest, InitBatchResult, Pipeline } from './api.js';
+import type { BurnRequest, Pipeline } from './api.js';
 import type { InProcessService, Project } from './in-process-service.js';
 
 const canonicalize = createRequire(import.meta.url)('canonicalize') as (value: unknown) => string;
@@ -48,7 +48,13 @@ export const signVote = ({ ownerSecret }: Pick<Project, 'ownerSecret'>, vote: st
   signedBy(keypairOf(ownerSecret), VersionedTransaction.deserialize(Buffer.from(vote, 'base64')));
 
 /** The body of an execute that the owner has approved. */
-export const approved = (project: Project, { batch, proposalApproveTx }: InitBatchResult) => ({
+export const approved = (
+  project: Pick<Project, 'ownerSecret'>,
+  {
+    batch,
+    proposalApproveTx,
+  }: { readonly batch: { readonly id: string }; readonly proposalApproveTx: string },
+) => ({
   batchId: batch.id,
   signedTx: signVote(project, proposalApproveTx),
 });

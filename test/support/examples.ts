@@ -1,6 +1,6 @@
 /** Requests that are good unless a test says otherwise. */
-import type { Pipeline } from '../../../src/contract/schemas/batch.js';
-import type { BurnRequest } from '../../../src/contract/schemas/burn.js';
+import type { Pipeline } from '../../src/contract/schemas/batch.js';
+import type { BurnRequest } from '../../src/contract/schemas/burn.js';
 
 let count = 0;
 
