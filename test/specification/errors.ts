@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Answer, Api } from '../support/api.js';
-import { supplyOf } from '../support/chain-reading.js';
+import { sendTokens, supplyOf, treasuryOf } from '../support/chain-reading.js';
 import type { Project } from '../support/in-process-service.js';
 import { aBurnRequest, aPipeline, burnAction } from '../support/requests.js';
 
@@ -99,12 +99,17 @@ export function errors(under: () => Api): void {
 
   it('7: "ERR_BURN_TOKENOMICS_FAILED — The core burn failed (on-chain transaction problem …)"', async () => {
     const api = under();
-    const project = await api.register({ burnWalletTokens: '5' });
-    const rival = async () => (await api.burn(project, aBurnRequest(4))).done();
+    const project = await api.register({ burnWalletTokens: '5', dailyBurn: '6' });
+    const [rival, key] = [async () => (await api.burn(project, aBurnRequest(4))).done(), randomUUID()];
     await api.beside({ beforeSending: onFirst(rival) }, async (late) => {
-      (await late.burn(project, aBurnRequest(2))).refused(400, 'ERR_BURN_TOKENOMICS_FAILED');
+      const answer = await late.burn(project, aBurnRequest(2), key);
+      expect(answer.refused(400, 'ERR_BURN_TOKENOMICS_FAILED')).toMatch(
+        /\(transaction [1-9A-HJ-NP-Za-km-z]{80,90}\)/,
+      );
     });
-    expect((await api.burn(project, aBurnRequest(1))).done().result).toBe('SUCCESS');
+    // Its cap is given back, and its key is free.
+    await sendTokens(api, project, { from: treasuryOf(api), to: project.burnWallet, amount: 1_000_000n });
+    expect((await api.burn(project, aBurnRequest(2), key)).replayed).toBe(false);
   });
 
   it('7: "ERR_BURN_TOKENOMICS_FAILED — … (on-chain transaction problem …)", per element', async () => {

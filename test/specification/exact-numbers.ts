@@ -204,4 +204,12 @@ export function exactBodies(under: () => Api): void {
     (await http.post('burn', project, burnText('{}', '10.0e-1'))).done();
     expect(before - (await supplyOf(api, project))).toBe(1n);
   });
+
+  it('2.1: proof — "free-form, any properties": `__proto__` is one like any other', async () => {
+    const { api, http } = open();
+    const proof = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}';
+    const answer = await http.post<{ hash: string }>('burn', api.project, burnText(proof));
+    expect(answer.done().hash).toBe(canonicalHash(JSON.parse(proof)));
+    expect(Reflect.get({}, 'polluted')).toBeUndefined();
+  });
 }

@@ -172,7 +172,21 @@ export function flywheel(under: () => Api): void {
     expect((await api.currentBatch(project)).done()).toBeNull();
   });
 
-  it('8: "Flywheels have configurable daily caps … set at project." — and none when none is set', async () => {
+  it('1, 8: "Configurable daily limits …" — a batch that one cap refuses uses nothing of the other', async () => {
+    const api = under();
+    const project = await api.register({ dailyBurn: '10', dailyAirdrop: '4' });
+    const both = (burn: number, airdrop: number) => ({
+      pipelines: [
+        aPipeline([burnAction(burn), { action: 'AIRDROP', toAddress: project.owner, amount: airdrop }]),
+      ],
+    });
+    (await api.initBatch(project, both(6, 3))).done();
+    (await api.initBatch(project, both(4, 1.5))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
+    (await api.initBatch(project, both(4, 1))).done();
+    (await api.initBatch(project, burning(0.000001))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
+  });
+
+  it('8: "Flywheels have configurable daily caps … set at registration." — and none when none is set', async () => {
     const api = under();
     const [capped, free] = [
       await api.register({ dailyBurn: '0.5' }),

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { type Api, ROUTES } from '../support/api.js';
+import { aBurnRequest } from '../support/requests.js';
 import { BODIES, errorOf, OPERATIONS, type Wire, wireOf } from './wire.js';
 
 export function headers(under: () => Api): void {
@@ -111,5 +112,55 @@ export function headers(under: () => Api): void {
       ]);
       expect(answers[1]?.http.bytes).toEqual(answers[0]?.http.bytes);
     }
+  });
+
+  it('contract 1.1: a request id with a space or of more than 128 characters is not given back, a fresh one is', async () => {
+    const { call } = seen();
+    for (const sent of ['with space', 'x'.repeat(129)]) {
+      const { headers: got } = await call('currentBatch', { 'x-request-id': sent });
+      expect(got['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+
+  it('contract 1.8: "What a batch has cost so far, in lamports, is in `x-batch-cost`" — also with a repeat', async () => {
+    const { http, project } = seen();
+    const sent = { 'x-idempotency-key': randomUUID() };
+    const text = JSON.stringify(BODIES.initBatch);
+    const answers = [
+      await http.post('initBatch', project, text, sent),
+      await http.post('initBatch', project, text, sent),
+    ];
+    const costs = answers.map((answer) => answer.http.headers['x-batch-cost']);
+    expect(costs).toEqual([
+      costs[0],
+      expect.stringMatching(/^fee=[1-9]\d*;rent-paid=[1-9]\d*;rent-reclaimed=0$/),
+    ]);
+    expect(
+      (await seen().call('currentBatch', { 'x-service-api-key': '' })).headers['x-batch-cost'],
+    ).toBeUndefined();
+  });
+
+  it('contract 1.4: "a 400 under whose key nothing was ever done says `idempotency-key-unused: true`", at the door nothing does', async () => {
+    const { api, http } = seen();
+    const project = await api.register({ dailyBurn: '1' });
+    const said = async (body: unknown, key = 'k-1') =>
+      (await api.burn(project, body, key)).http.headers['idempotency-key-unused'];
+    expect([await said(aBurnRequest(2)), await said(aBurnRequest(1, { type: 'NOPE' }))]).toEqual([
+      'true',
+      'true',
+    ]);
+    (await api.burn(project, aBurnRequest(1), 'k-1')).done();
+    expect([await said({ ...aBurnRequest(1), persistOnchain: 'yes' }), await said(aBurnRequest(2))]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    const doors = [
+      await http.post('burn', project, '{'),
+      await http.post('burn', project, '{}', { 'content-type': 'text/plain' }),
+      await http.post('burn', 'nobody', '{}'),
+    ];
+    expect(doors.map(({ status, http: door }) => [status, door.headers['idempotency-key-unused']])).toEqual(
+      [400, 415, 401].map((status) => [status, undefined]),
+    );
   });
 }

@@ -1,5 +1,6 @@
 /** What only HTTP shows of paths, methods and bodies (service specification, sections 4 and 9; contract, section 1.3). */
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { type Api, type OperationName, ROUTES } from '../support/api.js';
 import { supplyOf } from '../support/chain-reading.js';
@@ -7,6 +8,8 @@ import { aBurnRequest } from '../support/requests.js';
 import { BODIES, errorOf, OPERATIONS, POSTS, type Wire, wireOf } from './wire.js';
 
 const MIB = 1_024 * 1_024;
+/** Deeper than a body may be. */
+const DEEP = `${'['.repeat(70)}${']'.repeat(70)}`;
 
 /** What each operation answers when it is called as in {@link BODIES}. */
 const EXPECTED: Readonly<Record<OperationName, number>> = {
@@ -56,13 +59,29 @@ export function pathsAndMethods(under: () => Api): void {
         expect(answer.headers['allow']).toBe(method);
       }
     }
+    for (const path of ['/v1', '/v1/tokenomics/burn/', '//v1/tokenomics/burn', '/V1/tokenomics/burn'])
+      expect([path, (await http.send('POST', path, { body: '{"broken' })).status]).toEqual([path, 404]);
+    const head = await http.send('HEAD', '/v1/flywheel/batch/current');
+    expect([head.status, head.headers['allow']]).toEqual([405, 'GET']);
   });
 
   it('contract 1.3: "ERR_INVALID_REQUEST — body is not JSON"', async () => {
     const { http, project } = seen();
     const badUtf8 = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
     for (const operation of POSTS) {
-      for (const text of ['', '{', '{"a":}', "{'a':1}", '[1,]', 'undefined', '{"a":NaN}', '{} {}', badUtf8]) {
+      for (const text of [
+        '',
+        '{',
+        '{"a":}',
+        "{'a':1}",
+        '[1,]',
+        'undefined',
+        '{"a":NaN}',
+        '{} {}',
+        '{"type":"A","type":"B"}',
+        badUtf8,
+        DEEP,
+      ]) {
         const answer = await http.post(operation, project, text, { 'x-idempotency-key': randomUUID() });
         answer.refused(400, 'ERR_INVALID_REQUEST');
       }
@@ -76,7 +95,10 @@ export function pathsAndMethods(under: () => Api): void {
       'text/plain',
       'application/xml',
       'application/x-www-form-urlencoded',
+      'application/json-patch+json',
+      'application/json; charset=latin1',
       'text/json',
+      ';',
       '',
     ]) {
       const answer = await http.post('burn', project, JSON.stringify(aBurnRequest(1)), {
@@ -84,8 +106,16 @@ export function pathsAndMethods(under: () => Api): void {
       });
       answer.refused(415, 'ERR_UNSUPPORTED_MEDIA_TYPE');
     }
+    const packed = await http.post('burn', project, JSON.stringify(BODIES.burn), {
+      'content-encoding': 'gzip',
+    });
+    packed.refused(415, 'ERR_UNSUPPORTED_MEDIA_TYPE');
     expect(await supplyOf(api, project)).toBe(before);
-    for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON']) {
+    for (const type of [
+      'application/json',
+      'application/json; charset=utf-8',
+      'Application/JSON;charset="UTF-8"',
+    ]) {
       (await http.post('burn', project, JSON.stringify(aBurnRequest(1)), { 'content-type': type })).done();
     }
   });
@@ -94,8 +124,10 @@ export function pathsAndMethods(under: () => Api): void {
     const { http, project } = seen();
     const large = (sizeBytes: number): string => `{"pad":"${'x'.repeat(sizeBytes - 10)}"}`;
     const key = { 'x-idempotency-key': randomUUID() };
-    const over = await http.post('burn', project, large(10 * MIB + 1), key);
-    over.refused(413, 'ERR_PAYLOAD_TOO_LARGE');
+    for (const body of [large(10 * MIB + 1), Readable.from([large(10 * MIB + 1)])]) {
+      const over = await http.post('burn', project, body, key);
+      over.refused(413, 'ERR_PAYLOAD_TOO_LARGE');
+    }
     // Its idempotency key is as free as before.
     expect((await http.post('burn', project, JSON.stringify(BODIES.burn), key)).replayed).toBe(false);
     const exact = await http.post('burn', project, large(10 * MIB));
@@ -153,6 +185,9 @@ export function bodies(under: () => Api): void {
     for (const by of [null, 'fwk_unknown']) {
       const answer = await http.post('burnBatch', by, '{"broken', { 'content-type': 'text/plain' });
       answer.refused(401, 'ERR_UNAUTHORIZED');
+      const blank = await http.post('burnBatch', by, 'x', { 'x-idempotency-key': 'with space' });
+      blank.refused(401, 'ERR_UNAUTHORIZED');
+      (await http.post('burn', by, 'x'.repeat(10 * MIB + 1))).refused(401, 'ERR_UNAUTHORIZED');
     }
   });
 
@@ -163,5 +198,20 @@ export function bodies(under: () => Api): void {
       expect([operation, headers['deprecation'] !== undefined]).toEqual([operation, isDeprecated]);
       if (isDeprecated) expect(headers['link']).toContain('/v1/flywheel/batch/init');
     }
+  });
+
+  it('contract 1.3, 1.5: key, limit, scope, media type and body are looked at in this order', async () => {
+    const { api } = seen();
+    const { key } = await api.service.createKey({ scopes: ['airdrop'], proofTypes: null });
+    const rateLimits = { burn: { name: 'burn', points: 1, windowSeconds: 60 } };
+    await api.beside({ rateLimits }, async ({ http }) => {
+      const status = async (operation: 'burn' | 'initBatch', by: string | null, type: string) =>
+        (await http.post(operation, by, '{"broken', { 'content-type': type })).status;
+      expect(await status('burn', null, 'x')).toBe(401);
+      expect(await status('burn', key, 'x')).toBe(403);
+      expect(await status('burn', key, 'x')).toBe(429);
+      expect(await status('initBatch', key, 'x')).toBe(415);
+      expect(await status('initBatch', key, 'application/json')).toBe(400);
+    });
   });
 }

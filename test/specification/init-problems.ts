@@ -152,4 +152,12 @@ export function initProblems(under: () => Api): void {
       (await api.getBatch(api.project, 'x'.repeat(length))).refused(400, 'ERR_INVALID_REQUEST');
     }
   });
+
+  it('contract 1.6: of a payload no more is read than the largest proof can hold', async () => {
+    const payloads = [32_700, 1_000_000].map((values) => JSON.stringify({ a: Array(values).fill(1) }));
+    const pipelines = payloads.map((payload) => aPipeline([{ action: 'LOCK' }], { payload }));
+    const { message } = (await under().initBatch(under().project, { pipelines })).body as { message: string };
+    expect(message).toContain('pipelines[1].payload');
+    expect(message).not.toContain('pipelines[0].payload');
+  });
 }

@@ -38,6 +38,7 @@ export function init(under: () => Api): void {
       [{ pipelines: [null] }, 'pipelines[0]'],
       [{ pipelines: [good, { ...good, type: 5 }] }, 'pipelines[1].type'],
       [{ pipelines: [good, { ...good, payload: { order: 1 } }] }, 'pipelines[1].payload'],
+      [{ pipelines: [{ ...good, extra: 1 }] }, 'pipelines[0]'],
       [{ pipelines: [{ ...good, actions: 'BURN' }] }, 'pipelines[0].actions'],
       [{ pipelines: [{ ...good, actions: [] }] }, 'pipelines[0].actions'],
       [{ pipelines: [{ ...good, actions: [{ action: 'BURN' }] }] }, 'pipelines[0].actions[0]'],
@@ -131,7 +132,8 @@ export function init(under: () => Api): void {
   it('contract 1.2: "Everything is validated (… addresses …)"', async () => {
     const api = under();
     const project = await api.register();
-    for (const toAddress of ['', 'nobody', '0OIl', '1'.repeat(31), '1'.repeat(33)]) {
+    // A vault is no wallet: nobody could use what it is given.
+    for (const toAddress of ['', 'nobody', '0OIl', '1'.repeat(31), '1'.repeat(33), project.vaultAddress]) {
       const pipelines = [aPipeline([airdrop(toAddress, 1)])];
       const answer = await nothingBehind(api, project, () => api.initBatch(project, { pipelines }));
       expect(answer.refused(400, 'ERR_INVALID_REQUEST')).toContain('pipelines[0].actions[0]');

@@ -1,7 +1,7 @@
 /** Rate limits as they are by default, and repeats beyond them (service specification, section 8; contract, sections 1.4 and 1.5). */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Answer, Api, OperationName } from '../support/api.js';
+import type { Answer, Api, By, OperationName } from '../support/api.js';
 import { supplyOf } from '../support/chain-reading.js';
 import type { Project } from '../support/in-process-service.js';
 import { aBurnRequest, aPipeline, burnAction } from '../support/requests.js';
@@ -258,6 +258,40 @@ function repeats(under: () => Api): void {
       );
       expect([...new Set(statuses)].sort()).toEqual([200, 429]);
       expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+    });
+  });
+
+  it('contract 1.5: beyond the limit, what cannot be a repeat is refused before its body is read', async () => {
+    const api = under();
+    const currentBatch = { name: 'batch-current', ...ONE_A_MINUTE };
+    await api.beside({ rateLimits: { ...RATE_OF_ONE, currentBatch } }, async ({ http }) => {
+      const { project } = api;
+      (await http.post('burn', project, JSON.stringify(aBurnRequest(1)))).done();
+      for (const key of [{}, { 'x-idempotency-key': 'with space' }])
+        (await http.post('burn', project, '{"broken', key)).refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
+      const headers = { 'x-service-api-key': project.key, 'x-idempotency-key': 'a' };
+      const current = () => http.send('GET', '/v1/flywheel/batch/current', { headers });
+      expect([(await current()).status, (await current()).status]).toEqual([200, 429]);
+    });
+  });
+
+  it('contract 1.5: beyond the limit, what may be a repeat is judged like every request', async () => {
+    const api = under();
+    const airdrop = (await api.service.createKey({ scopes: ['airdrop'], proofTypes: null })).key;
+    await api.beside({ rateLimits: RATE_OF_ONE }, async ({ http }) => {
+      const key = { 'x-idempotency-key': randomUUID() };
+      const send = (by: By, body: string, headers = {}) =>
+        http.post('burn', by, body, { ...key, ...headers });
+      const [text, other] = [1, 2].map((amount) => JSON.stringify(aBurnRequest(amount))) as [string, string];
+      (await send(api.project, text)).done();
+      (await send(api.project, '{"broken')).refused(400, 'ERR_INVALID_REQUEST');
+      (await send(api.project, text, { 'content-type': 'text/plain' })).refused(
+        415,
+        'ERR_UNSUPPORTED_MEDIA_TYPE',
+      );
+      (await send(api.project, other)).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
+      for (let time = 0; time < 2; time += 1)
+        (await send(airdrop, text)).refused(403, 'ERR_KEY_SCOPES_UNAUTHORIZED');
     });
   });
 

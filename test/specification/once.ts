@@ -14,6 +14,7 @@ import {
 } from '../support/requests.js';
 
 const UNIT = 1_000_000n;
+const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 /** What is sent waits until it is let go. */
@@ -136,6 +137,66 @@ export function once(under: () => Api): void {
       const repeated = await api.burn(api.project, request, (await first).done() && key);
       expect([repeated.replayed, repeated.done()]).toEqual([true, (await first).done()]);
     });
+  });
+
+  it('contract 1.3: "409 | ERR_DUPLICATE_IDEMPOTENCY_KEY" — of an init, and 422 for another body meanwhile', async () => {
+    const api = under();
+    const project = await api.register();
+    const { arrived, letGo, beforeSending } = pause();
+    await api.beside({ beforeSending }, async (slow) => {
+      const first = slow.initBatch(project, burning(1), 'key');
+      await arrived;
+      const second = await api.initBatch(project, burning(1), 'key');
+      second.refused(409, 'ERR_DUPLICATE_IDEMPOTENCY_KEY');
+      expect(second.http.headers['retry-after']).toBe('1');
+      (await api.initBatch(project, burning(2), 'key')).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
+      letGo();
+      const repeated = await api.initBatch(project, burning(1), (await first).done() && 'key');
+      expect([repeated.replayed, repeated.done()]).toEqual([true, (await first).done()]);
+    });
+  });
+
+  it('contract 1.4: "At most once even across a crash" — a server that hangs on another machine is waited for, for a minute', async () => {
+    const api = under();
+    const project = await api.register();
+    const { arrived, letGo, beforeSending } = pause();
+    const [key, request, before] = [randomUUID(), aBurnRequest(1), await supplyOf(api, project)];
+    await api.beside({ beforeSending, isElsewhere: true }, async (hung) => {
+      const first = hung.burn(project, request, key);
+      await arrived;
+      api.service.passTime(MINUTE_MS - 5_000);
+      (await api.burn(project, request, key)).refused(409, 'ERR_DUPLICATE_IDEMPOTENCY_KEY');
+      api.service.passTime(5_000);
+      const taken = await api.burn(project, request, key);
+      expect([taken.status, taken.replayed]).toEqual([200, false]);
+      // What it sends now is the very same transaction, which cannot land twice.
+      letGo();
+      expect((await first).status).toBe(409);
+      const repeated = await api.burn(project, request, key);
+      expect([repeated.replayed, repeated.done()]).toEqual([true, taken.done()]);
+    });
+    expect(before - (await supplyOf(api, project))).toBe(UNIT);
+  });
+
+  it('contract 1.4: "At most once even across a crash" — the minute counts from the last that was stored', async () => {
+    const api = under();
+    const project = await api.register();
+    const [hold, key] = [pause(), randomUUID()];
+    const beforeSending = async (nth: number): Promise<void> => {
+      api.service.passTime(MINUTE_MS - 10_000);
+      if (nth === 2) await hold.beforeSending();
+    };
+    // More than share one commit.
+    const requests = Array.from({ length: 140 }, (_, order) => aBurnRequest(1, { proof: { order } }));
+    const before = await supplyOf(api, project);
+    await api.beside({ beforeSending, isElsewhere: true }, async (slow) => {
+      const first = slow.burnBatch(project, requests, key);
+      await hold.arrived;
+      (await api.burnBatch(project, requests, key)).refused(409, 'ERR_DUPLICATE_IDEMPOTENCY_KEY');
+      hold.letGo();
+      expect((await first).done().success).toHaveLength(140);
+    });
+    expect(before - (await supplyOf(api, project))).toBe(140n * UNIT);
   });
 
   it('contract 1.4: "A failed request (400, 401, 403, 413, 429 …) does not use the key up."', async () => {

@@ -1,4 +1,4 @@
 import { openService } from '../support/in-process-service.js';
-import { REQUESTS, specification } from './suites.js';
+import { REQUESTS, SERVER, specification } from './suites.js';
 
-specification(REQUESTS, () => openService());
+specification({ ...REQUESTS, ...SERVER }, () => openService());

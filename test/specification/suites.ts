@@ -18,10 +18,12 @@ import { exactBodies, exactPayloads } from './exact-numbers.js';
 import { execute } from './execute.js';
 import { faults } from './faults.js';
 import { flywheel } from './flywheel.js';
+import { further } from './further.js';
 import { bodies, pathsAndMethods } from './http.js';
 import { headers } from './http-headers.js';
 import { init } from './init.js';
 import { initProblems } from './init-problems.js';
+import { isolation } from './isolation.js';
 import { lifecycle } from './lifecycle.js';
 import { rateLimits } from './limits.js';
 import { once } from './once.js';
@@ -49,13 +51,19 @@ export const BATCHES: Readonly<Record<string, Cases>> = {
   execute,
   'numbers in payloads': exactPayloads,
   'the flywheel': flywheel,
+  'further operations': further,
 };
 
 export const REQUESTS: Readonly<Record<string, Cases>> = {
   access,
+  isolation,
   'at most once': once,
   errors,
   faults,
+};
+
+/** What never gets as far as the chain. */
+export const SERVER: Readonly<Record<string, Cases>> = {
   'rate limits': rateLimits,
   'paths and methods': pathsAndMethods,
   bodies,

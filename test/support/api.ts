@@ -1,5 +1,6 @@
 /** The API as any caller has it: HTTP and JSON. What is behind it is reached through the door {@link InProcessService}. */
 import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import { expect } from 'vitest';
 import type { InProcessService, OtherServer, Project, ProjectInput } from './in-process-service.js';
@@ -186,7 +187,7 @@ export class HttpClient {
   async send(
     method: string,
     path: string,
-    { headers = {}, body }: { headers?: Record<string, string>; body?: string | Uint8Array } = {},
+    { headers = {}, body }: { headers?: Record<string, string>; body?: string | Uint8Array | Readable } = {},
   ): Promise<HttpAnswer> {
     const response = await request(this.baseUrl + path, {
       method: method as 'GET',
@@ -205,7 +206,7 @@ export class HttpClient {
   async post<Value>(
     operation: OperationName,
     by: By,
-    text: string | Uint8Array,
+    text: string | Uint8Array | Readable,
     headers: Record<string, string> = {},
   ): Promise<Answer<Value>> {
     const [method, path] = ROUTES[operation];
