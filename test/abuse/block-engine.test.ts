@@ -6,13 +6,13 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { tipLamports } from '../../src/engine/batches/tip.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
-import { aPipeline } from '../support/examples.js';
 import {
   type BundleFate,
   closeBlockEngines,
   type StubBlockEngine,
   stubBlockEngine,
 } from '../support/block-engine.js';
+import { aPipeline } from '../support/examples.js';
 import { openOnCluster, signApproval, supplyOf } from '../support/service.js';
 
 afterEach(closeBlockEngines);

@@ -103,9 +103,7 @@ export function errors(under: () => Api): void {
     const [rival, key] = [async () => (await api.burn(project, aBurnRequest(4))).done(), randomUUID()];
     await api.beside({ beforeSending: onFirst(rival) }, async (late) => {
       const answer = await late.burn(project, aBurnRequest(2), key);
-      expect(answer.refused(400, 'ERR_BURN_TOKENOMICS_FAILED')).toMatch(
-        /\(transaction [1-9A-HJ-NP-Za-km-z]{80,90}\)/,
-      );
+      expect(answer.refused(400, 'ERR_BURN_TOKENOMICS_FAILED')).toContain('insufficient funds');
     });
     // Its cap is given back, and its key is free.
     await sendTokens(api, project, { from: treasuryOf(api), to: project.burnWallet, amount: 1_000_000n });

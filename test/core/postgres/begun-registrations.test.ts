@@ -4,15 +4,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   type BegunRegistration,
   openBegunRegistrations,
-} from '../../../../src/store/postgres/begun-registrations.js';
-import { openPostgresStore } from '../../../../src/store/postgres/open.js';
-import { type PostgresServer, startPostgres } from '../../../support/postgres.js';
+} from '../../../src/store/postgres/begun-registrations.js';
+import { openPostgresStore } from '../../../src/store/postgres/open.js';
+import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
 
-let server: PostgresServer;
+let server: OwnDatabase;
 let admin: pg.Client;
 let registrations: ReturnType<typeof openBegunRegistrations>;
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await openDatabase();
   await (await openPostgresStore({ url: server.url })).close();
   admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
@@ -106,7 +106,9 @@ describe('openBegunRegistrations', () => {
 
   it('goes on after its connection was cut', async () => {
     await registrations.begin(FIRST, null);
-    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()');
+    await admin.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    );
     await registrations.isBegun('first').catch(() => undefined);
     expect(await registrations.isBegun('first')).toBe(true);
   });

@@ -1,10 +1,10 @@
 /** Which statements connections prepare, and what becomes of those that the schema has left behind. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPostgresStore } from '../../../../src/store/postgres/open.js';
-import { StatementNames } from '../../../../src/store/postgres/statement-names.js';
-import type { Store } from '../../../../src/store/store.js';
-import { type PostgresServer, startPostgres } from '../../../support/postgres.js';
+import { openPostgresStore } from '../../../src/store/postgres/open.js';
+import { StatementNames } from '../../../src/store/postgres/statement-names.js';
+import type { Store } from '../../../src/store/store.js';
+import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
 
 describe('names of statements', () => {
   it('are the same for the same text, and no two texts have one', () => {
@@ -40,12 +40,12 @@ describe('names of statements', () => {
 });
 
 describe('a connection with prepared statements', () => {
-  let server: PostgresServer;
+  let server: OwnDatabase;
   let admin: pg.Client;
   let store: Store;
 
   beforeAll(async () => {
-    server = await startPostgres();
+    server = await openDatabase();
     admin = new pg.Client({ connectionString: server.url });
     await admin.connect();
     store = await openPostgresStore({ url: server.url, readers: 1, writers: 1 });

@@ -1,10 +1,10 @@
 /** A database that whoever runs it has to change: rights that are missing, tables of others, a search_path that leads elsewhere. */
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openPostgresStore } from '../../../../src/store/postgres/open.js';
-import type { Store } from '../../../../src/store/store.js';
-import { type PostgresServer, startPostgres } from '../../../support/postgres.js';
-import { aRequest, register } from '../../../support/store.js';
+import { openPostgresStore } from '../../../src/store/postgres/open.js';
+import type { Store } from '../../../src/store/store.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import { aRequest, register } from '../../support/store.js';
 
 let server: PostgresServer;
 let admin: pg.Client;

@@ -1,20 +1,20 @@
 /** The schema of a database: made once by many, refused where it is another, and left alone by those whose it is no more. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BURN_BYTES_VERSION } from '../../../../src/store/migrations/0005-burn-bytes.js';
-import { STORE_VERSION } from '../../../../src/store/migrations/index.js';
-import { openPostgresStore } from '../../../../src/store/postgres/open.js';
-import { upgradeStore } from '../../../../src/store/postgres/upgrade.js';
-import { type PostgresServer, startPostgres } from '../../../support/postgres.js';
-import { aBurn, LATER, register, success } from '../../../support/store.js';
+import { BURN_BYTES_VERSION } from '../../../src/store/migrations/0005-burn-bytes.js';
+import { STORE_VERSION } from '../../../src/store/migrations/index.js';
+import { openPostgresStore } from '../../../src/store/postgres/open.js';
+import { upgradeStore } from '../../../src/store/postgres/upgrade.js';
+import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
+import { aBurn, LATER, register, success } from '../../support/store.js';
 
-let server: PostgresServer;
+let server: OwnDatabase;
 let count = 0;
 let url: string;
 let admin: pg.Client;
 
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await openDatabase();
   admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
 });

@@ -9,16 +9,16 @@ import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';
 import type { Address } from '../../../src/values/address.js';
 import { testCli } from '../../support/in-process.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
 import { emptyDirectory } from '../../support/spawn.js';
 import { aFlywheel, aToken } from '../../support/store.js';
 
-let server: PostgresServer;
+let server: OwnDatabase;
 let store: Store;
 let admin: pg.Client;
 let target: DatabaseTarget;
 beforeEach(async () => {
-  server = await startPostgres();
+  server = await openDatabase();
   store = await openPostgresStore({ url: server.url });
   admin = new pg.Client({ connectionString: server.url });
   await admin.connect();

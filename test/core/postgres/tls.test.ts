@@ -3,17 +3,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPostgresStore } from '../../../../src/store/postgres/open.js';
-import { openPostgresRateCounts } from '../../../../src/store/postgres/rate-counts.js';
-import { removeDirectories } from '../../../support/chain.js';
+import { openPostgresStore } from '../../../src/store/postgres/open.js';
+import { openPostgresRateCounts } from '../../../src/store/postgres/rate-counts.js';
+import { removeDirectories } from '../../support/chain.js';
 import {
   ISSUED_CERTIFICATE,
   TEST_AUTHORITY,
   TEST_CERTIFICATE,
   TEST_PRIVATE_KEY,
-} from '../../../support/http-tls.js';
-import { type PostgresServer, startPostgres, tlsSettings } from '../../../support/postgres.js';
-import { emptyDirectory } from '../../../support/spawn.js';
+} from '../../support/http-tls.js';
+import { type PostgresServer, startPostgres, tlsSettings } from '../../support/postgres.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 /** Its certificate is for 127.0.0.1, not for localhost. */
 let withTls: PostgresServer;

@@ -1,13 +1,13 @@
 /** Moving all that a store holds, out of each database into each other: all of it and nothing else, or nothing. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Store } from '../../src/store/store.js';
-import { exportStore } from '../../src/store/transfer/export.js';
-import { type ExportEnd, linesOf } from '../../src/store/transfer/format.js';
-import { type Imported, importStore } from '../../src/store/transfer/import.js';
-import { LEFT_BEHIND, MOVED_TABLES } from '../../src/store/transfer/tables.js';
-import { sha256 } from '../../src/values/digest.js';
-import type { UtcDay } from '../../src/values/time.js';
-import { openPostgresStoreIn, type PostgresServer, startPostgres } from '../support/postgres.js';
+import type { Store } from '../../../src/store/store.js';
+import { exportStore } from '../../../src/store/transfer/export.js';
+import { type ExportEnd, linesOf } from '../../../src/store/transfer/format.js';
+import { type Imported, importStore } from '../../../src/store/transfer/import.js';
+import { LEFT_BEHIND, MOVED_TABLES } from '../../../src/store/transfer/tables.js';
+import { sha256 } from '../../../src/values/digest.js';
+import type { UtcDay } from '../../../src/values/time.js';
+import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';
 import {
   aBatch,
   aBundle,
@@ -24,11 +24,11 @@ import {
   register,
   type StoreUnderTest,
   success,
-} from '../support/store.js';
+} from '../../support/store.js';
 
-let server: PostgresServer;
+let server: OwnDatabase;
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await openDatabase();
 });
 afterAll(() => server.stop());
 

@@ -1,18 +1,18 @@
 /** Counting requests in a database: together with all servers on it, by its clock, and never unlimited. */
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createRateLimiter } from '../../../../src/http/rate-limiter.js';
-import { openPostgresStore } from '../../../../src/store/postgres/open.js';
-import { openPostgresRateCounts } from '../../../../src/store/postgres/rate-counts.js';
-import { type PostgresServer, startPostgres } from '../../../support/postgres.js';
+import { createRateLimiter } from '../../../src/http/rate-limiter.js';
+import { openPostgresStore } from '../../../src/store/postgres/open.js';
+import { openPostgresRateCounts } from '../../../src/store/postgres/rate-counts.js';
+import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
 
 const HOUR_US = 3_600_000_000;
 const LIMIT = { name: 'burn', points: 10, windowSeconds: 36_000 };
 
-let server: PostgresServer;
+let server: OwnDatabase;
 let admin: pg.Client;
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await openDatabase();
   await (await openPostgresStore({ url: server.url })).close();
   admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
@@ -113,7 +113,7 @@ describe('openPostgresRateCounts', () => {
     const limiter = createRateLimiter(open());
     expect((await limiter.take('key-1', LIMIT)).remaining).toBe(9);
     await admin.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'flywheel rate limits'",
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'flywheel rate limits'",
     );
     await limiter.take('key-1', LIMIT).catch(() => undefined);
     expect((await limiter.take('key-1', LIMIT)).allowed).toBe(true);

@@ -1,9 +1,9 @@
 /** A database that takes no writes for a while, as a standby does that is reached after a failover. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPostgresStore } from '../../../../src/store/postgres/open.js';
-import type { Store } from '../../../../src/store/store.js';
-import { type PostgresServer, startPostgres } from '../../../support/postgres.js';
+import { openPostgresStore } from '../../../src/store/postgres/open.js';
+import type { Store } from '../../../src/store/store.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 
 let server: PostgresServer;
 let admin: pg.Client;
