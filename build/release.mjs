@@ -6,7 +6,6 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { releaseSbom } from './sbom.mjs';
 
 const FOLDER = 'release';
 const words = process.argv.slice(2);
@@ -49,11 +48,47 @@ function pack() {
   return filename;
 }
 
+const purlOf = (name, version) => `pkg:npm/${name.replace('@', '%40')}@${version}`;
+
+/** The bill of materials: what is bundled and what is installed beside it. @throws where one of them is not in the lock */
+function releaseSbom(all, bundled) {
+  const wanted = [
+    ...bundled.map(({ name, version }) => ({ name, version, isBundled: true })),
+    ...Object.entries(manifest.optionalDependencies).map(([name, version]) => ({
+      name,
+      version,
+      isBundled: false,
+    })),
+  ];
+  const components = wanted.map(({ name, version, isBundled }) => {
+    const purl = purlOf(name, version);
+    const component = all.components.find((one) => one.purl === purl);
+    if (component === undefined) throw new Error(`${name} ${version} is not in the lock.`);
+    return {
+      ...component,
+      // A package that stands in for another is in the lock under the other's name.
+      name,
+      scope: isBundled ? 'required' : 'optional',
+      properties: [{ name: 'flywheel:bundled', value: String(isBundled) }],
+    };
+  });
+  const root = { ...all.metadata.component, name: manifest.name, type: 'application' };
+  return {
+    ...all,
+    metadata: { ...all.metadata, lifecycles: [{ phase: 'build' }], component: root },
+    components,
+    dependencies: [
+      { ref: root['bom-ref'], dependsOn: components.map((one) => one['bom-ref']) },
+      ...components.map((one) => ({ ref: one['bom-ref'], dependsOn: [] })),
+    ],
+  };
+}
+
 function writeSbom() {
   const all = JSON.parse(run('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']));
   const bundled = JSON.parse(readFileSync('dist/bundled.json', 'utf8'));
   const name = `flywheel-${manifest.version}.cdx.json`;
-  writeFileSync(join(FOLDER, name), `${JSON.stringify(releaseSbom(all, manifest, bundled), null, 2)}\n`);
+  writeFileSync(join(FOLDER, name), `${JSON.stringify(releaseSbom(all, bundled), null, 2)}\n`);
   return name;
 }
 

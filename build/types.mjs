@@ -8,6 +8,13 @@ import ts from 'typescript';
 const INLINED = ['zod', 'kysely', 'undici', 'libsql'];
 const PROJECT = 'tsconfig.types.json';
 
+/** Of the browser and of node alike; a user who has the libraries of neither is given the bare names. */
+const GLOBALS = `declare global {
+  interface AbortSignal {}
+  interface URL {}
+}
+`;
+
 function exportedNames(program, file) {
   const checker = program.getTypeChecker();
   const source = checker.getSymbolAtLocation(program.getSourceFile(file));
@@ -30,7 +37,7 @@ export function writeTypes() {
     { preferredConfigPath: PROJECT },
   );
   mkdirSync('dist/types', { recursive: true });
-  writeFileSync('dist/types/all.d.ts', text);
+  writeFileSync('dist/types/all.d.ts', `${text}${GLOBALS}`);
   const { config } = ts.readConfigFile(PROJECT, ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.');
   const entries = { index: 'src/index.ts', contract: 'src/contract/index.ts' };

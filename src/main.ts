@@ -1,27 +1,21 @@
 /** The edge of the process: argv, environment, streams and signals in, exit number out. Nothing else touches `process`. */
 import { setMaxListeners } from 'node:events';
-import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { addAbortSignal } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import packageJson from '../package.json' with { type: 'json' };
-import type { CliContext, InputStream, OutputStream } from './cli/context.js';
+import { type CliContext, type InputStream, type OutputStream, READER_GONE } from './cli/context.js';
+import { FlywheelError } from './errors/flywheel-error.js';
 import { isRunning, processIdentity } from './files/process-identity.js';
 import { promptHidden } from './hidden-prompt.js';
-import { loadApp } from './load-app.js';
-import { optimizeLate } from './optimize-late.js';
-import { mayBeTerminal, readyAnswer } from './ready-answer.js';
-import { keepHeapSmall } from './small-heap.js';
 
-const STDIN = 0;
-const STDOUT = 1;
-const STDERR = 2;
 /** Columns where the terminal does not say. */
 const DEFAULT_COLUMNS = 80;
 
 /** Why a stream cannot be written, in words. */
 const WRITE_PROBLEMS: Readonly<Record<string, string>> = {
-  EPIPE: 'its reader is gone',
+  EPIPE: READER_GONE,
   ENOSPC: 'the disk is full',
   EDQUOT: 'the quota is used up',
   EIO: 'the device reports an error',
@@ -44,26 +38,14 @@ function watched(stream: NodeJS.WriteStream): Fate {
   return fate;
 }
 
-/** Made when something is written: most commands write to one of two, and to make one takes a while. */
-function outputStream(descriptor: number, open: () => NodeJS.WriteStream): OutputStream {
-  let opened: { readonly stream: NodeJS.WriteStream; readonly fate: Fate } | undefined;
-  const made = () => {
-    if (opened === undefined) {
-      const stream = open();
-      opened = { stream, fate: watched(stream) };
-    }
-    return opened;
-  };
-  const isMaybeTerminal = mayBeTerminal(descriptor);
+function outputStream(stream: NodeJS.WriteStream): OutputStream {
+  const fate = watched(stream);
   return {
     write: (text) => {
-      if (text === '') return;
-      const { stream, fate } = made();
-      if (!fate.closed) stream.write(text);
+      if (text !== '' && !fate.closed) stream.write(text);
     },
     drained: async () => {
-      if (opened === undefined || opened.fate.closed || !opened.stream.writableNeedDrain) return;
-      const { stream } = opened;
+      if (fate.closed || !stream.writableNeedDrain) return;
       await new Promise<void>((resolve) => {
         const done = (): void => {
           stream.off('drain', done).off('error', done);
@@ -73,50 +55,25 @@ function outputStream(descriptor: number, open: () => NodeJS.WriteStream): Outpu
       });
     },
     flush: async () => {
-      if (opened === undefined) return null;
-      const { stream, fate } = opened;
       // Its callback comes after those of all writes before it; a failed one has been reported by then.
       if (!fate.closed)
         await new Promise<void>((resolve) => void stream.write('', () => setImmediate(resolve)));
       return fate.problem;
     },
-    get isTTY() {
-      return isMaybeTerminal && made().stream.isTTY === true;
-    },
+    isTTY: stream.isTTY === true,
     get columns() {
       // A pseudo terminal may say 0.
-      return (isMaybeTerminal && made().stream.columns) || DEFAULT_COLUMNS;
+      return stream.columns || DEFAULT_COLUMNS;
     },
     get closed() {
-      return opened?.fate.closed === true;
+      return fate.closed;
     },
   };
 }
 
-/** A value that is made when it is first asked for; help asks for few. */
-function once<Value extends object>(make: () => Value): () => Value {
-  let made: Value | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
-
-/** The program proper; loaded when it is first asked for, and what was compiled of it is kept when the process ends. */
-const loaded = once(() => {
-  const place = { env: process.env, home: homedir(), platform: process.platform };
-  const debug = !['', '0'].includes(process.env['FLYWHEEL_DEBUG'] ?? '');
-  if (debug) process.setSourceMapsEnabled(true);
-  const words = process.argv.slice(2);
-  optimizeLate(words);
-  const { app, keepCode } = loadApp(place, words, debug);
-  process.once('exit', keepCode);
-  return app;
-});
-
-const inputStream = (signal: () => AbortSignal): InputStream => ({
+const inputStream = (signal: AbortSignal): InputStream => ({
   get isTTY() {
-    return mayBeTerminal(STDIN) && process.stdin.isTTY === true;
+    return process.stdin.isTTY === true;
   },
   async read(maxBytes) {
     const chunks: Buffer[] = [];
@@ -125,7 +82,6 @@ const inputStream = (signal: () => AbortSignal): InputStream => ({
       const bytes = Buffer.from(chunk);
       size += bytes.length;
       if (size > maxBytes) {
-        const { FlywheelError } = await loaded().loadErrors();
         throw new FlywheelError('ERR_INPUT_INVALID', `Standard input holds more than ${maxBytes} bytes.`);
       }
       chunks.push(bytes);
@@ -133,7 +89,7 @@ const inputStream = (signal: () => AbortSignal): InputStream => ({
     return Buffer.concat(chunks);
   },
   async *chunks() {
-    for await (const chunk of addAbortSignal(signal(), process.stdin)) yield Buffer.from(chunk);
+    for await (const chunk of addAbortSignal(signal, process.stdin)) yield Buffer.from(chunk);
   },
 });
 
@@ -187,7 +143,6 @@ async function askHidden(
   const answer = await promptHidden(stdin, stderr, { question, maxBytes, signal });
   if (answer === 'interrupted') process.kill(process.pid, 'SIGINT');
   if (answer !== 'too long') return typeof answer === 'string' ? null : answer;
-  const { FlywheelError } = await loaded().loadErrors();
   throw new FlywheelError('ERR_INPUT_INVALID', `What was typed has more than ${maxBytes} bytes.`);
 }
 
@@ -211,28 +166,22 @@ function abortOnSignals(): AbortSignal {
 }
 
 function createContext(): CliContext {
-  const signal = once(abortOnSignals);
-  const stdout = once(() => outputStream(STDOUT, () => process.stdout));
-  const stderr = once(() => outputStream(STDERR, () => process.stderr));
+  const signal = abortOnSignals();
   const questions: (() => void)[] = [];
-  const openers = () => loaded().loadOpeners();
+  const openers = () => import('./compose/context.js');
   const context: CliContext = {
     io: {
       stdin: inputStream(signal),
-      get stdout() {
-        return stdout();
-      },
-      get stderr() {
-        return stderr();
-      },
+      stdout: outputStream(process.stdout),
+      stderr: outputStream(process.stderr),
       beforeQuestion: (hear) => void questions.push(hear),
       prompt: (question) => {
         for (const hear of questions) hear();
-        return prompt(question, signal());
+        return prompt(question, signal);
       },
       promptHidden: (question, maxBytes) => {
         for (const hear of questions) hear();
-        return askHidden(question, maxBytes, signal());
+        return askHidden(question, maxBytes, signal);
       },
     },
     env: process.env,
@@ -243,11 +192,8 @@ function createContext(): CliContext {
     platform: process.platform,
     nodeVersion: process.version,
     processes: { self: () => processIdentity(process.pid), isRunning },
-    sleep: (ms) => setTimeout(ms, undefined, { signal: signal() }),
-    get signal() {
-      return signal();
-    },
-    keepMemorySmall: keepHeapSmall,
+    sleep: (ms) => setTimeout(ms, undefined, { signal }),
+    signal,
     edit: async (command, file) => (await import('./run-editor.js')).runEditor(command, file),
     openService: async (settings) => (await openers()).openService(context, settings),
     openLocal: async (settings) => (await openers()).openLocal(context, settings),
@@ -261,18 +207,6 @@ function createContext(): CliContext {
     effectiveSettings: async (settings) => (await openers()).effectiveSettings(context, settings),
   };
   return context;
-}
-
-/** Prints text without a stream, as long as all goes well: to make one takes longer. */
-function say(text: string): void {
-  const bytes = Buffer.from(text);
-  let written = 0;
-  try {
-    while (written < bytes.length) written += writeSync(STDOUT, bytes, written);
-  } catch {
-    watched(process.stdout);
-    process.stdout.write(bytes.subarray(written));
-  }
 }
 
 const flushed = (stream: NodeJS.WriteStream): Promise<void> =>
@@ -291,15 +225,7 @@ async function endLookUps(signal: NodeJS.Signals): Promise<void> {
 }
 
 async function main(words: readonly string[]): Promise<void> {
-  const ready = readyAnswer({
-    ...{ words, env: process.env, version: packageJson.version, defaultColumns: DEFAULT_COLUMNS },
-    columns: () => process.stdout.columns || DEFAULT_COLUMNS,
-  });
-  if (ready !== undefined) {
-    say(ready);
-    return;
-  }
-  const { runCli } = await loaded().loadCli();
+  const { runCli } = await import('./cli/run.js');
   const exit = await runCli(createContext(), words);
   // A stream that could not be written has set its own by now, which being done does not take back.
   process.exitCode = exit === 0 ? (process.exitCode ?? exit) : exit;

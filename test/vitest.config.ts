@@ -49,7 +49,7 @@ export default defineConfig({
       project('core', { include: ['core/**/*.test.ts'], isolate: false, hasPostgres: true }),
       // Other people's clients meet here what a process is like that has not loaded ours: undici changes its `fetch`.
       project('rpc-node', { include: ['unit/rpc-node/*.test.ts'] }),
-      project('attacks', { include: ['attacks/**/*.test.ts'] }),
+      project('attacks', { include: ['attacks/**/*.test.ts'], isolate: false }),
       project('abuse', { include: ['abuse/**/*.test.ts'], hasPostgres: true }),
       project('conformance', { include: ['conformance/**/*.test.ts'], timeoutMs: 120_000 }),
       project('simulation', { include: ['simulation/**/*.test.ts'], timeoutMs: 300_000 }),

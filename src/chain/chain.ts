@@ -9,7 +9,7 @@ import type { Address } from '../values/address.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
 import { isoTime } from '../values/time.js';
 import type { AccountState, Rent } from './account.js';
-import type { PriorityFees, Tips } from './fees.js';
+import type { PriorityFees } from './fees.js';
 
 /** Base58 text of the first signature of a transaction: its name on the chain. */
 export type Signature = string;
@@ -87,8 +87,14 @@ export type SubmitReceipt = readonly (Rejection | null)[];
 
 /** The part of the chain that only reads; all that an approver needs. */
 export interface ChainReader {
-  /** Accounts in the order asked for, as of one point in time; `null` where there is none. */
-  getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]>;
+  /**
+   * Accounts in the order asked for, as of one point in time; `null` where there is none.
+   * @param commitment - of the state that is read: no fork can take back what is finalized. @default confirmed
+   */
+  getAccounts(
+    addresses: readonly Address[],
+    commitment?: Commitment,
+  ): Promise<readonly (AccountState | null)[]>;
 
   latestBlockhash(): Promise<RecentBlockhash>;
 
@@ -215,27 +221,14 @@ export interface Chain extends ChainReader, History {
    */
   readonly newestOf?: (account: Address, page: Page) => Promise<readonly NamedTransaction[]>;
 
-  /** Absent where nobody is paid: bundles have no tip. */
-  readonly tips?: Tips;
-
   /** Absent where nothing is paid beyond the signatures. */
   readonly priorityFees?: PriorityFees;
 
   /** Transactions of a bundle that land whole or not at all: 1 where there is nothing that would hold more together. */
   readonly bundleSize: number;
 
-  /** Does submitting leave its caller free, so that it is worth to prepare what comes next meanwhile? @default no */
-  readonly runsBeside?: boolean;
-
   /** How often to look for what was submitted, in ms; `null` where its end is known as soon as submitting returns. */
   readonly pollMs: number | null;
-
-  /**
-   * Waits until it is worth to look for these again: {@link pollMs} at most, or longer where somebody would say. Absent where
-   * nobody ever does.
-   * @param signal - ends the wait when it is aborted.
-   */
-  readonly awaitNews?: (signatures: readonly Signature[], signal?: AbortSignal) => Promise<void>;
 
   /** What accounts cost now. */
   rent(): Promise<Rent>;
@@ -271,7 +264,7 @@ export interface Chain extends ChainReader, History {
   /**
    * Submits bundles, each landing whole or not at all, in order; the first that is rejected stops those after it.
    *
-   * @param bundles - 1 to {@link bundleSize} signed transactions each, and behind them the tip where there is one.
+   * @param bundles - 1 to {@link bundleSize} signed transactions each.
    * @param areNew - as for {@link submit}.
    * @returns one entry a bundle that was tried; those after it wait until its end is known.
    */

@@ -1,4 +1,4 @@
-/** What is paid beyond the signatures, on chains where it is: for a place in a block, and for holding a bundle together. */
+/** What is paid for a place in a block beyond the signatures, on chains where it is. */
 import type { Address } from '../values/address.js';
 
 /** What a place in a block costs beside the signatures, where others want it too. */
@@ -15,19 +15,4 @@ export interface PriorityFees {
    * @returns `null` where it would fail, or the chain does not say.
    */
   computeUnitsOf(message: Uint8Array): Promise<number | null>;
-}
-
-/** What is paid to those who keep a bundle together. */
-export interface Tip {
-  readonly account: Address;
-  readonly lamports: bigint;
-}
-
-/** Where a bundle is kept together by somebody who is paid for it. */
-export interface Tips {
-  /** Lamports that one bundle pays at most. */
-  readonly maxLamports: bigint;
-
-  /** What a bundle should pay now. @throws `ERR_UNAVAILABLE` where nobody says to whom. */
-  next(): Promise<Tip>;
 }

@@ -5,10 +5,4 @@ export interface StoredSending {
   readonly maxPriorityFee?: number;
   /** When a transaction counts as landed. */
   readonly commitment?: string;
-  /** Address of a block engine that keeps bundles together. */
-  readonly blockEngine?: string;
-  /** Lamports that a bundle pays it at most. */
-  readonly maxTip?: number;
-  /** Where the tips of others are told of. */
-  readonly tipFloor?: string;
 }

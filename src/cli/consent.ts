@@ -7,6 +7,13 @@ import { sentenceLines } from './output/sentence.js';
 export const canAsk = (session: Session): boolean =>
   !session.settings.noInput && session.context.io.stdin.isTTY && session.context.io.stderr.isTTY;
 
+/** Shows what a question is about. Where nobody is asked, JSON modes have it as a notice. */
+export function showSubject(session: Session, text: string): void {
+  const { output, settings } = session;
+  if (output.mode === 'human' || (!settings.yes && canAsk(session))) output.show(text);
+  else output.tell(text);
+}
+
 /**
  * Goes on only with consent: `--yes`, or y for an answer; where `typed` is given, that text. Default is no.
  * @throws `ERR_DECLINED` for a no; `ERR_USAGE` where nobody can be asked.

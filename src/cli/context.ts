@@ -35,6 +35,9 @@ export type {
   RotatedKey,
 } from './local-admin.js';
 
+/** Why a stream cannot be written whose reader left, which may be all that it wanted. */
+export const READER_GONE = 'its reader is gone';
+
 /** A stream to write to; writing to one that its reader has closed does nothing. */
 export interface OutputStream {
   write(text: string): void;
@@ -182,8 +185,6 @@ export interface CliContext {
   readonly signal: AbortSignal;
   /** Waits. @throws when the signal is aborted. */
   sleep(ms: number): Promise<void>;
-  /** Much will pass through of which little is kept: what is free is used again before more memory is taken. */
-  keepMemorySmall(): void;
   /** Lets the user's editor change a file, and waits for its end. @returns its exit number, `null` where it was not started. */
   edit(command: string, file: string): Promise<number | null>;
   openService(settings: Settings): Promise<OpenedService>;

@@ -2,6 +2,7 @@
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { CommandLine, Session } from './command.js';
+import { requireDataDirectory } from './config/data-directory.js';
 import { resolveSettings } from './config/resolve.js';
 import type { Settings } from './config/settings.js';
 import type { CliContext, LocalAdmin, OpenedService } from './context.js';
@@ -64,7 +65,7 @@ async function createSession(
       const opened = await service?.catch(() => undefined);
       if (opened === undefined) return thrown;
       const { withFundsHint } = await import('./funds-hint.js');
-      return withFundsHint(thrown, opened);
+      return withFundsHint(thrown, opened, settings);
     },
     close: async () => {
       // One that failed to open has nothing to close; its error went to the command already.
@@ -92,7 +93,7 @@ const commandLine = (context: CliContext, run: CommandLine['run']): CommandLine 
  */
 export async function executeRequest(
   context: CliContext,
-  { run: runCommand, globals }: Request,
+  { run: runCommand, path, globals }: Request,
   words: readonly string[],
   run: CommandLine['run'],
 ): Promise<ExitCode> {
@@ -107,6 +108,7 @@ export async function executeRequest(
   });
   session.output.progress.wait('working …');
   try {
+    requireDataDirectory(path, settings);
     return (await runCommand(session)) ?? EXIT.done;
   } catch (thrown) {
     throw await session.explained(thrown);

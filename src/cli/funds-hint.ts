@@ -1,6 +1,8 @@
 /** What to do where tokens or SOL are missing: the command that gives them on this machine, or the address to send them to. */
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import type { Settings } from './config/settings.js';
 import type { OpenedService } from './context.js';
+import { commandLine } from './operation/resume-line.js';
 
 /** Accounts as `local fund --to` calls them, and as refusals do, each followed by its address. */
 const ACCOUNTS: Readonly<Record<string, string>> = {
@@ -12,15 +14,19 @@ const ACCOUNTS: Readonly<Record<string, string>> = {
 const LACKS = /[^;]* (?:holds|has) [^;]* are needed/g;
 
 /** The accounts that a refusal says lack something, and whether that is tokens or SOL. */
-const lackingIn = (message: string): readonly string[] =>
+const lackingIn = (message: string): readonly (readonly string[])[] =>
   (message.match(LACKS) ?? []).flatMap((part) =>
     Object.entries(ACCOUNTS)
       .filter(([, name]) => part.includes(`he ${name} `))
-      .map(([to]) => `--to ${to} ${/ SOL are needed$/.test(part) ? '--sol' : '--tokens'} N`),
+      .map(([to]) => ['--to', to, / SOL are needed$/.test(part) ? '--sol' : '--tokens', 'N']),
   );
 
 /** The error with that hint, if it is about missing funds and the service is on this machine; else as it is. */
-export function withFundsHint(thrown: unknown, { kind, isOnThisMachine }: OpenedService): unknown {
+export function withFundsHint(
+  thrown: unknown,
+  { kind, isOnThisMachine }: OpenedService,
+  settings: Settings,
+): unknown {
   if (!(thrown instanceof FlywheelError) || kind !== 'embedded') return thrown;
   const isAboutFunds =
     isFlywheelError(thrown, 'ERR_INSUFFICIENT_FUNDS') ||
@@ -28,7 +34,7 @@ export function withFundsHint(thrown: unknown, { kind, isOnThisMachine }: Opened
   const lacking = isAboutFunds ? lackingIn(thrown.message) : [];
   if (lacking.length === 0) return thrown;
   const hint = isOnThisMachine
-    ? `Give it more: ${lacking.map((words) => `\`flywheel local fund ${words}\``).join(', ')}.`
-    : 'Send what is missing to the address that is named; `flywheel vault` shows what has arrived.';
+    ? `Give it more: ${lacking.map((words) => `\`${commandLine(settings, 'local', 'fund', ...words)}\``).join(', ')}.`
+    : `Send what is missing to the address that is named; \`${commandLine(settings, 'vault')}\` shows what has arrived.`;
   return thrown.with({ hint });
 }

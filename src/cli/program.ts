@@ -21,6 +21,8 @@ Topics: flywheel help environment | exit-codes | files | output`;
 /** What a parsed command line asks for. */
 export interface Request {
   readonly run: Run;
+  /** The words that lead to the command. */
+  readonly path: string;
   readonly globals: GlobalFlags;
 }
 
@@ -72,7 +74,8 @@ export function buildTree(options: ProgramOptions): CommandTree {
     .exitOverride()
     .addHelpText('after', options.all === true ? ROOT_NOTES : '');
   const globals = addGlobalOptions(root);
-  const execute = (run: Run): Promise<void> => options.execute({ run, globals: globals.opts() });
+  const execute = (path: string, run: Run): Promise<void> =>
+    options.execute({ run, path, globals: globals.opts() });
   /** The entries of commands of which no more than name and summary is in the tree. */
   const unloaded = new Map<CommandUnknownOpts, readonly [Command, CatalogueEntry]>();
   let reached: CommandUnknownOpts = root;
@@ -114,14 +117,15 @@ export function buildTree(options: ProgramOptions): CommandTree {
 function addSpec(
   command: Command,
   spec: CommandSpec,
-  execute: (run: Run) => Promise<void>,
+  execute: (path: string, run: Run) => Promise<void>,
   all: boolean,
 ): void {
   const { details, csv } = spec.help;
+  const path = commandPath(command);
   spec.mount(command, (run) =>
-    execute((session) => {
+    execute(path, (session) => {
       if (session.output.mode !== 'csv' || csv !== undefined) return run(session);
-      throw new FlywheelError('ERR_USAGE', `--output csv: \`${commandPath(command)}\` prints no list.`);
+      throw new FlywheelError('ERR_USAGE', `--output csv: \`${path}\` prints no list.`);
     }),
   );
   if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);

@@ -1,6 +1,6 @@
 /** One run of the command line: words in, exit number out. What help and version do not need is loaded when it is needed. */
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
-import type { CliContext } from './context.js';
+import { type CliContext, READER_GONE } from './context.js';
 import { asciiText, drawingOf } from './output/drawing.js';
 import { helpWidth } from './output/help-width.js';
 import { runProgram } from './program.js';
@@ -23,9 +23,20 @@ export async function runCli(context: CliContext, words: readonly string[]): Pro
       },
       words,
     );
-    return exit;
   } catch (thrown) {
-    const { reportFailure } = await import('./report-failure.js');
-    return reportFailure(context, thrown, words);
+    const { isFlywheelError, reportFailure } = await failures();
+    exit = await reportFailure(context, thrown, words);
+    if (isFlywheelError(thrown, 'ERR_OUTPUT_FAILED')) return exit;
   }
+  const reason = await stdout.flush();
+  if (reason === null || reason === READER_GONE) return exit;
+  const { FlywheelError, reportFailure } = await failures();
+  const lost = new FlywheelError('ERR_OUTPUT_FAILED', `Standard output could not be written: ${reason}.`);
+  const failed = await reportFailure(context, lost, words);
+  return exit === EXIT.done ? failed : exit;
 }
+
+const failures = async () => ({
+  ...(await import('./report-failure.js')),
+  ...(await import('../errors/flywheel-error.js')),
+});

@@ -123,7 +123,8 @@ interface Counts {
 const hashesOf = (counts: Counts | undefined): readonly string[] =>
   counts?.successfulExecutions.flatMap(({ txHashes }) => txHashes) ?? [];
 
-function countsProblem(counts: Counts | undefined, name: string): Contradiction {
+/** @param isWhole - all that succeeded is listed; of an execution, what members did with tools of their own is not. */
+function countsProblem(counts: Counts | undefined, name: string, isWhole = false): Contradiction {
   if (counts === undefined) return undefined;
   const { total, totalSuccessful, totalFailed } = counts;
   const said = `${name}.total ${total}, totalSuccessful ${totalSuccessful}, totalFailed ${totalFailed}`;
@@ -132,7 +133,7 @@ function countsProblem(counts: Counts | undefined, name: string): Contradiction 
   const hashes = hashesOf(counts);
   // A group may have paid a tip, which is listed and not counted.
   const tips = hashes.length - totalSuccessful;
-  if (tips < 0 || tips > counts.successfulExecutions.length)
+  if ((isWhole && tips < 0) || tips > counts.successfulExecutions.length)
     return `${said}: it lists ${hashes.length} transactions`;
   const twice = twiceProblem(hashes);
   if (twice !== undefined) return `${name}: ${twice}`;
@@ -141,7 +142,7 @@ function countsProblem(counts: Counts | undefined, name: string): Contradiction 
 }
 
 const batchProblem = ({ initResult, executeResult }: Batch): Contradiction =>
-  countsProblem(initResult, 'initResult') ??
+  countsProblem(initResult, 'initResult', true) ??
   countsProblem(executeResult, 'executeResult') ??
   twiceProblem([...hashesOf(initResult), ...hashesOf(executeResult)]);
 

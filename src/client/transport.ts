@@ -164,7 +164,7 @@ class UndiciTransport implements Transport {
 
   async exchange(request: HttpRequest, terms: Terms): Promise<HttpAnswer | HttpFailure> {
     if (terms.signal?.aborted === true) throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
-    const undici = await import('undici');
+    const undici = (await import('undici')).default;
     if (terms.era !== this.#era) return CLOSED;
     if (this.#spoken === 'tls') return { ...CLOSED, ...tlsBehindHttp(this.#route.base.host) };
     const line = this.#idle.pop() ?? new Line(undici, this.#route, this.#dialTimeoutMs);

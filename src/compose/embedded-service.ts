@@ -8,6 +8,7 @@ import { LOCAL_CHAIN, walletChain } from '../chain/wallet-chain.js';
 import type { DatabaseAddress } from '../cli/config/database-address.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, OpenedService } from '../cli/context.js';
+import { commandLine } from '../cli/operation/resume-line.js';
 import { plainStyle } from '../cli/output/color.js';
 import { warningLines } from '../cli/output/output.js';
 import type { Secret } from '../values/secret.js';
@@ -150,14 +151,14 @@ const credentialOf = ({ apiKey, dataDir }: Settings): Secret | null =>
 /** What a fork took back of the project that is meant, since the last command, is pending again, and said. */
 async function tellOfForks(
   { io }: Ambient,
-  { output }: Settings,
+  settings: Settings,
   { engine }: Pick<OpenedEngine<Chain>, 'engine'>,
   { tokenId = null }: Pick<Backing, 'tokenId'>,
 ): Promise<void> {
   const undone = await engine.watch({ tokenId });
   if (undone === 0) return;
-  const text = `The chain has taken back ${undone} that had landed; they are pending again. \`flywheel pending resume\` brings them to their end.`;
-  const lines = warningLines(text, output, plainStyle(io.stderr.columns), io.stderr);
+  const text = `The chain has taken back ${undone} that had landed; they are pending again. \`${commandLine(settings, 'pending', 'resume')}\` brings them to their end.`;
+  const lines = warningLines(text, settings.output, plainStyle(io.stderr.columns), io.stderr);
   io.stderr.write(`${lines.join('\n')}\n`);
 }
 

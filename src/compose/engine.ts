@@ -1,9 +1,8 @@
 /** Puts the embedded engine together: store, ledger and keys of one data directory. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Chain } from '../chain/chain.js';
 import { localGenesis } from '../chain/local/ledger/genesis.js';
 import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
-import type { ThreadOptions } from '../chain/local/thread/ledger-thread.js';
 import {
   IDEMPOTENCY_RETENTION_DAYS,
   MAX_OPEN_RENT_LAMPORTS,
@@ -64,8 +63,6 @@ export interface EngineTerms {
 export interface OpenEngineOptions extends EngineTerms {
   /** What stands between the engine and its files, such as whatever delays, loses or refuses. @default nothing */
   readonly between?: (files: EngineFiles) => EngineFiles;
-  /** On which thread transactions run. @default beside this one for the chunks of a long request, where the program is built */
-  readonly thread?: Partial<ThreadOptions>;
 }
 
 export const DEFAULT_LIMITS: EngineLimits = {
@@ -91,20 +88,6 @@ export const SQUADS_PROGRAM_SHA256 =
 /** Length of that file. */
 export const SQUADS_PROGRAM_BYTES = 1_470_416;
 
-/** A thread takes longer to start than fewer transactions to run. */
-const THREAD_FROM = 100;
-
-/** `undefined` where the program runs from its sources, which no thread can read. */
-function threadOf({ file = builtWorker(), from = THREAD_FROM }: Partial<ThreadOptions> = {}) {
-  return file === undefined ? undefined : { file, from };
-}
-
-/** Lies beside what the build makes of this file. */
-function builtWorker(): URL | undefined {
-  const file = new URL('ledger-worker.cjs', import.meta.url);
-  return existsSync(file) ? file : undefined;
-}
-
 /**
  * Opens store and ledger of a data directory that has a configuration; of a set-up that is not complete, what is not there yet is made.
  * @throws `ERR_STORE_UNAVAILABLE` when a file cannot be used.
@@ -112,9 +95,9 @@ function builtWorker(): URL | undefined {
 export async function openEngine(
   dataDir: string,
   config: LocalConfig | UnfinishedConfig,
-  { between = (opened) => opened, thread, ...terms }: OpenEngineOptions,
+  { between = (opened) => opened, ...terms }: OpenEngineOptions,
 ): Promise<OpenedEngine> {
-  const { close: closeFiles, ...opened } = await openFiles(dataDir, config, terms.clock, threadOf(thread));
+  const { close: closeFiles, ...opened } = await openFiles(dataDir, config, terms.clock);
   const { store, chain } = between(opened);
   try {
     await requireTogether(store, chain, config.genesis);
@@ -164,7 +147,6 @@ export async function openFiles(
   dataDir: string,
   config: LocalConfig | UnfinishedConfig,
   clock: Clock,
-  thread?: ThreadOptions,
 ): Promise<Omit<OpenedEngine, 'engine' | 'instance'>> {
   const files = dataFiles(dataDir);
   const squadsProgram = config.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
@@ -187,7 +169,6 @@ export async function openFiles(
       genesis: { accounts: localGenesis(config.treasury) },
       storeRevision: () => store.revision,
       ...squadsProgram,
-      ...(thread === undefined ? {} : { thread }),
     });
     const opened = chain;
     closers.push(() => opened.close());

@@ -14,6 +14,7 @@ import { createFileKeyring } from './file-keyring.js';
 import {
   dataFiles,
   exists,
+  isOnCluster,
   isUnfinished,
   readBegunConfig,
   type UnfinishedConfig,
@@ -90,16 +91,21 @@ function requireUnfinished(dataDir: string): UnfinishedConfig | undefined {
     throw new FlywheelError(
       'ERR_LOCAL_ALREADY_EXISTS',
       `${dataDir} already holds a flywheel; nothing was changed.`,
+      isOnCluster(config) ? { hint: ELSEWHERE } : {},
     );
   }
   if (exists(dataFiles(dataDir).registration)) {
     throw new FlywheelError(
       'ERR_LOCAL_ALREADY_EXISTS',
       `A registration on a cluster has begun in ${dataDir}.`,
+      { hint: ELSEWHERE },
     );
   }
   return config;
 }
+
+/** What is on a cluster cannot be wiped. */
+const ELSEWHERE = 'Give another directory with --data-dir.';
 
 const notFound = (error: unknown): undefined => {
   if (isFlywheelError(error, 'ERR_LOCAL_NOT_FOUND')) return undefined;

@@ -76,6 +76,7 @@ class DataDirectoryRegistrar implements Registrar {
     const found = readUnfinished(this.#target.unfinishedFile(input.mint));
     const stored = await this.#target.finished(input.mint, genesisHash);
     const finished = stored?.registration ?? null;
+    const givenKeys = new Set(keys.keys());
     const begun =
       finished === null
         ? begin({ ...wanted, genesisHash }, found, keys)
@@ -95,7 +96,10 @@ class DataDirectoryRegistrar implements Registrar {
     const state: RegistrationPlan['state'] =
       finished !== null ? 'finished' : begun === found ? 'unfinished' : 'new';
     const toBegin = { ...planned, id: begun.id, takeOver };
-    const plan = { ...planned.plan, ...(await this.#target.named(toBegin)), state };
+    const isNew = (key: Address | null): boolean => key !== null && keys.has(key) && !givenKeys.has(key);
+    const isMade = { multisig: isNew(begun.createKey), burnWallet: isNew(begun.burnWallet) };
+    const shown = withoutMade(planned.plan, isMade);
+    const plan = { ...shown, ...(await this.#target.named(toBegin)), state };
     this.#ready = { ...planned, plan, takeOver, wanted, rpc, begun, keys, found };
     return plan;
   }
@@ -217,6 +221,19 @@ class DataDirectoryRegistrar implements Registrar {
     return made;
   }
 }
+
+/** The next run makes other keys: who sent tokens to an address of these would lose them if this run ends before it registers. */
+const withoutMade = (
+  plan: RegistrationPlan,
+  isMade: Readonly<Record<'multisig' | 'burnWallet', boolean>>,
+): RegistrationPlan => ({
+  ...plan,
+  ...(isMade.multisig ? { multisig: null, vault: null } : {}),
+  ...(isMade.burnWallet ? { burnWallet: null } : {}),
+  steps: plan.steps.map((step) =>
+    isMade[step.what === 'burnTokenAccount' ? 'burnWallet' : 'multisig'] ? { ...step, address: null } : step,
+  ),
+});
 
 /** The address of a key; one that is to be kept is added to the others. */
 function addressOf(given: GivenKey, keys: Map<Address, Uint8Array>): Address {

@@ -3,16 +3,14 @@ import { setTimeout } from 'node:timers/promises';
 import { type NodeAddress, nodeAddress } from '../chain/node-address.js';
 import type { NodeReport } from '../chain/node-report.js';
 import { checkNodes } from '../chain/rpc/check-nodes.js';
-import type { NodeChannel, RpcNode } from '../chain/rpc/exchange.js';
+import type { RpcNode } from '../chain/rpc/exchange.js';
 import type { NodePoolOptions } from '../chain/rpc/node-pool.js';
 import { createRpcChain, type RpcChain } from '../chain/rpc/rpc-chain.js';
 import { environmentNodes, environmentQuorum, requireQuorum } from '../cli/config/resolve-rpc.js';
 import { withStoredSending } from '../cli/config/resolve-sending.js';
 import type { Setting, Settings } from '../cli/config/settings.js';
 import type { Ambient } from '../cli/context.js';
-import { createTransport, routeTo } from '../client/transport.js';
-import { openWebSocket } from '../client/web-socket.js';
-import { connectBlockEngine } from './block-engine.js';
+import { createTransport } from '../client/transport.js';
 import { databaseOf } from './data-place.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
 import { type DataConfig, isOnCluster, readDataConfig } from './local-config.js';
@@ -54,35 +52,14 @@ function connect(address: NodeAddress, ambient: Ambient, settings: Settings): Rp
   const url = address.reveal();
   const environment = { proxy: {}, ...httpEnvironment(ambient) };
   const transport = createTransport(url, { requestTimeoutMs: requestTimeoutMs(settings), ...environment });
-  const channelRoute = routeTo(channelAddress(url), environment);
-  const channels = new Set<NodeChannel>();
   const who = { 'user-agent': `flywheel/${ambient.version}`, ...authorization(url) };
   const headers = { 'content-type': 'application/json', accept: 'application/json', ...who };
   return {
     address,
     post: (body, terms) =>
       transport.exchange({ method: 'POST', url, headers, body }, { ...terms, era: transport.era }),
-    openChannel: (events) => {
-      const onClose = (): void => {
-        channels.delete(channel);
-        events.onClose();
-      };
-      const channel = openWebSocket(channelRoute, who, { ...events, onClose });
-      channels.add(channel);
-      return channel;
-    },
-    close: async () => {
-      for (const channel of channels) channel.close();
-      await transport.close();
-    },
+    close: () => transport.close(),
   };
-}
-
-/** Where a node speaks by itself: at the next port where it was given with one, as validators do, else at the same address. */
-function channelAddress(url: URL): URL {
-  const address = new URL(url);
-  if (address.protocol === 'http:' && address.port !== '') address.port = String(Number(address.port) + 1);
-  return address;
 }
 
 /** What ends waiting: the signal of the process, or nothing. */
@@ -122,19 +99,13 @@ function nodesOf(
 export function openOwnRpc(ambient: Ambient, settings: Settings, terms?: RpcTerms): OwnRpc | null {
   requireQuorum(settings.rpcUrl.value, settings.rpcQuorum);
   if (settings.rpcUrl.value.length === 0) return null;
-  const { options, close: closeNodes } = nodesOf(ambient, settings, terms);
-  const engine = settings.blockEngine.value === null ? null : connectBlockEngine(ambient, settings);
+  const { options, close } = nodesOf(ambient, settings, terms);
   const rpc = createRpcChain({
     ...options,
     quorum: settings.rpcQuorum.value,
     maxPriorityFeeLamports: BigInt(settings.maxPriorityFee.value),
     commitment: settings.commitment.value,
-    ...(engine === null ? {} : { blockEngine: engine }),
   });
-  const close = async (): Promise<void> => {
-    await engine?.close();
-    await closeNodes();
-  };
   return { ...rpc, close };
 }
 

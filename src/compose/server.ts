@@ -152,8 +152,6 @@ const engineOptions = (
   meter: Meter,
 ): DataEngineOptions => ({
   ...{ limits: SHARED_LIMITS, outlivesSignal: true, database: { schema: 'update' } },
-  // Requests of others are answered while transactions run.
-  thread: { from: 1 },
   meter,
   onEvent: engineLog({ level: logLevel, stream: io.stderr }),
   ...(between === undefined ? {} : { between }),

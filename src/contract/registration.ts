@@ -28,7 +28,8 @@ export interface ClusterRegistration extends BatchFunds {
 /** What has to be on chain. */
 export interface RegistrationStep {
   readonly what: 'multisig' | 'vaultTokenAccount' | 'burnTokenAccount';
-  readonly address: string;
+  /** `null` where the registration makes the key that it comes of. */
+  readonly address: string | null;
   readonly isThere: boolean;
   /** What creating it takes, in lamports as text; 0 where it is there. */
   readonly rentLamports: string;
@@ -47,10 +48,11 @@ export interface RegistrationPlan {
   readonly tokenProgram: Registration['tokenProgram'];
   readonly owner: string;
   readonly operator: string;
-  readonly burnWallet: string;
-  readonly multisig: string;
+  /** Of what the registration makes no address is known before it is done: `null`. */
+  readonly burnWallet: string | null;
+  readonly multisig: string | null;
   readonly vaultIndex: number;
-  readonly vault: string;
+  readonly vault: string | null;
   readonly steps: readonly RegistrationStep[];
   readonly costs: {
     readonly rentLamports: string;

@@ -269,11 +269,9 @@ export interface BundleRecord {
   readonly phase: BundlePhase;
   /** Index of its first transaction within its phase, from 0. */
   readonly first: number;
-  /** SHA-256 over the comma-joined signatures, that of the tip last. */
+  /** SHA-256 over the comma-joined signatures. */
   readonly bundleId: Sha256;
   readonly transactions: readonly BundleTransaction[];
-  /** Pays a block engine for the bundle, and lands with it; `null` where nobody is paid. It counts as none of its transactions. */
-  readonly tip: BundleTransaction | null;
   readonly lastValidBlockHeight: bigint;
   readonly status: BundleStatus;
   readonly errorMessage: string | null;

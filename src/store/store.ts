@@ -37,6 +37,9 @@ export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[]
   ['AVAILABLE_TO_QUEUE', 'FAILED'],
   ['FINALIZED', 'EXECUTED'],
   ['FINALIZED', 'FAILED'],
+  // Members have executed more of it since, or it is cancelled.
+  ['FAILED', 'FAILED'],
+  ['FAILED', 'EXECUTED'],
 ];
 
 export interface TokenRepository {

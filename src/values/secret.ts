@@ -1,7 +1,9 @@
 /** A secret that cannot be printed by accident. */
-import { inspect } from 'node:util';
 
 const MASK = '***';
+
+/** `inspect.custom` of node:util, whose types a user of the library need not have. */
+const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom');
 
 /** Wraps secret text; every ordinary way of printing it shows `***`. */
 export class Secret {
@@ -24,7 +26,7 @@ export class Secret {
     return MASK;
   }
 
-  [inspect.custom](): string {
+  [INSPECT](): string {
     return MASK;
   }
 }

@@ -211,7 +211,7 @@ describe('starting', () => {
     const stores = await Promise.all(Array.from({ length: 8 }, () => open(url)));
     await register(stores[0] as Store);
     const versions = await ask(`select version from s${schema}.store_migrations order by version`);
-    expect(versions.map(({ version }) => Number(version))).toEqual([2, 3, 4, 5, STORE_VERSION]);
+    expect(versions.map(({ version }) => Number(version))).toEqual([2, 3, 4, 5, 6, STORE_VERSION]);
     for (const store of stores) expect(await store.read((tx) => tx.requests.get('request-1'))).toBeDefined();
   });
 

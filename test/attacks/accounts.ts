@@ -1,319 +1,330 @@
 /** Flywheels and batches whose accounts are not as they were pinned, or not what they say. */
-import type { AccountState } from '../../src/chain/account.js';
+import { TOKEN_PROGRAM_ID } from '@solana/spl-token';
+import { type PublicKey, SystemProgram } from '@solana/web3.js';
+import { getVaultPda } from '@sqds/multisig';
 import {
-  SQUADS_PROGRAM,
-  SYSTEM_PROGRAM,
-  TOKEN_2022_PROGRAM,
-  TOKEN_PROGRAM,
-} from '../../src/chain/programs.js';
-import type { Batch, Multisig, Proposal } from '../../src/chain/squads/layouts/accounts.js';
-import {
-  batchTransactionAddress,
-  proposalAddress,
-  transactionAddress,
-  vaultAddress,
-} from '../../src/chain/squads/layouts/addresses.js';
-import { extensionName } from '../../src/chain/tokens/extensions.js';
-import type { Address } from '../../src/values/address.js';
-import { batchIndex, multisig, operator, owner } from '../support/batch-on-chain.js';
-import { namedAddress } from '../support/oracle.js';
-import { type MintParts, type TokenAccountParts, tokenAccount } from '../support/token-accounts.js';
-import { type Attack, attack } from './attack.js';
-import { mint, stranger, type World } from './world.js';
+  type Account,
+  type Accounts,
+  type Attack,
+  accountOf,
+  attack,
+  compiled,
+  type Facts,
+  FILE,
+  honestWorld,
+  KEYS,
+  key,
+  type Limits,
+  type MintParts,
+  PLACES,
+  PROGRAMS,
+  type State,
+  tokenAccount,
+  type VaultParts,
+  type World,
+} from './world.js';
 
-const rules = (name: string, reason: string, change: (multisig: Multisig) => Partial<Multisig>): Attack =>
-  attack(`multisig: ${name}`, reason, (world) => {
-    world.state = (state) => {
-      state.multisig = { ...state.multisig, ...change(state.multisig) };
-    };
-  });
+const { alice, bob, mint, multisig, operator, owner, stranger } = KEYS;
+const at = (one: PublicKey): string => one.toBase58();
 
-const members = (...list: readonly (readonly [Address, number])[]): Partial<Multisig> => ({
-  members: list.map(([key, permissions]) => ({ key, permissions })),
+const changed =
+  <Part extends 'multisig' | 'batch' | 'proposal'>(part: Part) =>
+  (
+    name: string,
+    facts: Facts,
+    change: Partial<State[Part]> | ((old: State[Part]) => Partial<State[Part]>),
+  ): Attack =>
+    attack(`${part}: ${name}`, facts, (world) => {
+      world.state = (state) =>
+        Object.assign(state[part], typeof change === 'function' ? change(state[part]) : change);
+    });
+const [rules, batch, proposal] = [changed('multisig'), changed('batch'), changed('proposal')];
+
+const members = (...list: readonly (readonly [PublicKey, number])[]): Partial<State['multisig']> => ({
+  members: list.map(([one, mask]) => ({ key: one, permissions: { mask } })),
 });
-
+/** Each right is a bit: 1 to initiate, 2 to vote, 4 to execute. */
 const RIGHTS = [0, 1, 2, 3, 4, 5, 6];
 
-const MULTISIG_ATTACKS: readonly Attack[] = [
-  rules('a configuration authority', `configAuthority was none and is ${stranger}`, () => ({
-    configAuthority: stranger,
-  })),
-  rules('the operator as configuration authority', `configAuthority was none and is ${operator}`, () => ({
-    configAuthority: operator,
-  })),
-  rules('a threshold of one', 'threshold was 2 and is 1', () => ({ threshold: 1 })),
-  rules('a threshold that cannot be reached', 'threshold was 2 and is 3', () => ({ threshold: 3 })),
-  rules('a time lock', 'timeLockSeconds was 0 and is 1', () => ({ timeLockSeconds: 1 })),
-  rules('a long time lock', 'timeLockSeconds was 0 and is 7776000', () => ({ timeLockSeconds: 7_776_000 })),
-  rules('another rent collector', 'rentCollector was', () => ({ rentCollector: stranger })),
-  rules('no rent collector', 'rentCollector was', () => ({ rentCollector: null })),
-  rules('the owner as rent collector', 'rentCollector was', () => ({ rentCollector: owner })),
-  ...RIGHTS.map((permissions) =>
-    rules(
-      `a third member with rights ${permissions}`,
-      `member ${stranger} was none and is`,
-      ({ members: old }) => ({
-        members: [...old, { key: stranger, permissions }],
-      }),
-    ),
-  ),
-  ...RIGHTS.map((permissions) =>
-    rules(`an operator with rights ${permissions}`, `member ${operator} was`, () =>
-      members([owner, 7], [operator, permissions]),
-    ),
-  ),
-  ...RIGHTS.map((permissions) =>
-    rules(`an owner with rights ${permissions}`, `member ${owner} was`, () =>
-      members([owner, permissions], [operator, 7]),
-    ),
-  ),
-  rules('another operator', `member ${stranger} was none`, () => members([owner, 7], [stranger, 7])),
-  rules('no owner', `member ${owner} was`, () => members([operator, 7])),
-  rules('no operator', `member ${operator} was`, () => members([owner, 7])),
-  rules('another create key', 'is not at the address of a multisig', () => ({ createKey: stranger })),
-  rules('another bump', 'is not at the address of a multisig', ({ bump }) => ({ bump: bump - 1 })),
-  rules('a batch that is stale', 'is stale', () => ({ staleTransactionIndex: batchIndex })),
-];
-
-const batch = (name: string, reason: string, change: (batch: Batch) => Partial<Batch>): Attack =>
-  attack(`batch: ${name}`, reason, (world) => {
-    world.state = (state) => {
-      state.batch = { ...state.batch, ...change(state.batch) };
-    };
-  });
-
-const proposal = (name: string, reason: string, change: Partial<Proposal>): Attack =>
-  attack(`proposal: ${name}`, reason, (world) => {
-    world.state = (state) => {
-      state.proposal = { ...state.proposal, ...change };
-    };
-  });
-
-const status = (kind: 'Draft' | 'Rejected' | 'Approved' | 'Executed' | 'Cancelled'): Attack =>
-  proposal(kind, `is ${kind}`, { status: { kind, timestamp: 1n } });
-
-const BATCH_ATTACKS: readonly Attack[] = [
-  batch('of another multisig', 'says it is number', () => ({ multisig: stranger })),
-  batch('of another number', 'says it is number', () => ({ index: batchIndex + 1n })),
-  batch('of another bump', 'says it is number', ({ bump }) => ({ bump: bump - 1 })),
-  batch('set up by a stranger', 'was set up by', () => ({ creator: stranger })),
-  batch('of another vault', 'acts for the vault', () => ({
-    vaultIndex: 1,
-    vaultBump: vaultAddress(multisig, 1).bump,
-  })),
-  batch('of another vault bump', 'acts for another address', ({ vaultBump }) => ({
-    vaultBump: vaultBump - 1,
-  })),
-  batch('of no transactions', 'holds no transaction', () => ({ size: 0 })),
+/** The member with other rights, in the pins as well: it was like that when the owner looked. */
+const silent = (who: 'owner' | 'operator', mask: number, text: string): Attack =>
   attack(
-    'batch: of fewer transactions than there are',
-    'not what was expected',
+    `multisig: pinned with an ${who} of rights ${mask}`,
+    ['vote', { owner, operator }[who], multisig],
     (world) => {
-      world.state = (state) => {
-        state.batch = { ...state.batch, size: 2 };
-      };
-    },
-    'airdrop 2 to',
-  ),
-  batch('of more transactions than there are', 'does not exist', () => ({ size: 4 })),
-  batch('of 1,000 transactions, of which three are there', 'does not exist', () => ({ size: 1_000 })),
-  batch('of 1,001 transactions', 'the limit is 1000', () => ({ size: 1_001 })),
-  batch('of 4,294,967,295 transactions', 'the limit is 1000', () => ({ size: 4_294_967_295 })),
-  batch('that has begun to run', 'have already run', () => ({ executedTransactionIndex: 1 })),
-  proposal('of another multisig', 'says it is for number', { multisig: stranger }),
-  proposal('of another number', 'says it is for number', { transactionIndex: 8n }),
-  proposal('of another bump', 'says it is for number', { bump: 1 }),
-  status('Draft'),
-  status('Rejected'),
-  status('Executed'),
-  status('Cancelled'),
-  attack('approval file: of another multisig', 'The batch is of the multisig', (world) => {
-    world.batch.multisig = stranger;
-  }),
-  attack('approval file: of another batch', 'is for the proposal', (world) => {
-    world.batch.batchIndex = '8';
-  }),
-  ...['0', '18446744073709551616', '99999999999999999999'].map((index) =>
-    attack(`approval file: of batch ${index}`, 'No batch can have the index', (world) => {
-      world.batch.batchIndex = index;
-    }),
-  ),
-];
-
-const mints = (name: string, reason: string, change: Partial<MintParts>): Attack =>
-  attack(`mint: ${name}`, reason, (world) => {
-    Object.assign(world.mint, change);
-  });
-
-/** Sizes of what each extension of a mint holds (spl-token-2022). */
-const MINT_EXTENSIONS: readonly (readonly [type: number, bytes: number])[] = [
-  ...([
-    [1, 108],
-    [3, 32],
-    [4, 65],
-    [6, 1],
-    [9, 0],
-    [10, 52],
-    [12, 32],
-    [14, 64],
-    [16, 129],
-    [18, 64],
-  ] as const),
-  ...([
-    [19, 80],
-    [20, 64],
-    [21, 80],
-    [22, 64],
-    [23, 72],
-    [24, 100],
-    [25, 56],
-    [26, 33],
-    [28, 32],
-    [29, 8],
-    [99, 1],
-  ] as const),
-];
-/** Those with which a batch could do other than it says; all others are only new. */
-const REFUSED = new Set([9, 14, 24, 26, 28, 29, 99]);
-
-const extended = (type: number, bytes: number): Attack =>
-  attack(
-    `mint: extension ${extensionName(type)}`,
-    REFUSED.has(type)
-      ? `has the extension ${extensionName(type)}`
-      : `mint.${extensionName(type)} was none and is`,
-    (world) => {
-      world.mint.tokenProgram = TOKEN_2022_PROGRAM;
-      world.mint.extensions = [{ type, data: Buffer.alloc(bytes, 1) }];
+      world.state = ({ multisig: one }) =>
+        Object.assign(
+          one,
+          who === 'owner' ? members([owner, mask], [operator, 7]) : members([owner, 7], [operator, mask]),
+        );
+      Object.assign(world.pins.facts ?? {}, { [`member ${{ owner, operator }[who]}`]: text });
     },
   );
 
-const MINT_ATTACKS: readonly Attack[] = [
-  mints('somebody can mint', `mint.mintAuthority was none and is ${stranger}`, { mintAuthority: stranger }),
-  mints('somebody can freeze', `mint.freezeAuthority was none and is ${stranger}`, {
-    freezeAuthority: stranger,
+const MULTISIG: readonly Attack[] = [
+  rules('a configuration authority', ['configAuthority', stranger], { configAuthority: stranger }),
+  rules('the operator decides over it', ['configAuthority', operator], { configAuthority: operator }),
+  rules('a threshold of one', ['threshold', '2', '1'], { threshold: 1 }),
+  rules('a threshold out of reach', ['threshold', '2', '3'], { threshold: 3 }),
+  rules('a time lock', ['timeLock', '1'], { timeLock: 1 }),
+  rules('a long time lock', ['timeLock', '7776000'], { timeLock: 7_776_000 }),
+  rules('another rent collector', ['rentCollector', stranger], { rentCollector: stranger }),
+  rules('no rent collector', ['rentCollector', 'none'], { rentCollector: null }),
+  rules('the owner as rent collector', ['rentCollector', owner], { rentCollector: owner }),
+  ...RIGHTS.flatMap((mask) => [
+    rules(`a third member of rights ${mask}`, [`member ${stranger}`], ({ members: old }) => ({
+      members: [...old, { key: stranger, permissions: { mask } }],
+    })),
+    rules(`an operator of rights ${mask}`, [`member ${operator}`], members([owner, 7], [operator, mask])),
+    rules(`an owner of rights ${mask}`, [`member ${owner}`], members([owner, mask], [operator, 7])),
+  ]),
+  rules('another operator', [`member ${stranger}`], members([owner, 7], [stranger, 7])),
+  rules('no owner', [`member ${owner}`], members([operator, 7])),
+  rules('no operator', [`member ${operator}`], members([owner, 7])),
+  rules('another create key', ['address', multisig], { createKey: stranger }),
+  rules('another bump', ['address', multisig], ({ bump }) => ({ bump: bump - 1 })),
+  rules('a batch that settings have overtaken', ['stale', '7'], { staleTransactionIndex: 7 }),
+  silent('owner', 5, 'initiate, execute'),
+  silent('operator', 5, 'initiate, execute'),
+  attack('pins: without facts', 'pinned', (world) => {
+    world.pins.facts = null;
   }),
-  ...[0, 5, 7, 9, 255].map((decimals) =>
-    mints(`${decimals} decimals`, `mint.decimals was 6 and is ${decimals}`, { decimals }),
-  ),
-  ...[0, 1, 12_345_679_499_999].map((supply) =>
-    mints(`a supply of ${supply}`, 'would ', { supply: BigInt(supply) }),
-  ),
-  attack('mint: is gone', 'is not a mint', (world) => {
-    world.accounts = (accounts) => accounts.delete(mint);
-  }),
-  attack('mint: is no mint', 'is not a mint', (world) => {
-    world.accounts = (accounts) => accounts.set(mint, tokenAccount(world.vaultAccount));
-  }),
-  attack('mint: belongs to another program', 'is not a mint', (world) => {
-    world.accounts = (accounts) =>
-      accounts.set(mint, { ...(accounts.get(mint) as AccountState), owner: SYSTEM_PROGRAM });
-  }),
-  attack('mint: belongs to the other token program', 'mint.tokenProgram was', (world) => {
-    world.mint.tokenProgram = world.kind === 'token' ? TOKEN_2022_PROGRAM : TOKEN_PROGRAM;
-  }),
-  ...MINT_EXTENSIONS.map(([type, bytes]) => extended(type, bytes)),
 ];
 
-const vaults = (name: string, reason: string, change: Partial<TokenAccountParts>): Attack =>
-  attack(`vault account: ${name}`, reason, (world) => {
-    Object.assign(world.vaultAccount, change);
+const status = (
+  kind: 'Draft' | 'Rejected' | 'Approved' | 'Executed' | 'Cancelled',
+  more: object = {},
+): Attack =>
+  proposal(`${kind} ${Object.keys(more)}`, kind, { status: { __kind: kind, timestamp: 1 }, ...more });
+
+const [, second] = getVaultPda({ multisigPda: multisig, index: 1 });
+const file = (name: string, facts: Facts, change: Partial<World['batch']>): Attack =>
+  attack(`approval file: ${name}`, facts, (world) => Object.assign(world.batch, change));
+
+const BATCH: readonly Attack[] = [
+  batch('of another multisig', ['number 7', stranger], { multisig: stranger }),
+  batch('of another number', ['number 8', multisig], { index: 8 }),
+  batch('of another bump', ['number 7', multisig], ({ bump }) => ({ bump: bump - 1 })),
+  batch('set up by a stranger', [stranger, operator], { creator: stranger }),
+  batch('of another vault', 'vault', { vaultIndex: 1, vaultBump: second }),
+  batch('of another vault bump', 'vault', ({ vaultBump }) => ({ vaultBump: vaultBump - 1 })),
+  batch('of no transactions', 'no transaction', { size: 0 }),
+  { ...batch('of fewer transactions than there are', 'pipelines', { size: 2 }), shown: FILE.slice(0, 2) },
+  batch('of more transactions than there are', ['VaultBatchTransaction', 'exist'], { size: 4 }),
+  batch('of 1,000 transactions', ['VaultBatchTransaction', 'exist'], { size: 1_000 }),
+  ...[1_001, 4_294_967_295].map((size) => batch(`of ${size}`, [String(size), '1000'], { size })),
+  batch('that has begun to run', ['1 transaction', 'run'], { executedTransactionIndex: 1 }),
+  proposal('of another multisig', ['number 7', stranger], { multisig: stranger }),
+  proposal('of another number', ['number 8', multisig], { transactionIndex: 8 }),
+  proposal('of another bump', ['number 7', multisig], { bump: 1 }),
+  ...(['Draft', 'Rejected', 'Approved', 'Executed', 'Cancelled'] as const).map((kind) => status(kind)),
+  // The owner's vote counts for nothing where the proposal takes none, or somebody else's is there.
+  ...(['Rejected', 'Executed', 'Cancelled'] as const).map((kind) => ({
+    ...status(kind, { approved: [owner] }),
+    facts: ['already approved', owner],
+  })),
+  file('of another multisig', [stranger, multisig], { multisig: at(stranger) }),
+  file('of another batch', ['proposal', 'batch 8'], { batchIndex: '8' }),
+  ...['0', '18446744073709551616', '99999999999999999999'].map((batchIndex) =>
+    file(`of batch ${batchIndex}`, ['index', batchIndex], { batchIndex }),
+  ),
+];
+
+/** What lies at an address changed; `null`: nothing lies there. */
+const placed = (
+  name: string,
+  facts: Facts,
+  place: string,
+  change: (old: Account, all: Accounts) => Account | null,
+): Attack =>
+  attack(name, facts, (world) => {
+    world.accounts = (accounts) => {
+      const found = change(accounts.get(place) as Account, accounts);
+      return found === null ? accounts.delete(place) : accounts.set(place, found);
+    };
   });
 
-const VAULT_ATTACKS: readonly Attack[] = [
-  vaults('a delegate', `vaultAccount.delegate was none and is ${stranger}`, {
-    delegate: stranger,
-    delegatedAmount: 1n,
-  }),
-  vaults('a delegate of nothing yet', `vaultAccount.delegate was none and is ${stranger}`, {
-    delegate: stranger,
-  }),
-  vaults('the operator as delegate', `vaultAccount.delegate was none and is ${operator}`, {
-    delegate: operator,
-    delegatedAmount: 1n,
-  }),
-  vaults('somebody can close it', `vaultAccount.closeAuthority was none and is ${stranger}`, {
-    closeAuthority: stranger,
-  }),
-  vaults('frozen', 'vaultAccount.state was initialized and is frozen', { state: 2 }),
-  vaults('not initialized', 'is not a token account of the mint', { state: 0 }),
-  vaults('of another owner', 'vaultAccount.owner was', { owner: stranger }),
-  vaults('of another mint', 'is not a token account of the mint', { mint: namedAddress('other mint') }),
-  vaults('empty', 'would fail', { amount: 0n }),
-  vaults('one base unit short', 'would fail', { amount: 12_345_681_500_000n }),
-  ...(
-    [
-      [8, 1],
-      [11, 1],
-      [13, 0],
-      [15, 1],
-      [27, 0],
-    ] as const
-  ).map(([type, bytes]) =>
-    attack(
-      `vault account: extension ${extensionName(type)}`,
-      // One of the older program cannot have any: there the whole token is another.
-      'vaultAccount.',
-      (world) => {
-        Object.assign(world.vaultAccount, { tokenProgram: TOKEN_2022_PROGRAM });
-        world.mint.tokenProgram = TOKEN_2022_PROGRAM;
-        world.vaultAccount.extensions = [{ type, data: Buffer.alloc(bytes, 1) }];
-      },
-    ),
+const mints = (name: string, facts: Facts, change: Partial<MintParts>): Attack =>
+  attack(`mint: ${name}`, facts, (world) => Object.assign(world.mint, change));
+
+/** Extensions of a mint: name, number, bytes (spl-token-2022). With the second ones a batch does something else than it says. */
+const PLAIN = `
+  transferFeeConfig 1 108, mintCloseAuthority 3 32, confidentialTransferMint 4 65, defaultAccountState 6 1,
+  interestBearingConfig 10 52, permanentDelegate 12 32, confidentialTransferFeeConfig 16 129, metadataPointer 18 64,
+  tokenMetadata 19 80, groupPointer 20 64, tokenGroup 21 80, groupMemberPointer 22 64, tokenGroupMember 23 72,
+  scaledUiAmount 25 56`;
+const UNFORESEEN = `
+  nonTransferable 9 0, transferHook 14 64, confidentialMintBurn 24 100, pausable 26 33, permissionedBurn 28 32,
+  29 29 8, 99 99 1`;
+const extensions = (table: string, facts: (name: string) => Facts): readonly Attack[] =>
+  table.split(',').map((row) => {
+    const [name = '', type, bytes] = row.trim().split(' ');
+    const extension = { type: Number(type), data: Buffer.alloc(Number(bytes), 1) };
+    const change = { program: PROGRAMS['token-2022'], extensions: [extension] };
+    return mints(`extension ${name}`, facts(name), change);
+  });
+
+const MINT: readonly Attack[] = [
+  mints('somebody can mint', ['mint.mintAuthority', stranger], { mintAuthority: stranger }),
+  mints('somebody can freeze', ['mint.freezeAuthority', stranger], { freezeAuthority: stranger }),
+  ...[0, 5, 7, 9, 255].map((decimals) =>
+    mints(`${decimals} decimals`, ['mint.decimals', '6', String(decimals)], { decimals }),
   ),
-  attack('vault account: is gone', 'vaultAccount.address was', (world) => {
-    world.accounts = (accounts) => accounts.delete(world.flywheel.vaultTokenAccount);
+  mints('a supply of nothing', [], { supply: 0n }),
+  mints('less than is burned', [], { supply: 12_345_679_499_999n }),
+  placed('mint: is gone', ['mint', mint], at(mint), () => null),
+  placed('mint: is a token account', ['mint', mint], at(mint), () =>
+    tokenAccount(honestWorld().vaultAccount),
+  ),
+  placed('mint: belongs to another program', ['mint', mint], at(mint), (old) => ({
+    ...old,
+    owner: at(SystemProgram.programId),
+  })),
+  attack('mint: belongs to the other token program', 'mint.tokenProgram', ({ token, mint: one }) => {
+    one.program = token.program === PROGRAMS.token ? PROGRAMS['token-2022'] : PROGRAMS.token;
   }),
-  attack('vault: cannot pay for the accounts', 'would fail', (world) => {
+  ...extensions(PLAIN, (name) => `mint.${name}`),
+  ...extensions(UNFORESEEN, (name) => ['mint', mint, name]),
+];
+
+const vaults = (name: string, facts: Facts, change: Partial<VaultParts>): Attack =>
+  attack(`vault account: ${name}`, facts, (world) => Object.assign(world.vaultAccount, change));
+
+const VAULT: readonly Attack[] = [
+  vaults('a delegate', ['vaultAccount.delegate', stranger], { delegate: stranger, delegatedAmount: 1n }),
+  vaults('a delegate of nothing yet', ['vaultAccount.delegate', stranger], { delegate: stranger }),
+  vaults('the operator as delegate', ['vaultAccount.delegate', operator], { delegate: operator }),
+  vaults('somebody can close it', ['vaultAccount.closeAuthority', stranger], { closeAuthority: stranger }),
+  vaults('frozen', ['vaultAccount.state', 'frozen'], { state: 2 }),
+  vaults('not initialized', ['token account', mint], { state: 0 }),
+  vaults('of another owner', ['vaultAccount.owner', stranger], { owner: stranger }),
+  vaults('of another mint', ['token account', mint], { mint: key('other mint') }),
+  attack('vault account: of the other token program', ['token account', mint], ({ token, vaultAccount }) => {
+    vaultAccount.program = token.program === PROGRAMS.token ? PROGRAMS['token-2022'] : PROGRAMS.token;
+  }),
+  vaults('empty', ['Transaction 1', 'fail'], { amount: 0n }),
+  vaults('one base unit short', ['Transaction 3', 'fail'], { amount: 12_345_681_500_000n }),
+  ...([8, 11, 13, 15, 27] as const).map((type) =>
+    // One of the older program cannot have any: there the whole token is another.
+    attack(`vault account: extension ${type}`, 'vaultAccount.', ({ mint: one, vaultAccount }) => {
+      one.program = PROGRAMS['token-2022'];
+      const data = Buffer.alloc(type === 13 || type === 27 ? 0 : 1, 1);
+      Object.assign(vaultAccount, { program: one.program, extensions: [{ type, data }] });
+    }),
+  ),
+  attack('vault account: is gone', 'vaultAccount.address', (world) => {
+    world.accounts = (accounts) => accounts.delete(at(world.token.account));
+  }),
+  attack('vault: cannot pay for the accounts', ['Transaction 2', 'fail'], (world) => {
     world.vaultLamports = 1_000_000n;
   }),
 ];
 
-/** The accounts of Squads, by what the reader calls them. */
-const PLACES: readonly (readonly [string, Address])[] = [
-  ['Multisig', multisig],
-  ['Batch', transactionAddress(multisig, batchIndex).address],
-  ['Proposal', proposalAddress(multisig, batchIndex).address],
-  ...[1, 2, 3].map(
-    (number) =>
-      [`VaultBatchTransaction`, batchTransactionAddress(multisig, batchIndex, number).address] as const,
-  ),
+const FORGED: readonly Attack[] = PLACES.flatMap(([name, place], n) => {
+  const forged = (what: string, facts: Facts, change: (old: Account, all: Accounts) => Account | null) =>
+    placed(`${name} ${n}: ${what}`, [name, place, ...[facts].flat()], place, change);
+  return [
+    forged('is gone', 'exist', () => null),
+    ...[SystemProgram.programId, TOKEN_PROGRAM_ID, stranger].map((program) =>
+      forged(`belongs to ${program}`, program, (old) => ({ ...old, owner: at(program) })),
+    ),
+    forged('of another type', 'hold', (old) => ({
+      ...old,
+      data: Buffer.concat([Buffer.of((old.data[0] ?? 0) ^ 1), old.data.slice(1)]),
+    })),
+    ...[0, 7, 8, 40].map((length) =>
+      forged(`cut to ${length} bytes`, 'hold', (old) => ({ ...old, data: old.data.slice(0, length) })),
+    ),
+    forged(
+      'another account of the batch',
+      'hold',
+      (_, all) => all.get(PLACES[n === 1 ? 2 : 1]?.[1] ?? '') ?? null,
+    ),
+  ];
+});
+
+/** All is honest, but is not what the machine makes of it: one base unit more goes where nobody says. */
+const machine = (name: string, facts: Facts, account: (world: World) => PublicKey, offset: number): Attack =>
+  attack(`trial: ${name}`, facts, (world) => {
+    world.machine = { account: account(world), offset };
+  });
+/** Where a mint has its supply, and a token account its amount. */
+const [SUPPLY, AMOUNT] = [36, 64];
+
+const limit = (name: string, facts: Facts, limits: Limits): Attack =>
+  attack(`limit: ${name}`, facts, (world) => {
+    world.limits = limits;
+  });
+const TOTAL = '12345681.500001';
+
+/** These stop what is honest as well, so that nothing of it is shown either. */
+const OWN: readonly Attack[] = [
+  machine('the supply loses more', ['supply', '12345679500001', '12345679500000'], () => mint, SUPPLY),
+  machine('the vault loses more', '12345681500002', ({ token }) => token.account, AMOUNT),
+  machine('alice gets less', ['1999999', '2000000'], ({ token }) => accountOf(token, alice), AMOUNT),
+  limit('tokens a batch', ['12345681.5', TOTAL], { batchTokens: '12345681.5' }),
+  limit('no tokens', ['0', TOTAL], { batchTokens: '0' }),
+  limit('tokens a day', ['12345681.500000999', TOTAL], { dayTokens: '12345681.500000999' }),
+  limit('percent of the supply', ['1.23456815000009%', TOTAL], { supplyPercent: '1.23456815000009' }),
+  limit('another list of recipients', [bob, '1 recipient'], { recipients: [at(alice)] }),
+  limit('an empty list', [at(alice), '0 recipients'], { recipients: [] }),
 ];
 
-const replaced = (world: World, at: Address, change: (account: AccountState) => AccountState): void => {
-  world.accounts = (accounts) => accounts.set(at, change(accounts.get(at) as AccountState));
+/** What is just within all limits. */
+export const ALLOWED: Limits = {
+  ...{ batchTokens: TOTAL, dayTokens: TOTAL, supplyPercent: '1.2345681500001' },
+  recipients: [at(bob), at(alice)],
 };
 
-const FORGED: readonly Attack[] = PLACES.flatMap(([name, at], index) => [
-  attack(`${name} ${index}: is gone`, `The ${name} account ${at} does not exist`, (world) => {
-    world.accounts = (accounts) => accounts.delete(at);
-  }),
-  ...[SYSTEM_PROGRAM, TOKEN_PROGRAM, stranger].map((program) =>
-    attack(`${name} ${index}: belongs to ${program}`, `belongs to ${program}`, (world) =>
-      replaced(world, at, (account) => ({ ...account, owner: program })),
-    ),
+/** A fee of one percent, which a recipient gets less and has withheld: two authorities, the sum, twice epoch, maximum, rate. */
+export function worldWithFee(): World {
+  const world = honestWorld('token-2022');
+  const rate = Buffer.alloc(18);
+  rate.writeBigUInt64LE(1n << 60n, 8);
+  rate.writeUInt16LE(100, 16);
+  world.mint.extensions = [{ type: 1, data: Buffer.concat([Buffer.alloc(72), rate, rate]) }];
+  const fee = `100 basis points up to ${1n << 60n} from epoch 0`;
+  Object.assign(world.pins.facts ?? {}, {
+    'mint.transferFeeConfig': `changed by none, withdrawn by none, ${fee}, then ${fee}`,
+  });
+  return world;
+}
+
+type Change = readonly [name: string, change: (world: World) => unknown];
+const state = (name: string, change: World['state']): Change => [
+  name,
+  (world) => {
+    world.state = change;
+  },
+];
+/** What must not have changed between a judgement and the execution. */
+export const CHANGES: readonly Change[] = [
+  [
+    'another holds as many',
+    (world) => {
+      world.instructions = compiled([...FILE].reverse(), world.token);
+    },
+  ],
+  ['a byte of an instruction is another', ({ instructions: [first] }) => first?.[1]?.data.writeUInt8(9, 1)],
+  state(
+    'an account may be written',
+    ({ transactions: [first] }) => (first as State['transactions'][number]).message.numWritableNonSigners++,
   ),
-  attack(`${name} ${index}: of another type`, `does not hold a ${name}`, (world) =>
-    replaced(world, at, (account) => {
-      const data = Buffer.from(account.data as Uint8Array);
-      data[0] = (data[0] ?? 0) ^ 1;
-      return { ...account, owner: SQUADS_PROGRAM, data };
-    }),
+  state('the program would sign for one more', ({ transactions: [first] }) =>
+    Object.assign(first ?? {}, { ephemeralSignerBumps: Uint8Array.of(1) }),
   ),
-  ...[0, 7, 8, 40].map((length) =>
-    attack(`${name} ${index}: cut to ${length} bytes`, `does not hold a ${name}`, (world) =>
-      replaced(world, at, (account) => ({
-        ...account,
-        data: Buffer.from(account.data as Uint8Array).subarray(0, length),
-      })),
-    ),
-  ),
-]);
+  state('somebody else has set it up', ({ batch: one }) => Object.assign(one, { creator: stranger })),
+  state('it holds fewer', ({ batch: one }) => Object.assign(one, { size: 2 })),
+  state('it acts for another vault', ({ batch: one }) => Object.assign(one, { vaultIndex: 1 })),
+  ['the batch is gone', placed('', [], PLACES[1]?.[1] ?? '', () => null).change],
+  ['a transaction is gone', placed('', [], PLACES[4]?.[1] ?? '', () => null).change],
+];
 
 export const ACCOUNT_ATTACKS: readonly Attack[] = [
-  ...MULTISIG_ATTACKS,
-  ...BATCH_ATTACKS,
-  ...MINT_ATTACKS,
-  ...VAULT_ATTACKS,
+  ...MULTISIG,
+  ...BATCH,
+  ...MINT,
+  ...VAULT,
   ...FORGED,
+  ...OWN,
 ];

@@ -1,281 +1,398 @@
-/** A batch that is honest in every byte, with everything that its owner reads before approving it; an attack changes one thing. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { pipelineContent, pipelineInstructions, type SourcePipeline } from '../../src/actions/pipelines.js';
-import { multisigFacts, tokenFacts } from '../../src/approval/flywheel-facts.js';
-import type { Limits } from '../../src/approval/limits.js';
-import type { Pins } from '../../src/approval/pins.js';
-import type { ChainReader } from '../../src/chain/chain.js';
-import type { Flywheel } from '../../src/chain/flywheel.js';
-import { createSimulator } from '../../src/chain/local/simulator.js';
-import { voteMessage } from '../../src/chain/squads/instructions/vote.js';
-import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
-import { partiallySign } from '../../src/chain/transaction/compile.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
-import type { OpenedService } from '../../src/cli/context.js';
-import type { Service } from '../../src/contract/service.js';
-import type { Address } from '../../src/values/address.js';
-import { sha256 } from '../../src/values/digest.js';
+/** An honest batch, its approval and its flywheel, as accounts that other libraries write. An attack changes one thing. */
+import { createHash } from 'node:crypto';
+import * as spl from '@solana/spl-token';
 import {
-  type Accounts,
-  accountsOf,
-  type BatchState,
-  batchIndex,
-  batchState,
-  multisig,
-  operator,
-  owner,
-  ownerKeypair,
-  vaultAt,
-} from '../support/batch-on-chain.js';
-import { type TestCliOptions, testCli } from '../support/in-process.js';
-import { namedAddress } from '../support/oracle.js';
-import {
-  type MintParts,
-  mintAccount,
-  TOKEN_PROGRAMS,
-  type TokenAccountParts,
-  tokenAccount,
-  wallet,
-} from '../support/token-accounts.js';
+  Keypair,
+  PublicKey,
+  SystemProgram,
+  TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import * as sqds from '@sqds/multisig';
 
-export type TokenKind = keyof typeof TOKEN_PROGRAMS;
-export const TOKEN_KINDS = Object.keys(TOKEN_PROGRAMS) as readonly TokenKind[];
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+export const hashOf = (text: string): string => sha256(text).toString('hex');
+/** The same key for the same name. */
+export const key = (name: string): PublicKey => new PublicKey(sha256(name));
+export const keypair = (name: string): Keypair => Keypair.fromSeed(sha256(name));
 
-const DECIMALS = 6;
-export const mint = namedAddress('mint');
-const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
-export const blockhash = namedAddress('blockhash');
-export const stranger = namedAddress('stranger');
+export const MEMO = new PublicKey('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
+export const [OWNER, OPERATOR] = [keypair('owner'), keypair('operator')];
+export const [owner, operator] = [OWNER.publicKey, OPERATOR.publicKey];
+export const [mint, stranger, alice, bob] = [key('mint'), key('stranger'), key('alice'), key('bob')];
+export const blockhash = key('blockhash').toBase58();
+export const INDEX = 7n;
+const createKey = key('create key');
+const [multisigPda, multisigBump] = sqds.getMultisigPda({ createKey });
+export const multisig = multisigPda;
+export const [vault, vaultBump] = sqds.getVaultPda({ multisigPda, index: 0 });
+const ofBatch = { multisigPda, transactionIndex: INDEX };
+const [batchAt, batchBump] = sqds.getTransactionPda({ multisigPda, index: INDEX });
+const [proposalAt, proposalBump] = sqds.getProposalPda(ofBatch);
+const transactionsAt = [1, 2, 3, 4].map((transactionIndex) =>
+  sqds.getBatchTransactionPda({ multisigPda, batchIndex: INDEX, transactionIndex }),
+);
 
-export const [alice, bob] = [namedAddress('alice'), namedAddress('bob')];
+export const KEYS = { owner, operator, mint, stranger, alice, bob, vault, multisig } as const;
 
-/** What the owner has sent to be done, as it lies in a file. */
-export const FILE = [
+export const PROGRAMS = { token: spl.TOKEN_PROGRAM_ID, 'token-2022': spl.TOKEN_2022_PROGRAM_ID } as const;
+export type TokenKind = keyof typeof PROGRAMS;
+export const KINDS = Object.keys(PROGRAMS) as readonly TokenKind[];
+
+/** Amounts in whole tokens, as the owner writes them. */
+export type Action =
+  | { readonly action: 'BURN'; readonly amount: number }
+  | { readonly action: 'AIRDROP'; readonly toAddress: string; readonly amount: number }
+  | { readonly action: 'MEMO'; readonly message: string };
+export interface Pipeline {
+  readonly type: string;
+  readonly payload: object;
+  readonly actions: readonly Action[];
+}
+const airdrop = (to: PublicKey, amount: number): Action => ({
+  ...{ action: 'AIRDROP', toAddress: to.toBase58(), amount },
+});
+
+/** The file that the owner expects, of 12,345,679.5 tokens to burn and 2.000001 to send. */
+export const FILE: readonly Pipeline[] = [
   { type: 'PRODUCT_BUY', payload: { orderId: 'A-1' }, actions: [{ action: 'BURN', amount: 1.5 }] },
   {
     type: 'WATCH_AD',
     payload: { viewId: 7 },
-    actions: [
-      { action: 'AIRDROP', toAddress: alice, amount: 2 },
-      { action: 'MEMO', message: 'thank you' },
-      { action: 'AIRDROP', toAddress: bob, amount: 0.000001 },
-    ],
+    actions: [airdrop(alice, 2), { action: 'MEMO', message: 'thank you' }, airdrop(bob, 0.000001)],
   },
   { type: 'PRODUCT_BUY', payload: { orderId: 'A-2' }, actions: [{ action: 'BURN', amount: 12_345_678 }] },
-] as const;
+];
 
-/** The same as the chain should have it. */
-export const HONEST: readonly SourcePipeline[] = FILE.map(({ type, payload, actions }) => ({
-  type,
-  proofHash: sha256(JSON.stringify(payload)),
-  actions: [...actions],
-}));
+/** Base units of the token that all worlds have. */
+export const units = (amount: number): bigint => BigInt(Math.round(amount * 1e6));
 
-/** The transactions that pipelines are compiled to. */
-export const compiled = (pipelines: readonly SourcePipeline[], flywheel: Flywheel): Instruction[][] =>
-  pipelines.map((pipeline) => [...pipelineInstructions(pipelineContent(pipeline, DECIMALS), flywheel)]);
+export interface Token {
+  readonly program: PublicKey;
+  readonly mint: PublicKey;
+  readonly decimals: number;
+  readonly account: PublicKey;
+  readonly vault: PublicKey;
+}
 
-/** Everything that an attacker may have changed. */
+/** An account as a node tells of it. */
+export interface Account {
+  readonly owner: string;
+  readonly lamports: bigint;
+  readonly data: Uint8Array;
+}
+export type Accounts = Map<string, Account>;
+export type Extension = { readonly type: number; readonly data: Uint8Array };
+export interface MintParts {
+  decimals: number;
+  supply: bigint;
+  mintAuthority: PublicKey | null;
+  freezeAuthority: PublicKey | null;
+  program: PublicKey;
+  extensions: Extension[];
+}
+export interface VaultParts {
+  mint: PublicKey;
+  owner: PublicKey;
+  amount: bigint;
+  delegate: PublicKey | null;
+  delegatedAmount: bigint;
+  state: number;
+  closeAuthority: PublicKey | null;
+  program: PublicKey;
+  extensions: Extension[];
+}
+type Mutable<Fields> = { -readonly [Name in keyof Fields]: Fields[Name] };
+export type Message = Mutable<sqds.accounts.VaultBatchTransaction['message']>;
+export interface State {
+  multisig: Mutable<Parameters<typeof sqds.accounts.Multisig.fromArgs>[0]>;
+  batch: Mutable<Parameters<typeof sqds.accounts.Batch.fromArgs>[0]>;
+  proposal: Mutable<Parameters<typeof sqds.accounts.Proposal.fromArgs>[0]>;
+  transactions: { bump: number; ephemeralSignerBumps: Uint8Array; message: Message }[];
+}
+export type Limits = Readonly<Record<string, string | readonly string[]>>;
+export interface Pins {
+  readonly multisig: string;
+  readonly owner: string;
+  readonly operator: string;
+  readonly vaultIndex: number;
+  readonly mint: string;
+  facts: Record<string, string> | null;
+}
+
+/** Everything that an attacker may have changed, and what the owner knows of it beforehand. */
 export interface World {
-  readonly kind: TokenKind;
-  readonly flywheel: Flywheel;
-  /** The instructions of each transaction; compiled after the attack. */
-  instructions: Instruction[][];
-  /** Changes the accounts of Squads before they are written. */
-  state: (state: BatchState) => void;
+  readonly token: Token;
+  /** Of each transaction; what is stored is made from it after the attack. */
+  instructions: TransactionInstruction[][];
+  /** Changes what Squads stores. */
+  state: (state: State) => unknown;
   mint: MintParts;
-  vaultAccount: TokenAccountParts;
+  vaultAccount: VaultParts;
   vaultLamports: bigint;
   /** Changes any account in the end. */
-  accounts: (accounts: Accounts) => void;
+  accounts: (accounts: Accounts) => unknown;
+  /** The approval that is to be signed. */
   wire: Uint8Array;
-  /** As the approval file names it. */
+  /** As the approval names it. */
   batch: { id: string; multisig: string; batchIndex: string };
-  /** What is pinned in place of the facts of the honest world. */
-  pinned: (pins: Pins) => Pins;
-  /** Wraps what the node answers. */
-  reader: (reader: ChainReader) => ChainReader;
-  /** Blockhashes that the node says are too old. */
-  expired: boolean;
+  pins: Pins;
+  limits: Limits;
+  /** The virtual machine takes one base unit from this account: from the number at this place. */
+  machine: { readonly account: PublicKey; readonly offset: number } | null;
 }
 
-/** What is pinned does not change with the attack. */
-export function honestWorld(kind: TokenKind): World {
-  const tokenProgram = TOKEN_PROGRAMS[kind];
-  const vault = vaultAt.address;
-  const vaultTokenAccount = associatedTokenAddress(vault, mint, tokenProgram);
-  const flywheel: Flywheel = {
-    ...{ multisig, owner, operator, vaultIndex: 0, vault, vaultTokenAccount, mint, tokenProgram },
-    decimals: DECIMALS,
-  };
-  const immutableOwner = kind === 'token' ? [] : [{ type: 7, data: new Uint8Array() }];
+export const memo = (text: string | Buffer, signers: readonly PublicKey[]): TransactionInstruction =>
+  new TransactionInstruction({
+    programId: MEMO,
+    keys: signers.map((pubkey) => ({ pubkey, isSigner: true, isWritable: false })),
+    data: Buffer.from(text as string),
+  });
+export const burn = ({ account: from, mint: of, vault: by, decimals, program }: Token, amount: bigint) =>
+  spl.createBurnCheckedInstruction(from, of, by, amount, decimals, [], program);
+/** Found once: to search an address takes longer than all that is done with it. */
+const places = new Map<string, PublicKey>();
+export function accountOf(
+  { mint: of, program }: Pick<Token, 'mint' | 'program'>,
+  wallet: PublicKey,
+): PublicKey {
+  const name = [of, program, wallet].join();
+  const known = places.get(name) ?? spl.getAssociatedTokenAddressSync(of, wallet, true, program);
+  places.set(name, known);
+  return known;
+}
+export const create = (token: Token, wallet: PublicKey): TransactionInstruction => {
+  const { mint: of, vault: payer, program } = token;
+  return spl.createAssociatedTokenAccountIdempotentInstruction(
+    payer,
+    accountOf(token, wallet),
+    wallet,
+    of,
+    program,
+  );
+};
+export const transfer = (
+  { account: from, mint: of, vault: by, decimals, program }: Token,
+  to: PublicKey,
+  amount: bigint,
+): TransactionInstruction =>
+  spl.createTransferCheckedInstruction(from, of, to, by, amount, decimals, [], program);
+export const proof = (type: string, hash: string): TransactionInstruction =>
+  memo(`{"type":"${type}","hash":"${hash}"}`, [vault]);
+
+function actionInstructions(action: Action, token: Token): TransactionInstruction[] {
+  if (action.action === 'BURN') return [burn(token, units(action.amount))];
+  if (action.action === 'MEMO') return [memo(action.message, [token.vault])];
+  const to = new PublicKey(action.toAddress);
+  return [create(token, to), transfer(token, accountOf(token, to), units(action.amount))];
+}
+
+/** The transactions of pipelines; payloads here have one field, so that their text is canonical. */
+export const compiled = (pipelines: readonly Pipeline[], token: Token): TransactionInstruction[][] =>
+  pipelines.map(({ type, payload, actions }) => [
+    proof(type, hashOf(JSON.stringify(payload))),
+    ...actions.flatMap((action) => actionInstructions(action, token)),
+  ]);
+
+/** The message that Squads stores for instructions of the vault. */
+function stored(instructions: TransactionInstruction[]): Message {
+  const { header, accountKeys, compiledInstructions } = new TransactionMessage({
+    ...{ payerKey: vault, recentBlockhash: blockhash, instructions },
+  }).compileToLegacyMessage();
+  const { numRequiredSignatures, numReadonlySignedAccounts, numReadonlyUnsignedAccounts } = header;
   return {
-    kind,
-    flywheel,
-    instructions: compiled(HONEST, flywheel),
-    state: () => undefined,
-    mint: {
-      ...{ tokenProgram, decimals: DECIMALS, mintAuthority: null, freezeAuthority: null },
-      ...{ supply: 1_000_000_000_000_000n, extensions: [] },
-    },
-    vaultAccount: {
-      ...{ tokenProgram, mint, owner: vault, amount: 100_000_000_000_000n, delegate: null },
-      ...{ delegatedAmount: 0n, state: 1, closeAuthority: null, extensions: immutableOwner },
-    },
-    vaultLamports: 10_000_000_000n,
-    accounts: () => undefined,
-    wire: partiallySign(
-      voteMessage({ kind: 'approve', multisig, batchIndex, member: owner, payer: operator, blockhash }),
-      [],
-    ),
-    batch: { id: BATCH_ID, multisig, batchIndex: String(batchIndex) },
-    pinned: (pins) => pins,
-    reader: (reader) => reader,
-    expired: false,
+    numSigners: numRequiredSignatures,
+    numWritableSigners: numRequiredSignatures - numReadonlySignedAccounts,
+    numWritableNonSigners: accountKeys.length - numRequiredSignatures - numReadonlyUnsignedAccounts,
+    accountKeys,
+    instructions: compiledInstructions.map(({ programIdIndex, accountKeyIndexes, data }) => ({
+      programIdIndex,
+      accountIndexes: Uint8Array.from(accountKeyIndexes),
+      data,
+    })),
+    addressTableLookups: [],
   };
 }
 
-/** What the owner has pinned of the honest world. */
-export function pinsOf({ flywheel, mint: rules, vaultAccount }: World): Pins {
-  const { vaultTokenAccount } = flywheel;
-  const state = batchState();
-  return {
-    ...{ multisig, owner, operator, vaultIndex: 0, mint },
-    facts: {
-      ...multisigFacts(state.multisig),
-      ...tokenFacts(vaultTokenAccount, rules, { ...vaultAccount, frozen: vaultAccount.state === 2 }),
-    },
-  };
+const stateOf = (instructions: TransactionInstruction[][]): State => ({
+  multisig: {
+    ...{ createKey, configAuthority: PublicKey.default, threshold: 2, timeLock: 0, bump: multisigBump },
+    ...{ transactionIndex: Number(INDEX), staleTransactionIndex: 0, rentCollector: operator },
+    members: [owner, operator].map((one) => ({ key: one, permissions: { mask: 7 } })),
+  },
+  batch: {
+    ...{ multisig, creator: operator, index: Number(INDEX), bump: batchBump, vaultIndex: 0, vaultBump },
+    ...{ size: instructions.length, executedTransactionIndex: 0 },
+  },
+  proposal: {
+    ...{ multisig, transactionIndex: Number(INDEX), status: { __kind: 'Active', timestamp: 1_700_000_000 } },
+    ...{ bump: proposalBump, approved: [], rejected: [], cancelled: [] },
+  },
+  transactions: instructions.map((one, at) => ({
+    ...{ bump: transactionsAt[at]?.[1] ?? 0, ephemeralSignerBumps: new Uint8Array(), message: stored(one) },
+  })),
+});
+
+/** The accounts of Squads, by what the program calls them. */
+export const PLACES: readonly (readonly [name: string, address: string])[] = [
+  ['Multisig', multisig.toBase58()],
+  ['Batch', batchAt.toBase58()],
+  ['Proposal', proposalAt.toBase58()],
+  ...transactionsAt.slice(0, 3).map(([at]) => ['VaultBatchTransaction', at.toBase58()] as const),
+];
+
+const account = (program: PublicKey, data: Uint8Array, lamports = 10_000_000n): Account => ({
+  ...{ owner: program.toBase58(), lamports, data },
+});
+const optional = (found: PublicKey | null) => ({
+  option: found === null ? 0 : 1,
+  found: found ?? PublicKey.default,
+});
+
+/** Behind the base state: its kind (1 mint, 2 account), then type, length and data of each extension. */
+function extended(base: Buffer, kind: number, extensions: readonly Extension[]): Buffer {
+  if (extensions.length === 0) return base;
+  const entries = extensions.map(({ type, data }) => {
+    const head = Buffer.alloc(4);
+    head.writeUInt16LE(type, 0);
+    head.writeUInt16LE(data.length, 2);
+    return Buffer.concat([head, data]);
+  });
+  return Buffer.concat([
+    base,
+    Buffer.alloc(spl.AccountLayout.span - base.length),
+    Buffer.of(kind),
+    ...entries,
+  ]);
 }
 
-function accountsOfWorld(world: World): Accounts {
-  const state = batchState(world.instructions);
+export function mintAccount(parts: MintParts): Account {
+  const data = Buffer.alloc(spl.MintLayout.span);
+  const [minting, freezing] = [optional(parts.mintAuthority), optional(parts.freezeAuthority)];
+  spl.MintLayout.encode(
+    {
+      ...{ mintAuthorityOption: minting.option as 0 | 1, mintAuthority: minting.found },
+      ...{ supply: parts.supply, decimals: parts.decimals, isInitialized: true },
+      ...{ freezeAuthorityOption: freezing.option as 0 | 1, freezeAuthority: freezing.found },
+    },
+    data,
+  );
+  return account(parts.program, extended(data, 1, parts.extensions));
+}
+
+export function tokenAccount(parts: VaultParts): Account {
+  const data = Buffer.alloc(spl.AccountLayout.span);
+  const [delegate, closing] = [optional(parts.delegate), optional(parts.closeAuthority)];
+  spl.AccountLayout.encode(
+    {
+      ...{ mint: parts.mint, owner: parts.owner, amount: parts.amount, state: parts.state },
+      ...{ delegateOption: delegate.option as 0 | 1, delegate: delegate.found },
+      ...{ delegatedAmount: parts.delegatedAmount, isNativeOption: 0, isNative: 0n },
+      ...{ closeAuthorityOption: closing.option as 0 | 1, closeAuthority: closing.found },
+    },
+    data,
+  );
+  return account(parts.program, extended(data, 2, parts.extensions));
+}
+
+/** The chain of a world. */
+export function accountsOf(world: World): Accounts {
+  const state = stateOf(world.instructions);
   world.state(state);
-  const accounts = accountsOf(state);
-  accounts.set(mint, mintAccount(world.mint));
-  accounts.set(world.flywheel.vaultTokenAccount, tokenAccount(world.vaultAccount));
-  accounts.set(world.flywheel.vault, wallet(world.vaultLamports));
+  const { Multisig, Batch, Proposal, VaultBatchTransaction } = sqds.accounts;
+  const written = [
+    Multisig.fromArgs(state.multisig),
+    Batch.fromArgs(state.batch),
+    Proposal.fromArgs(state.proposal),
+    ...state.transactions.map((one) => VaultBatchTransaction.fromArgs(one)),
+  ].map((one) => account(sqds.PROGRAM_ID, one.serialize()[0], 2_000_000n));
+  const places = [multisig, batchAt, proposalAt, ...transactionsAt.map(([at]) => at)];
+  const accounts: Accounts = new Map(written.map((one, at) => [places[at]?.toBase58() ?? '', one]));
+  accounts.set(mint.toBase58(), mintAccount(world.mint));
+  accounts.set(world.token.account.toBase58(), tokenAccount(world.vaultAccount));
+  accounts.set(vault.toBase58(), account(SystemProgram.programId, Buffer.alloc(0), world.vaultLamports));
   world.accounts(accounts);
   return accounts;
 }
 
-const unplanned = (): never => {
-  throw new TypeError('not planned in this test');
-};
+/** A transaction with the signatures of these; all others are left out. */
+export function transaction(
+  instructions: TransactionInstruction[],
+  payerKey: PublicKey,
+  signers: readonly Keypair[],
+  recentBlockhash = blockhash,
+): Uint8Array {
+  const message = new TransactionMessage({ payerKey, recentBlockhash, instructions }).compileToV0Message();
+  const made = new VersionedTransaction(message);
+  made.sign([...signers]);
+  return made.serialize();
+}
 
-function readerOf(accounts: Accounts, expired: boolean): ChainReader {
+export const vote = sqds.instructions.proposalApprove({ ...ofBatch, member: owner });
+const issued = transaction([vote], operator, [OPERATOR]);
+
+/** What is pinned. @param vaultExtension - what Token-2022 gives to every account of a wallet. */
+function pinsOf({ token }: Pick<World, 'token'>, vaultExtension: object): Pins {
+  const [all, at] = ['initiate, vote, execute', (one: PublicKey) => one.toBase58()];
   return {
-    getAccounts: async (addresses: readonly Address[]) =>
-      addresses.map((address) => accounts.get(address) ?? null),
-    isBlockhashValid: async () => !expired,
-    latestBlockhash: async () => ({ blockhash: namedAddress('newer'), lastValidBlockHeight: 1n }),
-    blockHeight: unplanned,
-    lookUp: unplanned,
-    getTransaction: unplanned,
+    ...{ multisig: at(multisig), owner: at(owner), operator: at(operator), vaultIndex: 0, mint: at(mint) },
+    facts: {
+      ...{ threshold: '2', timeLockSeconds: '0', configAuthority: 'none', rentCollector: at(operator) },
+      ...{ [`member ${at(owner)}`]: all, [`member ${at(operator)}`]: all, 'mint.decimals': '6' },
+      ...{ 'mint.tokenProgram': at(token.program), 'mint.mintAuthority': 'none' },
+      ...{ 'mint.freezeAuthority': 'none', 'vaultAccount.address': at(token.account) },
+      ...{ 'vaultAccount.owner': at(vault), 'vaultAccount.delegate': 'none' },
+      ...{ 'vaultAccount.closeAuthority': 'none', 'vaultAccount.state': 'initialized', ...vaultExtension },
+    },
   };
 }
 
-/** What an honest node says of a world. */
-export const nodeIn = (world: World): ChainReader => readerOf(accountsOfWorld(world), world.expired);
-
-/** Approving asks no service for anything. */
-const closedService = new Proxy({} as Service, { get: unplanned });
-
-/** One machine for all: what it has run leaves nothing behind. */
-const simulator = createSimulator();
-
-export interface Approved {
-  readonly exit: number;
-  readonly stdout: string;
-  readonly stderr: string;
-  /** The same with each sentence on one line, however many it takes on the terminal. */
-  readonly said: string;
-  readonly questions: readonly string[];
-  /** The reason, where it was refused. */
-  readonly message: string;
+export function honestWorld(kind: TokenKind = 'token'): World {
+  const program = PROGRAMS[kind];
+  const token = { ...{ program, mint, decimals: 6, vault }, account: accountOf({ mint, program }, vault) };
+  const isOld = kind === 'token';
+  return {
+    token,
+    instructions: compiled(FILE, token),
+    state: () => undefined,
+    mint: {
+      ...{ program, decimals: 6, supply: 1_000_000_000_000_000n, extensions: [] },
+      ...{ mintAuthority: null, freezeAuthority: null },
+    },
+    vaultAccount: {
+      ...{ program, mint, owner: vault, amount: 100_000_000_000_000n, state: 1, closeAuthority: null },
+      ...{ delegate: null, delegatedAmount: 0n },
+      extensions: isOld ? [] : [{ type: 7, data: new Uint8Array() }],
+    },
+    vaultLamports: 10_000_000_000n,
+    accounts: () => undefined,
+    wire: issued,
+    batch: {
+      ...{ id: '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11', multisig: multisig.toBase58() },
+      batchIndex: String(INDEX),
+    },
+    pins: pinsOf({ token }, isOld ? {} : { 'vaultAccount.immutableOwner': 'present' }),
+    limits: {},
+    machine: null,
+  };
 }
 
-export interface ApproveOptions {
-  readonly answer?: string;
-  /** Where earlier approvals have been recorded. */
-  readonly home?: string;
-  /** Those of the profile in use. */
-  readonly limits?: Limits;
+/** What a refusal has to name: an address, an amount, a role; never a sentence. */
+export type Fact = string | PublicKey;
+export type Facts = Fact | readonly Fact[];
+
+/** One malicious change. */
+export interface Attack {
+  readonly name: string;
+  readonly facts: readonly Fact[];
+  readonly change: (world: World) => unknown;
+  /** Pipelines that the flywheel could do and nobody asked for: without a file they are shown, with exactly this content. */
+  readonly shown?: readonly Pipeline[];
 }
-
-/** The chain of a world, as it is read. */
-export const chainIn = (world: World): ChainReader => world.reader(nodeIn(world));
-
-/** What a command finds in a world. */
-export const openedIn = (world: World): Partial<OpenedService> => ({
-  kind: 'remote',
-  chain: chainIn(world),
-  service: closedService,
-  pins: world.pinned(pinsOf(honestWorld(world.kind))),
-  simulator: async () => simulator,
+export const attack = (name: string, facts: Facts, change: Attack['change']): Attack => ({
+  ...{ name, facts: [facts].flat(), change },
 });
-
-/** Writes the approval file of a world. @returns its path. */
-export function approvalIn(home: string, world: World): string {
-  const approval = join(home, 'approval.json');
-  const proposalApproveTx = Buffer.from(world.wire).toString('base64');
-  writeFileSync(approval, JSON.stringify({ batch: world.batch, proposalApproveTx }));
-  return approval;
-}
-
-/** Runs `batch approve` in a world: `expecting` as in a script, else on a terminal where the answer is typed. */
-export async function approve(
-  world: World,
-  { answer, home, limits }: ApproveOptions = {},
-): Promise<Approved> {
-  const isTerminal = answer !== undefined;
-  const cli = testCli({
-    ...(home === undefined ? {} : { home }),
-    ...(isTerminal ? { tty: { stdin: true, stdout: true, stderr: true }, answers: [answer] } : {}),
-    opened: openedIn(world),
-  });
-  if (limits !== undefined) writeProfile(cli.home, limits);
-  const owned = join(cli.home, 'owner.json');
-  writeFileSync(owned, JSON.stringify([...ownerKeypair]), { mode: 0o600 });
-  const expected = join(cli.home, 'pipelines.json');
-  writeFileSync(expected, JSON.stringify(FILE));
-  const words = ['batch', 'approve', approvalIn(cli.home, world), '--keypair', owned];
-  const script = ['--expect', expected, '--yes', '--json'];
-  const ended = await cli.run(...words, ...(isTerminal ? [] : script));
-  return { ...ended, said: ended.stderr.replaceAll('\n   ', ' '), message: messageOf(ended.stderr) };
-}
-
-function writeProfile(home: string, limits: Limits): void {
-  const directory = join(home, '.config', 'flywheel');
-  mkdirSync(directory, { recursive: true });
-  const profiles = { main: { limits } };
-  writeFileSync(join(directory, 'profiles.json'), JSON.stringify({ current: 'main', profiles }));
-}
-
-/** Runs `batch inspect` in a world, as a person reads it. */
-export async function inspect(
-  world: World,
-  opened: Partial<OpenedService> = {},
-  options: TestCliOptions = {},
-): Promise<{ readonly exit: number; readonly stdout: string; readonly stderr: string }> {
-  const cli = testCli({
-    tty: { stdin: true, stdout: true, stderr: true },
-    env: { NO_COLOR: '1' },
-    opened: { ...openedIn(world), ...opened },
-    ...options,
-  });
-  return cli.run('batch', 'inspect', approvalIn(cli.home, world));
-}
-
-/** The same as JSON: why it is not to be approved. */
-export async function problemIn(world: World): Promise<string | null> {
-  const cli = testCli({ opened: openedIn(world) });
-  const { stdout, stderr } = await cli.run('batch', 'inspect', approvalIn(cli.home, world), '--json');
-  return stdout === '' ? messageOf(stderr) : (JSON.parse(stdout) as { problem: string | null }).problem;
-}
-
-function messageOf(stderr: string): string {
-  const line = stderr.split('\n').find((text) => text.startsWith('{"error"'));
-  return line === undefined ? stderr : String((JSON.parse(line) as { message: string }).message);
-}
+/** The facts that a message does not name. */
+export const missing = (message: string, facts: readonly Fact[]): readonly string[] =>
+  facts.map(String).filter((fact) => !message.includes(fact));

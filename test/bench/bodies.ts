@@ -9,7 +9,6 @@ import { dearBodies, plainBody } from '../support/dear-bodies.js';
 import { openTestEngine } from '../support/engine.js';
 import { type FakeService, fakeService } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
-import { BUILT_THREAD } from '../support/ledger-thread.js';
 import { type DearRequest, waitBeside } from '../support/neighbours.js';
 import { type BenchRatio, median } from './ratio.js';
 
@@ -145,7 +144,7 @@ const largeInit = (): DearRequest => ({
 async function besideEngine<Result>(
   measure: (server: RunningServer, key: string) => Promise<Result>,
 ): Promise<Result> {
-  const opened = await openTestEngine({}, { limits: SHARED_LIMITS, thread: BUILT_THREAD });
+  const opened = await openTestEngine({}, { limits: SHARED_LIMITS });
   const store = await openStoreVersion(dataFiles(opened.dataDir).store);
   const server = await startServer(
     {

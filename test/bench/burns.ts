@@ -12,7 +12,6 @@ import type { Address } from '../../src/values/address.js';
 import { addressBytes } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
-import { BUILT_THREAD } from '../support/ledger-thread.js';
 import { besides, runNode } from './processes.js';
 import { type BenchRatio, median } from './ratio.js';
 
@@ -71,7 +70,7 @@ export async function benchManyBurns(): Promise<BenchRatio[]> {
 
 /** Ten thousand burns in requests of a thousand. */
 async function benchBurnMemory(): Promise<BenchRatio> {
-  const opened = await openTestEngine({}, { thread: BUILT_THREAD });
+  const opened = await openTestEngine();
   try {
     const memory: number[] = [];
     for (let from = 0; from < ELEMENTS; from += PER_REQUEST) {
@@ -88,7 +87,7 @@ async function benchBurnMemory(): Promise<BenchRatio> {
 
 /** Each thousand beside the same thousand bare, so that both meet the same machine. */
 async function benchBurnRate(): Promise<BenchRatio> {
-  const opened = await openTestEngine({}, { thread: BUILT_THREAD });
+  const opened = await openTestEngine();
   try {
     const bare = await openBareMachine(opened);
     const ratios: number[] = [];

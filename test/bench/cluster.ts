@@ -9,8 +9,7 @@ import type { RpcNode as NodeReached } from '../../src/chain/rpc/exchange.js';
 import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { transfer } from '../../src/chain/system.js';
 import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
-import { createTransport, routeTo } from '../../src/client/transport.js';
-import { openWebSocket } from '../../src/client/web-socket.js';
+import { createTransport } from '../../src/client/transport.js';
 import type { InitBatchRequest } from '../../src/contract/schemas/batch.js';
 import { signBurns } from '../../src/engine/burns/burn-transaction.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
@@ -45,7 +44,7 @@ interface OnCluster {
 }
 
 /** A node that is reached as the command line reaches it, with its requests counted, those on its channel too. */
-function counted(url: string, channelUrl: string) {
+function counted(url: string) {
   const target = new URL(url);
   const transport = createTransport(target, { requestTimeoutMs: 10_000, proxy: {} });
   const headers = { 'content-type': 'application/json' };
@@ -60,14 +59,6 @@ function counted(url: string, channelUrl: string) {
       const request = { method: 'POST', url: target, headers, body } as const;
       return transport.exchange(request, { ...terms, era: transport.era });
     },
-    openChannel: (events) => {
-      const channel = openWebSocket(routeTo(new URL(channelUrl), { proxy: {} }), {}, events);
-      const send = (text: string): void => {
-        requests += 1;
-        channel.send(text);
-      };
-      return { send, close: () => channel.close() };
-    },
   };
   return { node, requests: () => requests, sends: () => sent.size, close: () => transport.close() };
 }
@@ -78,7 +69,7 @@ async function openCluster(): Promise<OnCluster> {
     ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock' },
     ...{ slotMs: SLOT_MS, confirmedAfter: CONFIRMED_AFTER, finalizedAfter: 32 },
   });
-  const { node: reached, ...count } = counted(node.url, node.webSocketUrl.replace('ws:', 'http:'));
+  const { node: reached, ...count } = counted(node.url);
   const { chain } = createRpcChain({
     nodes: [reached],
     ...{ timeoutMs: 10_000, maxWaitMs: 10_000, clock: systemClock, random: Math.random },

@@ -9,7 +9,6 @@ import { cacheReads } from '../../src/http/read-cache.js';
 import { systemClock } from '../../src/values/time.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { type RunningServer, startServer } from '../support/http.js';
-import { BUILT_THREAD } from '../support/ledger-thread.js';
 import { type BenchRatio, median } from './ratio.js';
 
 const CONNECTIONS = 50;
@@ -115,7 +114,7 @@ async function memoryRatio(opened: TestEngine, server: RunningServer): Promise<n
 
 /** Status and burns over HTTP, with the rate limits counting but too wide to refuse. */
 export async function benchHttp(): Promise<BenchRatio[]> {
-  const opened = await openTestEngine({}, { thread: BUILT_THREAD });
+  const opened = await openTestEngine();
   const counts = await openRateCounts(dataFiles(opened.dataDir).rateCounts, systemClock);
   const store = await openStoreVersion(dataFiles(opened.dataDir).store);
   const server = await startServer({

@@ -18,7 +18,6 @@ import {
   temporaryDirectory,
   treasury,
 } from '../support/chain.js';
-import { BUILT_THREAD } from '../support/ledger-thread.js';
 
 interface Implementation {
   readonly name: string;
@@ -28,10 +27,6 @@ interface Implementation {
 
 const implementations: readonly Implementation[] = [
   { name: 'local', open: (clock) => openLocalChain(chainOptions(temporaryDirectory(), clock)) },
-  {
-    name: 'local, on a thread',
-    open: (clock) => openLocalChain({ ...chainOptions(temporaryDirectory(), clock), thread: BUILT_THREAD }),
-  },
 ];
 
 const SOL = 1_000_000_000n;

@@ -1,5 +1,5 @@
 /** Batches that fail, wait or are cancelled: what is left of them is done once, or never. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
@@ -112,7 +112,7 @@ describe('a batch that failed', () => {
     );
     const { id } = JSON.parse(init.stdout).batch;
     const file = (name: string) => JSON.parse(readFileSync(join(place, name), 'utf8')).pipelines;
-    expect(file('waits.json')).toEqual([]);
+    expect(existsSync(join(place, 'waits.json'))).toBe(false);
     expect((await run(operator, operator.write('three.json', THREE))).exit).toBe(0);
     const execute = ['batch', 'execute', id, '--keypair', operator.owner, '--expect', digest, ...NOT_TRIED];
     const executed = await operator.run(...execute, '--failed-out', join(place, 'left.json'));

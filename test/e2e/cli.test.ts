@@ -9,6 +9,9 @@ import { onTerminal } from '../support/terminal.js';
 const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
 const VERSION = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
+const SOMEBODY = 'So11111111111111111111111111111111111111112';
+const REGISTER = ['--mint', SOMEBODY, '--owner', SOMEBODY, '--operator-keypair', 'none.json'];
+
 const command = (words: string): string => `'${process.execPath}' '${BIN}' ${words}`;
 
 describe('flywheel', () => {
@@ -150,6 +153,101 @@ describe('flywheel', () => {
       expect(JSON.parse((await flywheel({ home }, 'pending')).stdout)).toEqual([]);
     },
   );
+
+  it('reads no data directory where a remote API is meant', async () => {
+    const home = emptyDirectory();
+    const { id } = JSON.parse((await flywheel({ home }, 'local', 'init')).stdout).apiKey;
+    const live = ['profile', 'add', 'live', '--api-url', 'http://127.0.0.1:9'];
+    expect((await flywheel({ home }, ...live)).exit).toBe(0);
+    const named = [
+      ['vault'],
+      ['audit'],
+      ['keys', 'list'],
+      ['keys', 'create'],
+      ['keys', 'revoke', id],
+      ['keys', 'rotate', id],
+      ['export', 'all.ndjson'],
+      ['import', 'all.ndjson'],
+      ['db', 'status'],
+      ['db', 'migrate'],
+      ['db', 'check'],
+      ['db', 'accept-gap'],
+      ['register', '--cluster', 'http://127.0.0.1:9', ...REGISTER],
+    ];
+    const local = [
+      ['local', 'status'],
+      ['local', 'keys', 'create'],
+      ['local', 'init'],
+      ['local', 'rpc', '--port', '0'],
+      ['serve', '--port', '0'],
+    ];
+    const refused = async (words: readonly string[], env: Record<string, string> = {}) => {
+      const { exit, stderr } = await flywheel({ home, env }, ...words, '--json');
+      const { error, message } = JSON.parse(stderr.trim().split('\n').at(-1) || '{}');
+      return [words, exit, error, message?.includes('profile live')];
+    };
+    for (const words of [...named, ...local])
+      expect(await refused([...words, '-p', 'live'])).toEqual([
+        [...words, '-p', 'live'],
+        2,
+        'ERR_USAGE',
+        true,
+      ]);
+    for (const words of named.slice(0, 3))
+      expect(await refused(words)).toEqual([words, 2, 'ERR_USAGE', true]);
+    const env = { FLYWHEEL_PROFILE: 'live' };
+    expect(await refused(['keys', 'create'], env)).toEqual([['keys', 'create'], 2, 'ERR_USAGE', true]);
+    const keys = await flywheel({ home }, 'keys', 'list', '--local', '--json');
+    expect([keys.exit, JSON.parse(keys.stdout)]).toMatchObject([0, [{ id, dateRevoked: null }]]);
+    expect((await flywheel({ home }, 'local', 'status')).exit).toBe(0);
+  });
+
+  it('prints commands that lead to the same place when they are typed', async () => {
+    const home = emptyDirectory();
+    const place = ['--data-dir', join(home, 'data')];
+    const texts: string[] = [];
+    const say = async (...words: string[]) => {
+      const { exit, stdout, stderr } = await flywheel({ home }, ...words, ...place, '--output', 'human');
+      texts.push(`${stdout}${stderr}`);
+      return exit;
+    };
+    const pipelines = [{ type: 'WATCH_AD', payload: {}, actions: [{ action: 'BURN', amount: 1 }] }];
+    writeFileSync(join(home, 'p.json'), JSON.stringify(pipelines));
+    expect(await say('local', 'init')).toBe(0);
+    expect(await say('burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '999999999')).toBe(5);
+    expect(await say('batch', 'init', 'p.json')).toBe(0);
+    const { stdout } = await flywheel({ home }, 'batch', 'current', ...place);
+    const { id } = JSON.parse(stdout);
+    const keypair = ['--keypair', join(home, 'data/owner.json')];
+    const signing = [...keypair, '--expect', 'p.json', '--yes'];
+    expect(await say('batch', 'approve', id, ...signing, '--out', 'signed.json')).toBe(0);
+    expect(await say('batch', 'run', 'p.json', '--again', '--yes', ...keypair)).toBe(2);
+    expect(await say('batch', 'execute', id, '--signed-tx', '@signed.json')).toBe(0);
+    expect(await say('pending', 'resume', 'nothing')).toBe(2);
+    const printed = texts.map((text) => {
+      const joined = text.replace(/\n +/g, ' ');
+      return joined.match(/flywheel (?:local|batch|burn|pending|vault) [^`\n]*/g) ?? [];
+    });
+    expect(printed.map((lines) => lines.length)).toEqual([2, 1, 1, 1, 1, 0, 1]);
+    for (const line of printed.flat()) expect(line).toContain(place.join(' '));
+  });
+
+  it('does not repeat what FLYWHEEL_PROFILE holds, which may be a key', async () => {
+    const secret = 'fwk_8Wq3TzKpasted';
+    for (const words of [
+      ['batch', 'current'],
+      ['profile', 'show'],
+      ['whoami', '--json'],
+    ]) {
+      const env = { FLYWHEEL_PROFILE: secret, FLYWHEEL_DEBUG: '1' };
+      const { exit, stdout, stderr } = await flywheel({ home: emptyDirectory(), env }, ...words);
+      expect([exit, stderr.includes('ERR_CONFIG_INVALID'), `${stdout}${stderr}`.includes(secret)]).toEqual([
+        2,
+        true,
+        false,
+      ]);
+    }
+  });
 
   it('serves until it is told to stop, then exits 0', async () => {
     const home = emptyDirectory();

@@ -78,7 +78,7 @@ function copied(dataDir: string): string {
   return copy;
 }
 
-type Task = Pick<EngineOrder, 'operation' | 'input' | 'onThread'>;
+type Task = Pick<EngineOrder, 'operation' | 'input'>;
 interface Scenario extends Task {
   /** Data directory that every run begins with. */
   readonly from: string;
@@ -111,7 +111,6 @@ const scenarios = {
       await checkBurns(opened, sum(units(ELEMENTS)));
     },
   }),
-  burnBatchOnThread: (): Scenario => ({ ...scenarios.burnBatch(), onThread: true }),
   initBatch: (): Scenario => ({
     operation: 'initBatch',
     input: { pipelines },
@@ -174,7 +173,7 @@ async function checkExecuted(opened: OpenedEngine, value: unknown, batchId: stri
 }
 
 const orderOf = (
-  { operation, input, onThread = false }: Task,
+  { operation, input }: Task,
   dataDir: string,
   idempotencyKey: string,
   killAt: number | null,
@@ -182,7 +181,6 @@ const orderOf = (
   dataDir,
   operation,
   input,
-  onThread,
   key: template.project.key.reveal(),
   idempotencyKey,
   killAt,
@@ -254,37 +252,34 @@ async function inParallel<Item, Result>(
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
-describe.each(['burn', 'burnBatch', 'burnBatchOnThread', 'initBatch', 'executeBatch'] as const)(
-  '%s',
-  (name) => {
-    it('finishes exactly once, whichever commit it is killed at', async () => {
-      const scenario = scenarios[name]();
-      const points = await countPoints(scenario);
-      expect(points).toBeGreaterThanOrEqual(6);
-      const killed = await inParallel(range(points), (point) => killAndFinish(scenario, [point]));
-      expect(killed).toEqual(range(points).map(() => 1));
-    });
+describe.each(['burn', 'burnBatch', 'initBatch', 'executeBatch'] as const)('%s', (name) => {
+  it('finishes exactly once, whichever commit it is killed at', async () => {
+    const scenario = scenarios[name]();
+    const points = await countPoints(scenario);
+    expect(points).toBeGreaterThanOrEqual(6);
+    const killed = await inParallel(range(points), (point) => killAndFinish(scenario, [point]));
+    expect(killed).toEqual(range(points).map(() => 1));
+  });
 
-    it('finishes exactly once, though whoever carries it on is killed too', async () => {
-      const scenario = scenarios[name]();
-      const points = await countPoints(scenario);
-      // Each point comes with a second and a third one that differ from case to case.
-      const cases = range(points).map((point) => [point, ((point * 7) % points) + 1, ((point * 3) % 5) + 1]);
-      const killed = await inParallel(cases, (killsAt) => killAndFinish(scenario, killsAt));
-      expect(killed.reduce((total, one) => total + one)).toBeGreaterThan(points);
-    });
+  it('finishes exactly once, though whoever carries it on is killed too', async () => {
+    const scenario = scenarios[name]();
+    const points = await countPoints(scenario);
+    // Each point comes with a second and a third one that differ from case to case.
+    const cases = range(points).map((point) => [point, ((point * 7) % points) + 1, ((point * 3) % 5) + 1]);
+    const killed = await inParallel(cases, (killsAt) => killAndFinish(scenario, killsAt));
+    expect(killed.reduce((total, one) => total + one)).toBeGreaterThan(points);
+  });
 
-    it('finishes exactly once, whenever it is killed', async () => {
-      const scenario = scenarios[name]();
-      await inParallel(range(12), async (run) => {
-        const dataDir = copied(scenario.from);
-        const key = randomIds.uuid();
-        const { child, ready, ended } = startEngine(orderOf(scenario, dataDir, key, null));
-        await ready;
-        setTimeout(() => child.kill('SIGKILL'), run * 5);
-        await ended;
-        await finishAndAudit(scenario, dataDir, key);
-      });
+  it('finishes exactly once, whenever it is killed', async () => {
+    const scenario = scenarios[name]();
+    await inParallel(range(12), async (run) => {
+      const dataDir = copied(scenario.from);
+      const key = randomIds.uuid();
+      const { child, ready, ended } = startEngine(orderOf(scenario, dataDir, key, null));
+      await ready;
+      setTimeout(() => child.kill('SIGKILL'), run * 5);
+      await ended;
+      await finishAndAudit(scenario, dataDir, key);
     });
-  },
-);
+  });
+});

@@ -90,6 +90,7 @@ describe('a flywheel in a database', () => {
     await run(
       'a',
       'burn',
+      '--yes',
       '--type',
       'PRODUCT_BUY',
       '--proof',
@@ -177,7 +178,7 @@ describe('a flywheel in a database', () => {
 
   it('is no matter to a flywheel of its own, unless it is named for it', async () => {
     await run('own', 'local', 'init');
-    await run('own', 'burn', '--type', 'PRODUCT_BUY', '--proof', '{"own":1}', '--amount', '1');
+    await run('own', 'burn', '--yes', '--type', 'PRODUCT_BUY', '--proof', '{"own":1}', '--amount', '1');
     expect(await run('own', 'whoami')).not.toHaveProperty('database');
     const own = machine('own');
     const env = { ...own.env, FLYWHEEL_DATABASE_URL: postgres.url };

@@ -1,5 +1,6 @@
 /** A disk that is full in the middle of a command: what may have been done in part is told as that, and goes on when there is room. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,13 +53,50 @@ describe('output that cannot be written', () => {
     expect((await ended).exit).toBe(1);
   });
 
-  it('is the exit of what is known without a command, and no trace of a stack', async () => {
+  it.each([
+    '--help',
+    '--version',
+    'help exit-codes',
+    'report',
+    'burn list --output csv',
+    'local status --output human',
+    'schema burns',
+    'whoami',
+  ])('of %s is said, without a trace of a stack', async (words) => {
     const { directory } = await anOperator('embedded', template);
-    for (const word of ['--help', '--version']) {
-      const { ended } = inShell(directory, `exec '${process.execPath}' '${PROGRAM}' ${word} > /dev/full`);
-      expect(await ended).toMatchObject({ exit: 1, stdout: '', stderr: '' });
-    }
+    const { ended } = inShell(directory, `exec '${process.execPath}' '${PROGRAM}' ${words} > /dev/full`);
+    const { exit, stderr } = await ended;
+    expect([exit, stderr.trim().split('\n'), stderr.includes('    at ')]).toEqual([
+      1,
+      [expect.stringContaining('ERR_OUTPUT_FAILED')],
+      false,
+    ]);
+    expect(stderr).toContain('the disk is full');
   });
+
+  it('is said beside the failure that could not be printed either', async () => {
+    const { directory } = await anOperator('embedded', template);
+    const bad = `exec '${process.execPath}' '${PROGRAM}' doctor --rpc-url http://127.0.0.1:9 --json > /dev/full`;
+    const { exit, stderr } = await inShell(directory, bad).ended;
+    expect([exit === 0, stderr]).toEqual([false, expect.stringContaining('ERR_OUTPUT_FAILED')]);
+  });
+});
+
+/** Of the first writes into a journal, whichever they are: each is tried. */
+const FIRST_WRITES_KIB = [52, 54, 56, 58, 60, 62, 64];
+
+it('a disk without room for the first write of the journal is exit 6, and nothing is burned', async () => {
+  const operator = await anOperator('embedded', template);
+  const burn = `burn --type WATCH_AD --proof '{"a":1}' --amount 1 --json`;
+  for (const room of FIRST_WRITES_KIB) {
+    for (const end of ['', '-wal', '-shm'])
+      rmSync(join(operator.dataDir, `journal.db${end}`), { force: true });
+    const limited = `ulimit -f ${room}; exec '${process.execPath}' '${PROGRAM}' ${burn}`;
+    const { exit, stderr } = await inShell(operator.directory, limited).ended;
+    expect([room, exit, JSON.parse(stderr).error]).toEqual([room, 6, 'ERR_STORE_UNAVAILABLE']);
+    expect(JSON.parse(stderr).message).toContain('journal.db');
+  }
+  expect(await operator.happened()).toMatchObject({ burned: '0' });
 });
 
 describe('a burn-batch for which there is not enough room', () => {

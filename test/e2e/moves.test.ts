@@ -52,7 +52,7 @@ async function answer<Value>(env: Env, ...words: string[]): Promise<Value> {
 }
 
 const burn = (env: Env, amount: string) =>
-  answer<{ txHash: string }>(env, 'burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', amount);
+  answer<{ txHash: string }>(env, 'burn', '--yes', '--type', 'WATCH_AD', '--proof', '{}', '--amount', amount);
 
 /** What was moved is written once all has expired that its source may have sent. */
 async function untilExpired(env: Env): Promise<void> {
@@ -84,6 +84,7 @@ it('moves everything into a database and back, and the copy that was left behind
   const early = await run(
     inDatabase,
     'burn',
+    '--yes',
     '--type',
     'X',
     '--proof',
@@ -103,6 +104,7 @@ it('moves everything into a database and back, and the copy that was left behind
   const { exit, stderr } = await run(
     { FLYWHEEL_DATA_DIR: source },
     'burn',
+    '--yes',
     '--type',
     'WATCH_AD',
     '--proof',
@@ -112,7 +114,13 @@ it('moves everything into a database and back, and the copy that was left behind
     '--timeout',
     '5',
   );
-  expect([exit, stderr]).toEqual([6, expect.stringContaining('ERR_STORE_BEHIND')]);
+  expect([exit, JSON.parse(stderr)]).toMatchObject([
+    6,
+    {
+      error: 'ERR_STORE_BEHIND',
+      hint: expect.stringContaining(`flywheel db accept-gap --data-dir ${source}`),
+    },
+  ]);
   const damaged = join(home, 'damaged.ndjson');
   writeFileSync(damaged, gunzipSync(readFileSync(file)).toString().replace('000000', '000001'));
   const refused = await run({ FLYWHEEL_DATA_DIR: join(home, 'never') }, 'import', damaged);

@@ -1,5 +1,15 @@
 /** Once means once: what a person or a script repeats, by mistake or after a failure, happens one time. */
-import { readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { burnsOf, initiated, pipelinesOf } from '../support/deeds.js';
@@ -20,6 +30,9 @@ beforeAll(async () => {
   template = await makeTemplate('--daily-burn', '100', '--vault-tokens', '1000');
 });
 
+/** One burns, two are of a type that the flywheel does not have. */
+const mixedBurnsOf = (name: string) =>
+  burnsOf(name).map((burn, at) => (at === 0 ? burn : { ...burn, type: 'NOPE' }));
 const fresh = (): Promise<Operator> => anOperator('embedded', template);
 const burned = async (operator: Operator): Promise<string> => (await operator.happened()).burned;
 const runWords = (operator: Operator, file: string, ...more: readonly string[]): readonly string[] => [
@@ -174,29 +187,23 @@ describe('an answer that cannot be written', () => {
 
   it.each([
     ['batch init', '--out'],
-    ['batch run', '--failed-out'],
     ['burn-batch', '--failed-out'],
   ])('of %s into a file (%s) neither', async (command, option) => {
     const operator = await fresh();
-    operator.write('b.json', burnsOf('b'));
+    operator.write('b.json', mixedBurnsOf('b'));
     operator.write('p.json', pipelinesOf('p'));
     // The name itself is short enough, and that of a temporary file beside it is not.
     const name = 'n'.repeat(250);
-    const consent = command === 'batch run' ? ['--keypair', operator.owner, '--yes'] : [];
-    const words = [
-      ...command.split(' '),
-      command === 'burn-batch' ? 'b.json' : 'p.json',
-      ...consent,
-      '--json',
-    ];
-    const before = command === 'batch init' ? '0' : '3';
+    const isInit = command === 'batch init';
+    const words = [...command.split(' '), isInit ? 'p.json' : 'b.json', '--json'];
+    const before = isInit ? '0' : '1';
     const lost = await operator.run(...words, option, name);
     expect([lost.exit, lost.stdout, problemOf(lost).error]).toEqual([1, '', 'ERR_OUTPUT_FAILED']);
     const happened = await operator.happened();
     expect(happened.burned).toBe(before);
     expect((await operator.run(...words, option, name)).exit).toBe(1);
     const again = await operator.run(...words, option, 'out.json');
-    expect([again.exit, again.stdout === '']).toEqual([0, false]);
+    expect([again.exit, again.stdout === '']).toEqual([isInit ? 0 : 3, false]);
     expect(await operator.happened()).toEqual(happened);
     expect(await operator.pending()).toEqual([]);
   });
@@ -411,5 +418,159 @@ describe('a service', () => {
     expect((await operator.run('pending', 'resume')).exit).toBe(0);
     expect((await operator.run('burn-batch', 'moved.json')).exit).toBe(0);
     expect(Number(await burned(operator)) - before).toBe(3);
+  });
+});
+
+describe('a file that a command writes', () => {
+  const OLD = 'from yesterday';
+  const at = ({ directory }: Operator, name: string): string => join(directory, name);
+  const text = (operator: Operator, name: string): string => readFileSync(at(operator, name), 'utf8');
+  const put = (operator: Operator, name: string): string => {
+    writeFileSync(at(operator, name), OLD);
+    return name;
+  };
+  /** All commands that write a file, each with an operation of its own. */
+  const writing = async (operator: Operator, name: string): Promise<readonly (readonly string[])[]> => {
+    const [burns, pipelines] = [operator.write('b.json', mixedBurnsOf(name)), pipelinesOf(name)];
+    const run = operator.write('r.json', pipelines);
+    const init = operator.write('i.json', pipelinesOf(`${name}2`));
+    const id = await initiated(operator, `${name}3`);
+    const signing = ['--keypair', operator.owner, '--expect', `${name}3.json`, '--yes'];
+    return [
+      ['burn-batch', burns, '--failed-out'],
+      ['batch', 'run', run, '--keypair', operator.owner, '--yes', '--failed-out'],
+      ['batch', 'init', init, '--failed-out'],
+      ['batch', 'init', init, '--out'],
+      ['batch', 'approve', id, ...signing, '--out'],
+      ['batch', 'execute', id, ...signing, '--failed-out'],
+      ['report', '--html'],
+      ['profile', 'pin', '--yes', '--out'],
+    ];
+  };
+
+  it('takes the place of no file, and nothing is sent', async () => {
+    const operator = await fresh();
+    const commands = await writing(operator, 'n');
+    const before = await operator.happened();
+    for (const words of commands) {
+      const refused = await operator.run(...words, put(operator, 'old.json'), '--json');
+      expect([words, refused.exit, refused.stdout, problemOf(refused).error]).toEqual([
+        words,
+        2,
+        '',
+        'ERR_INPUT_INVALID',
+      ]);
+      expect(problemOf(refused).hint).toContain('--force');
+      expect(text(operator, 'old.json')).toBe(OLD);
+    }
+    expect(await operator.happened()).toEqual(before);
+    expect(await operator.pending()).toEqual([]);
+    const [, , , init = [], approve = [], , report = [], pin = []] = commands;
+    for (const words of [commands[0] ?? [], init, approve, report, pin]) {
+      const { exit } = await operator.run(...words, put(operator, 'old.json'), '--force', '--json');
+      expect([words, exit]).toEqual([words, words[0] === 'burn-batch' ? 3 : 0]);
+      expect(text(operator, 'old.json')).not.toBe(OLD);
+    }
+  });
+
+  it('is no input, no key, no database and nothing of the data directory, with --force either', async () => {
+    const operator = await fresh();
+    const commands = await writing(operator, 'p');
+    const { directory, dataDir } = operator;
+    mkdirSync(at(operator, '.config/flywheel'), { recursive: true });
+    writeFileSync(at(operator, '.config/flywheel/profiles.json'), '{"profiles":{}}', { mode: 0o600 });
+    const [key = ''] = readdirSync(join(dataDir, 'keys'));
+    const stranger = at(operator, 'stranger.json');
+    writeFileSync(stranger, JSON.stringify(Array.from({ length: 64 }, (_, n) => n)));
+    symlinkSync(join(dataDir, 'api-key'), at(operator, 'link'));
+    linkSync(join(dataDir, 'local.json'), at(operator, 'hard'));
+    const never = [
+      operator.owner,
+      stranger,
+      join(dataDir, 'keys', key),
+      ...['store.db', 'ledger.db', 'local.json'].map((name) => join(dataDir, name)),
+      at(operator, '.config/flywheel/profiles.json'),
+      at(operator, 'link'),
+      at(operator, 'hard'),
+    ];
+    const before = await operator.happened();
+    for (const file of never) {
+      const was = readFileSync(file);
+      for (const words of [commands[0] ?? [], commands[7] ?? []]) {
+        const refused = await operator.run(...words, file, '--force', '--json');
+        expect([file, refused.exit, problemOf(refused).error]).toEqual([file, 2, 'ERR_INPUT_INVALID']);
+      }
+      expect(readFileSync(file).equals(was) || file.endsWith('.db')).toBe(true);
+    }
+    const [, run = [], , , approve = [], execute = []] = commands;
+    symlinkSync('p3.json', at(operator, 'expected'));
+    linkSync(at(operator, 'r.json'), at(operator, 'pipelines'));
+    for (const [words, input] of [
+      [run, 'pipelines'],
+      [run, operator.owner],
+      [approve, 'expected'],
+      [execute, 'expected'],
+      [execute, operator.owner],
+    ] as const) {
+      const refused = await operator.run(...words, input, '--force');
+      expect([words, input, refused.exit]).toEqual([words, input, 2]);
+    }
+    expect(await operator.happened()).toEqual(before);
+    expect(directory).not.toBe(dataDir);
+  });
+
+  it('is left as it is where nothing is to be written, and is said to be of an earlier run', async () => {
+    const operator = await fresh();
+    const commands = {
+      'burn-batch': ['burn-batch', operator.write('b.json', burnsOf('w'))],
+      'batch run': runWords(operator, operator.write('p.json', pipelinesOf('w2'))),
+    };
+    for (const words of Object.values(commands)) {
+      const warned = await operator.run(...words, '--failed-out', put(operator, 'old.json'), '--force');
+      expect([words, warned.exit, text(operator, 'old.json')]).toEqual([words, 0, OLD]);
+      expect(warned.stderr.split('\n').filter((line) => line.includes('"warning"'))).toEqual([
+        expect.stringContaining('old.json'),
+      ]);
+      const none = await operator.run(...words, '--failed-out', 'none.json');
+      expect([words, none.exit, existsSync(at(operator, 'none.json'))]).toEqual([words, 0, false]);
+    }
+  });
+
+  it('is written by the same command again, unless somebody has changed it', async () => {
+    const operator = await fresh();
+    const words = [
+      'burn-batch',
+      operator.write('b.json', mixedBurnsOf('t')),
+      '--failed-out',
+      'left.json',
+      '--json',
+    ];
+    const first = await operator.run(...words);
+    const left = text(operator, 'left.json');
+    expect([first.exit, JSON.parse(left)]).toEqual([3, mixedBurnsOf('t').slice(1)]);
+    const again = await operator.run(...words);
+    expect([again.exit, again.stdout, text(operator, 'left.json')]).toEqual([3, first.stdout, left]);
+    const corrected = left.replaceAll('NOPE', 'WATCH_AD');
+    writeFileSync(at(operator, 'left.json'), corrected);
+    expect((await operator.run('burn-batch', 'left.json')).exit).toBe(0);
+    const kept = await operator.run(...words);
+    expect([kept.exit, problemOf(kept).error]).toEqual([1, 'ERR_OUTPUT_FAILED']);
+    expect(text(operator, 'left.json')).toBe(corrected);
+    rmSync(at(operator, 'left.json'));
+    expect([(await operator.run(...words)).exit, text(operator, 'left.json')]).toEqual([3, left]);
+    expect(await burned(operator)).toBe('3');
+  });
+
+  it('holds the approval of its batch still, where init is run again', async () => {
+    const operator = await fresh();
+    const words = ['batch', 'init', operator.write('p.json', pipelinesOf('a')), '--out', 'a.json', '--json'];
+    const first = await operator.run(...words);
+    const approval = text(operator, 'a.json');
+    const again = await operator.run(...words);
+    expect([first.exit, again.exit, text(operator, 'a.json')]).toEqual([0, 0, approval]);
+    expect(JSON.parse(again.stdout).batch.id).toBe(JSON.parse(approval).batch.id);
+    const other = ['batch', 'init', operator.write('q.json', pipelinesOf('q')), '--out', 'a.json'];
+    expect([(await operator.run(...other)).exit, text(operator, 'a.json')]).toEqual([2, approval]);
+    expect(await operator.happened()).toMatchObject({ batches: ['FINALIZED'] });
   });
 });

@@ -56,6 +56,7 @@ describe('a flywheel on a cluster', () => {
     const proof = '{"orderId":"A-1"}';
     const burned = await run(
       'burn',
+      '--yes',
       '--type',
       'PRODUCT_BUY',
       '--proof',

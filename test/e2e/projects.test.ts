@@ -126,11 +126,11 @@ describe('two projects of a database', () => {
     await fund(tokens.shop, shop);
     await fund(tokens.game, game);
     const typed = ['--type', 'PRODUCT_BUY', '--proof', '{"n":1}', '--amount', '2'];
-    expect(await failed({}, 'burn', ...typed)).toMatchObject({
+    expect(await failed({}, 'burn', '--yes', ...typed)).toMatchObject({
       error: 'ERR_CONFIG_INVALID',
       message: expect.stringContaining('game, shop'),
     });
-    await run('burn', ...typed, '--project', 'game');
+    await run('burn', '--yes', ...typed, '--project', 'game');
     server = await serve(machine({ FLYWHEEL_DATABASE_POOL: '4' }), '--rate', 'burn=3/min');
     const [ofShop, ofGame] = [await burn(shop.apiKey.key, 1, 'k'), await burn(game.apiKey.key, 1, 'k')];
     expect([ofShop.status, ofGame.status]).toEqual([200, 200]);

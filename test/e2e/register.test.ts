@@ -30,8 +30,10 @@ for await (const line of createInterface({ input: process.stdin }))
   console.log(sign(null, Buffer.from(line, 'base64'), key).toString('base64'));
 `;
 
+const BIN = join(process.cwd(), 'bin/flywheel.js');
+
 interface Registered {
-  readonly registration: { multisig: string; vaultAddress: string; burnWallet: string };
+  readonly registration: { mintAddress: string; multisig: string; vaultAddress: string; burnWallet: string };
   readonly apiKey: { key: string } | null;
   readonly txHash: string | null;
 }
@@ -91,11 +93,11 @@ async function giveUpMinting(): Promise<void> {
 }
 
 /** Typed on a terminal, and agreed to when something has come to pass meanwhile. */
-function registerAfter(meanwhile: () => Promise<unknown>) {
-  const line = ['node', join(process.cwd(), 'bin/flywheel.js'), ...words()].join(' ');
+function registerAfter(meanwhile: () => Promise<unknown>, answer = 'register') {
+  const line = ['node', BIN, ...words()].join(' ');
   return onTerminal(home, line, { FLYWHEEL_DATA_DIR: dataDir }, async () => {
     await meanwhile();
-    return 'register';
+    return answer;
   });
 }
 
@@ -159,7 +161,10 @@ describe('flywheel register', () => {
     const settings = JSON.parse((await run('whoami')).stdout);
     expect(settings.rpcUrl).toEqual({ value: node.url, source: 'data directory' });
     expect(failure(await run('local', 'reset', '--yes'))).toMatchObject({ exit: 2, error: 'ERR_USAGE' });
-    expect(failure(await run('local', 'init'))).toMatchObject({ error: 'ERR_LOCAL_ALREADY_EXISTS' });
+    expect(failure(await run('local', 'init'))).toMatchObject({
+      error: 'ERR_LOCAL_ALREADY_EXISTS',
+      hint: expect.not.stringContaining('local reset'),
+    });
   });
 
   it('does nothing twice: the same command looks again, another one is refused', async () => {
@@ -185,6 +190,69 @@ describe('flywheel register', () => {
       sending: { maxPriorityFee: 9 },
       rpcUrls: [node.url],
     });
+  });
+
+  it('shows no address that the registration will not have, agreed to or not', async () => {
+    const dryRun = async (...more: string[]) =>
+      JSON.parse((await run(...words('--dry-run', ...more))).stdout);
+    const plan = await dryRun();
+    expect(plan).toMatchObject({ burnWallet: null, multisig: null, vault: null });
+    expect(plan.steps.map(({ address }: { address: string | null }) => address)).toEqual([null, null, null]);
+    // What is made up anew each time stands nowhere in it.
+    expect(await dryRun()).toEqual(plan);
+    const declined = () => registerAfter(async () => undefined, 'no');
+    const [first, second] = [await declined(), await declined()];
+    const addresses = (text: string) => new Set(text.match(/\b[1-9A-HJ-NP-Za-km-z]{32,44}\b/g));
+    expect([first.status, addresses(second.text)]).toEqual([130, addresses(first.text)]);
+    expect(existsSync(dataDir)).toBe(false);
+
+    const given = await dryRun('--burn-wallet', project.files.burnWallet);
+    expect(given).toMatchObject({ burnWallet: project.burnWallet.address, multisig: null });
+    expect(given.steps).toMatchObject([
+      { address: null },
+      { address: null },
+      { address: tokenAccount(project.burnWallet.address) },
+    ]);
+    const { registration } = JSON.parse((await register()).stdout) as Registered;
+    const { multisig, vaultAddress, burnWallet } = registration;
+    expect(await dryRun()).toMatchObject({ state: 'finished', multisig, vault: vaultAddress, burnWallet });
+    dataDir = join(home, 'second');
+    const taken = await dryRun('--multisig', multisig);
+    expect(taken).toMatchObject({ multisig, vault: vaultAddress, burnWallet: null });
+    expect(taken.steps).toMatchObject([
+      { address: multisig },
+      { address: tokenAccount(vaultAddress) },
+      { address: null },
+    ]);
+  });
+
+  it('leads to what was registered: lines of JSON, the next command, and a question before anything is burned', async () => {
+    const json = await register();
+    for (const line of json.stderr.trim().split('\n'))
+      expect(Object.keys(JSON.parse(line))).toEqual(['notice']);
+    const { registration } = JSON.parse(json.stdout) as Registered;
+    const place = ['--data-dir', dataDir];
+    const human = await flywheel({ home }, ...words('--yes', ...place, '--output', 'human'));
+    expect(human.stdout).toContain(`  flywheel vault --local --data-dir ${dataDir}\n`);
+
+    const burns = [{ type: 'PRODUCT_BUY', proof: { n: 1 }, burnAmount: 1, persistOnchain: false }];
+    writeFileSync(join(home, 'burns.json'), JSON.stringify(burns));
+    const commands = [
+      ['burn-batch', 'burns.json'],
+      ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"n":2}', '--amount', '1'],
+    ];
+    for (const command of commands) {
+      const line = ['node', BIN, ...command, ...place].map((word) => `'${word}'`).join(' ');
+      const declined = await onTerminal(home, line, {}, 'n');
+      expect([command, declined.status]).toEqual([command, 130]);
+      expect(declined.text).toContain(registration.mintAddress);
+      const refused = failure(await flywheel({ home }, ...command, ...place, '--json'));
+      expect([command, refused.exit, refused.error]).toEqual([command, 2, 'ERR_USAGE']);
+      expect(JSON.parse((await flywheel({ home }, 'pending', ...place, '--json')).stdout)).toEqual([]);
+      // The burn wallet holds nothing.
+      const agreed = await flywheel({ home }, ...command, ...place, '--yes', '--json');
+      expect([command, agreed.exit]).toEqual([command, command[0] === 'burn' ? 5 : 3]);
+    }
   });
 
   it('takes a multisig and a burn wallet that are there', async () => {
@@ -332,13 +400,19 @@ describe('flywheel register', () => {
       error: 'ERR_LOCAL_NOT_FOUND',
       hint: expect.stringContaining('flywheel register'),
     });
-    expect(failure(await run('local', 'init')).error).toBe('ERR_LOCAL_ALREADY_EXISTS');
+    expect(failure(await run('local', 'init'))).toMatchObject({
+      error: 'ERR_LOCAL_ALREADY_EXISTS',
+      hint: expect.not.stringContaining('local reset'),
+    });
     expect(failure(await register('--daily-burn-cap', '7'))).toMatchObject({
       error: 'ERR_LOCAL_ALREADY_EXISTS',
       message: expect.stringContaining('differs in dailyBurn'),
       hint: 'Run the command that began it, to its end.',
     });
     node.faults.set([]);
-    expect((await register()).exit).toBe(0);
+    const planned = JSON.parse((await run(...words('--dry-run'))).stdout);
+    const done = JSON.parse((await register()).stdout) as Registered;
+    const { multisig, burnWallet } = done.registration;
+    expect(planned).toMatchObject({ state: 'unfinished', multisig, burnWallet });
   });
 });

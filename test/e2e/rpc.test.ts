@@ -173,26 +173,6 @@ describe('an approval', () => {
   });
 });
 
-describe('web3.js', () => {
-  it('is loaded only where a node is asked', async () => {
-    const node = await honest();
-    const probe = join(operator.directory, 'probe.cjs');
-    const named = "Object.keys(require.cache).some((file) => file.endsWith('/dist/web3.cjs'))";
-    writeFileSync(probe, `process.on('exit', () => console.error('loaded:', ${named}));`);
-    const loads = async (...words: readonly string[]) => {
-      const asked = node.calls.length;
-      const { exit, stderr } = await flywheel(
-        { home: operator.directory, env: { NODE_OPTIONS: `--require=${probe}` } },
-        ...[...words, '--rpc-url', node.url],
-      );
-      return { exit, loaded: /loaded: (\w+)/.exec(stderr)?.[1], asks: node.calls.length > asked };
-    };
-    expect(await loads('whoami')).toEqual({ exit: 0, loaded: 'false', asks: false });
-    expect(await loads('profile', 'list')).toEqual({ exit: 0, loaded: 'false', asks: false });
-    expect(await loads('doctor')).toEqual({ exit: 0, loaded: 'true', asks: true });
-  });
-});
-
 describe('doctor', () => {
   const doctor = (...words: readonly string[]) =>
     flywheel({ home: operator.directory }, 'doctor', '--json', '--max-wait', '0', ...words);

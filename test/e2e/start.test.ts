@@ -1,72 +1,92 @@
-/** What a short command loads of node itself: each module of it takes longer than much of the work. */
-import { execFile, execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
-import { initHome, serve } from '../support/http-serve.js';
+/** How the program starts: with compiled code that only this user may have written, and not at all on a node that is too old. */
 
-/** Written down when a process ends. */
-const LIST = `process.on('exit', () => require('fs').writeFileSync(process.env.LOADED, process.moduleLoadList.join('\\n')));`;
+import { spawnSync } from 'node:child_process';
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
-/** What the one command that has run has kept: the packs that it read, and the chunks of them that it ran. */
-function keptIn(cache: string): { readonly packs: readonly string[]; readonly chunks: readonly string[] } {
-  const [kept = ''] = readdirSync(join(cache, 'flywheel'));
-  const [head = ''] = readFileSync(join(cache, 'flywheel', kept), 'latin1').split('\n');
-  const [, sizes = '', ...chunks] = head.split(' ');
-  return { packs: [...sizes.matchAll(/([\w-]+)=\d+/g)].map(([, pack = '']) => pack), chunks };
-}
+const HAS_OWN_CACHE = 'enableCompileCache' in (await import('node:module')).default;
 
-/** The chunk that makes a shape with this description. */
-function chunkWith(description: string): string {
-  const text = readFileSync('dist/app.cjs', 'latin1');
-  const before = text.slice(0, text.indexOf(description));
-  return [...before.matchAll(/^"([^"]+)":function\(/gm)].at(-1)?.[1] ?? '';
-}
+describe.runIf(!HAS_OWN_CACHE)('compiled code', () => {
+  let home = '';
+  let directory = '';
+  let file = '';
+  const run = async () => {
+    const { exit, stdout } = await flywheel(
+      { home, env: { XDG_CACHE_HOME: join(home, '.cache') } },
+      'schema',
+      'burns',
+    );
+    expect([exit, JSON.parse(stdout)]).toEqual([0, expect.anything()]);
+    return statSync(file, { throwIfNoEntry: false })?.ino;
+  };
 
-describe('a command that prints into a file', () => {
-  it('makes no stream for what it does not print, loads no clock and no loader, and reads no seldom needed part', async () => {
-    const { home, dataDir } = await initHome();
-    const [list, loaded] = [join(home, 'list.cjs'), join(home, 'loaded.txt')];
-    writeFileSync(list, LIST);
-    const cache = join(home, 'cache');
-    const env = {
-      ...{ PATH: process.env['PATH'], HOME: home, XDG_CACHE_HOME: cache },
-      ...{ FLYWHEEL_DATA_DIR: dataDir, LOADED: loaded },
-    };
-    const burn = ['burn', '--type', 'WATCH_AD', '--proof', '{"ad":1}', '--amount', '1'];
-    execFileSync(process.execPath, ['--require', list, resolve('bin/flywheel.js'), ...burn], {
-      env,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    const names = new Set(readFileSync(loaded, 'utf8').split('\n'));
-    expect(names).toContain('NativeModule crypto');
-    for (const name of ['net', 'perf_hooks', 'module']) expect(names).not.toContain(`NativeModule ${name}`);
-    // Of the program it reads what is often needed, and the engine.
-    expect(keptIn(cache).packs).toEqual(['app', 'app-engine']);
+  beforeEach(async () => {
+    home = emptyDirectory();
+    directory = join(home, '.cache/flywheel');
+    file = join(directory, 'code.bin');
+    await run();
   });
 
-  it('reads no engine for a request, and makes no shapes but those of its operation, without cryptography', async () => {
-    const served = await initHome();
-    const server = await serve(served);
-    try {
-      const [list, loaded] = [join(served.home, 'list.cjs'), join(served.home, 'loaded.txt')];
-      writeFileSync(list, LIST);
-      const cache = join(served.home, 'cache');
-      const env = {
-        ...{ PATH: process.env['PATH'], HOME: served.home, XDG_CACHE_HOME: cache },
-        ...{ FLYWHEEL_API_URL: server.url, FLYWHEEL_API_KEY: served.key, LOADED: loaded },
-      };
-      const words = ['--require', list, resolve('bin/flywheel.js'), 'batch', 'current', '--json'];
-      expect((await promisify(execFile)(process.execPath, words, { env })).stdout).toBe('null\n');
-      expect(readFileSync(loaded, 'utf8').split('\n')).not.toContain('NativeModule crypto');
-      const { packs, chunks } = keptIn(cache);
-      expect(packs).toEqual(['app', 'app-client']);
-      expect(chunks).toContain(chunkWith('Number of the batch in its multisig'));
-      expect(chunks).not.toContain(chunkWith('true records the proof hash on the blockchain.'));
-      expect(chunks).not.toContain(chunkWith('Weeks are those of ISO 8601'));
-    } finally {
-      await server.end('SIGTERM');
-    }
+  it('is kept for this user alone, and used from then on', async () => {
+    expect([statSync(file).mode & 0o777, statSync(directory).mode & 0o777]).toEqual([0o600, 0o700]);
+    expect(readdirSync(directory)).toEqual(['code.bin']);
+    const kept = statSync(file).ino;
+    expect(await run()).toBe(kept);
+  });
+
+  it.each(['a byte', 'the end', 'all of it', 'the maker'])(
+    'is made again where %s is not what was kept',
+    async (damage) => {
+      const bytes = readFileSync(file);
+      if (damage === 'a byte') bytes[bytes.length - 1_000] = (bytes.at(-1_000) ?? 0) ^ 1;
+      const half = bytes.subarray(0, bytes.length / 2);
+      const foreign = Buffer.from(bytes.toString('latin1').replace('flywheel-', 'flywheel+'), 'latin1');
+      const other = { 'a byte': bytes, 'the end': half, 'all of it': Buffer.from('x'), 'the maker': foreign }[
+        damage
+      ];
+      writeFileSync(file, other ?? '');
+      const damaged = statSync(file).ino;
+      expect(await run()).not.toBe(damaged);
+      expect(readFileSync(file).length).toBeGreaterThan(100_000);
+    },
+  );
+
+  it.each(['.cache', '.cache/flywheel', '.cache/flywheel/code.bin'])(
+    'is not run where others may write %s',
+    async (path) => {
+      // Its checksum is right: were it run, the program would not be.
+      const bytes = readFileSync(file);
+      const end = bytes.indexOf('\n');
+      const { crc32 } = await import('node:zlib');
+      const [maker, bytecode] = bytes.toString('latin1', 0, end).split('|');
+      const code = Buffer.alloc(bytes.length - end - 1);
+      writeFileSync(file, Buffer.concat([Buffer.from(`${maker}|${bytecode}|${crc32(code)}\n`), code]));
+      chmodSync(join(home, path), 0o777);
+      await run();
+    },
+  );
+
+  it('is not needed: a place that cannot be written changes nothing', async () => {
+    const blocked = join(home, 'file');
+    writeFileSync(blocked, '');
+    const { exit } = await flywheel({ home, env: { XDG_CACHE_HOME: blocked } }, 'schema', 'burns');
+    expect(exit).toBe(0);
+  });
+});
+
+describe('a node that is too old', () => {
+  it.each(['0.12.18', '18.20.4', '20.17.0'])('%s is told so in one sentence', (version) => {
+    const program = `Object.defineProperty(process.versions, 'node', { value: '${version}' }); require(${JSON.stringify(join(process.cwd(), 'bin/flywheel.js'))})`;
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' });
+    expect([status, stdout, stderr.trim().split('\n').length]).toEqual([2, '', 1]);
+    expect(stderr).toContain('20.18');
+    expect(stderr).toContain(version);
+  });
+
+  it('can read bin/flywheel.js: it is written in the JavaScript of 2009', () => {
+    const text = readFileSync('bin/flywheel.js', 'utf8');
+    expect(/=>|`|\b(const|let|class|async)\b|\?\.|\.\.\./.test(text)).toBe(false);
   });
 });

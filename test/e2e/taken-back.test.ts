@@ -52,7 +52,16 @@ it('a burn that is taken back is said to be, is pending, and burns once', async 
   const run = (...words: string[]) => flywheel({ home, env }, ...words);
   const before = await supply();
   node.faults.set([{ fault: 'rollback', times: 1, slots: 40, lost: true }]);
-  const burned = await run('burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":1}', '--amount', '3');
+  const burned = await run(
+    'burn',
+    '--yes',
+    '--type',
+    'PRODUCT_BUY',
+    '--proof',
+    '{"order":1}',
+    '--amount',
+    '3',
+  );
   expect([burned.exit, burned.stderr]).toEqual([0, '']);
   expect(await supply()).toBe(before);
 
@@ -109,6 +118,7 @@ it('of two projects of a database each hears only of its own, and carries on onl
     const burned = await run(
       other,
       'burn',
+      '--yes',
       '--type',
       'PRODUCT_BUY',
       '--proof',

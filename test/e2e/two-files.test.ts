@@ -90,7 +90,15 @@ describe('store and ledger', () => {
     const repair = await at(dataDir, 'doctor', '--repair');
     expect(repair.stdout + repair.stderr).toContain('db accept-gap');
     const shown = await at(dataDir, 'db', 'accept-gap');
-    expect([shown.exit, shown.stderr]).toEqual([2, expect.stringContaining('3 burns')]);
+    const lines = shown.stderr
+      .trim()
+      .split('\n')
+      .map((line) => Object.keys(JSON.parse(line))[0]);
+    expect([shown.exit, shown.stderr, lines]).toEqual([
+      2,
+      expect.stringContaining('3 burns'),
+      ['notice', 'error'],
+    ]);
     const wrong = await at(dataDir, 'db', 'accept-gap', '--yes', '--expect', '2');
     expect([wrong.exit, wrong.stderr]).toEqual([
       2,

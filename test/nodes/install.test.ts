@@ -9,9 +9,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Installed, installed, NODE_VERSIONS, nodeOf, packed, run } from '../support/node-versions.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 const MEBIBYTE = 1_024 * 1_024;
 const PIPELINES = JSON.stringify({
@@ -74,6 +75,35 @@ async function whileServing(root: Installed, use: (api: Record<string, string>) 
 }
 
 const BURN = ['burn', '--type', 'WATCH_AD', '--proof', '{"viewId":1}', '--amount', '1', '--yes'];
+
+const TYPED = `import { createRemoteService, type RemoteServiceDeps, Secret } from 'flywheel';
+import type { BurnRequest } from 'flywheel/contract';
+export const burn: BurnRequest = { type: 'T', proof: {}, burnAmount: 1, persistOnchain: false };
+export const secret: string = new Secret('x').reveal();
+export const service = (options: RemoteServiceDeps) => createRemoteService(options).burn(burn, { credential: new Secret('x') });
+`;
+const STRICT = { strict: true, module: 'nodenext', target: 'es2022', noEmit: true, skipLibCheck: false };
+
+it.each([
+  ['of the language alone', { lib: ['es2022'], types: [] }],
+  ['of the browser', { types: [] }],
+  ['of node', { lib: ['es2022'], types: ['node'], typeRoots: [resolve('node_modules/@types')] }],
+])('the packed types compile with the libraries %s, all of them checked', async (_what, libraries) => {
+  const home = emptyDirectory();
+  const modules = join(home, 'node_modules/flywheel');
+  mkdirSync(modules, { recursive: true });
+  const env = { HOME: home, PATH: process.env['PATH'] ?? '' };
+  await run('tar', ['-xzf', tarball, '--strip-components=1', '-C', modules], { cwd: home, env });
+  writeFileSync(join(home, 'user.ts'), TYPED);
+  const config = { compilerOptions: { ...STRICT, ...libraries }, include: ['user.ts'] };
+  writeFileSync(join(home, 'tsconfig.json'), JSON.stringify(config));
+  const tsc = resolve('node_modules/typescript/bin/tsc');
+  expect(await run(process.execPath, [tsc, '-p', '.'], { cwd: home, env })).toEqual({
+    status: 0,
+    stdout: '',
+    stderr: '',
+  });
+});
 
 describe.each(NODE_VERSIONS)('with node %s, the packed program', (version) => {
   let root: Installed;

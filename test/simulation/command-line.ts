@@ -128,7 +128,6 @@ export function contextOf(around: Surroundings): Context {
     checkRpc: async () => [],
     effectiveSettings: async (settings) => settings,
     nodeVersion: 'v22.0.0',
-    keepMemorySmall: () => undefined,
     edit: async () => null,
     dataChain: async () => null,
     dataPins: async () => null,

@@ -68,7 +68,7 @@ function burnFile({ random }: Place, { name, items }: Paper): Command {
   if (random.oneIn(6) && only !== undefined && items.length === 1)
     return { words: [...burnWords(only), '--once'], items };
   const words = ['burn-batch', name, ...howOften(random)];
-  if (random.oneIn(5)) words.push('--failed-out', `failed-${name}`);
+  if (random.oneIn(5)) words.push('--failed-out', `failed-${name}`, '--force');
   if (random.oneIn(6)) words.push('--output', 'ndjson');
   return { words, items };
 }
@@ -98,7 +98,7 @@ function aboutBatch({ random, goods }: Place, { id, items }: BookedBatch, habit:
         ? { words: ['batch', 'execute', id, '--signed-tx', `@${id}.signed`] }
         : { words: ['batch', 'execute', id, ...UNTRIED, ...expect] };
     case 'approve':
-      return { words: ['batch', 'approve', id, ...UNTRIED, ...expect, '--out', `${id}.signed`] };
+      return { words: ['batch', 'approve', id, ...UNTRIED, ...expect, '--out', `${id}.signed`, '--force'] };
     case 'cancel':
       return { words: ['batch', 'cancel', id, ...KEYPAIR] };
     case 'look':

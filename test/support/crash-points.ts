@@ -12,8 +12,6 @@ export interface EngineOrder {
   readonly idempotencyKey: string;
   /** Number of the point, from 1, at which the process kills itself; `null` for never. */
   readonly killAt: number | null;
-  /** Do transactions run on a thread of their own? It is the built one. */
-  readonly onThread?: boolean;
 }
 
 /** Counts the points of one run, and ends the process at one of them as `kill -9` does. */

@@ -12,7 +12,6 @@ import { randomIds } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { systemClock } from '../../src/values/time.js';
 import { type EngineOrder, FaultPoints } from './crash-points.js';
-import { BUILT_THREAD } from './ledger-thread.js';
 
 const order = JSON.parse(process.argv[2] ?? '') as EngineOrder;
 const faults = new FaultPoints(order.killAt);
@@ -24,7 +23,6 @@ const chain = await openLocalChain({
   path: files.ledger,
   clock: systemClock,
   genesis: { accounts: [] },
-  ...(order.onThread === true ? { thread: BUILT_THREAD } : {}),
 });
 const engine = createEngine({
   store: faults.store(store),

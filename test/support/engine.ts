@@ -6,7 +6,6 @@ import { addSignature } from '../../src/approval/build-approval.js';
 import { BLOCKHASH_LIFETIME_MS, type Chain } from '../../src/chain/chain.js';
 import { setComputeUnitLimit } from '../../src/chain/compute-budget.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
-import type { ThreadOptions } from '../../src/chain/local/thread/ledger-thread.js';
 import { tokenProgramAddress } from '../../src/chain/programs.js';
 import { transfer } from '../../src/chain/system.js';
 import { decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
@@ -82,8 +81,6 @@ export interface TestEngineOptions {
   readonly limits?: Partial<EngineLimits>;
   /** Instead of the one in the directory; closed by who has opened it. */
   readonly store?: Store;
-  /** On which transactions run. @default that of the test */
-  readonly thread?: ThreadOptions;
 }
 
 /** Opens an engine in a fresh directory and registers one project. */
@@ -99,7 +96,6 @@ export async function openTestEngine(
   const settings = {
     clock: options.clock ?? systemClock,
     ...(options.limits ? { limits: options.limits } : {}),
-    ...(options.thread ? { thread: options.thread } : {}),
     between: (files: EngineFiles): EngineFiles => ({ ...files, ...(store && { store }) }),
   };
   const opened = await openEngine(dataDir, home, settings);

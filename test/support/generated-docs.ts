@@ -1,7 +1,6 @@
 /** The documents that a machine writes, whole or between markers; `npm run docs` writes them, a test compares. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { manPages } from '../../src/cli/help/man-pages.js';
 import { type HelpPage, helpPages } from '../../src/cli/help/pages.js';
 import { ERRORS } from '../../src/errors/codes.js';
 import { EXIT_CODES } from '../../src/errors/exit-codes.js';
@@ -81,13 +80,6 @@ function between(text: string, name: string, body: string): string {
   return `${text.slice(0, from + start.length)}\n\n${body}\n\n${text.slice(to)}`;
 }
 
-/** The package names each man page, so that npm installs them. */
-async function packageFile(): Promise<string> {
-  const content = JSON.parse(readFileSync(resolve('package.json'), 'utf8')) as { man: readonly string[] };
-  const man = (await manPages('')).map(({ file }) => `./dist/man/${file}`).sort();
-  return `${JSON.stringify({ ...content, man }, null, 2)}\n`;
-}
-
 /** All of them, as they should be. */
 export async function generatedDocs(): Promise<readonly Generated[]> {
   const readme = readFileSync(resolve('README.md'), 'utf8');
@@ -95,6 +87,5 @@ export async function generatedDocs(): Promise<readonly Generated[]> {
     { path: 'README.md', text: between(readme, 'exit-codes', exitCodes()) },
     { path: 'docs/commands.md', text: await commandsPage() },
     { path: 'docs/errors.md', text: errorsPage() },
-    { path: 'package.json', text: await packageFile() },
   ];
 }

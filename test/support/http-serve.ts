@@ -28,7 +28,7 @@ const environment = (dataDir: string): Record<string, string> => ({ FLYWHEEL_DAT
 
 /** A data directory with a registered project. */
 export async function initHome(...words: string[]): Promise<ServedHome> {
-  if (!existsSync('dist/main.cjs')) throw new TypeError('dist is missing; run `npm run build` first.');
+  if (!existsSync('dist/start.cjs')) throw new TypeError('dist is missing; run `npm run build` first.');
   const home = emptyDirectory();
   const dataDir = join(home, 'data');
   const { stdout, stderr } = await flywheel(

@@ -127,7 +127,6 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     nodeVersion: 'v22.0.0',
     processes,
     signal: options.signal ?? new AbortController().signal,
-    keepMemorySmall: () => undefined,
     edit: runEditor,
     openService: async () => {
       const opened = await journal();

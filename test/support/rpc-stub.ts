@@ -1,8 +1,6 @@
 /** An RPC node on loopback of which a test says what it knows, and how each request goes wrong before it answers. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ReadonlyBytes } from '../../src/values/bytes.js';
-import { readBuffer } from '../../src/values/bytes.js';
 
 export interface RpcCall {
   readonly method: string;
@@ -85,10 +83,10 @@ export const endless: Fault = (response) => {
 
 export const inContext = (value: unknown, slot = 9) => ({ context: { slot }, value });
 
-export const wireAccount = (data: ReadonlyBytes, owner: string, lamports = 1, more: object = {}) => ({
+export const wireAccount = (data: ArrayLike<number>, owner: string, lamports = 1, more: object = {}) => ({
   lamports,
   owner,
-  data: [readBuffer(data).toString('base64'), 'base64'],
+  data: [Buffer.from(data).toString('base64'), 'base64'],
   executable: false,
   rentEpoch: 2 ** 64,
   space: data.length,

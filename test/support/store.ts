@@ -219,7 +219,6 @@ export const aBundle = (id: string, more: Partial<BundleRecord> = {}): BundleRec
   lastValidBlockHeight: 300n,
   status: 'PENDING',
   errorMessage: null,
-  tip: null,
   failedTransaction: null,
   ...more,
 });

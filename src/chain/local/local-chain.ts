@@ -25,14 +25,11 @@ import { Admission, type Execution } from './ledger/admission.js';
 import { readEnvelope } from './ledger/envelope.js';
 import { type Ledger, type LedgerOptions, type LedgerProgress, openLedger } from './ledger/ledger.js';
 import type { Runtime } from './runtime/local-runtime.js';
-import { LedgerThread, type ThreadOptions } from './thread/ledger-thread.js';
 
 /** Where the ledger lies, what it begins with, and which Squads program runs. */
 export interface LocalChainOptions extends LedgerOptions {
   /** The Squads program itself; without it the built-in one runs. */
   readonly squadsProgram?: Uint8Array;
-  /** @default none: everything runs on the thread of the caller */
-  readonly thread?: ThreadOptions;
 }
 
 /** The port, and what only a chain of one's own can do. */
@@ -51,17 +48,11 @@ class LedgerChain implements LocalChain {
   readonly bundleSize = MAX_BUNDLE_TRANSACTIONS;
   readonly #ledger: Ledger;
   readonly #loadRuntime: () => Promise<Runtime>;
-  readonly #thread: LedgerThread | undefined;
   #runtime: Promise<Runtime> | undefined;
 
-  constructor(ledger: Ledger, loadRuntime: () => Promise<Runtime>, thread: LedgerThread | undefined) {
+  constructor(ledger: Ledger, loadRuntime: () => Promise<Runtime>) {
     this.#ledger = ledger;
     this.#loadRuntime = loadRuntime;
-    this.#thread = thread;
-  }
-
-  get runsBeside(): boolean {
-    return this.#thread !== undefined;
   }
 
   get knownHeight(): number {
@@ -140,8 +131,6 @@ class LedgerChain implements LocalChain {
 
   async submit(transactions: readonly Uint8Array[]): Promise<SubmitReceipt> {
     if (transactions.length === 0) return [];
-    const thread = this.#threadFor(transactions.length);
-    if (thread !== undefined) return thread.submit({ transactions });
     const runtime = await this.#ready();
     const envelopes = transactions.map(readEnvelope);
     return this.#ledger.write((draft) => {
@@ -158,9 +147,6 @@ class LedgerChain implements LocalChain {
       );
     }
     if (bundles.length === 0) return [];
-    // A batch has nothing to do beside while one of its windows runs: for it alone a thread is not worth starting.
-    const thread = this.#threadFor(bundles.length);
-    if (thread !== undefined) return thread.submit({ bundles });
     const runtime = await this.#ready();
     const envelopes = bundles.map((bundle) => bundle.map(readEnvelope));
     return this.#ledger.write((draft) => {
@@ -182,13 +168,7 @@ class LedgerChain implements LocalChain {
   }
 
   async close(): Promise<void> {
-    await this.#thread?.close();
     this.#ledger.close();
-  }
-
-  /** That which so many transactions run on; `undefined` for that of the caller. */
-  #threadFor(count: number): LedgerThread | undefined {
-    return this.#thread?.takes(count) === true ? this.#thread : undefined;
   }
 
   /** The VM, after a turn of the event loop: only then is what earlier calls left in native memory freed. */
@@ -206,12 +186,11 @@ class LedgerChain implements LocalChain {
  */
 export async function openLocalChain(options: LocalChainOptions): Promise<LocalChain> {
   const ledger = await openLedger(options);
-  const { path, clock, squadsProgram, storeRevision = () => 0, thread } = options;
+  const { squadsProgram } = options;
   const program = squadsProgram === undefined ? {} : { squadsProgram };
   const load = async (): Promise<Runtime> => {
     const { createRuntime } = await import('./runtime/runtime.js');
     return createRuntime(program);
   };
-  const outside = { nowMs: () => clock.nowMs(), storeRevision };
-  return new LedgerChain(ledger, load, thread && new LedgerThread(thread, { path, ...program }, outside));
+  return new LedgerChain(ledger, load);
 }

@@ -14,7 +14,6 @@ import {
   type Finality,
   hasExpired,
   type Landing,
-  MAX_BUNDLE_TRANSACTIONS,
   type PastTransaction,
   type RecentBlockhash,
   type Signature,
@@ -23,15 +22,14 @@ import {
   type Trace,
   type TransactionRecord,
 } from '../chain.js';
-import type { PriorityFees, Tips } from '../fees.js';
+import type { PriorityFees } from '../fees.js';
 
 import { decodeTransaction } from '../transaction/wire.js';
 import { BlockTimes } from './block-times.js';
 import { createClusterRent } from './cluster-rent.js';
 import type { RpcNode } from './exchange.js';
-import { LandingNews } from './landing-news.js';
 import type { NodePool } from './node-pool.js';
-import { type BundleSender, feeOf, Outgoing } from './outgoing.js';
+import { feeOf, Outgoing } from './outgoing.js';
 import { type LandedStatus, type SeenStatus, statusesQuestion } from './questions.js';
 import { RecentFees } from './recent-fees.js';
 import { chunks, isLanded, MAX_SIGNATURES_PER_CALL, type RpcReader, sameStatus } from './rpc-reader.js';
@@ -59,8 +57,6 @@ export interface ClusterChainParts {
   readonly commitment: Commitment;
   /** Lamports that a transaction pays beyond its signatures at most; 0 for none. */
   readonly maxPriorityFeeLamports: bigint;
-  /** Keeps bundles together; `null`: a bundle is one transaction. */
-  readonly blockEngine: (Tips & BundleSender) | null;
 }
 
 /** Several voices on one signature. */
@@ -92,12 +88,10 @@ const openAfter = (heard: readonly Heard[]): Trace => ({
 
 class ClusterChain implements Chain {
   readonly pollMs: number;
-  readonly bundleSize: number;
-  readonly tips?: Tips;
+  readonly bundleSize = 1;
   readonly priorityFees: PriorityFees;
   readonly #parts: ClusterChainParts;
   readonly #outgoing: Outgoing;
-  readonly #news: LandingNews;
   readonly #blockTimes: BlockTimes;
   #finalized: FinalizedState = { blockHeight: 0n, slot: 0 };
   #finalizedMs = Number.NEGATIVE_INFINITY;
@@ -111,17 +105,18 @@ class ClusterChain implements Chain {
     this.#blockTimes = new BlockTimes(parts.pool);
     this.rent = createClusterRent(parts.pool, parts.quorum, parts.clock);
     this.pollMs = parts.pollMs ?? POLL_MS;
-    this.#outgoing = new Outgoing(parts.pool, parts.clock, parts.blockEngine);
-    this.bundleSize = parts.blockEngine === null ? 1 : MAX_BUNDLE_TRANSACTIONS;
-    if (parts.blockEngine !== null) this.tips = parts.blockEngine;
-    this.#news = new LandingNews(parts.pool.nodes, parts.clock, parts.commitment);
+    this.#outgoing = new Outgoing(parts.pool, parts.clock);
     this.priorityFees = new RecentFees(parts.pool, parts.clock, parts.maxPriorityFeeLamports);
   }
 
   /** As of a state that has all that was seen to land: a node that is behind would tell of what has been changed since. */
-  async getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]> {
-    await this.#lastFinalized();
-    return this.#parts.reader.getAccounts(addresses, this.#newestSlot);
+  async getAccounts(
+    addresses: readonly Address[],
+    commitment?: Commitment,
+  ): Promise<readonly (AccountState | null)[]> {
+    const { slot } = await this.#lastFinalized();
+    const since = commitment === 'finalized' ? slot : this.#newestSlot;
+    return this.#parts.reader.getAccounts(addresses, commitment, since);
   }
 
   latestBlockhash(): Promise<RecentBlockhash> {
@@ -184,25 +179,18 @@ class ClusterChain implements Chain {
     return this.#outgoing.submit(transactions, areNew, this.#newestSlot);
   }
 
-  /** Without a block engine nothing holds several transactions together here, and order is only kept by waiting for the end of each. */
+  /** Nothing holds several transactions together here; order is only kept by waiting for the end of each. */
   async submitBundles(
     bundles: readonly (readonly Uint8Array[])[],
     areNew: readonly boolean[] = [],
   ): Promise<SubmitReceipt> {
     const [first] = bundles;
     if (first === undefined) return [];
-    if (this.#parts.blockEngine !== null)
-      return [await this.#outgoing.submitBundle(first, areNew[0] === true, this.#newestSlot)];
     invariant(first.length === 1, `A bundle is one transaction here, got ${first.length}.`);
     return this.submit(first, areNew.slice(0, 1));
   }
 
-  readonly awaitNews = (signatures: readonly Signature[], signal?: AbortSignal): Promise<void> =>
-    this.#news.wait(signatures, this.pollMs, signal);
-
-  async close(): Promise<void> {
-    this.#news.close();
-  }
+  async close(): Promise<void> {}
 
   get #newestSlot(): number {
     return Math.max(this.#finalized.slot, this.#landedSlot);

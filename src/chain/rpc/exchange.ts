@@ -31,25 +31,9 @@ export interface ExchangeTerms {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A way on which a node speaks by itself. */
-export interface NodeChannel {
-  /** What cannot be sent is lost. */
-  send(text: string): void;
-  close(): void;
-}
-
-/** What comes of a channel. After `onClose`, which comes once, there is nothing more. */
-export interface ChannelEvents {
-  readonly onOpen: () => void;
-  readonly onMessage: (text: string) => void;
-  readonly onClose: () => void;
-}
-
 /** One node, and how it is reached. */
 export interface RpcNode {
   readonly address: NodeAddress;
   /** Posts a JSON body. @throws `ERR_INTERRUPTED` as soon as the signal is aborted. */
   post(body: string, terms: ExchangeTerms): Promise<NodeAnswer | NodeSilence>;
-  /** Opens a channel; it keeps no process from its end. Absent where there is none. */
-  readonly openChannel?: (events: ChannelEvents) => NodeChannel;
 }

@@ -25,15 +25,7 @@ const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
 
 interface Sent {
   readonly wire: Uint8Array;
-  /** Signatures of all that it was bundled with, itself included; empty where it stands for itself. */
-  readonly bundle: readonly Signature[];
   sentMs: number;
-}
-
-/** Takes bundles. */
-export interface BundleSender {
-  /** @throws `ERR_UNAVAILABLE`; whether it arrived is unknown then. */
-  send(wires: readonly Uint8Array[]): Promise<void>;
 }
 
 type Refusal = Omit<Rejection, 'index'>;
@@ -84,14 +76,11 @@ export function feeOf({ requiredSignatures, staticKeys, instructions }: WireMess
 export class Outgoing {
   readonly #pool: NodePool;
   readonly #clock: Clock;
-  readonly #bundles: BundleSender | null;
   readonly #sent = new Map<Signature, Sent>();
 
-  /** @param bundles - who keeps several together. */
-  constructor(pool: NodePool, clock: Clock, bundles: BundleSender | null = null) {
+  constructor(pool: NodePool, clock: Clock) {
     this.#pool = pool;
     this.#clock = clock;
-    this.#bundles = bundles;
   }
 
   /**
@@ -124,44 +113,17 @@ export class Outgoing {
     return receipt;
   }
 
-  /**
-   * Sends a bundle for the first time, or once more. Only its first transaction can be tried out: the others build on it.
-   * @throws what went wrong where it was not taken.
-   */
-  async submitBundle(
-    wires: readonly Uint8Array[],
-    isNew: boolean,
-    minContextSlot: number,
-  ): Promise<Rejection | null> {
-    const [first] = wires;
-    if (first === undefined) return null;
-    const refusal = isNew ? await this.#refusal(first, minContextSlot) : null;
-    if (refusal !== null) return { index: 0, ...refusal };
-    const bundle = wires.map(signatureOf);
-    const sentMs = this.#clock.nowMs();
-    for (const [index, wire] of wires.entries())
-      this.#sent.set(bundle[index] ?? '', { wire, bundle, sentMs });
-    await this.#bundles?.send(wires);
-    return null;
-  }
-
   /** Sends those that are due. Who does not take them now may do so the next time. */
   async resend(signatures: readonly Signature[]): Promise<void> {
     const nowMs = this.#clock.nowMs();
-    const open = new Set(signatures);
     const due = signatures.flatMap((signature) => {
       const sent = this.#sent.get(signature);
-      return sent !== undefined && nowMs - sent.sentMs >= RESEND_MS ? [{ signature, sent }] : [];
+      return sent !== undefined && nowMs - sent.sentMs >= RESEND_MS ? [sent] : [];
     });
-    for (const { sent } of due) sent.sentMs = nowMs;
-    await inParallel(due, MAX_SENDINGS, async ({ signature, sent: { wire, bundle } }) => {
-      const [next] = bundle.filter((one) => open.has(one));
-      const isWhole = bundle.every((one) => open.has(one));
-      // Of a bundle that was taken apart the rest goes on alone, one after the other: each builds on the one before it.
-      if (bundle.length > 0 && signature !== next) return;
-      if (bundle.length > 0 && isWhole) await this.#resendBundle(bundle);
-      else await this.#pool.askAll(sendQuestion(wire, { skipPreflight: true }), SEND_TIMEOUT_MS);
-    });
+    for (const sent of due) sent.sentMs = nowMs;
+    await inParallel(due, MAX_SENDINGS, ({ wire }) =>
+      this.#pool.askAll(sendQuestion(wire, { skipPreflight: true }), SEND_TIMEOUT_MS),
+    );
   }
 
   forget(signature: Signature): void {
@@ -192,13 +154,6 @@ export class Outgoing {
     return refusals;
   }
 
-  async #resendBundle(bundle: readonly Signature[]): Promise<void> {
-    const wires = bundle.flatMap((signature) => this.#sent.get(signature)?.wire ?? []);
-    await this.#bundles?.send(wires).catch((error: unknown) => {
-      if (!isFlywheelError(error) || error.code === 'ERR_INTERRUPTED') throw error;
-    });
-  }
-
   async #refusal(wire: Uint8Array, minContextSlot: number): Promise<Refusal | null> {
     const { messageBytes } = decodeTransaction(wire);
     const [voice] = await this.#pool.ask(trialQuestion(partiallySign(messageBytes, [])), { minContextSlot });
@@ -207,7 +162,7 @@ export class Outgoing {
 
   /** @returns why no node took it, or `null`. */
   async #first(wire: Uint8Array): Promise<FlywheelError | null> {
-    this.#sent.set(signatureOf(wire), { wire, bundle: [], sentMs: this.#clock.nowMs() });
+    this.#sent.set(signatureOf(wire), { wire, sentMs: this.#clock.nowMs() });
     try {
       await this.#pool.ask(sendQuestion(wire, { skipPreflight: true }), { tryMs: SEND_TIMEOUT_MS });
       return null;

@@ -94,14 +94,11 @@ function account(
 }
 
 /** `getMultipleAccounts`, of at most a hundred. */
-export const accountsQuestion = (addresses: readonly Address[]) =>
+export const accountsQuestion = (addresses: readonly Address[], commitment: Commitment = COMMITMENT) =>
   question({
     method: 'getMultipleAccounts',
     ask: ({ connection, key }, slot) =>
-      connection.getMultipleAccountsInfoAndContext(addresses.map(key), {
-        commitment: COMMITMENT,
-        ...from(slot),
-      }),
+      connection.getMultipleAccountsInfoAndContext(addresses.map(key), { commitment, ...from(slot) }),
     check: (result) => listIn(result, 'accounts', addresses.length).forEach(checkAccount),
     read: (answer, result) => {
       const values = listIn(result, 'accounts', addresses.length);

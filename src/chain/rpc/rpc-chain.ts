@@ -7,7 +7,6 @@ import {
   DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
   type History,
 } from '../chain.js';
-import { BlockEngine, type BlockEngineAddress } from './block-engine.js';
 import { createClusterChain } from './cluster-chain.js';
 import { type ClusterFacts, createClusterFacts } from './cluster-facts.js';
 import { NodePool, type NodePoolOptions } from './node-pool.js';
@@ -24,8 +23,6 @@ export interface RpcChainOptions extends NodePoolOptions {
   readonly maxPriorityFeeLamports?: bigint;
   /** From when on a transaction counts as landed. @default confirmed */
   readonly commitment?: Commitment;
-  /** Keeps bundles together. @default nobody does: a bundle is one transaction */
-  readonly blockEngine?: BlockEngineAddress;
 }
 
 /** What can be done with a cluster. */
@@ -47,7 +44,6 @@ export function createRpcChain({
   quorum = 1,
   pollMs,
   commitment = 'confirmed',
-  blockEngine,
   maxPriorityFeeLamports = DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
   ...options
 }: RpcChainOptions): RpcChain {
@@ -60,7 +56,6 @@ export function createRpcChain({
     facts: createClusterFacts(pool, quorum),
     chain: createClusterChain({
       ...{ pool, reader, quorum, clock, commitment, maxPriorityFeeLamports },
-      blockEngine: blockEngine === undefined ? null : new BlockEngine(blockEngine, options),
       ...(pollMs === undefined ? {} : { pollMs }),
     }),
   };

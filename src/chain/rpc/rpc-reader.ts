@@ -6,6 +6,7 @@ import { sameBytes } from '../../values/bytes.js';
 import type { AccountState } from '../account.js';
 import type {
   ChainReader,
+  Commitment,
   History,
   NamedTransaction,
   Page,
@@ -146,13 +147,14 @@ export class RpcReader implements ChainReader, History {
    */
   async getAccounts(
     addresses: readonly Address[],
+    commitment?: Commitment,
     sinceSlot?: number,
   ): Promise<readonly (AccountState | null)[]> {
     const states: (AccountState | null)[] = [];
     let minContextSlot = sinceSlot;
     for (const chunk of chunks(addresses, MAX_ACCOUNTS_PER_CALL)) {
       const { value, slot } = await this.#agreed(
-        accountsQuestion(chunk),
+        accountsQuestion(chunk, commitment),
         inSlots(accountsDifference(chunk)),
         minContextSlot === undefined ? {} : { minContextSlot },
       );

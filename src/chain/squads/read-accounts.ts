@@ -1,7 +1,7 @@
 /** Reads the accounts of a batch from a chain: where each must be, what it holds, or why it holds nothing that can be used. */
 import type { Address } from '../../values/address.js';
 import type { AccountState } from '../account.js';
-import type { ChainReader } from '../chain.js';
+import type { ChainReader, Commitment } from '../chain.js';
 import { SQUADS_PROGRAM } from '../programs.js';
 import type { BatchRef } from './instructions/batch.js';
 import {
@@ -129,17 +129,17 @@ export async function readBatchAccounts(
   reader: ChainReader,
   ref: BatchRef,
   size: number,
+  commitment?: Commitment,
 ): Promise<BatchAccounts> {
   const { multisig, batchIndex } = ref;
   const batchAt = transactionAddress(multisig, batchIndex);
   const proposalAt = proposalAddress(multisig, batchIndex);
   const places = transactionPlaces(ref, size);
-  const [multisigState, batchState, proposalState, ...states] = await reader.getAccounts([
-    multisig,
-    batchAt.address,
-    proposalAt.address,
-    ...places.map(({ address }) => address),
-  ]);
+  const addresses = [multisig, batchAt.address, proposalAt.address, ...places.map(({ address }) => address)];
+  const [multisigState, batchState, proposalState, ...states] = await reader.getAccounts(
+    addresses,
+    commitment,
+  );
   return {
     multisig: found(MULTISIG, multisig, multisigState),
     batch: foundAt(BATCH, batchAt, batchState),

@@ -1,10 +1,11 @@
 /** Where the approval of a batch is put: where the user says, else among the approvals of the flywheel. */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { SourcePipeline } from '../../actions/pipelines.js';
 import type { InitBatchResult } from '../../contract/schemas/batch.js';
 import { approvalDirectory } from '../../files/directories.js';
 import { makePrivateDirectory, writeFileAtomic } from '../../files/write-file.js';
 import type { Settings } from '../config/settings.js';
+import { type OutputFile, writeOutput } from '../output/output-file.js';
 
 const withPipelines = (answer: InitBatchResult, pipelines: readonly SourcePipeline[]): string =>
   JSON.stringify({
@@ -21,19 +22,24 @@ export function writeApproval(
   settings: Settings,
   answer: InitBatchResult,
   pipelines: readonly SourcePipeline[],
-  out: string | null,
+  out: OutputFile | null,
 ): string {
-  const path = out ?? approvalFile(settings, answer.batch.id);
-  if (out === null)
-    makePrivateDirectory(
-      approvalDirectory(settings.apiUrl.value === null ? settings.dataDir.value : settings.configDir.value),
-      'ERR_CONFIG_INVALID',
-    );
-  writeFileAtomic(
-    path,
-    `${withPipelines(answer, pipelines)}\n`,
-    'ERR_INPUT_INVALID',
-    out === null ? { mode: 0o600 } : {},
-  );
+  const text = `${withPipelines(answer, pipelines)}\n`;
+  if (out !== null) {
+    writeOutput(out, text, { isPublic: true, isAsGood: (found) => batchIdIn(found) === answer.batch.id });
+    return out.path;
+  }
+  const path = approvalFile(settings, answer.batch.id);
+  makePrivateDirectory(dirname(path), 'ERR_CONFIG_INVALID');
+  writeFileAtomic(path, text, 'ERR_INPUT_INVALID', { mode: 0o600 });
   return path;
+}
+
+/** Whose approval a file holds, if it is one. */
+function batchIdIn(text: string): unknown {
+  try {
+    return (JSON.parse(text) as Partial<InitBatchResult>).batch?.id;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,25 +1,35 @@
 /** Does an execution need a signed approval, or does the owner's stand on chain? */
 
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
+import type { Batch } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
+import { commandLine } from '../operation/resume-line.js';
 import { callWith } from '../send.js';
 import { batchName } from './approval-source.js';
 import { getBatch, isFinal } from './initiate.js';
 import { isNotOffered } from './landed-pipelines.js';
 
-/** Is the batch over, or has its owner approved it on the chain that is read? Where none can be read the answer is no. */
-export async function isApprovedOnChain(session: Session, batchId: Uuid): Promise<boolean> {
+/**
+ * Does a batch need no approval of its owner, because it is over, or that stands on the chain that is read? Where none can be read
+ * the answer is no.
+ * @param known - the batch, where it was asked for already.
+ */
+export async function needsNoApproval(session: Session, batchId: string, known?: Batch): Promise<boolean> {
   const { chain, pins } = await session.service();
   if (chain === null || pins === null) return false;
-  const batch = await getBatch(session, batchId);
+  const batch = known ?? (await getBatch(session, batchId));
   if (isFinal(batch)) return true;
   if (batch.status !== 'FINALIZED') return false;
   const multisig = pins.multisig;
   const { batchIndex } = batchName(batch);
-  const { proposal } = await readBatchAccounts(chain, { multisig, batchIndex }, 0);
-  return proposal.value?.approved.includes(pins.owner) === true;
+  const found = await readBatchAccounts(chain, { multisig, batchIndex }, 0);
+  const proposal = found.proposal.value;
+  // Closed, where the multisig has made it.
+  if (proposal === null) return (found.multisig.value?.transactionIndex ?? 0n) >= batchIndex;
+  const { kind } = proposal.status;
+  return (kind !== 'Draft' && kind !== 'Active') || proposal.approved.includes(pins.owner);
 }
 
 /**
@@ -40,7 +50,9 @@ export async function requireExecutesFromChain(session: Session, batchId: Uuid):
     throw new FlywheelError(
       'ERR_NOT_FOUND',
       'This service executes only by a signed approval that it is sent, not by one that stands on chain.',
-      { hint: `Sign with a keypair: flywheel batch execute ${batchId} --keypair FILE` },
+      {
+        hint: `Sign with a keypair: ${commandLine(session.settings, 'batch', 'execute', batchId)} --keypair FILE`,
+      },
     );
   }
 }

@@ -1,13 +1,12 @@
 /** The pipelines of a batch in full, which no service gives back: from the journal of who set it up, or from the user's file. */
-import { resolve } from 'node:path';
 import { parseDigestText } from '../../actions/pipelines.js';
 import type { InitBatchRequest, Pipeline } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { checkWritable } from '../../files/write-file.js';
 import { fingerprint } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { openInput } from '../input/open-input.js';
 import { isOver } from '../journal/journal.js';
+import type { OutputFile } from '../output/output-file.js';
 import { checkedPipelines } from './batch-operation.js';
 import { CurrentStage } from './batch-stages.js';
 import type { FailedOut } from './execute-work.js';
@@ -27,25 +26,23 @@ export async function batchPipelines(session: Session, batchId: string): Promise
 /**
  * What `--failed-out` of execute needs, before anything is done.
  * @param expect - `--expect`, which may name the file.
- * @throws `ERR_INPUT_INVALID` where the file cannot be written, or nobody knows what would stand in it.
+ * @throws `ERR_INPUT_INVALID` where nobody knows what would stand in it.
  */
 export async function failedOutOf(
   session: Session,
   batchId: string,
-  file: string,
+  file: OutputFile,
   expect: string | undefined,
 ): Promise<FailedOut> {
-  const path = resolve(session.context.cwd, file);
-  checkWritable(path, 'ERR_INPUT_INVALID');
   if (expect !== undefined && parseDigestText(expect) === undefined) {
     const { pipelines } = await checkedPipelines(session, await openInput(session.context, expect), false);
-    return { path, pipelines };
+    return { file, pipelines };
   }
   const pipelines = await batchPipelines(session, batchId);
   const journal = await (await session.service()).journal();
   // What was begun before is carried on, whatever is still known of it.
   if (pipelines !== null || journal.known('execute', fingerprint({ batchId })) !== undefined)
-    return { path, pipelines };
+    return { file, pipelines };
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
     `--failed-out: the pipelines of batch ${batchId} are not known here. Nothing was sent.`,

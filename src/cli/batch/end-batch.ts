@@ -15,10 +15,11 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
+import { commandLine } from '../operation/resume-line.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBatchContent } from '../views/batch-content.js';
 import { decodeBase64 } from './approval-source.js';
-import { getBatch } from './initiate.js';
+import { getBatch, isOver } from './initiate.js';
 import { isNotOffered } from './landed-pipelines.js';
 import { noChain, refuse, requireOwner, requirePins } from './pins.js';
 import { unitOf } from './review.js';
@@ -48,7 +49,7 @@ export async function endBatch(session: Session, batchId: string, voting: OwnerV
     session.output.progress.clear();
     noteReply(session, reply);
     const { ownerVoteNeeded, cancelTx, batch } = reply.value;
-    if (!ownerVoteNeeded && batch !== undefined) return batch;
+    if (!ownerVoteNeeded && batch !== undefined && isOver(batch)) return batch;
     const wire = decodeBase64('cancelTx', cancelTx ?? '');
     request = { batchId, signedTx: await signVote(session, opened, batchId, wire, voting) };
   }
@@ -94,7 +95,7 @@ async function signVote(
   } else if (agreed.kind !== kind || agreed.batchIndex !== batchIndex) {
     throw refuse(
       `The ${VOTES[agreed.kind].noun} of batch ${batchId}, number ${agreed.batchIndex}, was agreed to, and by now it takes the ${VOTES[kind].noun} of number ${batchIndex}.`,
-      `Look again, then: flywheel batch cancel ${batchId}`,
+      `Look again, then: ${commandLine(session.settings, 'batch', 'cancel', batchId)}`,
     );
   }
   const signer = await load();

@@ -4,10 +4,13 @@ import type { Batch, ExecuteBatchRequest, ExecuteResult } from '../../contract/s
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
+import type { OpenedService } from '../context.js';
 import { callWith, noteReply } from '../send.js';
 import type { Signed } from './approve-batch.js';
+import { needsNoApproval } from './approved-on-chain.js';
 import { requireChainCatchesUp } from './catch-up.js';
 import { requireWillRun } from './hold-digest.js';
+import { listedDigest } from './landed-pipelines.js';
 import { refuse } from './pins.js';
 
 /** The approval that an execution goes by. */
@@ -49,13 +52,14 @@ export async function executeUntilFinal(
   let reviewed: BatchDescription | null = null;
   for (let count = 1; ; count += 1) {
     if (signedTx === undefined) {
-      const signed = await signNow(approval, batch);
+      const signed = await signNow(session, approval, batch);
       signedTx = signed?.signedTx;
       reviewed = signed?.description ?? null;
     }
     const { allowUnverified } = approval;
     const sending = { wasSent: approval.wasSent || count > 1, allowUnverified, reviewed };
-    await requireWillRun(session, opened, batch, approval.digest(), sending);
+    const digest = await digestOf(session, opened, batch, approval);
+    await requireWillRun(session, opened, batch, digest, sending);
     const request = requestOf(batch, signedTx);
     session.output.progress.show('executing the batch …');
     try {
@@ -78,9 +82,21 @@ export async function executeUntilFinal(
   }
 }
 
-/** Signs one and keeps it, if this command can. @throws `ERR_APPROVAL_REFUSED` where it is of another batch. */
-async function signNow({ sign, keep }: KeptApproval, batch: Batch): Promise<Signed | undefined> {
-  if (sign === null) return undefined;
+/** Who only brings a signed approval may have said nothing of the content: then it is what the service says it set up. */
+const digestOf = async (
+  session: Session,
+  opened: OpenedService,
+  batch: Batch,
+  approval: KeptApproval,
+): Promise<Sha256 | null> => approval.digest() ?? listedDigest(session, opened, batch);
+
+/** Signs one and keeps it, if this command can and one is needed. @throws `ERR_APPROVAL_REFUSED` where it is of another batch. */
+async function signNow(
+  session: Session,
+  { sign, keep }: KeptApproval,
+  batch: Batch,
+): Promise<Signed | undefined> {
+  if (sign === null || (await needsNoApproval(session, batch.id, batch))) return undefined;
   const signed = await sign();
   if (String(signed.batchIndex) !== batch.batchIndex)
     throw refuse(

@@ -6,6 +6,7 @@ import { derivedUuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
 import type { Entry, Notes } from '../journal/journal.js';
 import type { Performed, Work } from '../operation/run-operation.js';
+import type { OutputFile } from '../output/output-file.js';
 import { viewExecuteResult } from '../views/batch.js';
 import { countText } from '../views/unit.js';
 import type { Signed } from './approve-batch.js';
@@ -13,7 +14,7 @@ import { batchFailure } from './batch-failure.js';
 import { requireChainCatchesUp } from './catch-up.js';
 import { executeUntilFinal } from './execute-until-final.js';
 import { requireRanAsApproved } from './hold-digest.js';
-import { getBatch, isFinal } from './initiate.js';
+import { getBatch, isFinal, isOver, upToDate } from './initiate.js';
 import { landedPipelines } from './landed-pipelines.js';
 import { writeRest } from './rest-file.js';
 import { settleBatch } from './settle-batch.js';
@@ -37,7 +38,7 @@ export interface ExecuteOptions {
 
 /** Where to write what did not land, of the pipelines of the batch; `null` where these are not known. */
 export interface FailedOut {
-  readonly path: string;
+  readonly file: OutputFile;
   readonly pipelines: readonly Pipeline[] | null;
 }
 
@@ -50,8 +51,8 @@ export interface ExecuteNote {
   readonly digest?: Sha256 | null;
   /** Missing in what earlier versions have noted. */
   readonly allowUnverified?: boolean;
-  /** Absolute path. Missing in what earlier versions have noted. */
-  readonly failedOut?: string | null;
+  /** Missing in what earlier versions have noted. */
+  readonly failedOut?: OutputFile | string | null;
 }
 
 const noted = (entry: Entry): ExecuteNote => entry.notes as unknown as ExecuteNote;
@@ -62,7 +63,7 @@ export const noteOf = ({ signedTx, terms, digest, allowUnverified, failedOut }: 
   terms,
   digest,
   allowUnverified,
-  failedOut: failedOut?.path ?? null,
+  failedOut: failedOut?.file ?? null,
 });
 
 /** How it ended, with the batch as it is then. */
@@ -77,6 +78,7 @@ export class ExecuteWork implements Work<Executed> {
   readonly #session: Session;
   readonly #batchId: string;
   readonly #options: ExecuteOptions;
+  readonly outputs: readonly OutputFile[];
   /** Indexes of what has not landed. */
   #left: readonly number[] = [];
 
@@ -84,15 +86,16 @@ export class ExecuteWork implements Work<Executed> {
     this.#session = session;
     this.#batchId = batchId;
     this.#options = options;
+    this.outputs = options.failedOut === null ? [] : [options.failedOut.file];
   }
 
   async perform(entry: Entry): Promise<Performed<Executed>> {
     const stored = entry.answer(ANSWER) as Executed | undefined;
-    if (stored !== undefined) {
+    if (stored !== undefined && isOver(stored.batch)) {
       await this.#findLeft(stored.batch);
       return { result: stored };
     }
-    const batch = await getBatch(this.#session, this.#batchId);
+    const batch = await upToDate(this.#session, await getBatch(this.#session, this.#batchId));
     if (isFinal(batch) && batch.executeResult !== undefined) {
       const since = `batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}`;
       if (entry.isNew) this.#session.output.tell(`Done before: ${since}.`);
@@ -139,7 +142,7 @@ export class ExecuteWork implements Work<Executed> {
     await settleBatch(this.#session, batch);
     await this.#findLeft(batch);
     const executed = { batch, value: { batchId: batch.id, result } };
-    const state = batchFailure(batch, result) === undefined ? 'done' : 'failed';
+    const state = batchFailure(this.#session, batch, result) === undefined ? 'done' : 'failed';
     return { result: executed, verdict: { state, landed: [], answers: { [ANSWER]: executed } } };
   }
 
@@ -154,14 +157,17 @@ export class ExecuteWork implements Work<Executed> {
   #writeLeft(): void {
     const { failedOut } = this.#options;
     if (failedOut === null) return;
-    const { path, pipelines } = failedOut;
-    if (pipelines !== null) writeRest(path, pipelines, this.#left);
-    else this.#session.output.warn(`${path} was not written: the pipelines of the batch are not known here.`);
+    const { file, pipelines } = failedOut;
+    if (pipelines !== null) writeRest(this.#session, file, pipelines, this.#left);
+    else
+      this.#session.output.warn(
+        `${file.path} was not written: the pipelines of the batch are not known here.`,
+      );
   }
 
   present({ batch, value }: Executed): FlywheelError | undefined {
     this.#writeLeft();
-    const failure = batchFailure(batch, value.result);
+    const failure = batchFailure(this.#session, batch, value.result);
     this.#session.output.result(value, (style) => [
       failure === undefined
         ? style.good(`Batch ${batch.id} is executed.`)

@@ -6,7 +6,7 @@ import { type BatchDescription, isAsDescribed, readBatch } from '../../approval/
 import type { ChainReader } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import type { BatchRef } from '../../chain/squads/instructions/batch.js';
-import { transactionAddress } from '../../chain/squads/layouts/addresses.js';
+import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import type { Batch, ExecuteResult } from '../../contract/schemas/batch.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
@@ -22,9 +22,11 @@ const refOf = ({ multisig }: Flywheel, { batchIndex }: NamedBatch): BatchRef => 
   batchIndex: BigInt(batchIndex),
 });
 
-async function isOpen(chain: ChainReader, { multisig, batchIndex }: BatchRef): Promise<boolean> {
-  const [account] = await chain.getAccounts([transactionAddress(multisig, batchIndex).address]);
-  return account != null;
+/** Can it still run? Of what is over anybody may close all accounts, or some of them. */
+async function canRun(chain: ChainReader, ref: BatchRef): Promise<boolean> {
+  const { batch, proposal } = await readBatchAccounts(chain, ref, 0);
+  const kind = proposal.value?.status.kind;
+  return batch.value !== null && kind !== 'Executed' && kind !== 'Rejected' && kind !== 'Cancelled';
 }
 
 /** How a batch on chain differs from the one that was approved, or `null`. */
@@ -57,7 +59,7 @@ async function groundOf(
 }
 
 /**
- * Just before a batch is executed. One whose accounts are closed is not looked at: nothing more of it can run.
+ * Just before a batch is executed. One that is over is not looked at: nothing more of it can run.
  * @param digest - of what was approved or is expected; `null`: the user has said nothing of it.
  * @throws `ERR_APPROVAL_REFUSED` where it is not that, or nobody can tell; `ERR_OUTCOME_UNKNOWN` when that comes too late.
  */
@@ -80,7 +82,7 @@ export async function requireWillRun(
   }
   const { chain, flywheel } = ground;
   const ref = refOf(flywheel, batch);
-  if (!(await isOpen(chain, ref))) return;
+  if (!(await canRun(chain, ref))) return;
   // What was judged to be signed need not be judged again where not a byte of it has changed.
   if (reviewed?.digest === digest && (await isAsDescribed(chain, reviewed))) return;
   const found = await difference(await readBatch(chain, ref), flywheel, digest);

@@ -4,14 +4,14 @@ import type { InitBatchRequest, InitBatchResult } from '../../contract/schemas/b
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
-import { type Entry, isOver } from '../journal/journal.js';
-import { placeFlags } from '../operation/resume-line.js';
+import { type Entry, isOver, type OperationState } from '../journal/journal.js';
+import { agreedLine, commandLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
-import { shellLine } from '../shell-line.js';
+import type { OutputFile } from '../output/output-file.js';
 import { viewInitBatch } from '../views/batch.js';
 import { writeApproval } from './approval-file.js';
 import { CurrentStage } from './batch-stages.js';
-import { initiate, isFinal, isVoid, withFreshApproval } from './initiate.js';
+import { initiate, isFinal, isVoid, upToDate, withFreshApproval } from './initiate.js';
 import { leftInFile } from './landed-pipelines.js';
 import { beginRest } from './rest.js';
 import { writeRest } from './rest-file.js';
@@ -19,14 +19,15 @@ import { writeRest } from './rest-file.js';
 /** How init was asked for. */
 export interface InitOptions {
   readonly rest: boolean;
-  /** Absolute path of the approval file; `null`: among those of the flywheel. */
-  readonly out: string | null;
-  /** Absolute path of the file for the pipelines that did not land; `null`: not asked for. */
-  readonly failedOut: string | null;
+  /** The approval file; `null`: among those of the flywheel. */
+  readonly out: OutputFile | null;
+  /** For the pipelines that did not land; `null`: not asked for. */
+  readonly failedOut: OutputFile | null;
 }
 
 export class InitWork implements Work<InitBatchResult> {
   readonly rest: boolean;
+  readonly outputs: readonly OutputFile[];
   readonly #session: Session;
   readonly #request: InitBatchRequest;
   readonly #options: InitOptions;
@@ -40,11 +41,17 @@ export class InitWork implements Work<InitBatchResult> {
     this.#request = request;
     this.#options = options;
     this.rest = options.rest;
+    this.outputs = [options.out, options.failedOut].filter((file) => file !== null);
+  }
+
+  /** Of a batch that waits it only gets a fresh approval. */
+  isRepeat(state: OperationState): boolean {
+    return isOver(state) || state === 'waiting';
   }
 
   async perform(entry: Entry): Promise<Performed<InitBatchResult>> {
     const session = this.#session;
-    if (this.rest) await beginRest(session, entry, this.#request, refuseOpenRest);
+    if (this.rest) await beginRest(session, entry, this.#request, (id) => refuseOpenRest(session, id));
     const initiated = await initiate(session, entry, this.#request);
     // What has its verdict stays what it is: only --rest or --again does more of it.
     if (
@@ -53,7 +60,7 @@ export class InitWork implements Work<InitBatchResult> {
       (await isVoid(session, entry, initiated.batch, this.#request))
     )
       return 'void';
-    const { batch } = initiated;
+    const batch = await upToDate(session, initiated.batch);
     this.#pipelines = toSourcePipelines(new CurrentStage(entry).pipelines(this.#request.pipelines));
     if (batch.status !== 'FINALIZED')
       session.output.tell(`Batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}.`);
@@ -70,12 +77,9 @@ export class InitWork implements Work<InitBatchResult> {
     const path = writeApproval(settings, result, this.#pipelines, this.#options.out);
     output.tell(`The approval file is ${path}.`);
     const { failedOut } = this.#options;
-    if (failedOut !== null) writeRest(failedOut, this.#request.pipelines, this.#left);
-    const next = ['flywheel', 'batch', 'approve', result.batch.id, ...placeFlags(settings)];
-    output.result(result, (style) => [
-      ...viewInitBatch(result, style),
-      `Next: ${shellLine(next)} --keypair FILE`,
-    ]);
+    if (failedOut !== null) writeRest(this.#session, failedOut, this.#request.pipelines, this.#left);
+    const next = agreedLine(settings, 'batch', 'approve', result.batch.id);
+    output.result(result, (style) => [...viewInitBatch(result, style), `Next: ${next} --keypair FILE`]);
   }
 
   summary({ batch }: InitBatchResult): string {
@@ -84,12 +88,12 @@ export class InitWork implements Work<InitBatchResult> {
 }
 
 /** A batch that failed stays executable until it is cancelled, and that may need the owner's vote, which init does not have. */
-function refuseOpenRest(batchId: string): Promise<void> {
+function refuseOpenRest({ settings }: Session, batchId: string): Promise<void> {
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
     `What is left of batch ${batchId} could still be executed by a member. Nothing was sent.`,
     {
-      hint: `End it first: flywheel batch cancel ${batchId} --keypair FILE. \`batch run --rest\` does both.`,
+      hint: `End it first: \`${commandLine(settings, 'batch', 'cancel', batchId)} --keypair FILE\`. \`batch run --rest\` does both.`,
     },
   );
 }

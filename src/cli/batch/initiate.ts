@@ -1,6 +1,6 @@
 /** The first step of a batch as an operation: it is set up once, and what was set up is found again. */
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
 import { REPLAYED } from '../operation/run-operation.js';
@@ -26,6 +26,23 @@ export async function getBatch(session: Session, batchId: string): Promise<Batch
 
 export const isFinal = ({ status }: Pick<Batch, 'status'>): boolean =>
   status === 'EXECUTED' || status === 'FAILED';
+
+/** Nothing more of it can be executed; of what only failed, a member can still execute the rest. */
+export const isOver = ({ status, dateCancelled }: Pick<Batch, 'status' | 'dateCancelled'>): boolean =>
+  status === 'EXECUTED' || dateCancelled !== undefined;
+
+/** The batch as it is on chain by now, where it has failed: the service looks what members have executed since. */
+export async function upToDate(session: Session, batch: Batch): Promise<Batch> {
+  if (batch.status !== 'FAILED' || isOver(batch)) return batch;
+  const opened = await session.service();
+  try {
+    await opened.service.executeBatch({ batchId: batch.id }, callWith(session, opened));
+  } catch (error) {
+    // It executes only by a signed approval, and looks at nothing: its word is held against the chain as it stands.
+    if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
+  }
+  return getBatch(session, batch.id);
+}
 
 /** The batch of the stage that an operation is in: set up now, or found as it stands. */
 export async function initiate(

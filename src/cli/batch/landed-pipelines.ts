@@ -1,9 +1,13 @@
 /** Which pipelines of a batch have landed, as its service and the user's own chain both say. */
-import type { Batch, InitBatchRequest } from '../../contract/schemas/batch.js';
+import { pipelinesDigest } from '../../actions/pipelines.js';
+import { isSourceAction } from '../../actions/registry.js';
+import type { Batch, InitBatchRequest, PipelineState } from '../../contract/schemas/batch.js';
 import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
+import { commandLine } from '../operation/resume-line.js';
 import { callWith } from '../send.js';
 import type { CurrentStage } from './batch-stages.js';
 import { requireChainCatchesUp } from './catch-up.js';
@@ -26,11 +30,14 @@ export async function landedPipelines(
   const landed = Array.from({ length: totalSuccessful }, (_, index) => index);
   // An engine in this process answers both from the same record: asking it for every pipeline would only say it twice.
   const listed = opened.kind === 'embedded' ? null : await listedPipelines(session, opened, batch);
-  if (listed !== null && listed.join() !== landed.join())
+  const executed = listed?.flatMap(({ index, state }) => (state === 'EXECUTED' ? [index] : []));
+  if (executed !== undefined && executed.join() !== landed.join())
     throw new FlywheelError(
       'ERR_OUTCOME_UNKNOWN',
-      `The service says that ${totalSuccessful} transactions of batch ${batch.id} were executed, and lists ${listed.length === 0 ? 'none' : listed.join(', ')}.`,
-      { hint: `Do not do it again before this is cleared up: \`flywheel batch show ${batch.id}\`.` },
+      `The service says that ${totalSuccessful} transactions of batch ${batch.id} were executed, and lists ${executed.length === 0 ? 'none' : executed.join(', ')}.`,
+      {
+        hint: `Do not do it again before this is cleared up: \`${commandLine(session.settings, 'batch', 'show', batch.id)}\`.`,
+      },
     );
   await requireChainCatchesUp(session, opened, batch, { totalSuccessful, total }, { wasSetUp, size });
   return landed;
@@ -48,22 +55,38 @@ export async function leftInFile(
   return stage.inFile(own.filter((index) => !landed.has(index)));
 }
 
+/** The digest of a batch as its service lists it, to hold against a chain; `null` where it lists none, or no chain can be read. */
+export async function listedDigest(
+  session: Session,
+  opened: OpenedService,
+  batch: Batch,
+): Promise<Sha256 | null> {
+  if (opened.chain === null || opened.pins === null) return null;
+  const listed = await listedPipelines(session, opened, batch);
+  if (listed === null) return null;
+  return pipelinesDigest(
+    listed.map(({ type, proofHash, actions }) => ({
+      ...{ type, proofHash: proofHash as Sha256, actions: actions.filter(isSourceAction) },
+    })),
+  );
+}
+
 /** As the service lists them; `null` where it lists none of any batch. */
 async function listedPipelines(
   session: Session,
   opened: OpenedService,
   batch: Batch,
-): Promise<readonly number[] | null> {
-  const landed: number[] = [];
+): Promise<readonly PipelineState[] | null> {
+  const listed: PipelineState[] = [];
   try {
     for (let cursor: string | undefined, more = true; more; ) {
       const asked = { batchId: batch.id, limit: MAX_PAGE_ITEMS, ...(cursor === undefined ? {} : { cursor }) };
       const { value } = await opened.service.batchPipelines(asked, callWith(session, opened));
-      for (const { index, state } of value.items) if (state === 'EXECUTED') landed.push(index);
+      listed.push(...value.items);
       cursor = value.nextCursor ?? undefined;
       more = cursor !== undefined;
     }
-    return landed.sort((a, b) => a - b);
+    return listed.sort((a, b) => a.index - b.index);
   } catch (error) {
     if (!isNotOffered(error)) throw error;
     return null;

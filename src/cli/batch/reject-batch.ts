@@ -10,6 +10,7 @@ import type { Batch } from '../../contract/schemas/batch.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { requireConsent } from '../consent.js';
+import { commandLine } from '../operation/resume-line.js';
 import { describeBatch, type OwnerVoting, showBatch } from './end-batch.js';
 import { refuse, requirePins } from './pins.js';
 
@@ -33,7 +34,7 @@ export async function agreeToReject(
     session.output.warn(error.message);
     return null;
   });
-  if (description !== null) requireUnapproved(description, batchId);
+  if (description !== null) requireUnapproved(session, description, batchId);
   const token =
     opened.chain === null || description === null
       ? null
@@ -47,12 +48,12 @@ export async function agreeToReject(
   );
 }
 
-function requireUnapproved({ proposal }: BatchDescription, batchId: string): void {
+function requireUnapproved({ settings }: Session, { proposal }: BatchDescription, batchId: string): void {
   const { kind } = proposal.status;
   if (kind === 'Draft' || kind === 'Active' || kind === 'Rejected') return;
   throw refuse(
     `The proposal of batch ${batchId} is ${kind}; only what has not been approved can be rejected.`,
-    `To end what has been approved: flywheel batch cancel ${batchId}`,
+    `To end what has been approved: ${commandLine(settings, 'batch', 'cancel', batchId)}`,
   );
 }
 

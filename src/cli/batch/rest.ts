@@ -6,7 +6,7 @@ import type { Entry } from '../journal/journal.js';
 import { pipelineDigests } from '../operation/elements.js';
 import { stillToDo } from '../operation/overlap.js';
 import { batchStages, CurrentStage } from './batch-stages.js';
-import { getBatch } from './initiate.js';
+import { getBatch, isOver } from './initiate.js';
 import { landedPipelines } from './landed-pipelines.js';
 
 /**
@@ -29,7 +29,7 @@ export async function beginRest(
   const batchId = stage.note.batchId ?? '';
   const own = stage.pipelines(pipelines).map((_, index) => index);
   const before = await getBatch(session, batchId);
-  if (before.dateCancelled === undefined) await end(batchId);
+  if (!isOver(before)) await end(batchId);
   const landed = new Set(await landedPipelines(session, stage, await getBatch(session, batchId), own.length));
   const digests = pipelineDigests(pipelines);
   const notLanded = stage.inFile(own.filter((index) => !landed.has(index)));

@@ -13,9 +13,9 @@ import { canAsk } from '../consent.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
 import type { Entry, Notes, Verdict } from '../journal/journal.js';
 import { pipelineDigests } from '../operation/elements.js';
-import { placeFlags, resumeLine } from '../operation/resume-line.js';
+import { agreedLine, resumeLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
-import { shellLine } from '../shell-line.js';
+import type { OutputFile } from '../output/output-file.js';
 import { viewBatch } from '../views/batch.js';
 import { countText } from '../views/unit.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
@@ -29,7 +29,16 @@ import { requireChainCatchesUp } from './catch-up.js';
 import { endBatch } from './end-batch.js';
 import { executeUntilFinal } from './execute-until-final.js';
 import { requireRanAsApproved } from './hold-digest.js';
-import { getBatch, type Initiated, initiate, isFinal, isVoid, withFreshApproval } from './initiate.js';
+import {
+  getBatch,
+  type Initiated,
+  initiate,
+  isFinal,
+  isOver,
+  isVoid,
+  upToDate,
+  withFreshApproval,
+} from './initiate.js';
 import { landedPipelines } from './landed-pipelines.js';
 import { requirePins } from './pins.js';
 import { requireApprovable } from './preflight.js';
@@ -42,8 +51,8 @@ export interface RunOptions {
   readonly keypair: KeypairSource;
   readonly allowUnverified: boolean;
   readonly simulate: boolean;
-  /** Absolute path of the file for the pipelines that did not land; `null`: not asked for. */
-  readonly failedOut: string | null;
+  /** For the pipelines that did not land; `null`: not asked for. */
+  readonly failedOut: OutputFile | null;
 }
 
 /** How a run ended, and what of its file has not landed. */
@@ -53,6 +62,7 @@ interface Ran extends RunResult {
 
 export class RunWork implements Work<Ran> {
   readonly rest: boolean;
+  readonly outputs: readonly OutputFile[];
   readonly #session: Session;
   readonly #request: InitBatchRequest;
   readonly #options: RunOptions;
@@ -64,19 +74,21 @@ export class RunWork implements Work<Ran> {
     this.#request = request;
     this.#options = options;
     this.rest = options.rest;
+    this.outputs = options.failedOut === null ? [] : [options.failedOut];
   }
 
   async perform(entry: Entry): Promise<Performed<Ran>> {
     const before = new CurrentStage(entry);
     const stored = before.runAnswer as Ran | undefined;
-    if (stored !== undefined && !(this.rest && entry.state === 'partial')) return { result: stored };
+    const isOld = stored === undefined || (entry.state === 'partial' && (this.rest || !isOver(stored.batch)));
+    if (!isOld) return { result: stored };
     // What is set up already may be over by now, and learning that takes no keypair.
     if (before.initAnswer === undefined) await this.#requireApprovable(before);
     // What `batch init` has begun is run from here on.
     if (!entry.isNew) entry.note(this.notes);
     if (this.rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id));
     const initiated = await initiate(this.#session, entry, this.#request, { isLast: false });
-    const { batch } = initiated;
+    const batch = await upToDate(this.#session, initiated.batch);
     if (!initiated.isNew && (await isVoid(this.#session, entry, batch, this.#request))) return 'void';
     if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));
     if (entry.state === 'open' && new CurrentStage(entry).note.signedTx === undefined)
@@ -88,9 +100,9 @@ export class RunWork implements Work<Ran> {
 
   present({ batch, result, left }: Ran): FlywheelError | undefined {
     const { failedOut } = this.#options;
-    if (failedOut !== null) writeRest(failedOut, this.#request.pipelines, left);
+    if (failedOut !== null) writeRest(this.#session, failedOut, this.#request.pipelines, left);
     this.#session.output.result({ batch, result }, (style) => viewBatch(batch, style));
-    return batchFailure(batch, result);
+    return batchFailure(this.#session, batch, result);
   }
 
   summary({ batch, result }: Ran): string {
@@ -181,13 +193,13 @@ export class RunWork implements Work<Ran> {
     const { settings } = this.#session;
     const { keypair } = this.#options;
     const wallet = typeof keypair === 'string' ? ['--keypair', keypair] : [];
-    const cancel = ['flywheel', 'batch', 'cancel', batchId, ...wallet, ...placeFlags(settings)];
+    const cancel = agreedLine(settings, 'batch', 'cancel', batchId, ...wallet);
     return new FlywheelError(
       error.code,
       `${error.message} Batch ${batchId} stays set up and waits for an approval.`,
       {
         ...error.options,
-        hint: `To go on: \`${resumeLine(this.#session, entry)}\`. To end it: \`${shellLine(cancel)}\`.`,
+        hint: `To go on: \`${resumeLine(this.#session, entry)}\`. To end it: \`${cancel}\`.`,
         cause: error,
       },
     );

@@ -11,6 +11,7 @@ import type { Taken } from '../../wallet-page/serve-page.js';
 import type { Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import type { Entry, Notes } from '../journal/journal.js';
+import { commandLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
 import { batchName } from './approval-source.js';
@@ -210,7 +211,7 @@ export class WalletApprovalWork implements Work<WalletApproved> {
       'signature' in result
         ? style.good(`Approved batch ${batchId}: ${result.signature}`)
         : `Batch ${batchId} is approved already; nothing was signed.`,
-      `Next: flywheel batch execute ${batchId}`,
+      `Next: ${commandLine(this.#session.settings, 'batch', 'execute', batchId)}`,
     ]);
   }
 

@@ -13,6 +13,7 @@ import { confirmSpending } from '../operation/confirm-spending.js';
 import { stillToDo } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone, untried } from '../operation/verdicts.js';
+import type { OutputFile } from '../output/output-file.js';
 import { callWith, noteReply } from '../send.js';
 import { MAX_LISTED, viewBurnBatch } from '../views/burn-batch.js';
 import { countText, grouped, tokensText } from '../views/unit.js';
@@ -55,6 +56,7 @@ export interface BurnBatchOptions {
 export class BurnBatchWork implements Work<Summary> {
   readonly #session: Session;
   readonly #body: BurnBatchBody;
+  readonly outputs: readonly OutputFile[];
   readonly rest: boolean;
   readonly #strict: boolean;
   /** Elements whose latest outcome is a failure. */
@@ -67,6 +69,7 @@ export class BurnBatchWork implements Work<Summary> {
   constructor(session: Session, body: BurnBatchBody, { rest, strict }: BurnBatchOptions) {
     this.#session = session;
     this.#body = body;
+    this.outputs = body.failedOut === null ? [] : [body.failedOut];
     this.rest = rest;
     this.#strict = strict;
   }
@@ -116,7 +119,7 @@ export class BurnBatchWork implements Work<Summary> {
     const { output } = this.#session;
     const { list, failedOut } = this.#body;
     const { totals, listed } = summary;
-    if (failedOut !== null) writeFailed(failedOut, list.pick(failedOf(summary)));
+    if (failedOut !== null) writeFailed(this.#session, failedOut, list.pick(failedOf(summary)));
     if (output.mode === 'json') await printResults(this.#session, summary);
     else if (output.mode !== 'ndjson')
       output.result(null, (style) =>
@@ -125,7 +128,7 @@ export class BurnBatchWork implements Work<Summary> {
     const { burned, failed } = totals;
     return failed.elements === 0
       ? undefined
-      : partial(failed.elements, burned.elements + failed.elements, failedOut);
+      : partial(failed.elements, burned.elements + failed.elements, failedOut?.path ?? null);
   }
 
   summary({ totals: { burned, failed } }: Summary): string {
@@ -184,7 +187,8 @@ export class BurnBatchWork implements Work<Summary> {
     const indexes = stage?.indexes ?? null;
     await this.#requireAllPossible(indexes);
     const opened = await this.#session.service();
-    if (opened.kind === 'embedded') return;
+    // Nobody is asked, and adding up many takes its time.
+    if (opened.kind === 'embedded' && opened.isOnThisMachine) return;
     const total = new AmountSum();
     for (const { burnAmount } of list.each(indexes)) total.add(burnAmount);
     const count = countText(indexes?.length ?? list.length, 'burn');

@@ -1,10 +1,10 @@
 /** Runs a burn-batch: the operation that a file is, or those elements of it that are new. */
 import type { BurnRequest } from '../../contract/schemas/burn.js';
-import { checkWritable } from '../../files/write-file.js';
 import type { Session } from '../command.js';
 import type { OperationRequest } from '../journal/journal.js';
 import { runOperation } from '../operation/run-operation.js';
 import type { HowOften } from '../options/once.js';
+import type { OutputFile } from '../output/output-file.js';
 import type { KeptBody } from './body.js';
 import { BurnBatchWork } from './burn-batch-work.js';
 import { spoolBurns } from './burn-list.js';
@@ -13,8 +13,8 @@ import { stageOf } from './stages.js';
 /** How a burn-batch is run. */
 export interface RunTerms extends HowOften {
   readonly strict: boolean;
-  /** Absolute path; `null`: not asked for. */
-  readonly failedOut: string | null;
+  /** `null`: not asked for. */
+  readonly failedOut: OutputFile | null;
 }
 
 /**
@@ -28,7 +28,6 @@ export async function runBurnBatch(
 ): Promise<void> {
   const spool = (await (await session.service()).journal()).spool();
   const list = await spoolBurns(spool, burns);
-  if (failedOut !== null) checkWritable(failedOut, 'ERR_INPUT_INVALID');
   const body: KeptBody = { failedOut, counts: list.counts, equal: list.equal ?? null };
   /** @param indexes - of the elements that are sent; `null`: all of them. */
   const request = (indexes: readonly number[] | null): OperationRequest => ({

@@ -1,14 +1,13 @@
 /** `flywheel burn-batch`: burns for every element of a file, in as many requests as it takes. */
 
 import type { Command } from '@commander-js/extra-typings';
-import { checkWritable } from '../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { openInput } from '../input/open-input.js';
-import { failedOutBeside } from '../input/output-file.js';
 import { knownDecimals } from '../known-decimals.js';
 import { IDEMPOTENCY_UUID_OPTION } from '../options/idempotency-key.js';
 import { COLUMN_OPTION, FORMAT_OPTION } from '../options/input-format.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../options/once.js';
+import { FORCE_OPTION, failedOutFile } from '../output/output-file.js';
 
 const configure = (command: Command) =>
   command
@@ -21,28 +20,25 @@ const configure = (command: Command) =>
     .addOption(ONLY_NEW_OPTION)
     .option('--dry-run', 'check the whole file, add it up, and say what would fail; send nothing')
     .option('--strict', 'make the same checks first, and send nothing if any element would fail')
-    .option('--failed-out <file>', 'write the elements that failed, as a file that can be sent again');
+    .option('--failed-out <file>', 'write the elements that failed, as a file that can be sent again')
+    .addOption(FORCE_OPTION);
 
 type Options = OptionsOf<typeof configure>;
 
 async function run(session: Session, [file]: [string], options: Options): Promise<undefined> {
   const how = howOften(options, 'uuid');
-  const { failedOut } = options;
-  const failedFile = failedOutBeside(session.context.cwd, failedOut, file);
+  const failedOut = failedOutFile(session, options);
   const input = await openInput(session.context, file, options);
   const { dryRun = false, strict = false } = options;
-  // Otherwise all of it is in memory at once, and collecting often would only take time.
-  if (input.format !== 'json' && !dryRun && !strict) session.context.keepMemorySmall();
   const { checkedBurns, readBurnsFile } = await import('../input/burns-file.js');
   const decimals = await knownDecimals(session, dryRun);
   if (dryRun) {
     const { burns } = await readBurnsFile(input, decimals);
-    if (failedFile !== null) checkWritable(failedFile, 'ERR_INPUT_INVALID');
     const { showBurnBatchPlan } = await import('../burn-batch/plan.js');
     return showBurnBatchPlan(session, burns);
   }
   const { runBurnBatch } = await import('../burn-batch/run-burn-batch.js');
-  await runBurnBatch(session, checkedBurns(input, decimals), { ...how, strict, failedOut: failedFile });
+  await runBurnBatch(session, checkedBurns(input, decimals), { ...how, strict, failedOut });
   return undefined;
 }
 

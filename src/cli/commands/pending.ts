@@ -4,7 +4,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
-import { placeFlags } from '../operation/resume-line.js';
+import { agreedLine, commandLine } from '../operation/resume-line.js';
 import { KEYPAIR_OPTION } from '../options/keypair.js';
 import { safeLine } from '../output/safe-text.js';
 import { shellLine } from '../shell-line.js';
@@ -41,7 +41,7 @@ async function leftByService(session: Session, journal: Journal): Promise<readon
   const { recovery } = await session.service();
   const keys = new Set(journal.pending().map(({ key }) => key));
   const left = (await recovery?.unfinished()) ?? [];
-  const resume = shellLine(['flywheel', 'pending', 'resume', ...placeFlags(session.settings)]);
+  const resume = agreedLine(session.settings, 'pending', 'resume');
   return left
     .filter(({ idempotencyKey }) => idempotencyKey === null || !keys.has(idempotencyKey))
     .map(({ operation, ...work }) => ({
@@ -97,7 +97,7 @@ async function resumeOne(
 ): Promise<void> {
   const { resumeOperation } = await import('../operation/resume.js');
   const resumed = await resumeOperation(session, journal, id, keypair);
-  if (resumed !== 'resumed') throw resumed === 'not there' ? notThere(id) : toldBefore(id);
+  if (resumed !== 'resumed') throw resumed === 'not there' ? notThere(session, id) : toldBefore(id);
 }
 
 /** Carries on with each; the first error of several is thrown when all have been tried. @returns how many there were */
@@ -124,9 +124,9 @@ async function resumeAll(session: Session, journal: Journal, keypair: string | u
 /** Of what was typed in the place of an id. */
 const MAX_SHOWN = 40;
 
-const notThere = (id: string): FlywheelError =>
+const notThere = ({ settings }: Session, id: string): FlywheelError =>
   new FlywheelError('ERR_INPUT_INVALID', `There is no operation ${safeLine(id.slice(0, MAX_SHOWN))}.`, {
-    hint: '`flywheel pending` lists those there are.',
+    hint: `See those that are pending: \`${commandLine(settings, 'pending')}\``,
   });
 
 const toldBefore = (id: string): FlywheelError =>
@@ -141,7 +141,7 @@ async function forget(session: Session, journal: Journal, id: string): Promise<u
       'ERR_INPUT_INVALID',
       `No operation ${JSON.stringify(id.slice(0, 40))} is pending.`,
       {
-        hint: '`flywheel pending` lists those there are.',
+        hint: `See those that are pending: \`${commandLine(session.settings, 'pending')}\``,
       },
     );
   }
@@ -153,7 +153,7 @@ async function forget(session: Session, journal: Journal, id: string): Promise<u
   );
   const { takeOperation } = await import('../operation/run-operation.js');
   const entry = await takeOperation(session, journal, id);
-  if (entry === undefined) throw notThere(id);
+  if (entry === undefined) throw notThere(session, id);
   if (isOver(entry.state)) entry.markPrinted();
   else if (entry.hasLanded) throw await keptFor(session, entry);
   else entry.remove();

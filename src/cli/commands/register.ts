@@ -4,7 +4,7 @@ import type { GivenKey, RegistrationInput, RegistrationPlan } from '../../contra
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
-import { requireConsent } from '../consent.js';
+import { requireConsent, showSubject } from '../consent.js';
 import { inputError } from '../input/read-input.js';
 import { collect, decimalOption, integerOption, lamportsOption, proofTypes } from '../options/amounts.js';
 import { SCOPE_OPTION, scopesOrAll } from '../options/scopes.js';
@@ -53,7 +53,7 @@ const configure = (command: Command) =>
       '--take-over <id>',
       'begin in the place of one that was begun on a machine that is lost; the refusal names its id',
     )
-    .option('--dry-run', 'show addresses and costs; write and send nothing');
+    .option('--dry-run', 'show the plan and its costs; write and send nothing');
 
 type Options = OptionsOf<typeof configure>;
 
@@ -129,7 +129,7 @@ async function burnWalletOption(session: Session, given: string | undefined): Pr
 /** Shows the plan, and goes on with the name of the cluster for an answer. */
 async function agree(session: Session, plan: RegistrationPlan): Promise<void> {
   const { output, settings } = session;
-  output.show(viewRegistrationPlan(plan, output.noticeStyle).join('\n'));
+  showSubject(session, viewRegistrationPlan(plan, output.noticeStyle).join('\n'));
   if (plan.costs.missingLamports !== '0') return;
   const word = plan.cluster.name ?? WORD;
   const what =
@@ -140,8 +140,6 @@ async function agree(session: Session, plan: RegistrationPlan): Promise<void> {
 
 async function run(session: Session, _args: [], options: Options): Promise<undefined> {
   const { settings, context, output } = session;
-  if (settings.apiUrl.source === 'flag' && settings.apiUrl.value !== null)
-    throw new FlywheelError('ERR_USAGE', 'A project is registered in a data directory, not with an API.');
   const input = await parse(session, options);
   const registrar = await context.openRegistrar(settings, options.cluster);
   try {
@@ -154,7 +152,7 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
     output.progress.show('Waiting until the registration is final on chain');
     const registered = await registrar.perform();
     output.linkTo(registered.cluster.name);
-    output.result(registered, (style) => viewRegistered(registered, settings.dataDir.value, style));
+    output.result(registered, (style) => viewRegistered(registered, settings, style));
     return undefined;
   } finally {
     await registrar.close();
@@ -165,7 +163,7 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'Shows every address, every cost and what cannot be taken back, and asks; with --yes it only shows. Then it makes the multisig of owner and operator, or holds an existing one to the rules, and opens the token accounts of vault and burn wallet, all in one transaction that the operator pays.',
+    'Shows every cost, every address that is known and what cannot be taken back, and asks; with --yes it only shows. What it makes has its address once it is registered: every run makes new keys. Then it makes the multisig of owner and operator, or holds an existing one to the rules, and opens the token accounts of vault and burn wallet, all in one transaction that the operator pays.',
     'Whatever cuts it off, the same command goes on, and nothing is paid twice. Of two that would have the same mint, name or vault of a database, on whichever machines, the second is refused before it pays. In a directory that is registered it looks at everything once more, and pins what has changed.',
     'From then on commands in this data directory, and serve, work on that cluster, through the nodes of --rpc-url, or the public one. The keys of operator and burn wallet are kept in the data directory, for this user only, unless programs sign for them. --max-priority-fee, --commitment, --operator-signer and --burn-signer are kept with it.',
     'With a database nothing of that is kept: nodes, fees, commitment and programs that sign are settings of each machine (FLYWHEEL_RPC_URL, FLYWHEEL_MAX_PRIORITY_FEE, FLYWHEEL_COMMITMENT, FLYWHEEL_OPERATOR_SIGNER, FLYWHEEL_BURN_SIGNER, or the profile).',
@@ -173,7 +171,7 @@ export const command = defineCommand({
   output: [
     '{ "cluster": { "name", "genesisHash" }, "registration": { "mintAddress", "multisig", "vaultAddress", … },',
     '  "apiKey": { "id", "key", "scopes" }|null, "txHash": signature|null }',
-    '--dry-run: { "dryRun": true, "cluster", "multisig", "vault", "burnWallet", "steps", "costs", "facts", "irreversible", "warnings", … }',
+    '--dry-run: { "dryRun": true, "cluster", "multisig"|null, "vault"|null, "burnWallet"|null, "steps", "costs", "facts", "irreversible", "warnings", … }',
   ],
   errors: [
     'ERR_INPUT_INVALID',

@@ -1,17 +1,13 @@
 /** `flywheel report`: what was burned and airdropped, and what it cost, for a month or for ever. */
-import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { REPORT_PERIODS, type ReportPeriod, type ReportRow } from '../../contract/schemas/report.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { writeFileAtomic } from '../../files/write-file.js';
 import { isoTime } from '../../values/time.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { timeOption } from '../options/times.js';
+import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
 import { callWith } from '../send.js';
 import { viewReport } from '../views/report.js';
-
-/** For the user alone, who may hand it on. */
-const PRIVATE_MODE = 0o600;
 
 const COLUMNS = [
   'period',
@@ -47,7 +43,8 @@ const configure = (command: Command) =>
     )
     .option('--since <time>', 'only what came to its end at this time (ISO 8601) or later')
     .option('--until <time>', 'only what came to its end before this time')
-    .option('--html <file>', 'write it as a page with charts, too');
+    .option('--html <file>', 'write it as a page with charts, too')
+    .addOption(FORCE_OPTION);
 
 type Options = OptionsOf<typeof configure>;
 
@@ -72,14 +69,14 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
     ...(since === undefined ? {} : { since }),
     ...(until === undefined ? {} : { until }),
   };
+  const html = outputFile(session, '--html', options.html, options);
+  if (html !== null) requireFree(html);
   const opened = await session.service();
   const { value: report } = await opened.service.report(query, callWith(session, opened));
-  if (options.html !== undefined) {
+  if (html !== null) {
     const { reportHtml } = await import('../report/report-html.js');
-    const path = resolve(session.context.cwd, options.html);
-    const page = reportHtml(report, isoTime(session.context.clock.nowMs()));
-    writeFileAtomic(path, page, 'ERR_INPUT_INVALID', { mode: PRIVATE_MODE });
-    session.output.notice(`Written: ${path}`);
+    writeOutput(html, reportHtml(report, isoTime(session.context.clock.nowMs())));
+    session.output.notice(`Written: ${html.path}`);
   }
   const view = { columns: COLUMNS, cells };
   if (session.output.mode === 'csv') await session.output.list(report.rows, view, () => []);

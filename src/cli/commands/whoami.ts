@@ -50,9 +50,6 @@ function describe(settings: Settings, pins: Readonly<Record<string, Row>>): Read
     rpcQuorum: plain(rest.rpcQuorum),
     maxPriorityFee: plain(rest.maxPriorityFee),
     commitment: plain(rest.commitment),
-    blockEngine: { value: rest.blockEngine.value?.shown ?? null, source: rest.blockEngine.source },
-    maxTip: plain(rest.maxTip),
-    tipFloor: { value: rest.tipFloor.value.shown, source: rest.tipFloor.source },
     keypair: {
       value: rest.keypair.value instanceof Secret ? 'a key, not a file' : rest.keypair.value,
       source: rest.keypair.source,

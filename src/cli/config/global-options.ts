@@ -40,9 +40,6 @@ export const addGlobalOptions = (program: Command) =>
       'most that a transaction on a cluster pays beyond its signatures (default: 50000)',
     )
     .option('--commitment <level>', 'when it counts as landed: confirmed or finalized (default: confirmed)')
-    .option('--block-engine <url>', 'send the transactions of a batch as bundles through this block engine')
-    .option('--max-tip <lamports>', 'most that a bundle pays it (default: 100000)')
-    .option('--tip-floor <url>', 'where the tips of others are told of (default: that of Jito)')
     .option('--timeout <seconds>', 'longest time for a request, or to wait with --watch')
     .option('--wait <seconds>', 'longest time for all tries and waits of a request (default: 600)')
     .option('--max-wait <seconds>', 'longest time to wait before further tries (default: 60)')

@@ -56,8 +56,6 @@ export const PROFILE_FIELDS = [
   'operatorSigner',
   'burnSigner',
   'commitment',
-  'blockEngine',
-  'tipFloor',
 ] as const;
 const PINNED_FIELDS = ['multisig', 'owner', 'operator', 'mint'] as const;
 
@@ -138,7 +136,7 @@ function readProfile(value: unknown, name: string, file: string): Profile {
   if (!isTextOrList(value['rpcUrl'])) refuse(file, `profiles.${name}.rpcUrl must be text or a list of texts`);
   if (!['undefined', 'number'].includes(typeof value['rpcQuorum']))
     refuse(file, `profiles.${name}.rpcQuorum must be a number`);
-  for (const field of ['maxPriorityFee', 'maxTip'])
+  for (const field of ['maxPriorityFee'])
     if (!['undefined', 'number'].includes(typeof value[field]))
       refuse(file, `profiles.${name}.${field} must be a number`);
   if (value['pinned'] !== undefined) readPinned(value['pinned'], `profiles.${name}.pinned`, file);

@@ -4,7 +4,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { typedPath } from '../wallet/keypair-source.js';
 import { PROFILE_FIELDS, type Profile } from './profile-file.js';
 
-const NUMBERS = ['rpcQuorum', 'maxPriorityFee', 'maxTip'] as const;
+const NUMBERS = ['rpcQuorum', 'maxPriorityFee'] as const;
 
 /** Settings that are set by name. */
 export const SETTABLE = [...PROFILE_FIELDS, 'rpcUrl', ...NUMBERS] as const;

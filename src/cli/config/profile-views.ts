@@ -18,7 +18,6 @@ export function profileViews({ settings, context }: Session): readonly ProfileVi
       hasApiKey: readProfileKey(directory, name, context.platform) !== null,
       ...profile,
       ...shownRpc(profile),
-      ...shownEngine(profile),
       ...shownDatabase(profile),
     }));
 }
@@ -28,11 +27,6 @@ function shownRpc(profile: Profile): Pick<ProfileView, 'rpcUrl'> {
   if (first === undefined) return {};
   return { rpcUrl: others.length === 0 ? first : [first, ...others] };
 }
-
-const shownEngine = ({ blockEngine, tipFloor }: Profile): Pick<ProfileView, 'blockEngine' | 'tipFloor'> => ({
-  ...(blockEngine === undefined ? {} : { blockEngine: shownUrl(blockEngine) }),
-  ...(tipFloor === undefined ? {} : { tipFloor: shownUrl(tipFloor) }),
-});
 
 const shownDatabase = ({ databaseUrl }: Profile): Pick<ProfileView, 'databaseUrl'> =>
   databaseUrl === undefined ? {} : { databaseUrl: databasePlace(databaseUrl) ?? '***' };

@@ -1,7 +1,6 @@
 /** How transactions are sent to a cluster: flag > environment > the data directory on a cluster > profile > default. */
 import { MAX_PRIORITY_FEE_LAMPORTS } from '../../approval/check-vote.js';
 import { type Commitment, DEFAULT_MAX_PRIORITY_FEE_LAMPORTS } from '../../chain/chain.js';
-import { type NodeAddress, nodeAddress } from '../../chain/node-address.js';
 import type { StoredSending } from '../../chain/stored-sending.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Ambient } from '../context.js';
@@ -9,7 +8,7 @@ import type { GlobalFlags } from './resolve.js';
 import type { Setting, Settings, Source } from './settings.js';
 
 /** The settings of it. */
-export type Sending = Pick<Settings, 'maxPriorityFee' | 'commitment' | 'blockEngine' | 'maxTip' | 'tipFloor'>;
+export type Sending = Pick<Settings, 'maxPriorityFee' | 'commitment'>;
 
 /** One of them: where it is looked for, and what is taken for it. */
 interface Rule<Value> {
@@ -19,8 +18,6 @@ interface Rule<Value> {
   /** What it takes, as in "takes …". */
   readonly takes: string;
   readonly fallback: Value;
-  /** An address may hold a key, and is not shown. */
-  readonly isSecret?: true;
   read(text: string): Value | undefined;
 }
 
@@ -45,50 +42,6 @@ const COMMITMENT: Rule<Commitment> = {
   read: (text) => (text === 'confirmed' || text === 'finalized' ? text : undefined),
 };
 
-/** The least that block engines take is 1,000 lamports; far above a thousand times the usual, a slip is likelier. */
-const TIPS = { least: 1_000, most: 100_000_000 } as const;
-
-const MAX_TIP: Rule<number> = {
-  flag: '--max-tip',
-  variable: 'FLYWHEEL_MAX_TIP',
-  field: 'maxTip',
-  takes: `lamports a bundle from ${TIPS.least} to ${TIPS.most}`,
-  fallback: 100_000,
-  read: (text) =>
-    /^\d{1,9}$/.test(text) && Number(text) >= TIPS.least && Number(text) <= TIPS.most
-      ? Number(text)
-      : undefined,
-};
-
-const TAKES_URL = 'an http or https URL';
-
-function webAddress(text: string): NodeAddress | undefined {
-  return /^https?:/i.test(text) && URL.canParse(text) ? nodeAddress(text, 'the address') : undefined;
-}
-
-const BLOCK_ENGINE: Rule<NodeAddress | null> = {
-  flag: '--block-engine',
-  variable: 'FLYWHEEL_BLOCK_ENGINE',
-  field: 'blockEngine',
-  takes: TAKES_URL,
-  fallback: null,
-  isSecret: true,
-  read: webAddress,
-};
-
-/** Jito's own. */
-const TIP_FLOOR_URL = 'https://bundles.jito.wtf/api/v1/bundles/tip_floor';
-
-const TIP_FLOOR: Rule<NodeAddress> = {
-  flag: '--tip-floor',
-  variable: 'FLYWHEEL_TIP_FLOOR',
-  field: 'tipFloor',
-  takes: TAKES_URL,
-  fallback: nodeAddress(TIP_FLOOR_URL, 'the default'),
-  isSecret: true,
-  read: webAddress,
-};
-
 /** Where a value stands, strongest first. */
 interface Place {
   readonly source: Source;
@@ -103,7 +56,7 @@ function find<Value>(rule: Rule<Value>, places: readonly Place[]): Setting<Value
   if (value !== undefined) return { value, source: place.source };
   throw new FlywheelError(
     place.source === 'flag' ? 'ERR_USAGE' : 'ERR_CONFIG_INVALID',
-    `${place.name} takes ${rule.takes}${rule.isSecret ? '' : `, got ${JSON.stringify(place.text)}`}.`,
+    `${place.name} takes ${rule.takes}, got ${JSON.stringify(place.text)}.`,
   );
 }
 
@@ -124,9 +77,6 @@ export function resolveSending(
   return {
     maxPriorityFee: find(MAX_PRIORITY_FEE, places(MAX_PRIORITY_FEE, flags.maxPriorityFee)),
     commitment: find(COMMITMENT, places(COMMITMENT, flags.commitment)),
-    blockEngine: find(BLOCK_ENGINE, places(BLOCK_ENGINE, flags.blockEngine)),
-    maxTip: find(MAX_TIP, places(MAX_TIP, flags.maxTip)),
-    tipFloor: find(TIP_FLOOR, places(TIP_FLOOR, flags.tipFloor)),
   };
 }
 
@@ -140,9 +90,6 @@ export function withStoredSending(settings: Sending, stored: StoredSending, wher
   return {
     maxPriorityFee: own(MAX_PRIORITY_FEE, settings.maxPriorityFee),
     commitment: own(COMMITMENT, settings.commitment),
-    blockEngine: own(BLOCK_ENGINE, settings.blockEngine),
-    maxTip: own(MAX_TIP, settings.maxTip),
-    tipFloor: own(TIP_FLOOR, settings.tipFloor),
   };
 }
 
@@ -154,9 +101,6 @@ export function typedSending(settings: Sending): StoredSending {
   const stored = {
     maxPriorityFee: typed(settings.maxPriorityFee),
     commitment: typed(settings.commitment),
-    blockEngine: typed(settings.blockEngine)?.given,
-    maxTip: typed(settings.maxTip),
-    tipFloor: typed(settings.tipFloor)?.given,
   };
   return Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== undefined));
 }

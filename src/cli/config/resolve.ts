@@ -42,9 +42,6 @@ export interface GlobalFlags {
   readonly burnSigner?: string;
   readonly maxPriorityFee?: string;
   readonly commitment?: string;
-  readonly blockEngine?: string;
-  readonly maxTip?: string;
-  readonly tipFloor?: string;
 }
 
 const filled = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
@@ -116,7 +113,12 @@ function chooseProfile(ambient: Ambient, flags: GlobalFlags, dir: string): Chose
   if (chosen.value === null) return { ...chosen, profile: {} };
   const profile = Object.hasOwn(file.profiles, chosen.value) ? file.profiles[chosen.value] : undefined;
   if (profile === undefined) {
-    throw new FlywheelError('ERR_CONFIG_INVALID', `There is no profile ${JSON.stringify(chosen.value)}.`, {
+    // A variable may hold a key that was pasted into the wrong one.
+    const message =
+      chosen.source === 'environment'
+        ? 'FLYWHEEL_PROFILE names a profile that does not exist.'
+        : `There is no profile ${JSON.stringify(chosen.value)}.`;
+    throw new FlywheelError('ERR_CONFIG_INVALID', message, {
       hint: '`flywheel profile list` shows those there are.',
     });
   }

@@ -74,12 +74,6 @@ export interface Settings {
   readonly maxPriorityFee: Setting<number>;
   /** From when on it counts as landed there. */
   readonly commitment: Setting<Commitment>;
-  /** Keeps bundles together there; `null`: a bundle is one transaction. */
-  readonly blockEngine: Setting<NodeAddress | null>;
-  /** Lamports that a bundle pays it at most. */
-  readonly maxTip: Setting<number>;
-  /** Where the tips of others are told of. */
-  readonly tipFloor: Setting<NodeAddress>;
   /** Seconds for one request, and for waiting with `--watch`; `null`: the default of each. */
   readonly timeoutSeconds: Setting<number | null>;
   /** Seconds for one request with all its tries and the waits between them. */

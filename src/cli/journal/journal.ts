@@ -170,8 +170,8 @@ export interface Journal {
    * process has it.
    */
   takeBatch(batchId: string): Entry | undefined;
-  /** The operation that a content is, if it has been begun here; nothing is begun or taken. */
-  known(kind: OperationKind, content: Sha256): OperationSummary | undefined;
+  /** The operation that a content is, if it has been begun here; nothing is begun or taken. @param origin - of the content unless given. */
+  known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): OperationSummary | undefined;
 
   /** Room for the elements of one request; what was in it before is let go of. */
   spool(): Spool;

@@ -58,12 +58,16 @@ export class OperationsTable {
     this.#clock = clock;
     const { place, profile } = target;
     const find = (): SqlValue | undefined =>
-      this.#get('SELECT id FROM targets WHERE place = ? AND profile = ?', [place, profile])?.[0];
+      file.read(() =>
+        this.#get('SELECT id FROM targets WHERE place = ? AND profile = ?', [place, profile]),
+      )?.[0];
     if (find() === undefined)
-      this.#run('INSERT INTO targets (place, profile) VALUES (?, ?) ON CONFLICT DO NOTHING', [
-        place,
-        profile,
-      ]);
+      file.write(() =>
+        this.#run('INSERT INTO targets (place, profile) VALUES (?, ?) ON CONFLICT DO NOTHING', [
+          place,
+          profile,
+        ]),
+      );
     this.#target = Number(find());
     this.elements = new ElementsTable(file, this.#target);
   }

@@ -14,6 +14,7 @@ import {
   type Entry,
   isOver,
   type Journal,
+  type KeyOrigin,
   type OperationKind,
   type OperationRequest,
   type OperationSummary,
@@ -95,8 +96,10 @@ class SqliteJournal implements Journal {
     });
   }
 
-  known(kind: OperationKind, content: Sha256): OperationSummary | undefined {
-    return this.#latest(kind, content);
+  known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): OperationSummary | undefined {
+    return this.#file.read(() =>
+      origin?.from === 'user' ? this.#ofKey(kind, origin.key, content) : this.#latest(kind, content),
+    );
   }
 
   spool(): Spool {

@@ -6,16 +6,16 @@ import type { OpenedService } from '../context.js';
 type Place = Pick<OpenedService, 'kind' | 'pins' | 'isOnThisMachine' | 'explorer'>;
 
 /**
- * Asks where a person can be asked; scripts have decided already.
+ * Asks. Where nobody can be asked, a script has decided for a service elsewhere, and needs `--yes` on a cluster.
  * @param deed - such as `Burn 12.5 tokens`.
- * @throws `ERR_DECLINED`
+ * @throws `ERR_DECLINED`, `ERR_USAGE`
  */
 export async function confirmSpending(
   session: Session,
   { kind, pins, isOnThisMachine, explorer }: Place,
   deed: string,
 ): Promise<void> {
-  if ((kind === 'embedded' && isOnThisMachine) || !canAsk(session)) return;
+  if (kind === 'embedded' ? isOnThisMachine : !canAsk(session)) return;
   const mint = pins === null ? '' : ` of ${pins.mint}`;
   const place =
     kind === 'remote'

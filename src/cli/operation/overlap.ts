@@ -5,8 +5,7 @@ import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
 import type { Entry, OperationRequest, Overlap } from '../journal/journal.js';
-import { shellLine } from '../shell-line.js';
-import { placeFlags, resumeLine } from './resume-line.js';
+import { agreedLine, resumeLine } from './resume-line.js';
 
 /** How to ask for an operation of which some elements are left out. */
 export interface Narrowing {
@@ -95,9 +94,8 @@ const unfinishedBurn = (session: Session, { date, operation }: Overlap): Flywhee
 function wayOut(session: Session, { operation }: Overlap): string {
   if (operation.state === 'open' || operation.kind === 'burn')
     return `To learn what came of the other: ${resumeLine(session, operation)}`;
-  const batchId = batchStages(operation.notes).at(-1)?.batchId;
-  const end = ['flywheel', 'batch', 'cancel', batchId ?? '', ...placeFlags(session.settings)];
-  return `To end the other: ${shellLine(end)}`;
+  const batchId = batchStages(operation.notes).at(-1)?.batchId ?? '';
+  return `To end the other: ${agreedLine(session.settings, 'batch', 'cancel', batchId)}`;
 }
 
 function describe(

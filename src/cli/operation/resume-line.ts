@@ -1,4 +1,4 @@
-/** The command line that carries on with an operation, as one can paste it into a shell anywhere. */
+/** Command lines that lead to the same service, as one can paste them into a shell anywhere. */
 import type { Session } from '../command.js';
 import type { Settings } from '../config/settings.js';
 import type { OperationSummary } from '../journal/journal.js';
@@ -11,21 +11,27 @@ export function resumeLine(
 ): string {
   // A consent that was given with the command holds until the command is over.
   const yes = settings.yes || command.includes('--yes');
-  return shellLine(['flywheel', 'pending', 'resume', id, ...placeFlags({ ...settings, yes })]);
+  return agreedLine({ ...settings, yes }, 'pending', 'resume', id);
 }
 
+/** A command that leads to the same service. */
+export const commandLine = (settings: Settings, ...words: readonly string[]): string =>
+  shellLine(['flywheel', ...words, ...placeFlags(settings)]);
+
+/** The same with the consent that was given, for what the command of this run began. */
+export const agreedLine = (settings: Settings, ...words: readonly string[]): string =>
+  `${commandLine(settings, ...words)}${settings.yes ? ' --yes' : ''}`;
+
 /** The flags that lead to the same service, whatever the environment says then. */
-export function placeFlags({ apiUrl, apiKeyHeader, dataDir, profile, yes }: Settings): readonly string[] {
-  const consent = yes ? ['--yes'] : [];
+function placeFlags({ apiUrl, apiKeyHeader, dataDir, profile }: Settings): readonly string[] {
   if (apiUrl.value === null) {
     const local = apiUrl.source === 'flag' ? ['--local'] : [];
-    return [...local, ...(dataDir.source === 'default' ? [] : ['--data-dir', dataDir.value]), ...consent];
+    return [...local, ...(dataDir.source === 'default' ? [] : ['--data-dir', dataDir.value])];
   }
   return [
     // The current profile may be another one by then.
     ...(profile.value === null ? [] : ['--profile', profile.value]),
     ...(apiUrl.source === 'profile' ? [] : ['--api-url', apiUrl.value]),
     ...(apiKeyHeader.source === 'flag' ? ['--api-key-header', apiKeyHeader.value] : []),
-    ...consent,
   ];
 }

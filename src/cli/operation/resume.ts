@@ -7,6 +7,7 @@ import type { ExecuteNote } from '../batch/execute-work.js';
 import type { BurnBody } from '../burn/burn-work.js';
 import type { Session } from '../command.js';
 import type { Entry, Journal } from '../journal/journal.js';
+import { notedFile, type OutputFile } from '../output/output-file.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 import { absoluteSource, keypairLocation, loadKeypair } from '../wallet/load-keypair.js';
 import { carryOut, takeOperation, type Work } from './run-operation.js';
@@ -94,10 +95,11 @@ async function executeWork(
     import('../batch/batch-pipelines.js'),
   ]);
   const note = entry.notes as unknown as ExecuteNote;
-  const { terms, allowUnverified = terms?.allowUnverified ?? false, failedOut: path = null } = note;
+  const { terms, allowUnverified = terms?.allowUnverified ?? false, failedOut: noted = null } = note;
   const signer = () => loadKeypair(session.context, source(terms?.keypair ?? null));
   const sign = terms === null ? null : signing(session, batchId, terms, signer);
-  const failedOut = path === null ? null : { path, pipelines: await batchPipelines(session, batchId) };
+  const file = notedFile(noted);
+  const failedOut = file === null ? null : { file, pipelines: await batchPipelines(session, batchId) };
   const options = { signedTx: null, sign, terms, digest: null, allowUnverified, failedOut };
   return new ExecuteWork(session, batchId, options) as Work<unknown>;
 }
@@ -127,14 +129,20 @@ async function batchWork(
   source: Keypair,
 ): Promise<Work<unknown>> {
   const run = entry.notes['run'] as
-    | { keypair: string | null; allowUnverified: boolean; simulate?: boolean; failedOut: string | null }
+    | {
+        keypair: string | null;
+        allowUnverified: boolean;
+        simulate?: boolean;
+        failedOut: OutputFile | string | null;
+      }
     | undefined;
   if (run === undefined) {
     const { InitWork } = await import('../batch/init-work.js');
     return new InitWork(session, request, { rest: false, out: null, failedOut: null }) as Work<unknown>;
   }
   const { RunWork } = await import('../batch/run-work.js');
-  const { keypair: noted, allowUnverified, simulate = true, failedOut } = run;
+  const { keypair: noted, allowUnverified, simulate = true } = run;
+  const failedOut = notedFile(run.failedOut);
   const options = { rest: false, keypair: source(noted), allowUnverified, simulate, failedOut };
   return new RunWork(session, request, options) as Work<unknown>;
 }

@@ -4,6 +4,7 @@
  * `flywheel pending resume`, to go on from.
  */
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import {
   type Begun,
@@ -11,12 +12,14 @@ import {
   isOver,
   type Journal,
   type OperationRequest,
+  type OperationState,
   type OperationSummary,
   type Verdict,
 } from '../journal/journal.js';
+import { type OutputFile, requireFree } from '../output/output-file.js';
 import { asFlywheelError } from '../report-failure.js';
 import { type Narrowing, resolveOverlap } from './overlap.js';
-import { resumeLine } from './resume-line.js';
+import { commandLine, resumeLine } from './resume-line.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
 
 /** What came of an operation so far. */
@@ -26,6 +29,10 @@ export type Performed<Result> = { readonly result: Result; readonly verdict?: Ve
 export interface Work<Result> {
   /** Of what was done in part, it does what is left. */
   readonly rest?: boolean;
+  /** Files that it may write; a file that is there is in the way of what sends. */
+  readonly outputs?: readonly OutputFile[];
+  /** Does it send nothing for an operation in this state? Unless said, where that is over. */
+  isRepeat?(state: OperationState): boolean;
   /**
    * Does what is left to do; answers that are stored are not asked for again.
    * @returns the result, with the verdict where the operation has come to one now; or that it was ended before anything landed.
@@ -56,6 +63,7 @@ export async function runOperation<Result>(
   narrowing?: Narrowing,
 ): Promise<boolean> {
   const journal = await (await session.service()).journal();
+  if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   for (let asked: OperationRequest | null = request; asked !== null; ) {
     const now: OperationRequest = asked;
     noteCancelled(session, journal, now);
@@ -66,7 +74,7 @@ export async function runOperation<Result>(
       const isCarriedOut = await carryOut(session, begun, work).catch((error: unknown) =>
         explain(now, error),
       );
-      if (wasDone && now.kind !== 'burn') requireAllLanded(begun, now);
+      if (wasDone && now.kind !== 'burn') requireAllLanded(session, begun, now);
       if (isCarriedOut) return true;
       continue;
     }
@@ -74,6 +82,18 @@ export async function runOperation<Result>(
     asked = await resolveOverlap(session, now, begun.overlaps, narrowing);
   }
   return false;
+}
+
+/** Does it print no more than what an earlier run has come to? Its files may be there from that run. */
+function prints(
+  journal: Journal,
+  { kind, content, origin, again }: OperationRequest,
+  work: Work<unknown>,
+): boolean {
+  const state = journal.known(kind, content, origin)?.state;
+  if (state === undefined || state === 'void' || again) return false;
+  if (work.rest === true && state === 'partial') return false;
+  return work.isRepeat?.(state) ?? isOver(state);
 }
 
 /** Who brings a file again may not know that its batch was cancelled. */
@@ -104,7 +124,7 @@ const MAX_INDEXES = 20;
  * An operation that was begun with only what was new is done when that has landed; what it left to others may not have.
  * @throws `ERR_PARTIAL` naming what of the file has not landed by any operation.
  */
-function requireAllLanded(entry: Entry, { elements }: OperationRequest): void {
+function requireAllLanded(session: Session, entry: Entry, { elements }: OperationRequest): void {
   const indexes = entry.lacking(elements).map((index) => `[${index}]`);
   if (indexes.length === 0) return;
   const more = indexes.length > MAX_INDEXES ? ` and ${indexes.length - MAX_INDEXES} more` : '';
@@ -113,7 +133,7 @@ function requireAllLanded(entry: Entry, { elements }: OperationRequest): void {
     `${indexes.length} of ${elements.length} elements of this file have not landed: ${indexes.slice(0, MAX_INDEXES).join(', ')}${more}. They were left to another operation, which has not done them.`,
     {
       idempotencyKey: entry.key,
-      hint: 'Look what has come of that: `flywheel pending`, `flywheel batch list`. Then put them into a file of their own.',
+      hint: `Look what has come of that: \`${commandLine(session.settings, 'pending')}\`, \`${commandLine(session.settings, 'batch', 'list')}\`. Then put them into a file of their own.`,
     },
   );
 }
@@ -218,9 +238,10 @@ function unfinished(session: Session, entry: OperationSummary): FlywheelError {
     waiting: 'is not over yet: its batch waits for approval',
     partial: 'was done in part',
   }[entry.state as 'open' | 'waiting' | 'partial'];
+  const batchId = batchStages(entry.notes).at(-1)?.batchId ?? '';
   const hint = {
     open: `This resumes safely: ${resumeLine(session, entry)}`,
-    waiting: 'Approve and execute the batch, or end it with `flywheel batch cancel`.',
+    waiting: `Approve and execute the batch, or end it: \`${commandLine(session.settings, 'batch', 'cancel', batchId)}\``,
     partial: 'Leave out --again; --rest does what did not land.',
   }[entry.state as 'open' | 'waiting' | 'partial'];
   return new FlywheelError(
@@ -259,6 +280,8 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
   attempt(() => entry.release());
   const hint = `This resumes safely: ${resumeLine(session, entry)}`;
   const isKnown = isUnbegun || entry.isNew || entry.hasActed || isUntried(entry);
+  if (error.code === 'ERR_STORE_BEHIND' && isKnown)
+    return error.with({ hint: `${behindHint(session, error)} ${hint}` });
   const isTold = isKnown ? !BREAKS_OFF.has(error.code) : TELLS_ITSELF.has(error.code);
   if (isTold) return error.with({ hint });
   // Some of it may have been done, now or before, and all that is known is that this try did not help: with which code and exit
@@ -271,6 +294,12 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
     { ...context, hint, cause: error },
   );
 }
+
+/** Before that is accepted nothing is written, and going on is refused as well. */
+const behindHint = ({ settings }: Session, { hint = '' }: FlywheelError): string =>
+  settings.apiUrl.value === null
+    ? `See what is missing: \`${commandLine(settings, 'db', 'accept-gap')}\`.`
+    : hint;
 
 /** Codes that say of themselves that the outcome is open. */
 const TELLS_ITSELF: ReadonlySet<string> = new Set([

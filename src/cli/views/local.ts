@@ -1,6 +1,8 @@
 /** The flywheel of this machine, its keys and its funds as people read them. */
 import type { ApiKeyCreated, ApiKeyInfo, FundResult } from '../../contract/admin.js';
+import type { Settings } from '../config/settings.js';
 import type { LocalInitResult, LocalStatusResult, RotatedKey } from '../context.js';
+import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines, wrapText } from '../output/table.js';
 import { countText, grouped, solOf, tokensText } from './unit.js';
@@ -58,24 +60,29 @@ export const viewRotatedKey = (key: RotatedKey, style: Style): readonly string[]
 ];
 
 /** A key that was just made and stays in the data directory; it need not be seen. */
-export const viewKeptKey = (key: ApiKeyCreated, dataDir: string, style: Style): readonly string[] => [
+export const viewKeptKey = (key: ApiKeyCreated, settings: Settings, style: Style): readonly string[] => [
   style.good('Made an API key for the commands on this machine.'),
   ...fieldLines(
-    [...keyFields(key), ['kept in', dataDir, 'whole'], ['', 'readable by this user only']],
+    [...keyFields(key), ['kept in', settings.dataDir.value, 'whole'], ['', 'readable by this user only']],
     style,
   ),
-  ...wrapText('For others `flywheel local keys create` makes keys of their own.', style.width),
+  ...wrapText('For others, make keys of their own:', style.width),
+  `  ${commandLine(settings, 'local', 'keys', 'create')}`,
 ];
 
 /** A flywheel that was just set up. */
-export const viewLocalInit = (value: LocalInitResult, dataDir: string, style: Style): readonly string[] => [
+export const viewLocalInit = (
+  value: LocalInitResult,
+  settings: Settings,
+  style: Style,
+): readonly string[] => [
   style.good('The flywheel is set up.'),
   ...fieldLines(registrationFields(value), style),
   '',
-  ...viewKeptKey(value.apiKey, dataDir, style),
+  ...viewKeptKey(value.apiKey, settings, style),
   '',
   'Next:',
-  `  flywheel burn --type ${value.proofTypes[0] ?? 'TYPE'} --proof '{"orderId":"A-1001"}' --amount 1`,
+  `  ${commandLine(settings, 'burn', '--type', value.proofTypes[0] ?? 'TYPE', '--proof', '{"orderId":"A-1001"}', '--amount', '1')}`,
 ];
 
 /** A flywheel with its balances. */

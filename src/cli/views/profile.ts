@@ -45,9 +45,6 @@ const sendingFields = (profile: ProfileView): readonly Field[] => {
   return [
     ...field('max fee', profile.maxPriorityFee, ' lamports'),
     ...field('commitment', profile.commitment),
-    ...field('block engine', profile.blockEngine),
-    ...field('max tip', profile.maxTip, ' lamports'),
-    ...field('tip floor', profile.tipFloor),
   ];
 };
 

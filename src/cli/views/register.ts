@@ -1,5 +1,7 @@
 /** A registration on a cluster as people read it: what it will do before they agree, and what came of it. */
 import type { RegistrationPlan, RegistrationResult, RegistrationStep } from '../../contract/registration.js';
+import type { Settings } from '../config/settings.js';
+import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, wrapText } from '../output/table.js';
 import { multisigFields, tokenFields } from './facts.js';
@@ -17,9 +19,12 @@ const STEP_NAMES: Readonly<Record<RegistrationStep['what'], string>> = {
   burnTokenAccount: 'token account of the burn wallet',
 };
 
+/** Of what the registration makes. */
+const LATER = 'new; its address is shown once it is registered';
+
 const stepFields = (steps: readonly RegistrationStep[]): readonly Field[] =>
   steps.flatMap(({ what, address, isThere, rentLamports }): readonly Field[] => [
-    [STEP_NAMES[what], address],
+    [STEP_NAMES[what], address ?? LATER],
     ['', isThere ? 'is there already' : `to be created, rent ${solText(rentLamports)}`],
   ]);
 
@@ -55,9 +60,9 @@ export const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): read
     [
       ['owner', plan.owner],
       ['operator', `${plan.operator} (pays)`],
-      ['burn wallet', plan.burnWallet],
-      ['multisig', plan.multisig],
-      [`vault ${plan.vaultIndex}`, plan.vault],
+      ['burn wallet', plan.burnWallet ?? LATER],
+      ['multisig', plan.multisig ?? LATER],
+      [`vault ${plan.vaultIndex}`, plan.vault ?? LATER],
     ],
     style,
   ),
@@ -79,7 +84,7 @@ export const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): read
 /** A project that is registered. */
 export const viewRegistered = (
   { cluster, registration, apiKey, txHash }: RegistrationResult,
-  dataDir: string,
+  settings: Settings,
   style: Style,
 ): readonly string[] => [
   style.good(`${registration.symbol} is registered on ${clusterText(cluster)}.`),
@@ -95,12 +100,12 @@ export const viewRegistered = (
     ],
     style,
   ),
-  ...(apiKey === null ? [] : ['', ...viewKeptKey(apiKey, dataDir, style)]),
+  ...(apiKey === null ? [] : ['', ...viewKeptKey(apiKey, settings, style)]),
   '',
   ...wrapText('Commands in this data directory work on that cluster from now on.', style.width),
   ...wrapText(
     'Next: send tokens and some SOL to the burn wallet, and tokens to the vault. This shows what has arrived:',
     style.width,
   ),
-  '  flywheel vault',
+  `  ${commandLine(settings, 'vault')}`,
 ];

@@ -52,13 +52,17 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
   return blockedReason(await readBatchState(deps.chain, context.flywheel, batch));
 }
 
-/** One vote of the owner fails where another one, of an earlier approval, has landed before it: the owner has approved all the same. */
+/**
+ * One vote of the owner fails where another one has landed before it: of an earlier approval, then the owner has approved all the
+ * same; or one that has ended the proposal.
+ */
 async function landVote(input: ApproveInput, vote: SignedVote): Promise<void> {
   try {
     await landOwnerVote(input.deps, input.batch, input.lease, vote);
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_BATCH_EXECUTE_FAILED')) throw error;
-    if (!standsOnChain(input, await readPlanned(input))) throw error;
+    const now = await readPlanned(input);
+    if (kindOf(now) === 'Active' && !standsOnChain(input, now)) throw error;
   }
 }
 
@@ -70,7 +74,7 @@ const standsOnChain = ({ context }: ApproveInput, { proposal }: BatchState): boo
 async function givenVote(input: ApproveInput, before: BatchState): Promise<SignedVote | null> {
   const { signedTx } = input;
   if (signedTx === undefined) {
-    if (standsOnChain(input, before)) return null;
+    if (kindOf(before) !== 'Active' || standsOnChain(input, before)) return null;
     const earlier = earlierVote(input);
     if (earlier !== undefined) return checkVote(input, earlier);
     throw invalidRequest(["signedTx: expected base64 text; the owner's approval does not stand on chain"]);
@@ -98,8 +102,14 @@ const kindOf = ({ proposal }: BatchState) => proposal?.status.kind;
  * Reads the batch and checks that it holds exactly what was planned, before the operator adds its own approval.
  * @throws `ERR_BATCH_EXECUTE_FAILED` when anything on chain differs from the plan.
  */
-async function readPlanned({ deps, context, batch }: ApproveInput): Promise<BatchOnChain> {
+async function readPlanned({
+  deps,
+  context,
+  batch,
+}: Pick<ApproveInput, 'deps' | 'context' | 'batch'>): Promise<BatchOnChain> {
   const found = await readBatchOnChain(deps.chain, context.flywheel, batch);
+  // Of what can run no more, anybody may close a part.
+  if (kindOf(found) === 'Executed' || blockedReason(found) !== null) return found;
   const difference = differenceFromPlan(found, batch, context.flywheel);
   if (difference === null) return found;
   throw new FlywheelError(
@@ -137,7 +147,7 @@ async function landOperatorApproval({ deps, context, batch, lease }: ApproveInpu
     await phase.settle(tx);
     if (failure !== null) await holdWhileWaiting(tx, batch);
   }, batch);
-  if (failure === null) return;
+  if (failure === null || kindOf(await readPlanned({ deps, context, batch })) !== 'Active') return;
   throw new FlywheelError(
     'ERR_BATCH_EXECUTE_FAILED',
     `The operator's approval of batch ${batch.id} failed: ${failure.message}`,

@@ -11,6 +11,10 @@ import { isWorkedOn, waitsFor } from '../requests/requests.js';
 export const isFinal = ({ status }: Pick<BatchRecord, 'status'>): boolean =>
   status === 'EXECUTED' || status === 'FAILED';
 
+/** Nothing more of it can be executed, by whomever; of what only failed, a member can still execute the rest. */
+export const isOver = ({ status, dateCancelled }: Pick<BatchRecord, 'status' | 'dateCancelled'>): boolean =>
+  status === 'EXECUTED' || dateCancelled !== null;
+
 /** The batch as it is now. */
 export async function currentRecord(tx: StoreTransaction, batchId: string): Promise<BatchRecord> {
   const batch = await tx.batches.get(batchId);

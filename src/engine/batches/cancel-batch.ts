@@ -2,27 +2,30 @@
  * Ends whatever of a batch has not been executed: by its state on chain it is voted down, its accounts are closed, and what it
  * held of caps and rent is given back (contract, section 1.7; squads-v4.md, sections 6 and 7.12).
  */
+import { isDeepStrictEqual } from 'node:util';
+import type { Commitment } from '../../chain/chain.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
-import { cancelBatchRequestSchema, type ExecuteResult } from '../../contract/schemas/batch.js';
+import { cancelBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord, VoteKind } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
-import { awaitFinal, watchLandings } from '../landings/watch.js';
+import { awaitFinal, untilFinal, watchLandings } from '../landings/watch.js';
 import { type Lease, underLease } from '../lease.js';
 import { operation } from '../operation.js';
 import { isWorkedOn } from '../requests/requests.js';
-import { batchHolding, claimBatch, currentRecord, isFinal } from './batch-claim.js';
+import { batchHolding, claimBatch, currentRecord } from './batch-claim.js';
 import { type BatchContext, contextOf } from './batch-context.js';
 import { batchView } from './batch-view.js';
 import { closeAccounts, isCloseable, needsClosing } from './close-accounts.js';
+import { resultOf } from './execute-result.js';
 import { findBatch } from './get-batch.js';
 import { countLanded, countLandedBundles, releaseHolds } from './holds.js';
 import { countVotes, landOwnerVote } from './land-vote.js';
 import { nextVote } from './next-vote.js';
-import { type BatchOnChain, countExecuted, readBatchOnChain, readBatchState } from './on-chain.js';
+import { type BatchOnChain, countExecuted, readBatchOnChain } from './on-chain.js';
 import { checkSignedVote, issueVote } from './owner-vote.js';
 import { endOf, type PhaseResult } from './phase.js';
 import { runPhase } from './run-phase.js';
@@ -123,19 +126,24 @@ class Cancellation {
   async #endVotes(signedTx: string | undefined): Promise<VoteKind | null> {
     let signed = signedTx;
     for (;;) {
-      const found = await readBatchState(this.#deps.chain, this.#context.flywheel, this.#batch);
+      const found = await this.#read();
       const { proposal, multisig } = found;
       if (proposal === null || isCloseable(found, this.#batch)) return null;
       const vote = nextVote(multisig, proposal, this.#context);
-      if (vote.by === 'operator') {
-        await this.#vote(vote.instructions(this.#batch.batchIndex));
-      } else if (signed === undefined) {
-        return vote.kind;
-      } else {
-        await this.#landOwner(signed, vote.kind);
-        signed = undefined;
+      if (vote.by === 'owner' && signed === undefined) return vote.kind;
+      try {
+        if (vote.by === 'operator') await this.#vote(vote.instructions(this.#batch.batchIndex));
+        else await this.#landOwner(signed ?? '', vote.kind);
+      } catch (error) {
+        // Members may have been faster, with votes or with the last transaction: then what is next is decided anew.
+        if (isDeepStrictEqual((await this.#read()).proposal, proposal)) throw error;
       }
+      if (vote.by === 'owner') signed = undefined;
     }
+  }
+
+  #read(commitment?: Commitment): Promise<BatchOnChain> {
+    return readBatchOnChain(this.#deps.chain, this.#context.flywheel, this.#batch, commitment);
   }
 
   async #landOwner(signedTx: string, kind: VoteKind): Promise<void> {
@@ -179,7 +187,7 @@ class Cancellation {
     await awaitFinal(this.#deps, batch.id, this.#lease);
     const { store } = this.#deps;
     const stored = await store.read((tx) => tx.bundles.ofBatch(batch.id));
-    const found = isOnChain ? await readBatchOnChain(this.#deps.chain, this.#context.flywheel, batch) : null;
+    const found = isOnChain ? await this.#readEnd() : null;
     const setUp = await this.#runEarlier('SETUP', stored, true);
     const votes = await this.#runEarlier('CANCEL', stored, true);
     const { flywheel } = this.#context;
@@ -200,6 +208,17 @@ class Cancellation {
       await releaseHolds(tx, batch);
       await writeEnd(tx, batch, { execution, isExecuted, found, date });
     }, batch);
+  }
+
+  /** The batch in a state that no fork can take back and in which nothing more of it can be executed. */
+  async #readEnd(): Promise<BatchOnChain> {
+    let found = await this.#read('finalized');
+    await untilFinal(this.#deps, this.#batch.id, this.#lease, async () => {
+      if (found.proposal === null || isCloseable(found, this.#batch)) return true;
+      found = await this.#read('finalized');
+      return false;
+    });
+    return found;
   }
 
   /** Finds out what became of what was sent before, and sends nothing. @param position - where the chain stands. */
@@ -241,10 +260,8 @@ async function writeEnd(
 ): Promise<void> {
   const { id } = batch;
   const { isExecuted, found, date } = end;
-  if (!isFinal(batch)) {
-    const executeResult = resultOf(batch, end.execution, isExecuted ? null : CANCELLED);
-    await tx.batches.transition(id, isExecuted ? 'EXECUTED' : 'FAILED', { executeResult }, date);
-  }
+  const executeResult = resultOf(batch, end.execution, isExecuted ? null : { message: CANCELLED });
+  await tx.batches.transition(id, isExecuted ? 'EXECUTED' : 'FAILED', { executeResult }, date);
   if (!isExecuted) await tx.batches.setCancelled(id, date);
   // The key of its init is free again: nothing has come of it, and nothing will.
   if (batch.status === 'AVAILABLE_TO_QUEUE') await tx.requests.remove(batch.requestId);
@@ -253,15 +270,4 @@ async function writeEnd(
     const cost = { feeLamports: 0n, rentPaidLamports: found.lamports, rentReclaimedLamports: 0n };
     await tx.batches.addCost(id, cost);
   }
-}
-
-function resultOf(batch: BatchRecord, execution: PhaseResult, failedTxMsg: string | null): ExecuteResult {
-  const total = batch.pipelines.length;
-  return {
-    total,
-    totalSuccessful: execution.next,
-    totalFailed: total - execution.next,
-    successfulExecutions: [...execution.landed],
-    ...(failedTxMsg === null ? {} : { failedTxMsg }),
-  };
 }

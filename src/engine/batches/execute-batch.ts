@@ -1,10 +1,6 @@
 /** Execute: approvals, then the transactions in order, then the verdict; idempotent by batch (contract, section 1.2). */
 import type { Reply } from '../../contract/call.js';
-import {
-  type ExecuteBatchResult,
-  type ExecuteResult,
-  executeBatchRequestSchema,
-} from '../../contract/schemas/batch.js';
+import { type ExecuteBatchResult, executeBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
@@ -12,15 +8,16 @@ import type { StoreTransaction } from '../../store/store.js';
 import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
-import { watchLandings } from '../landings/watch.js';
+import { untilFinal, watchLandings } from '../landings/watch.js';
 import { type Caller, type Lease, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { inTurns } from '../pause.js';
 import { isWorkedOn, noRepeat, openRequest, type RequestIdentity } from '../requests/requests.js';
 import { approveBatch } from './approve-batch.js';
-import { batchHolding, claimBatch, currentRecord, isFinal } from './batch-claim.js';
+import { batchHolding, claimBatch, currentRecord, isFinal, isOver } from './batch-claim.js';
 import { type BatchContext, contextOf, contextOfBatch, messages, ownerOf } from './batch-context.js';
 import { closeAccounts, needsClosing } from './close-accounts.js';
+import { type Failure, resultOf } from './execute-result.js';
 import { findBatch } from './get-batch.js';
 import { countLanded, countLandedBundles, releaseHolds } from './holds.js';
 import { countVotes } from './land-vote.js';
@@ -89,21 +86,21 @@ class Execution {
     // Whatever has landed is stored; the batch itself makes the next execute carry on, whichever key it comes with.
     const holding = batchHolding(claimed, this.#requestId);
     await underLease(this.#deps, holding, caller, async (lease) => {
-      const ended = isFinal(claimed) ? claimed : await this.#execute(claimed, signedTx, lease);
+      const ended = isOver(claimed) ? claimed : await this.#advance(claimed, signedTx, lease);
       if (needsClosing(ended)) await this.#close(ended, lease);
       await lease.giveUp();
     });
     return this.#answer(claimed.id, isFinal(claimed));
   }
 
-  /** Takes the batch; `'busy'` when it is final and somebody else is closing its accounts. */
+  /** Takes the batch; `'busy'` when it is over and somebody else is closing its accounts. */
   async #claim(): Promise<BatchRecord | 'busy'> {
     return this.#deps.store.transaction(async (tx) => {
       const batch = await currentRecord(tx, this.#batch.id);
       if (batch.status === 'AVAILABLE_TO_QUEUE') {
         throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batch.id} is not finalized yet.`);
       }
-      if (isFinal(batch) && isWorkedOn(this.#deps, tx, batch)) return 'busy';
+      if (isOver(batch) && isWorkedOn(this.#deps, tx, batch)) return 'busy';
       await this.#requireAsked(tx, batch);
       const claimed = await claimBatch(this.#deps, tx, batch.id);
       if (this.#identity?.value !== undefined && !isFinal(batch)) await this.#open(tx, this.#identity);
@@ -123,9 +120,24 @@ class Execution {
     if (opening.kind !== 'replayed') this.#requestId = opening.request.id;
   }
 
-  async #execute(batch: BatchRecord, signedTx: string | undefined, lease: Lease): Promise<BatchRecord> {
+  /** Executes a batch; of one that has failed nothing is sent, and what members have executed since is found out. */
+  async #advance(batch: BatchRecord, signedTx: string | undefined, lease: Lease): Promise<BatchRecord> {
+    const stored = await this.#deps.store.read((tx) =>
+      tx.bundles.ofBatch(batch.id, ['OWNER_APPROVAL', 'EXECUTE']),
+    );
+    const known = batch.executeResult;
+    if (known === null) return this.#execute(batch, stored, signedTx, lease);
+    const phase = await this.#runTransactions(batch, stored, { isOver: true, lease });
+    return phase.next === known.totalSuccessful ? batch : this.#conclude(batch, lease, phase, null);
+  }
+
+  async #execute(
+    batch: BatchRecord,
+    stored: readonly BundleRecord[],
+    signedTx: string | undefined,
+    lease: Lease,
+  ): Promise<BatchRecord> {
     const deps = this.#deps;
-    const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id, ['OWNER_APPROVAL', 'EXECUTE']));
     const before = await this.#read(batch);
     if (before.batch === null) {
       // Whatever is closed can run no more; what of it was executed, the past of the chain says.
@@ -178,10 +190,13 @@ class Execution {
     phase: PhaseResult,
     blocked: string | null,
   ): Promise<BatchRecord> {
-    const executeResult = resultOf(batch, phase, blocked);
+    await this.#awaitForeign(batch, lease, phase);
+    const executeResult = resultOf(batch, phase, failureOf(batch, phase, blocked));
     const status = executeResult.totalFailed === 0 ? 'EXECUTED' : 'FAILED';
     const { store } = this.#deps;
-    const foreign = batch.pipelines.filter((_, index) => phase.foreign.includes(index));
+    // What had been counted when the batch failed is not counted once more.
+    const known = batch.executeResult?.totalSuccessful ?? 0;
+    const foreign = batch.pipelines.filter((_, at) => at >= known && phase.foreign.includes(at));
     await store.transaction(async (tx) => {
       await lease.renew(tx);
       await phase.settle(tx);
@@ -196,6 +211,18 @@ class Execution {
       }
     }, batch);
     return { ...batch, status, executeResult };
+  }
+
+  /** What others have executed counts once no fork can take it back; what is sent here is watched. */
+  async #awaitForeign(batch: BatchRecord, lease: Lease, { foreign }: PhaseResult): Promise<void> {
+    const { chain } = this.#deps;
+    const last = Math.max(-1, ...foreign);
+    await untilFinal(this.#deps, batch.id, lease, async () => {
+      if (last < 0) return true;
+      const found = await readBatchState(chain, this.#context.flywheel, batch, 'finalized');
+      const isClosed = found.batch === null && found.multisig.transactionIndex >= batch.batchIndex;
+      return isClosed || (found.batch?.executedTransactionIndex ?? 0) > last;
+    });
   }
 
   async #close(batch: BatchRecord, lease: Lease): Promise<void> {
@@ -220,25 +247,9 @@ function storedAnswer(batch: BatchRecord, replayed = true): Reply<ExecuteBatchRe
   };
 }
 
-function resultOf(batch: BatchRecord, phase: PhaseResult, blocked: string | null): ExecuteResult {
-  const total = batch.pipelines.length;
-  const totalSuccessful = phase.next;
-  const failure =
-    phase.failure ??
-    (blocked === null
-      ? null
-      : { failedTransaction: phase.next, firstTransaction: phase.next, message: blocked });
-  return {
-    total,
-    totalSuccessful,
-    totalFailed: total - totalSuccessful,
-    successfulExecutions: [...phase.landed],
-    ...(failure === null
-      ? {}
-      : {
-          failedOnTransactionIndex: failure.failedTransaction,
-          failedStartTransactionIndex: failure.firstTransaction,
-          failedTxMsg: failure.message,
-        }),
-  };
+function failureOf(batch: BatchRecord, phase: PhaseResult, blocked: string | null): Failure | null {
+  const { next, failure } = phase;
+  if (failure !== null || next === batch.pipelines.length) return failure;
+  if (blocked === null) return { message: 'Members have executed what had failed; the rest was not tried.' };
+  return { failedTransaction: next, firstTransaction: next, message: blocked };
 }

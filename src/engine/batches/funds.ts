@@ -38,16 +38,7 @@ export const setupRentLamports = (rent: Rent, accountBytes: readonly number[]): 
 
 /** Set-up, operator's and owner's approval, execution; closing pays for itself. */
 export const feeLamports = (chain: Chain, pipelines: number): bigint =>
-  maxFeeLamports(chain) * BigInt(2 + pipelines + 2 + pipelines) +
-  LAMPORTS_PER_SIGNATURE +
-  tipsLamports(chain, pipelines);
-
-/** Of the bundles that open, fill, approve and execute. */
-function tipsLamports({ tips, bundleSize }: Chain, pipelines: number): bigint {
-  if (tips === undefined) return 0n;
-  const bundles = 2 + Math.ceil((pipelines + 1) / bundleSize) + Math.ceil(pipelines / bundleSize);
-  return (tips.maxLamports + LAMPORTS_PER_SIGNATURE) * BigInt(bundles);
-}
+  maxFeeLamports(chain) * BigInt(2 + pipelines + 2 + pipelines) + LAMPORTS_PER_SIGNATURE;
 
 function recipients(token: TokenRecord, pipelines: readonly PlannedPipeline[]): readonly Address[] {
   const wallets = new Set(

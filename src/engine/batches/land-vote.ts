@@ -139,7 +139,6 @@ const ownerBundle = (
   first,
   bundleId: bundleId([signature]),
   transactions: [{ signature, bytes }],
-  tip: null,
   lastValidBlockHeight,
   status: 'PENDING',
   errorMessage: null,

@@ -1,5 +1,5 @@
 /** A batch as it stands on chain: its multisig, its proposal, and where it is asked for, its transactions and what they all hold. */
-import type { Chain, ChainReader } from '../../chain/chain.js';
+import type { Chain, ChainReader, Commitment } from '../../chain/chain.js';
 import { decodeVaultMessage } from '../../chain/squads/instructions/vault-message.js';
 import type {
   Batch,
@@ -40,7 +40,8 @@ export const readBatchState = (
   chain: ChainReader,
   flywheel: FlywheelRecord,
   { batchIndex }: Pick<BatchRecord, 'batchIndex'>,
-): Promise<BatchState> => readBatchOnChain(chain, flywheel, { batchIndex, pipelines: [] });
+  commitment?: Commitment,
+): Promise<BatchState> => readBatchOnChain(chain, flywheel, { batchIndex, pipelines: [] }, commitment);
 
 /**
  * Reads the accounts at the batch's index, all as of one point in time. Whether they are this batch's own is not decided here: until
@@ -51,9 +52,11 @@ export async function readBatchOnChain(
   chain: ChainReader,
   flywheel: FlywheelRecord,
   { batchIndex, pipelines }: Pick<BatchRecord, 'batchIndex' | 'pipelines'>,
+  commitment?: Commitment,
 ): Promise<BatchOnChain> {
   const ref = { multisig: flywheel.multisig, batchIndex };
-  const { multisig, batch, proposal, transactions } = await readBatchAccounts(chain, ref, pipelines.length);
+  const found = await readBatchAccounts(chain, ref, pipelines.length, commitment);
+  const { multisig, batch, proposal, transactions } = found;
   if (multisig.value === null) throw noMultisig(flywheel);
   return {
     multisig: multisig.value,

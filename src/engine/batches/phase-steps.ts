@@ -1,13 +1,11 @@
 /** The bundles of a phase as they are signed: which messages, under which terms, and whether an earlier run has signed the same. */
 import type { Chain } from '../../chain/chain.js';
-import type { Tip } from '../../chain/fees.js';
 import { compileLegacyMessage, signTransactions, transactionSize } from '../../chain/transaction/compile.js';
 import type { BundleRecord, BundleStatus } from '../../store/records.js';
 import { sameBytes } from '../../values/bytes.js';
 import type { EngineDeps } from '../deps.js';
 import { type SigningTerms, signingTerms, withBudget } from '../signing-terms.js';
 import { bundleId, type PhaseInput } from './phase.js';
-import { tipMessage } from './tip.js';
 
 /** A bundle that is not signed yet. */
 export interface Step {
@@ -16,20 +14,16 @@ export interface Step {
   readonly messages: readonly Uint8Array[];
 }
 
-/** What bundles are signed with; their tip, where they have one. */
-export type BundleTerms = SigningTerms & { readonly tip?: Tip };
-
 type Steps = Pick<PhaseInput, 'signer' | 'transactions' | 'offset'>;
 
 /** What is signed with now, beginning with this transaction. */
-export async function termsFrom(
+export function termsFrom(
   chain: Chain,
   { signer, transactions, offset = 0 }: Steps,
   first: number,
-): Promise<BundleTerms> {
+): Promise<SigningTerms> {
   const sample = { payer: signer.address, instructions: transactions[first - offset] ?? [] };
-  const terms = await signingTerms(chain, sample);
-  return chain.tips === undefined ? terms : { ...terms, tip: await chain.tips.next() };
+  return signingTerms(chain, sample);
 }
 
 /** The bundle of at most so many transactions that begins with this one, not signed yet. */
@@ -53,27 +47,24 @@ export async function signSteps(
   { ids }: Pick<EngineDeps, 'ids'>,
   { batchId, phase, signer }: Pick<PhaseInput, 'batchId' | 'phase' | 'signer'>,
   steps: readonly Step[],
-  { lastValidBlockHeight, blockhash, tip }: BundleTerms,
+  { lastValidBlockHeight }: SigningTerms,
 ): Promise<readonly BundleRecord[]> {
   const named = steps.map((step) => ({ ...step, id: ids.uuid() }));
-  const tipOf = (id: string): readonly Uint8Array[] =>
-    tip === undefined ? [] : [tipMessage(signer.address, tip, id, blockhash)];
   const signed = await signTransactions(
-    named.flatMap(({ id, messages }) => [...messages, ...tipOf(id)]),
+    named.flatMap(({ messages }) => messages),
     signer,
   );
   let from = 0;
   return named.map(({ id, first, messages: { length } }): BundleRecord => {
-    const all = signed.slice(from, from + length + (tip === undefined ? 0 : 1));
-    from += all.length;
+    const transactions = signed.slice(from, from + length);
+    from += length;
     return {
       id,
       batchId,
       phase,
       first,
-      bundleId: bundleId(all.map(({ signature }) => signature)),
-      transactions: all.slice(0, length),
-      tip: all[length] ?? null,
+      bundleId: bundleId(transactions.map(({ signature }) => signature)),
+      transactions,
       lastValidBlockHeight,
       status: 'PENDING',
       errorMessage: null,

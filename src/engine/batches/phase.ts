@@ -50,7 +50,7 @@ export interface PhaseFailure {
 export interface PhaseResult {
   /** Bundles of this engine. */
   readonly landed: readonly BundleExecution[];
-  /** Transactions in them, tips not among them. */
+  /** Transactions in them. */
   readonly landedCount: number;
   /** Index within the phase of the first transaction that has not run, by whomever. */
   readonly next: number;

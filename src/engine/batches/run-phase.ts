@@ -10,19 +10,12 @@ import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { tellSettled, tellSigned } from '../events.js';
 import { createPause } from '../pause.js';
-import {
-  awaitFates,
-  type Failed,
-  type Fate,
-  findFates,
-  type Landed,
-  transactionsOf,
-} from '../settle/fate.js';
+import { awaitFates, type Failed, type Fate, findFates, type Landed } from '../settle/fate.js';
 import { watchedLanding } from '../settle/landing.js';
 import { settle } from '../settle/settle.js';
+import type { SigningTerms } from '../signing-terms.js';
 import type { LandedBundle, PhaseFailure, PhaseInput, PhaseResult } from './phase.js';
-import { type BundleTerms, type Step, signSteps, stepFrom, storedAs, termsFrom } from './phase-steps.js';
-import { tipLamports } from './tip.js';
+import { type Step, signSteps, stepFrom, storedAs, termsFrom } from './phase-steps.js';
 
 /**
  * Runs the transactions that have not run yet and stops at the first bundle that is refused.
@@ -178,7 +171,7 @@ class Phase {
   }
 
   /** The bundles that are next, and those of them that are signed only now. */
-  async #nextWindow(terms: BundleTerms): Promise<Window> {
+  async #nextWindow(terms: SigningTerms): Promise<Window> {
     const steps: (BundleRecord | Step)[] = [];
     const pause = createPause();
     for (let index = this.#next; index < this.#end && steps.length < this.#deps.limits.bundlesPerCommit; ) {
@@ -231,8 +224,6 @@ class Phase {
 
   #takeEnd(bundle: BundleRecord, end: Landed | Failed): void {
     this.#unsavedFees += feesOf(end.records);
-    if (end.kind === 'landed' && end.tip !== undefined && bundle.tip !== null)
-      this.#unsavedFees += end.tip.feeLamports + tipLamports(bundle.tip.bytes);
     if (end.kind === 'failed') {
       this.#fail(bundle, end);
     } else {
@@ -264,7 +255,7 @@ class Phase {
     const { first, transactions } = bundle;
     this.#landed.push({
       bundleId: bundle.bundleId,
-      txHashes: transactionsOf(bundle).map(({ signature }) => signature),
+      txHashes: bundle.transactions.map(({ signature }) => signature),
     });
     for (let index = first; index < first + transactions.length; index += 1) this.#ours.add(index);
     if (first === this.#next) this.#next += transactions.length;

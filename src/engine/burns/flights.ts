@@ -5,9 +5,6 @@ import type { Chain } from '../../chain/chain.js';
 const CHUNK_BURNS = 64;
 const BURNS_ON_THEIR_WAY = 256;
 
-/** Chunks that another core has before it while the next is written: it is not kept waiting by one that takes long to write, nor keeps that waiting. */
-const CHUNKS_BESIDE = 2;
-
 /** What burns that may or may not have landed take from their wallet. */
 export interface OnTheirWay {
   readonly count: number;
@@ -29,11 +26,10 @@ export class Flights {
   readonly #flights = new Set<Flight>();
   #failure: { readonly cause: unknown } | undefined;
 
-  /** Where the end of what is submitted is known at once, one chunk follows the other; the next ones are prepared meanwhile, if anybody is free to. */
-  constructor({ pollMs, runsBeside = false }: Pick<Chain, 'pollMs' | 'runsBeside'>, burnsPerCommit: number) {
+  /** Where the end of what is submitted is known at once, one chunk follows the other. */
+  constructor({ pollMs }: Pick<Chain, 'pollMs'>, burnsPerCommit: number) {
     this.chunkBurns = pollMs === null ? burnsPerCommit : Math.min(burnsPerCommit, CHUNK_BURNS);
-    if (pollMs === null) this.#beside = runsBeside ? CHUNKS_BESIDE : 0;
-    else this.#beside = Math.floor(BURNS_ON_THEIR_WAY / this.chunkBurns) - 1;
+    this.#beside = pollMs === null ? 0 : Math.floor(BURNS_ON_THEIR_WAY / this.chunkBurns) - 1;
   }
 
   /**

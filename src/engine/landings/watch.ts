@@ -56,23 +56,37 @@ const isIn = ({ batchId, tokenId = null }: WatchScope, landing: WatchedLanding):
  * Waits until all that a batch rests on is final, so that its end is as well.
  * @throws `ERR_UNAVAILABLE` when that takes too long, or something was taken back.
  */
-export async function awaitFinal(deps: EngineDeps, batchId: string, lease: Lease): Promise<void> {
-  const { pollMs } = deps.chain;
-  if (pollMs === null) return;
-  for (let waitedMs = 0; ; waitedMs += pollMs) {
+export const awaitFinal = (deps: EngineDeps, batchId: string, lease: Lease): Promise<void> =>
+  untilFinal(deps, batchId, lease, async () => {
     const { waiting, undone } = await watchLandings(deps, { batchId });
-    if (waiting + undone === 0) return;
-    if (undone > 0 || waitedMs >= MAX_WAIT_MS) break;
+    if (undone > 0) throw notFinal(batchId);
+    return waiting === 0;
+  });
+
+/**
+ * Looks until what a batch rests on is final.
+ * @throws `ERR_UNAVAILABLE` when that takes too long.
+ */
+export async function untilFinal(
+  { chain: { pollMs } }: EngineDeps,
+  batchId: string,
+  lease: Lease,
+  isFinal: () => Promise<boolean>,
+): Promise<void> {
+  for (let waitedMs = 0; !(await isFinal()); waitedMs += pollMs ?? 0) {
+    if (pollMs === null || waitedMs >= MAX_WAIT_MS) throw notFinal(batchId);
     const { signal } = lease;
     await setTimeout(pollMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
     signal?.throwIfAborted();
     await lease.check();
   }
-  throw new FlywheelError(
-    'ERR_UNAVAILABLE',
-    `What was sent for batch ${batchId} is not final on the chain yet; try again.`,
-  );
 }
+
+const notFinal = (batchId: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `What batch ${batchId} has done is not final on the chain yet; try again.`,
+  );
 
 async function finalityOf(
   { chain }: EngineDeps,

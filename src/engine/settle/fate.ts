@@ -7,8 +7,6 @@ import type { Lease } from '../lease.js';
 /** One to four signed transactions that have one purpose and one blockhash. */
 export interface Unit {
   readonly transactions: readonly { readonly signature: Signature; readonly bytes: Uint8Array }[];
-  /** Pays for the unit, and should land with it. Whether it does decides nothing. @default none */
-  readonly tip?: { readonly signature: Signature; readonly bytes: Uint8Array } | null;
   readonly lastValidBlockHeight: bigint;
 }
 
@@ -16,8 +14,6 @@ export interface Unit {
 export interface Landed {
   readonly kind: 'landed';
   readonly records: readonly TransactionRecord[];
-  /** Of what pays for it, where that has landed too. */
-  readonly tip?: TransactionRecord;
   /** Can no fork take any of it back? */
   readonly isFinal: boolean;
 }
@@ -68,10 +64,6 @@ export const refused = (rejection: Rejection): Failed => ({
   rejection,
 });
 
-/** All that is sent of a unit, in order. */
-export const transactionsOf = ({ transactions, tip }: Unit): Unit['transactions'] =>
-  tip == null ? transactions : [...transactions, tip];
-
 /**
  * Looks up units that may have been submitted, every signature of them.
  * @returns one fate a unit, in order.
@@ -80,19 +72,16 @@ export async function findFates(chain: Chain, units: readonly Unit[]): Promise<r
   if (units.length === 0) return [];
   const traces = await chain.trace(
     units.flatMap((unit) =>
-      transactionsOf(unit).map(({ signature, bytes }) => ({
+      unit.transactions.map(({ signature, bytes }) => ({
         ...{ signature, bytes, lastValidBlockHeight: unit.lastValidBlockHeight },
       })),
     ),
   );
   let from = 0;
   return units.map((unit) => {
-    const own = traces.slice(from, from + transactionsOf(unit).length);
+    const own = traces.slice(from, from + unit.transactions.length);
     from += own.length;
-    const { length } = unit.transactions;
-    const fate = fateOf(chain, unit.transactions, own.slice(0, length));
-    const tip = own[length];
-    return fate.kind === 'landed' && tip?.kind === 'landed' ? { ...fate, tip: tip.record } : fate;
+    return fateOf(chain, unit.transactions, own);
   });
 }
 
@@ -109,7 +98,7 @@ export async function awaitFates(
   let fates = await findFates(chain, units);
   while (pollMs !== null && fates.some(isAwaited)) {
     tellWaiting(fates, lease);
-    await pauseFor(chain, fates.filter(isAwaited) as readonly Open[], lease?.signal);
+    await pauseFor(pollMs, lease?.signal);
     await lease?.check();
     const open = units.filter((_, index) => isAwaited(fates[index]));
     const found = new Map((await findFates(chain, open)).map((fate, index) => [open[index], fate]));
@@ -119,18 +108,8 @@ export async function awaitFates(
 }
 
 /** @throws the reason of the signal, at once when it is aborted. */
-async function pauseFor(
-  { pollMs, awaitNews }: Chain,
-  awaited: readonly Open[],
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  if (awaitNews !== undefined)
-    await awaitNews(
-      awaited.flatMap(({ signature }) => signature ?? []),
-      signal,
-    );
-  else
-    await setTimeout(pollMs ?? 0, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+async function pauseFor(pollMs: number, signal: AbortSignal | undefined): Promise<void> {
+  await setTimeout(pollMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
   signal?.throwIfAborted();
 }
 

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Chain } from '../../chain/chain.js';
 import type { Lease } from '../lease.js';
 
-import { type Fate, findFates, refused, tellWaiting, transactionsOf, type Unit } from './fate.js';
+import { type Fate, findFates, refused, tellWaiting, type Unit } from './fate.js';
 
 import { isExpiry, openOf, type Slot, take, unitOf } from './slots.js';
 
@@ -75,7 +75,7 @@ function mayBeSent({ unit, isEarly }: Slot<Unit>, before: readonly Slot<Unit>[])
 
 /** Only what is sent in its time is tried out before: before that the chain's state is not yet what it builds on. */
 async function send<U extends Unit>(chain: Chain, slot: Slot<U>, isEarly: boolean): Promise<void> {
-  const bytes = transactionsOf(slot.unit).map((transaction) => transaction.bytes);
+  const bytes = slot.unit.transactions.map((transaction) => transaction.bytes);
   const [rejection] = await chain.submitBundles([bytes], [slot.isNew && !isEarly]);
   slot.isNew = false;
   slot.isSent = true;

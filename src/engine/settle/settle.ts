@@ -5,16 +5,7 @@
 import type { Chain, RecentBlockhash, SubmitReceipt, TransactionRecord } from '../../chain/chain.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Lease } from '../lease.js';
-import {
-  awaitFates,
-  type Failed,
-  findFates,
-  type Landed,
-  OPEN,
-  refused,
-  transactionsOf,
-  type Unit,
-} from './fate.js';
+import { awaitFates, type Failed, findFates, type Landed, OPEN, refused, type Unit } from './fate.js';
 import { submitInOrder } from './in-order.js';
 import { isExpiry, openOf, type Slot, slotOf, take, unitOf } from './slots.js';
 
@@ -145,7 +136,7 @@ async function submit<U extends Unit>(
   lease: Lease | undefined,
 ): Promise<void> {
   if (slots.length === 0) return;
-  const bytes = slots.map(({ unit }) => transactionsOf(unit).map((transaction) => transaction.bytes));
+  const bytes = slots.map(({ unit }) => unit.transactions.map((transaction) => transaction.bytes));
   const areNew = slots.map(({ isNew }) => isNew);
   const receipt: SubmitReceipt =
     as === 'bundles' ? await chain.submitBundles(bytes, areNew) : await chain.submit(bytes.flat(), areNew);

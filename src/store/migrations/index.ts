@@ -7,6 +7,7 @@ import { landingsSchema } from './0002-landings.js';
 import { historySchema } from './0003-history.js';
 import { projectsSchema } from './0004-projects.js';
 import { burnBytesSchema } from './0005-burn-bytes.js';
+import { endedBatchesSchema } from './0006-ended-batches.js';
 import type { Migration, SchemaDialect } from './migration.js';
 
 /** In the order in which they are applied; an entry is never changed once it was released. */
@@ -16,6 +17,7 @@ export const MIGRATIONS: readonly Migration[] = [
   historySchema,
   projectsSchema,
   burnBytesSchema,
+  endedBatchesSchema,
 ];
 
 /** The version of the store that this build writes. */

@@ -2,6 +2,7 @@
 import { INITIAL_VERSION } from '../migrations/0001-initial.js';
 import { LANDINGS_VERSION } from '../migrations/0002-landings.js';
 import { PROJECTS_VERSION } from '../migrations/0004-projects.js';
+import { ENDED_BATCHES_VERSION } from '../migrations/0006-ended-batches.js';
 import type { SchemaDialect } from '../migrations/migration.js';
 
 /** A rule that a row breaks when the condition holds; to whoever asks it is a constraint like any other. */
@@ -101,6 +102,18 @@ const LANDINGS_TRIGGERS: readonly string[] = [
     'a request with pending burns is kept',
   ),
 ];
+
+/** As before, and what failed may be executed to its end by others. */
+const ENDED_BATCHES_TRIGGERS = rule(
+  'batches_transition',
+  'before update of status',
+  'batches',
+  `${NO_TRANSITION}
+    and not (old.status = 'FAILED' and new.status = 'EXECUTED')
+    and not (old.status in ('FINALIZED', 'EXECUTED', 'FAILED') and new.status in ('AVAILABLE_TO_QUEUE', 'FINALIZED')
+      and exists (select 1 from landings join bundles on bundles.id = landings.bundle_id where bundles.batch_id = old.id))`,
+  'no such transition of a batch',
+);
 
 /** What was written of who administered what stays as it is; a truncation asks no row. */
 const AUDIT_TRIGGERS: readonly string[] = [
@@ -217,6 +230,7 @@ const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
     BURNS_OF_TOKEN,
     ...ONE_PROJECT,
   ],
+  [ENDED_BATCHES_VERSION]: ENDED_BATCHES_TRIGGERS,
 };
 
 export const POSTGRES_SCHEMA: SchemaDialect = {

@@ -17,28 +17,16 @@ const PHASES: readonly BundlePhase[] = [
   'CLOSE',
 ];
 
-/** Where the tip of a bundle stands: behind all that any bundle holds. */
-export const TIP_POSITION = 1_000;
-
-type Stored = readonly (BundleTransaction & { readonly position: number })[];
-
-const plain = ({ signature, bytes }: BundleTransaction): BundleTransaction => ({ signature, bytes });
-
-function split(stored: Stored): Pick<BundleRecord, 'transactions' | 'tip'> {
-  const tip = stored.find(({ position }) => position === TIP_POSITION);
-  return {
-    transactions: stored.filter((one) => one !== tip).map(plain),
-    tip: tip === undefined ? null : plain(tip),
-  };
-}
-
-const toRecord = (row: Selectable<BundleTable>, stored: Stored): BundleRecord => ({
+const toRecord = (
+  row: Selectable<BundleTable>,
+  transactions: readonly BundleTransaction[],
+): BundleRecord => ({
   id: row.id,
   batchId: row.batch_id,
   phase: row.phase,
   first: row.first_transaction,
   bundleId: row.bundle_id as Sha256,
-  ...split(stored),
+  transactions: transactions.map(({ signature, bytes }) => ({ signature, bytes })),
   lastValidBlockHeight: BigInt(row.last_valid_block_height),
   status: row.status,
   errorMessage: row.error_message,
@@ -59,16 +47,15 @@ const toRow = (bundle: BundleRecord, sequence: number) => ({
 });
 
 const transactionRows = (bundle: BundleRecord) =>
-  [
-    ...bundle.transactions.map((transaction, position) => ({ ...transaction, position })),
-    ...(bundle.tip === null ? [] : [{ ...bundle.tip, position: TIP_POSITION }]),
-  ].map(({ position, signature, bytes }) => ({ bundle_id: bundle.id, position, signature, bytes }));
+  bundle.transactions.map(({ signature, bytes }, position) => ({
+    ...{ bundle_id: bundle.id, position, signature, bytes },
+  }));
 
 async function readTransactions(
   { db }: Session,
   batchId: string,
   phases: readonly BundlePhase[],
-): Promise<Map<string, Stored>> {
+): Promise<Map<string, BundleTransaction[]>> {
   const rows = await db
     .selectFrom('bundles')
     .innerJoin('bundle_transactions', 'bundle_transactions.bundle_id', 'bundles.id')

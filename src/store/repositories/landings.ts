@@ -3,7 +3,6 @@ import { piecesOf } from '../../values/pieces.js';
 import type { NewLanding, WatchedLanding } from '../records.js';
 import { expectAffected, insertRows, type Session } from '../session.js';
 import type { LandingRepository } from '../unfinished-repository.js';
-import { TIP_POSITION } from './bundles.js';
 import { dropTransactions } from './burns.js';
 
 async function burns({ db }: Session): Promise<readonly WatchedLanding[]> {
@@ -42,8 +41,6 @@ async function bundles({ db }: Session): Promise<readonly WatchedLanding[]> {
       'landings.fee_lamports',
       'landings.date_landed',
     ])
-    // Whether the tip stays decides nothing.
-    .where('bundle_transactions.position', '<', TIP_POSITION)
     .orderBy('bundles.sequence')
     .orderBy('bundle_transactions.position')
     .execute();

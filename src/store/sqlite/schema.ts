@@ -3,6 +3,7 @@ import { FILE_LINEAGE } from '../kysely-store.js';
 import { INITIAL_VERSION } from '../migrations/0001-initial.js';
 import { LANDINGS_VERSION } from '../migrations/0002-landings.js';
 import { PROJECTS_VERSION } from '../migrations/0004-projects.js';
+import { ENDED_BATCHES_VERSION } from '../migrations/0006-ended-batches.js';
 import type { SchemaDialect } from '../migrations/migration.js';
 
 const refuse = (sentence: string): string => `begin select raise(abort, '${sentence}'); end`;
@@ -59,6 +60,19 @@ const LANDINGS_TRIGGERS: readonly string[] = [
     ${refuse('a request with pending burns is kept')}`,
 ];
 
+/** As before, and what failed may be executed to its end by others. */
+const ENDED_BATCHES_TRIGGERS: readonly string[] = [
+  'drop trigger batches_transition',
+  `create trigger batches_transition before update of status on batches
+    when old.status <> new.status
+      and not (old.status = 'AVAILABLE_TO_QUEUE' and new.status in ('FINALIZED', 'FAILED'))
+      and not (old.status = 'FINALIZED' and new.status in ('EXECUTED', 'FAILED'))
+      and not (old.status = 'FAILED' and new.status = 'EXECUTED')
+      and not (old.status in ('FINALIZED', 'EXECUTED', 'FAILED') and new.status in ('AVAILABLE_TO_QUEUE', 'FINALIZED')
+        and exists (select 1 from landings join bundles on bundles.id = landings.bundle_id where bundles.batch_id = old.id))
+    ${refuse('no such transition of a batch')}`,
+];
+
 /** What was written of who administered what stays as it is. */
 const AUDIT_TRIGGERS: readonly string[] = [
   `create trigger audit_log_unchanged before update on audit_log ${refuse('an entry of the audit log stays')}`,
@@ -103,6 +117,7 @@ const TRIGGERS: Readonly<Record<number, readonly string[]>> = {
   [INITIAL_VERSION]: INITIAL_TRIGGERS,
   [LANDINGS_VERSION]: LANDINGS_TRIGGERS,
   [PROJECTS_VERSION]: [...AUDIT_TRIGGERS, `update progress set lineage = '${FILE_LINEAGE}'`, ...ONE_PROJECT],
+  [ENDED_BATCHES_VERSION]: ENDED_BATCHES_TRIGGERS,
 };
 
 export const SQLITE_SCHEMA: SchemaDialect = {

@@ -197,22 +197,6 @@ export function bundles(store: () => Store): void {
       expect(await store().read((tx) => tx.bundles.ofBatch('batch-1', ['CANCEL']))).toStrictEqual([]);
     });
 
-    it('keeps the tip of a bundle apart from what it does, and out of what is watched', async () => {
-      const tipped = aBundle('tipped', { tip: { signature: 'tipped/tip', bytes: new Uint8Array([9]) } });
-      await store().transaction(async (tx) => {
-        await tx.batches.insert(aBatch());
-        await tx.bundles.insertMany([tipped]);
-        await tx.bundles.settle(['tipped'], { status: 'LANDED' });
-        const at = { slot: 7n, dateLanded: LATER, feeLamports: 5_000n };
-        await tx.landings.add([{ ...at, bundleId: 'tipped' }]);
-      });
-      expect(await store().read((tx) => tx.bundles.ofBatch('batch-1'))).toStrictEqual([
-        { ...tipped, status: 'LANDED' },
-      ]);
-      const [watched] = await store().read((tx) => tx.landings.waiting());
-      expect(watched?.signatures).toEqual(['tipped/0', 'tipped/1']);
-    });
-
     it('settles several bundles that ended alike, or none of them', async () => {
       await store().transaction(async (tx) => {
         await tx.batches.insert(aBatch());

@@ -57,8 +57,8 @@ describe('upgradeStore', () => {
     await admin.query(`drop table burn_transactions;
       alter table burns add column signed_transaction bytea;
       update burns set signed_transaction = convert_to('bytes of ' || sequence, 'UTF8');
-      delete from store_migrations where version = ${BURN_BYTES_VERSION}`);
-    expect((await upgradeStore({ url })).applied).toEqual(['burn-bytes']);
+      delete from store_migrations where version >= ${BURN_BYTES_VERSION}`);
+    expect((await upgradeStore({ url })).applied).toEqual(['burn-bytes', 'ended-batches']);
     const again = await openPostgresStore({ url });
     const found = await again.read((tx) => tx.burns.ofRequest('request-1'));
     expect(found.map(({ transaction }) => transaction)).toEqual([

@@ -11,7 +11,7 @@ import {
   TOKEN_KINDS,
   type TokenKind,
   type World,
-} from '../../attacks/world.js';
+} from '../../support/approval-world.js';
 import { batchIndex } from '../../support/batch-on-chain.js';
 import { exampleReply } from '../../support/fake-service.js';
 import { testCli } from '../../support/in-process.js';

@@ -12,7 +12,7 @@ import { plainStyle } from '../../../src/cli/output/color.js';
 import { viewBurnPlan } from '../../../src/cli/views/burn.js';
 import { viewBurnBatchPlan } from '../../../src/cli/views/burn-batch.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
-import { honestWorld, inspect } from '../../attacks/world.js';
+import { honestWorld, inspect } from '../../support/approval-world.js';
 import { aBatch, localWith, refuse, reply } from '../../support/commands.js';
 import { fakeService } from '../../support/fake-service.js';
 import { type TestCliOptions, testCli } from '../../support/in-process.js';

@@ -2,7 +2,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { nodeAddress } from '../../../src/chain/node-address.js';
 import type { Settings } from '../../../src/cli/config/settings.js';
 import { openEmbeddedService } from '../../../src/compose/embedded-service.js';
 import { createLocalAdmin } from '../../../src/compose/local-admin.js';
@@ -46,9 +45,6 @@ const settings = (): Settings => ({
   rpcQuorum: by(1),
   maxPriorityFee: by(50_000),
   commitment: by('confirmed' as const),
-  blockEngine: by(null),
-  maxTip: by(100_000),
-  tipFloor: by(nodeAddress('http://127.0.0.1:1', 'the test')),
   timeoutSeconds: by(null),
   waitSeconds: by(10),
   maxWaitSeconds: by(1),

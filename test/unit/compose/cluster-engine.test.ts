@@ -1,5 +1,3 @@
-/** A data directory on a cluster: what works in it, and what is refused where it meets another chain. */
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type GlobalFlags, resolveSettings } from '../../../src/cli/config/resolve.js';
@@ -9,20 +7,11 @@ import { openEmbeddedService } from '../../../src/compose/embedded-service.js';
 import { dataFiles, requireDataConfig, writeLocalConfig } from '../../../src/compose/local-config.js';
 import { effectiveSettings } from '../../../src/compose/rpc.js';
 import { type OpenServerOptions, openServer } from '../../../src/compose/server.js';
-import { tipLamports } from '../../../src/engine/batches/tip.js';
 import { Secret } from '../../../src/values/secret.js';
 import { systemClock } from '../../../src/values/time.js';
-import { closeBlockEngines, stubBlockEngine } from '../../support/block-engine.js';
 import { removeDirectories } from '../../support/chain.js';
 import { clusterDirectory } from '../../support/cluster-directory.js';
-import {
-  aBurnRequest,
-  aPipeline,
-  burnAction,
-  openTestEngine,
-  signApproval,
-  type TestEngine,
-} from '../../support/engine.js';
+import { aBurnRequest, openTestEngine, signApproval, type TestEngine } from '../../support/engine.js';
 import { testCli } from '../../support/in-process.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { failureOf } from '../../support/service.js';
@@ -87,21 +76,6 @@ describe('a data directory on a cluster', () => {
     expect(await opened.walletChain()).toBe('solana:localnet');
     expect(opened.pins?.multisig).toBe(test.project.registration.multisig);
     await opened.close();
-  });
-
-  it('sends bundles through the block engine that is named, with the tip of the day', async () => {
-    const stub = await stubBlockEngine(node.url, test.project.owner.address, { floorSol: 0.000_03 });
-    const named = { blockEngine: `${stub.url}/?uuid=sekret`, tipFloor: stub.url, maxTip: '25000' };
-    const opened = await open(named);
-    const call = { credential: new Secret(test.project.key.reveal()), idempotencyKey: randomUUID() };
-    const { value } = await opened.service.initBatch({ pipelines: [aPipeline([burnAction(1)])] }, call);
-    const sizes = value.batch.initResult?.successfulExecutions.map(({ txHashes }) => txHashes.length);
-    expect(sizes).toEqual([2, 2]);
-    expect(stub.bundles.map(({ signatures }) => signatures.length)).toEqual([2, 2]);
-    const tip = await test.chain.getTransaction(stub.bundles[0]?.signatures[1] ?? '');
-    expect(tipLamports(tip ?? new Uint8Array(8))).toBe(25_000n);
-    await opened.close();
-    await closeBlockEngines();
   });
 
   it('names its nodes to those who ask for the settings, unless others are named', () => {

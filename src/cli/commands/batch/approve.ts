@@ -1,15 +1,15 @@
 /** `flywheel batch approve`: the owner's signature, after everything was checked. */
 
-import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
-import { checkWritable, writeFileAtomic } from '../../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { commandLine } from '../../operation/resume-line.js';
 import {
   ALLOW_UNVERIFIED_OPTION,
   EXPECT_OPTION,
   KEYPAIR_OPTION,
   NO_SIMULATE_OPTION,
 } from '../../options/keypair.js';
+import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../../output/output-file.js';
 
 const configure = (command: Command) =>
   command
@@ -21,6 +21,7 @@ const configure = (command: Command) =>
     )
     .addOption(EXPECT_OPTION)
     .option('--out <file>', 'write the signed approval here as well')
+    .addOption(FORCE_OPTION)
     .addOption(ALLOW_UNVERIFIED_OPTION)
     .addOption(NO_SIMULATE_OPTION);
 
@@ -33,8 +34,8 @@ async function run(session: Session, [source]: [string], options: Options): Prom
   }
   const { context, settings } = session;
   const { out } = options;
-  const outFile = out === undefined ? undefined : resolve(context.cwd, out);
-  if (outFile !== undefined) checkWritable(outFile, 'ERR_INPUT_INVALID');
+  const outFile = outputFile(session, '--out', out, options);
+  if (outFile !== null) requireFree(outFile);
   const [
     { keypairLocation, loadKeypair, requireKeypair },
     { readApproval },
@@ -65,11 +66,11 @@ async function run(session: Session, [source]: [string], options: Options): Prom
   }
   const { batchId, signedTx } = signed;
   const body = { batchId, signedTx };
-  if (outFile !== undefined) writeFileAtomic(outFile, `${JSON.stringify(body)}\n`, 'ERR_INPUT_INVALID');
+  if (outFile !== null) writeOutput(outFile, `${JSON.stringify(body)}\n`, { isPublic: true });
   session.output.result(body, (style) => [
     style.good(`Signed the approval of batch ${batchId}.`),
     signedTx,
-    `Next: flywheel batch execute ${batchId} --signed-tx ${out === undefined ? 'BASE64' : `@${out}`}`,
+    `Next: ${commandLine(settings, 'batch', 'execute', batchId, '--signed-tx', out === undefined ? 'BASE64' : `@${out}`)}`,
   ]);
   return undefined;
 }

@@ -17,6 +17,7 @@ import {
 } from '../../options/keypair.js';
 import { parseBatchId } from '../../options/names.js';
 import { howOften } from '../../options/once.js';
+import { FORCE_OPTION, failedOutFile } from '../../output/output-file.js';
 
 const configure = (command: Command) =>
   command
@@ -29,6 +30,7 @@ const configure = (command: Command) =>
     .addOption(KEYPAIR_OPTION)
     .addOption(EXPECT_OPTION)
     .option('--failed-out <file>', 'write the pipelines that did not land, as a pipelines file')
+    .addOption(FORCE_OPTION)
     .addOption(ALLOW_UNVERIFIED_OPTION)
     .addOption(NO_SIMULATE_OPTION)
     .addOption(IDEMPOTENCY_KEY_OPTION);
@@ -61,12 +63,13 @@ async function run(session: Session, [id]: [string], typed: Options): Promise<un
 
 async function failedOut(
   session: Session,
-  { failedOut: file, expect }: Options,
+  options: Options,
   batchId: Uuid,
 ): Promise<Pick<ExecuteOptions, 'failedOut'>> {
-  if (file === undefined) return { failedOut: null };
+  const file = failedOutFile(session, options);
+  if (file === null) return { failedOut: null };
   const { failedOutOf } = await import('../../batch/batch-pipelines.js');
-  return { failedOut: await failedOutOf(session, batchId, file, expect) };
+  return { failedOut: await failedOutOf(session, batchId, file, options.expect) };
 }
 
 /** How it executes, whatever is written of it then. */
@@ -100,8 +103,8 @@ async function digestOf(session: Session, expect: string | undefined): Promise<S
 
 /** @throws `ERR_USAGE` unless the owner's approval stands on chain, where another tool or a wallet has put it. */
 async function requireNoSignature(session: Session, batchId: Uuid): Promise<void> {
-  const { isApprovedOnChain, requireExecutesFromChain } = await import('../../batch/approved-on-chain.js');
-  if (!(await isApprovedOnChain(session, batchId)))
+  const { needsNoApproval, requireExecutesFromChain } = await import('../../batch/approved-on-chain.js');
+  if (!(await needsNoApproval(session, batchId)))
     throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
   await requireExecutesFromChain(session, batchId);
 }

@@ -1,13 +1,13 @@
 /** `flywheel batch init`: a file of pipelines becomes a batch that waits for the owner's approval. */
 
 import type { Command } from '@commander-js/extra-typings';
-import { checkWritable } from '../../../files/write-file.js';
+import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { openInput } from '../../input/open-input.js';
-import { failedOutBeside, outputBeside } from '../../input/output-file.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { COLUMN_OPTION, TABLE_FORMAT_OPTION } from '../../options/input-format.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
+import { FORCE_OPTION, failedOutFile, outputFile } from '../../output/output-file.js';
 
 const configure = (command: Command) =>
   command
@@ -20,6 +20,7 @@ const configure = (command: Command) =>
       '--failed-out <file>',
       'of a batch that is over: write the pipelines that did not land, as a file',
     )
+    .addOption(FORCE_OPTION)
     .addOption(TABLE_FORMAT_OPTION)
     .addOption(COLUMN_OPTION)
     .addOption(REST_OPTION)
@@ -32,20 +33,20 @@ type Options = OptionsOf<typeof configure>;
 
 async function run(session: Session, [file]: [string], options: Options): Promise<undefined> {
   const how = howOften(options);
-  const { cwd } = session.context;
-  const outFile = outputBeside(cwd, options.out, file);
-  const failedOut = failedOutBeside(cwd, options.failedOut, file);
+  const out = outputFile(session, '--out', options.out, options);
+  const failedOut = failedOutFile(session, options);
+  if (out !== null && out.path === failedOut?.path)
+    throw new FlywheelError('ERR_USAGE', '--out and --failed-out need two files.');
   const input = await openInput(session.context, file, options);
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
   const { dryRun = false } = options;
   const request = await checkedPipelines(session, input, dryRun);
-  for (const path of [outFile, failedOut]) if (path !== null) checkWritable(path, 'ERR_INPUT_INVALID');
   if (dryRun) {
     const { showPipelinesPlan } = await import('../../batch/dry-run.js');
     return showPipelinesPlan(session, request);
   }
   const { InitWork } = await import('../../batch/init-work.js');
-  const work = new InitWork(session, request, { rest: how.rest, out: outFile, failedOut });
+  const work = new InitWork(session, request, { rest: how.rest, out, failedOut });
   if (!(await runBatchOperation(session, request, how, work))) nothingNew(session);
   return undefined;
 }

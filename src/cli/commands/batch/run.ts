@@ -2,15 +2,14 @@
 
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import { checkWritable } from '../../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { canAsk } from '../../consent.js';
 import { openInput } from '../../input/open-input.js';
-import { failedOutBeside } from '../../input/output-file.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { COLUMN_OPTION, TABLE_FORMAT_OPTION } from '../../options/input-format.js';
 import { ALLOW_UNVERIFIED_OPTION, KEYPAIR_OPTION, NO_SIMULATE_OPTION } from '../../options/keypair.js';
 import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
+import { FORCE_OPTION, failedOutFile } from '../../output/output-file.js';
 
 const configure = (command: Command) =>
   command
@@ -22,6 +21,7 @@ const configure = (command: Command) =>
     .addOption(AGAIN_OPTION)
     .addOption(ONLY_NEW_OPTION)
     .option('--failed-out <file>', 'write the pipelines that did not land, as a pipelines file')
+    .addOption(FORCE_OPTION)
     .option('--dry-run', 'check the whole file, add it up, and say what it would come to; send nothing')
     .addOption(ALLOW_UNVERIFIED_OPTION)
     .addOption(NO_SIMULATE_OPTION)
@@ -35,12 +35,10 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const { dryRun = false } = options;
   if (!dryRun && !settings.yes && !canAsk(session))
     throw new FlywheelError('ERR_USAGE', 'Without a terminal `batch run` needs --yes; nothing was sent.');
-  const { failedOut } = options;
-  const failedFile = failedOutBeside(context.cwd, failedOut, file);
+  const failedOut = failedOutFile(session, options);
   const input = await openInput(context, file, options);
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
   const request = await checkedPipelines(session, input, dryRun);
-  if (failedFile !== null) checkWritable(failedFile, 'ERR_INPUT_INVALID');
   if (dryRun) {
     const { showPipelinesPlan } = await import('../../batch/dry-run.js');
     return showPipelinesPlan(session, request);
@@ -55,7 +53,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
     keypair,
     allowUnverified: options.allowUnverified === true,
     simulate: options.simulate,
-    failedOut: failedFile,
+    failedOut,
   });
   if (!(await runBatchOperation(session, request, how, work, work.notes)))
     session.output.result(null, () => ['All of it has landed before; nothing was sent.']);

@@ -32,7 +32,7 @@ async function run(session: Session, [id]: [string], options: Options): Promise<
   const isWatched = options.watch === true;
   const batch = isWatched ? await watch(session, batchId) : await readBatch(session, batchId);
   session.output.result(batch, (style) => viewBatch(batch, style));
-  if (isWatched && batch.status === 'FAILED') throw failedBatch(batch, batch.executeResult);
+  if (isWatched && batch.status === 'FAILED') throw failedBatch(session, batch, batch.executeResult);
   return undefined;
 }
 

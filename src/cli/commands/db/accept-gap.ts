@@ -2,8 +2,9 @@
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { requireConsent } from '../../consent.js';
+import { requireConsent, showSubject } from '../../consent.js';
 import type { GapReport } from '../../context.js';
+import { commandLine } from '../../operation/resume-line.js';
 import { integerOption } from '../../options/amounts.js';
 import { burnsText, viewGap, viewNoGap } from '../../views/gap.js';
 
@@ -19,7 +20,7 @@ const configure = (command: Command) =>
 function requireExpected(session: Session, { transactions }: GapReport, expected: number | undefined): void {
   if (expected === undefined && session.settings.yes)
     throw new FlywheelError('ERR_USAGE', 'With --yes, --expect says how many transactions are missing.', {
-      hint: `Look at them first: \`flywheel db accept-gap\` without --yes; ${transactions} are missing.`,
+      hint: `Look at them first: \`${commandLine(session.settings, 'db', 'accept-gap')}\`; ${transactions} are missing.`,
     });
   if (expected === undefined || expected === transactions) return;
   throw new FlywheelError(
@@ -40,7 +41,7 @@ async function run(session: Session, _args: [], options: OptionsOf<typeof config
     return undefined;
   }
   requireExpected(session, gap, expected);
-  if (!session.settings.yes) session.output.show(viewGap(gap).join('\n'));
+  if (!session.settings.yes) showSubject(session, viewGap(gap).join('\n'));
   await requireConsent(
     session,
     `Go on without a record of ${burnsText(gap)}? Requests that are sent again are then done again.`,

@@ -115,7 +115,7 @@ export const command = defineCommand({
   run: async (session, _args, options) => {
     const input = await parse(session, options);
     const made = await (await session.local()).init(input);
-    session.output.result(made, (style) => viewLocalInit(made, session.settings.dataDir.value, style));
+    session.output.result(made, (style) => viewLocalInit(made, session.settings, style));
     return undefined;
   },
   output: [

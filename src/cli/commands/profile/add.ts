@@ -141,11 +141,11 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    '--api-url, --api-key-header, --data-dir, --database-url-file, --project, --rpc-url, --quorum, --operator-signer, --burn-signer, --max-priority-fee, --commitment, --block-engine, --max-tip and --tip-floor, which are global, are stored in the profile here.',
+    '--api-url, --api-key-header, --data-dir, --database-url-file, --project, --rpc-url, --quorum, --operator-signer, --burn-signer, --max-priority-fee and --commitment, which are global, are stored in the profile here.',
     'The key is kept in a file of its own that only you can read; it is never taken from the command line.',
   ],
   output: [
-    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "databaseUrl"?, "databaseUrlFile"?, "project"?, "rpcUrl"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "blockEngine"?, "maxTip"?, "tipFloor"?, "keypair"?, "operatorSigner"?, "burnSigner"?, "pinned"?, "limits"? }',
+    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "databaseUrl"?, "databaseUrlFile"?, "project"?, "rpcUrl"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "operatorSigner"?, "burnSigner"?, "pinned"?, "limits"? }',
   ],
   errors: ['ERR_INPUT_INVALID', 'ERR_CONFIG_INVALID'],
   examples: ['flywheel profile add staging --api-url https://api.example.com --api-key-stdin < key.txt'],

@@ -1,22 +1,22 @@
 /** `flywheel profile pin`: who may act for the flywheel and what its token allows, as it is on chain, confirmed once. */
-import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import { checkWritable, writeFileAtomic } from '../../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { parseProfileName } from '../../options/names.js';
+import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../../output/output-file.js';
 
 const configure = (command: Command) =>
   command
     .argument('[name]', 'the profile in use; naming it guards against a mistake')
-    .option('--out <file>', 'write the pins here as well, for --pins');
+    .option('--out <file>', 'write the pins here as well, for --pins')
+    .addOption(FORCE_OPTION);
 
 async function run(
   session: Session,
   [typed]: [string | undefined],
-  { out }: OptionsOf<typeof configure>,
+  options: OptionsOf<typeof configure>,
 ): Promise<undefined> {
-  const { context, settings } = session;
+  const { settings } = session;
   const [{ confirmPins, keepPins, noChain, pinnedText, readPins, requirePins }, { viewPins }, { driftOf }] =
     await Promise.all([
       import('../../batch/pins.js'),
@@ -26,8 +26,8 @@ async function run(
   const name = typed === undefined ? null : parseProfileName(typed);
   if (name !== null && name !== settings.profile.value)
     throw new FlywheelError('ERR_USAGE', `The profile in use is another one; add --profile ${name}.`);
-  const outFile = out === undefined ? undefined : resolve(context.cwd, out);
-  if (outFile !== undefined) checkWritable(outFile, 'ERR_INPUT_INVALID');
+  const outFile = outputFile(session, '--out', options.out, options);
+  if (outFile !== null) requireFree(outFile);
   const { pins: before, chain } = await session.service();
   if (chain === null) throw noChain();
   const pins = await readPins(chain, requirePins(before));
@@ -37,13 +37,12 @@ async function run(
     session.output.tell(`Changed: ${fact} was ${was} and is ${now}.`);
   if (!settings.yes) await confirmPins(session, pins);
   else if (settings.profile.value !== null) await keepPins(session, settings.profile.value, pins);
-  else if (outFile === undefined)
+  else if (outFile === null)
     session.output.warn(
       'Nothing was pinned: no profile is in use that could keep it. Add --profile NAME, or --out FILE.',
     );
   const value = pinnedText(pins);
-  if (outFile !== undefined)
-    writeFileAtomic(outFile, `${JSON.stringify(value, null, 2)}\n`, 'ERR_INPUT_INVALID');
+  if (outFile !== null) writeOutput(outFile, `${JSON.stringify(value, null, 2)}\n`, { isPublic: true });
   session.output.result(value, (style) => viewPins(value, style));
   return undefined;
 }

@@ -31,7 +31,7 @@ export const command = defineCommand({
       .argument('<settings...>', 'what changes, as name=value; an empty value takes the setting away'),
   run,
   details: [
-    'Settings are apiUrl, apiKeyHeader, dataDir, databaseUrl, databaseUrlFile, project, keypair, operatorSigner, burnSigner, commitment, blockEngine, tipFloor, rpcUrl (several between commas), rpcQuorum, maxPriorityFee and maxTip.',
+    'Settings are apiUrl, apiKeyHeader, dataDir, databaseUrl, databaseUrlFile, project, keypair, operatorSigner, burnSigner, commitment, rpcUrl (several between commas), rpcQuorum and maxPriorityFee.',
     'What no command could use is refused, and nothing is changed; an address with a password in it has no place on the command line. Keys, pins and limits have commands of their own.',
   ],
   output: ['the profile, as `profile show` prints it'],

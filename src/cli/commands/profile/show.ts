@@ -29,7 +29,7 @@ export const command = defineCommand({
     return undefined;
   },
   output: [
-    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcSource"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "blockEngine"?, "maxTip"?, "tipFloor"?, "keypair"?, "pinned"?, "limits"? }',
+    '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcSource"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "pinned"?, "limits"? }',
   ],
   errors: ['ERR_CONFIG_INVALID'],
   examples: ['flywheel profile show staging'],

@@ -1,11 +1,9 @@
 /** `flywheel wallet decrypt`: an encrypted keypair as a file of the Solana CLI's format again. */
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import { checkWritable, writeFileAtomic } from '../../../files/write-file.js';
+import { writeFileAtomic } from '../../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { inputError } from '../../input/read-input.js';
+import { newFile } from '../../output/output-file.js';
 
 const configure = (command: Command) =>
   command
@@ -18,9 +16,7 @@ async function run(
   options: OptionsOf<typeof configure>,
 ): Promise<undefined> {
   const { context } = session;
-  const file = resolve(context.cwd, options.out);
-  checkWritable(file, 'ERR_INPUT_INVALID');
-  if (existsSync(file)) throw inputError(file, 'there is a file of that name already');
+  const file = newFile(session, options.out);
   const { ownerKey, readKeypair } = await import('../../wallet/owner-key.js');
   const { isEncrypted, address, name } = ownerKey(context, source).describe();
   if (!isEncrypted) throw new FlywheelError('ERR_KEYPAIR_INVALID', `${name}: it is not encrypted.`);

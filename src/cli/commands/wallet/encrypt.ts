@@ -1,11 +1,9 @@
 /** `flywheel wallet encrypt`: a keypair under a passphrase, in a file of its own. */
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { invariant } from '../../../errors/flywheel-error.js';
-import { checkWritable, writeFileAtomic } from '../../../files/write-file.js';
+import { writeFileAtomic } from '../../../files/write-file.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { inputError } from '../../input/read-input.js';
+import { newFile } from '../../output/output-file.js';
 
 const configure = (command: Command) =>
   command
@@ -18,9 +16,7 @@ async function run(
   options: OptionsOf<typeof configure>,
 ): Promise<undefined> {
   const { context } = session;
-  const out = resolve(context.cwd, options.out);
-  checkWritable(out, 'ERR_INPUT_INVALID');
-  if (existsSync(out)) throw inputError(out, 'there is a file of that name already');
+  const out = newFile(session, options.out);
   const [{ readKeypair, signerOf }, { newPassphrase }, format, { keypairPath }] = await Promise.all([
     import('../../wallet/owner-key.js'),
     import('../../wallet/passphrase.js'),

@@ -67,7 +67,7 @@ describe('burn', () => {
         { status: 400 },
       );
     });
-    const { exit, stderr } = await cli.run(...WORDS);
+    const { exit, stderr } = await cli.run(...WORDS, ...(isOnThisMachine ? [] : ['--yes']));
     expect([exit, JSON.parse(stderr).hint]).toEqual([5, expect.stringMatching(hint)]);
   });
 
@@ -91,6 +91,7 @@ describe('burn', () => {
       const opened = { foresight, isOnThisMachine, symbol: 'FLY' };
       const { stdout } = await testCli({ tty: { stdout: true }, env: { NO_COLOR: '1' }, opened }).run(
         ...WORDS,
+        '--yes',
       );
       return stdout.split('\n').slice(0, 3);
     };

@@ -116,6 +116,6 @@ describe('keptBody', () => {
   it('takes what earlier versions have kept', () => {
     const entry = {} as Entry;
     const { list, failedOut } = keptBody(entry, { failedOut: '/f', burns: BURNS.slice(0, 3) });
-    expect([failedOut, list.length, list.pick([2])]).toEqual(['/f', 3, [burn(2)]]);
+    expect([failedOut, list.length, list.pick([2])]).toEqual([{ path: '/f', force: false }, 3, [burn(2)]]);
   });
 });

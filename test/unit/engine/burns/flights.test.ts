@@ -57,29 +57,6 @@ describe('a request of several chunks', () => {
     expect(seen).toMatchObject({ submits: 3, mostAtOnce: 2 });
   });
 
-  it('prepares two more while another core runs the first', async () => {
-    test = await openTestEngine({}, { limits: { burnsPerCommit: 2 } });
-    let submits = 0;
-    let goOn = (): void => undefined;
-    const third = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
-    const { chain } = slowChain(() => true, {
-      pollMs: null,
-      runsBeside: true,
-      submit: async (transactions) => {
-        submits += 1;
-        if (submits === 3) goOn();
-        await third;
-        return test.chain.submit(transactions);
-      },
-    });
-    const engine = engineBeside(test, { chain, limits: { ...test.deps.limits } });
-    const { value } = await engine.burnBatch(burns(7), aCall());
-    expect(value.success).toHaveLength(7);
-    expect(submits).toBe(4);
-  });
-
   it.each([
     [sumTo(100), 100],
     [sumTo(100) - 1, 99],

@@ -6,7 +6,7 @@ import { digestText, pipelinesDigest, type SourcePipeline } from '../../../../..
 import { buildApproval } from '../../../../../src/approval/build-approval.js';
 import { generateKeypair } from '../../../../../src/chain/transaction/signer.js';
 import { decodeTransaction } from '../../../../../src/chain/transaction/wire.js';
-import { approvalIn, FILE, honestWorld, openedIn, type World } from '../../../../attacks/world.js';
+import { approvalIn, FILE, honestWorld, openedIn, type World } from '../../../../support/approval-world.js';
 import {
   batchIndex,
   flywheel,

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Batch, ExecuteResult } from '../../../../../src/contract/schemas/batch.js';
-import { approvalIn, FILE, honestWorld, openedIn } from '../../../../attacks/world.js';
+import { approvalIn, FILE, honestWorld, openedIn } from '../../../../support/approval-world.js';
 import { batchIndex, multisig, ownerKeypair } from '../../../../support/batch-on-chain.js';
 import { aBatch, complaint, person, READER, refusal, refuse, reply } from '../../../../support/commands.js';
 import { type FakeService, fakeService } from '../../../../support/fake-service.js';

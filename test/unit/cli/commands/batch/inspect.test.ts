@@ -3,7 +3,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { digestText, pipelinesDigest } from '../../../../../src/actions/pipelines.js';
-import { approvalIn, HONEST, honestWorld, inspect, openedIn, type World } from '../../../../attacks/world.js';
+import {
+  approvalIn,
+  HONEST,
+  honestWorld,
+  inspect,
+  openedIn,
+  type World,
+} from '../../../../support/approval-world.js';
 import { batchIndex, multisig, operator } from '../../../../support/batch-on-chain.js';
 import { aBatch, complaint, refusal, refuse, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';

@@ -6,7 +6,7 @@ import { type VoteKind, voteMessage } from '../../../../../src/chain/squads/inst
 import { partiallySign } from '../../../../../src/chain/transaction/compile.js';
 import { decodeTransaction } from '../../../../../src/chain/transaction/wire.js';
 import type { CancelBatchRequest } from '../../../../../src/contract/schemas/batch.js';
-import { chainIn, honestWorld, pinsOf, type World } from '../../../../attacks/world.js';
+import { chainIn, honestWorld, pinsOf, type World } from '../../../../support/approval-world.js';
 import { batchIndex, multisig, operator, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
 import { aBatch, complaint, person, refusal, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../../../../src/chain/transaction/signer.js';
 import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
-import { FILE, honestWorld, openedIn, pinsOf } from '../../../../attacks/world.js';
+import { FILE, honestWorld, openedIn, pinsOf } from '../../../../support/approval-world.js';
 import { batchIndex, multisig, ownerKeypair } from '../../../../support/batch-on-chain.js';
 import { aBatch, complaint, person, refusal, refuse, reply } from '../../../../support/commands.js';
 import { exampleReply, type FakeService, fakeService } from '../../../../support/fake-service.js';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Pins } from '../../../../../src/approval/pins.js';
-import { chainIn, honestWorld, pinsOf } from '../../../../attacks/world.js';
+import { chainIn, honestWorld, pinsOf } from '../../../../support/approval-world.js';
 import { complaint, person, refusal } from '../../../../support/commands.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
 
@@ -104,7 +104,7 @@ describe('profile pin', () => {
   it.each([
     [['other'], 'ERR_USAGE', 'The profile in use is another one; add --profile other.'],
     [['--out', 'no/such/pins.json'], 'ERR_INPUT_INVALID', 'no/such'],
-    [['--force'], 'ERR_USAGE', "Unknown option '--force'"],
+    [['--again'], 'ERR_USAGE', "Unknown option '--again'"],
   ])('refuses %j', async (words, code, message) => {
     const answer = await refusal(await cliWith(), 'profile', 'pin', '--yes', ...words);
     expect(answer).toEqual([2, code, expect.stringContaining(message)]);

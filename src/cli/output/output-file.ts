@@ -1,0 +1,210 @@
+/** Where the commands may write their files, decided here for all of them. */
+import { closeSync, lstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
+import { extname, join, resolve } from 'node:path';
+import { Option } from '@commander-js/extra-typings';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { parseKeypairText } from '../../files/keypair-file.js';
+import { checkWritable, writeFileAtomic } from '../../files/write-file.js';
+import type { Session } from '../command.js';
+import { defaultDataDir } from '../config/paths.js';
+import { inputError } from '../input/read-input.js';
+
+/** Of every command that writes a file. */
+export const FORCE_OPTION = new Option(
+  '--force',
+  'replace a file that exists; never an input, key or database',
+);
+
+/** A file that a command writes. */
+export interface OutputFile {
+  /** Absolute. */
+  readonly path: string;
+  /** Whether it may replace a file. */
+  readonly force: boolean;
+}
+
+interface Given {
+  readonly force?: boolean;
+}
+
+const PRIVATE_MODE = 0o600;
+
+/**
+ * The file of an option.
+ * @returns `null` where the option is not given.
+ * @throws `ERR_INPUT_INVALID` where it cannot be written, or holds what no command may replace.
+ */
+export function outputFile(
+  session: Session,
+  option: string,
+  typed: string | undefined,
+  { force = false }: Given,
+): OutputFile | null {
+  if (typed === undefined) return null;
+  const path = resolve(session.context.cwd, typed);
+  checkWritable(path, 'ERR_INPUT_INVALID');
+  const reason = protection(session, option, path);
+  if (reason !== undefined) throw inputError(typed, reason);
+  return { path, force };
+}
+
+/**
+ * The same for elements that failed, which are written as JSON.
+ * @throws `ERR_INPUT_INVALID` also for a name by which they would be read as a table.
+ */
+export function failedOutFile(
+  session: Session,
+  { failedOut, ...given }: Given & { readonly failedOut?: string },
+): OutputFile | null {
+  if (failedOut !== undefined && /^\.[ct]sv$/i.test(extname(failedOut)))
+    throw inputError(failedOut, 'what failed is written as JSON, and would be read as a table by that name');
+  return outputFile(session, '--failed-out', failedOut, given);
+}
+
+/** A link to nothing is something, too. */
+const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+
+/** @throws `ERR_INPUT_INVALID` where a file would be replaced that may not be; nothing was sent. */
+export function requireFree({ path, force }: OutputFile): void {
+  if (!force && exists(path)) throw taken(path);
+}
+
+const taken = (path: string, hint = 'Name another file, or add --force to replace it.'): FlywheelError =>
+  new FlywheelError('ERR_INPUT_INVALID', `${path}: there is a file of that name already.`, { hint });
+
+/** The absolute path of a file that replaces none, whatever is said. @throws `ERR_INPUT_INVALID` */
+export function newFile({ context }: Session, typed: string): string {
+  const path = resolve(context.cwd, typed);
+  checkWritable(path, 'ERR_INPUT_INVALID');
+  if (exists(path)) throw taken(path, 'Name another file.');
+  return path;
+}
+
+/**
+ * Writes the file. One that holds the same already is left as it is, and so is one that is as good.
+ * @throws `ERR_INPUT_INVALID`
+ */
+export function writeOutput(
+  { path, force }: OutputFile,
+  text: string,
+  { isPublic = false, isAsGood = () => false }: WriteTerms = {},
+): void {
+  if (!force && exists(path)) {
+    const found = textOf(path);
+    if (found !== undefined && (found === text || isAsGood(found))) return;
+    throw taken(path);
+  }
+  const mode = isPublic ? {} : { mode: PRIVATE_MODE };
+  writeFileAtomic(path, text, 'ERR_INPUT_INVALID', { ...mode, exclusive: !force });
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+interface WriteTerms {
+  /** For others to read. */
+  readonly isPublic?: boolean;
+  /** Does a file that is there serve as well? */
+  readonly isAsGood?: (text: string) => boolean;
+}
+
+/** As the journal has noted it; earlier versions have noted the path alone. */
+export const notedFile = (noted: OutputFile | string | null): OutputFile | null =>
+  typeof noted === 'string' ? { path: noted, force: false } : noted;
+
+/** Says that a file was not written by this command, where there was nothing to write. */
+export function noteEarlier({ output }: Session, { path }: OutputFile): void {
+  if (exists(path)) output.warn(`${path} is of an earlier run: there was nothing to write into it.`);
+}
+
+interface FileId {
+  readonly dev: number;
+  readonly ino: number;
+}
+
+/** Links count as what they point to. */
+const idOf = (path: string): FileId | undefined => {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Why no command may replace the file, if it may not. */
+function protection(session: Session, option: string, path: string): string | undefined {
+  const own = idOf(path);
+  if (own === undefined) return undefined;
+  const isIt = (other: string): boolean => {
+    const found = idOf(other);
+    return found !== undefined && found.ino === own.ino && found.dev === own.dev;
+  };
+  if (inputsOf(session, option).some((input) => isIt(resolve(session.context.cwd, input))))
+    return 'it is the file that is read; name another to write to';
+  const kind = kindOf(path);
+  if (kind !== undefined) return `it is ${kind}, which no command replaces; name another file to write to`;
+  const { settings, context } = session;
+  const directory = [settings.dataDir.value, settings.configDir.value, defaultDataDir(context)].find((one) =>
+    filesBelow(one).some(isIt),
+  );
+  if (directory === undefined) return undefined;
+  return `it is a file of flywheel itself, in ${directory}; name another file to write to`;
+}
+
+/** All that a command may read: the words of its line, but for the option's own, and the files that settings name. */
+function inputsOf({ commandLine, settings, context }: Session, option: string): readonly string[] {
+  const own = commandLine.findIndex((word) => word === option || word.startsWith(`${option}=`));
+  const words = commandLine.flatMap((word, at) => {
+    const isOwn = at === own || (at === own + 1 && commandLine[own] === option);
+    return isOwn ? [] : [word, word.replace(/^@/, ''), word.replace(/^--[^=]*=@?/, '')];
+  });
+  const named = Object.entries(context.env).flatMap(([name, value = '']) =>
+    name.startsWith('FLYWHEEL_') ? [value] : [],
+  );
+  const { keypair, database } = settings;
+  const kept = [keypair.value, database.value?.file].filter((one) => typeof one === 'string');
+  return [...words, ...named, ...kept];
+}
+
+/** Enough to know a key and a database by. */
+const HEAD_BYTES = 4_096;
+const KEYPAIR_BYTES = 64;
+
+const KINDS = [
+  ['a database', /^SQLite format 3\0/],
+  ['a key', /^fwk_|"flywheel-encrypted-keypair"|PRIVATE KEY-----/],
+] as const;
+
+function headOf(path: string): string | undefined {
+  const head = Buffer.alloc(HEAD_BYTES);
+  let handle: number | undefined;
+  try {
+    handle = openSync(path, 'r');
+    return head.toString('utf8', 0, readSync(handle, head));
+  } catch {
+    return undefined;
+  } finally {
+    if (handle !== undefined) closeSync(handle);
+  }
+}
+
+function kindOf(path: string): string | undefined {
+  const text = headOf(path);
+  if (text === undefined) return 'a file that cannot be read';
+  const parsed = parseKeypairText(text);
+  if ('bytes' in parsed && parsed.bytes.length === KEYPAIR_BYTES) return 'a key';
+  return KINDS.find(([, pattern]) => pattern.test(text))?.[0];
+}
+
+function filesBelow(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((name) => join(directory, name));
+  } catch {
+    return [];
+  }
+}

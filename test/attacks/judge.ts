@@ -1,0 +1,217 @@
+/** What the program makes of a batch: the one place of these tests that knows its sources. */
+
+import type { PublicKey } from '@solana/web3.js';
+import { pipelineContent } from '../../src/actions/pipelines.js';
+import { addSignature } from '../../src/approval/build-approval.js';
+import { checkApprovable } from '../../src/approval/check-content.js';
+import { messageProblem } from '../../src/approval/check-message.js';
+import { checkVote as checkOneVote } from '../../src/approval/check-vote.js';
+import { checkWalletVote } from '../../src/approval/check-wallet-vote.js';
+import { type Limits, requireWithinDay, requireWithinLimits } from '../../src/approval/limits.js';
+import { outflowOf } from '../../src/approval/outflow.js';
+import { isAsDescribed, readBatch } from '../../src/approval/read-batch.js';
+import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
+import type { ChainReader } from '../../src/chain/chain.js';
+import { createSimulator } from '../../src/chain/local/simulator.js';
+import type { Simulator } from '../../src/chain/simulator.js';
+import { createKeypairSigner } from '../../src/chain/transaction/signer.js';
+import { batchName } from '../../src/cli/batch/approval-source.js';
+import { checkApproval, type Review, reviewBatch, unitOf } from '../../src/cli/batch/review.js';
+import { toSourcePipelines } from '../../src/cli/input/pipelines-plan.js';
+import { plainStyle } from '../../src/cli/output/color.js';
+import { viewLook } from '../../src/cli/views/batch-content.js';
+import { pinsOf } from '../../src/compose/pinned.js';
+import { isFlywheelError } from '../../src/errors/flywheel-error.js';
+import { type Address, address } from '../../src/values/address.js';
+import { type Account, type Accounts, INDEX, type Pipeline, type World } from './world.js';
+
+export interface Refused {
+  readonly refused: { readonly code: string; readonly message: string };
+}
+/** What its owner reads before signing; amounts in base units. */
+export interface Shown {
+  readonly pipelines: readonly {
+    readonly type: string;
+    readonly hash: string;
+    readonly actions: readonly object[];
+  }[];
+  readonly changes: object | null;
+  readonly screen: string;
+}
+
+async function judged<Found>(step: () => Found | Promise<Found>): Promise<Found | Refused> {
+  try {
+    return await step();
+  } catch (error) {
+    if (!isFlywheelError(error)) throw error;
+    return { refused: { code: error.code, message: error.message } };
+  }
+}
+
+const stateOf = ({ owner, ...account }: Account): AccountState => ({
+  ...{ ...account, owner: address(owner), executable: false, rentEpoch: RENT_EPOCH_EXEMPT },
+});
+
+const unplanned = (): never => {
+  throw new TypeError('An approval asks the chain for accounts alone.');
+};
+
+/** @param chain - what the node says when it is asked for the n-th time, from 1. */
+function readerOf(chain: (reading: number) => Accounts): ChainReader {
+  let reading = 0;
+  return {
+    getAccounts: async (addresses) => {
+      reading += 1;
+      const accounts = chain(reading);
+      return addresses.map((at) => {
+        const found = accounts.get(at);
+        return found === undefined ? null : stateOf(found);
+      });
+    },
+    ...{ isBlockhashValid: unplanned, latestBlockhash: unplanned, blockHeight: unplanned },
+    ...{ lookUp: unplanned, getTransaction: unplanned },
+  };
+}
+
+const refOf = ({ multisig }: World['pins']) => ({ multisig: address(multisig), batchIndex: INDEX });
+const sourcesOf = (file: readonly Pipeline[]) =>
+  toSourcePipelines(file.map((one) => ({ ...one, payload: JSON.stringify(one.payload) })) as never);
+
+/** One machine for all: nothing that it has run stays in it. */
+const machine = createSimulator();
+
+/** The machine, with one base unit less in the number at a place of an account. */
+function tampered({ account, offset }: NonNullable<World['machine']>): Simulator {
+  const at = account.toBase58();
+  return {
+    run: (before, steps) => {
+      const run = machine.run(before, steps);
+      const changed = (found: AccountState | null): AccountState | null => {
+        if (found === null) return null;
+        const data = Buffer.from(found.data as Uint8Array);
+        data.writeBigUInt64LE(data.readBigUInt64LE(offset) - 1n, offset);
+        return { ...found, data };
+      };
+      return {
+        failure: run.failure,
+        account: (one) => (one === at ? changed : (same: AccountState | null) => same)(run.account(one)),
+      };
+    },
+  };
+}
+
+function shownOf(review: Review): Shown {
+  const unit = unitOf({ symbol: null, trusted: null }, review);
+  return {
+    pipelines: (review.description.pipelines ?? []).map(({ type, proofHash, actions }) => ({
+      ...{ type, hash: proofHash, actions },
+    })),
+    changes: review.changes,
+    screen: viewLook(review, unit, plainStyle(1_000)).join('\n'),
+  };
+}
+
+export type Known = Pick<World, 'wire' | 'batch' | 'pins' | 'limits' | 'machine'>;
+
+/** Judges an approval as `batch approve` does before it asks or signs. */
+export const judge = (
+  chain: Accounts | ((reading: number) => Accounts),
+  { wire, batch, pins, limits, machine: lie }: Known,
+  file: readonly Pipeline[] | null = null,
+): Promise<Shown | Refused> =>
+  judged(async () => {
+    const known = pinsOf({ ...pins, facts: pins.facts ?? undefined } as Parameters<typeof pinsOf>[0]);
+    const issued = {
+      wire,
+      batch: batchName(batch as Parameters<typeof batchName>[0]),
+      pipelines: () => null,
+    };
+    checkApproval(issued, known);
+    const review = await reviewBatch(
+      readerOf(typeof chain === 'function' ? chain : () => chain),
+      { simulator: async () => (lie === null ? machine : tampered(lie)) },
+      known,
+      {
+        batchIndex: issued.batch.batchIndex,
+        expectation: file === null ? null : { pipelines: sourcesOf(file) },
+        simulate: true,
+      },
+    );
+    const { mint, flywheel } = review.token;
+    const outflow = outflowOf(review.description.pipelines ?? []);
+    const asked = { outflow, decimals: flywheel.decimals, supply: mint.supply };
+    requireWithinLimits(limits as Limits, asked, 'the profile');
+    requireWithinDay(limits as Limits, asked, { day: '2026-01-31', used: 0n }, 'the profile');
+    return shownOf(review);
+  });
+
+/** The message of a transaction, held against the pipeline that it should be of, whatever it decodes to. */
+export async function judgeMessage(chain: Accounts, world: World, file: readonly Pipeline[], place: number) {
+  const { account, ...token } = world.token;
+  const text = (key: PublicKey): Address => address(key.toBase58());
+  const { transactions } = await readBatch(
+    readerOf(() => chain),
+    refOf(world.pins),
+  );
+  const [transaction, source] = [transactions[place], sourcesOf(file)[place]];
+  if (transaction === undefined || source === undefined) throw new TypeError('There is no such transaction.');
+  return messageProblem(transaction.message, pipelineContent(source, token.decimals), {
+    ...{ mint: text(token.mint), vault: text(token.vault), vaultTokenAccount: text(account) },
+    ...{ tokenProgram: text(token.program), decimals: token.decimals },
+  });
+}
+
+/** The right of somebody to approve a batch, where nothing has been asked of the flywheel before. */
+export const judgeMember = (chain: Accounts, { pins }: Pick<World, 'pins'>, member: string) =>
+  judged(async () => {
+    checkApprovable(
+      await readBatch(
+        readerOf(() => chain),
+        refOf(pins),
+      ),
+      address(member),
+    );
+    return { member };
+  });
+
+/** The vote alone, without the batch that it is for. */
+export const judgeVote = ({ wire, batch, pins }: Pick<World, 'wire' | 'batch' | 'pins'>) =>
+  judged(() => {
+    const { multisig, owner, operator } = pinsOf(pins as never);
+    const expected = {
+      kind: 'approve',
+      multisig,
+      batchIndex: BigInt(batch.batchIndex),
+      member: owner,
+    } as const;
+    const { feePayer, priorityFeeLamports, missingSignatures, version } = checkOneVote(wire, {
+      ...{ ...expected, feePayers: [operator, owner] },
+    });
+    return { feePayer, priorityFeeLamports, missingSignatures, version };
+  });
+
+/** What a wallet gives back. */
+export const judgeWallet = (
+  wire: Uint8Array,
+  given: { readonly multisig: string; readonly owner: string; readonly blockhash: string },
+) =>
+  judged(() => {
+    const [multisig, owner] = [address(given.multisig), address(given.owner)];
+    const { signature, priorityFeeLamports, assertions } = checkWalletVote(wire, {
+      ...{ multisig, owner, batchIndex: INDEX, blockhash: given.blockhash },
+    });
+    return { signature, priorityFeeLamports, assertions };
+  });
+
+export const sign = (wire: Uint8Array, secret: Uint8Array) =>
+  judged(() => ({ wire: addSignature(wire, createKeypairSigner(secret)) }));
+
+/** Just before it is executed: does the chain hold what was judged? */
+export const isUnchanged = async (before: Accounts, now: Accounts, pins: World['pins']): Promise<boolean> =>
+  isAsDescribed(
+    readerOf(() => now),
+    await readBatch(
+      readerOf(() => before),
+      refOf(pins),
+    ),
+  );

@@ -1,0 +1,321 @@
+/** Members of the multisig act on a batch with their own tools, between the commands and beside them: nothing is done twice. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PublicKey } from '@solana/web3.js';
+import * as squads from '@sqds/multisig';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { pipelinesOf } from '../support/deeds.js';
+import { ask } from '../support/http-serve.js';
+import { type Members, membersOf } from '../support/members.js';
+import {
+  anOperator,
+  type Mode,
+  makeTemplate,
+  type Operator,
+  problemOf,
+  type Template,
+} from '../support/operator.js';
+import type { Spawned } from '../support/spawn.js';
+import { rawSqlite } from '../support/store.js';
+
+let template: Template;
+beforeAll(async () => {
+  template = await makeTemplate('--vault-tokens', '10', '--burn-wallet-tokens', '100', '--daily-burn', '30');
+});
+
+/** Ten tokens: four that fit into one bundle; of the second the third fails where three tokens have left the vault. */
+const AMOUNTS = [1, 1, 1, 1, 1, 1, 4];
+const SEVEN = AMOUNTS.map((amount, index) => ({
+  type: 'WATCH_AD',
+  payload: { name: 'seven', index },
+  actions: [{ action: 'BURN', amount }],
+}));
+const EACH_ONCE = [1, 1, 1, 1, 1, 1, 1];
+
+type Ended = Spawned & { readonly value: ReturnType<typeof JSON.parse> };
+
+interface Scene {
+  readonly operator: Operator;
+  readonly members: Members;
+  readonly id: string;
+  readonly index: number;
+  readonly proofHashes: readonly string[];
+  json(...words: readonly string[]): Promise<Ended>;
+  fund(tokens: string): Promise<void>;
+  /** How often each pipeline has run, from the records of the chain. */
+  counts(): Promise<readonly number[]>;
+}
+
+const scenes: Scene[] = [];
+afterEach(async () => {
+  for (const { members, operator } of scenes.splice(0)) {
+    await members.leave();
+    await operator.leave();
+  }
+});
+
+/** A batch of seven that waits for its approval. */
+async function initiated(mode: Mode): Promise<Scene> {
+  const operator = await anOperator(mode, template);
+  const members = await membersOf(operator, template);
+  const json = async (...words: readonly string[]) => {
+    const ended = await operator.run(...words, '--json');
+    return { ...ended, value: ended.stdout === '' ? null : JSON.parse(ended.stdout) };
+  };
+  operator.write('seven.json', SEVEN);
+  const { value, stderr } = await json('batch', 'init', 'seven.json');
+  if (value === null) throw new TypeError(`batch init failed: ${stderr}`);
+  const { id, batchIndex, pipelines } = value.batch;
+  const proofHashes = pipelines.map(({ proofHash }: { proofHash: string }) => proofHash);
+  const scene: Scene = {
+    ...{ operator, members, id, index: Number(batchIndex), proofHashes, json },
+    fund: async (tokens) => {
+      const to = ['--to', 'vault', '--tokens', tokens, '--data-dir', operator.dataDir];
+      expect((await operator.run('local', 'fund', ...to)).stderr).toBe('');
+    },
+    counts: () => members.executions(proofHashes),
+  };
+  scenes.push(scene);
+  return scene;
+}
+
+const run = (scene: Scene, file: string, ...more: readonly string[]) =>
+  scene.json('batch', 'run', file, '--keypair', scene.operator.owner, '--yes', '--no-simulate', ...more);
+const execute = (scene: Scene, ...more: readonly string[]) =>
+  scene.json('batch', 'execute', scene.id, ...more);
+const cancel = (scene: Scene) =>
+  scene.json('batch', 'cancel', scene.id, '--keypair', scene.operator.owner, '--yes');
+
+/** The same after it has failed with four of its seven: another batch has emptied the vault. */
+async function failed(mode: Mode): Promise<Scene> {
+  const scene = await initiated(mode);
+  expect((await run(scene, scene.operator.write('three.json', pipelinesOf('three')))).exit).toBe(0);
+  expect((await run(scene, 'seven.json')).exit).toBe(10);
+  expect(await scene.counts()).toEqual([1, 1, 1, 1, 0, 0, 0]);
+  return scene;
+}
+
+/** Whatever tells of the batch tells the same. */
+async function expectTruth(
+  scene: Scene,
+  executed: number,
+  batch: object,
+  { canRun = true } = {},
+): Promise<void> {
+  const { operator, id, json } = scene;
+  const [status, shown, verified, report] = await Promise.all([
+    json('batch', 'status', id),
+    json('batch', 'show', id),
+    json('batch', 'verify', id, '--expect', 'seven.json'),
+    json('report', '--by', 'all'),
+  ]);
+  const result = { total: 7, totalSuccessful: executed, totalFailed: 7 - executed };
+  expect(status.value).toMatchObject({ ...batch, executeResult: result });
+  const states = shown.value.pipelines.map(({ state }: { state: string }) => state === 'EXECUTED');
+  expect(states).toEqual(SEVEN.map((_, at) => at < executed));
+  expect(verified.value.missing).toEqual(SEVEN.flatMap((_, at) => (at < executed ? [] : [at])));
+  const { burned, usedToday } = await operator.happened();
+  expect(report.value.total.burned).toBe(burned);
+  // What can still be executed holds its part of the cap.
+  const isOver = status.value.status === 'EXECUTED' || status.value.dateCancelled !== undefined;
+  const held = isOver || !canRun ? 0 : AMOUNTS.slice(executed).reduce((sum, amount) => sum + amount, 0);
+  expect(Number(usedToday.burn)).toBe(Number(burned) + held);
+}
+
+const CANCELLED = { status: 'FAILED', dateCancelled: expect.any(String) };
+
+describe.each<Mode>(['embedded', 'remote'])('a batch that failed, %s', (mode) => {
+  it('and of which a member executes more is told and cancelled as it is on chain, and its rest is done once', async () => {
+    const scene = await failed(mode);
+    const { operator, members, index } = scene;
+    expect(await members.execute(index, 1)).toBe(1);
+    const left = join(operator.directory, 'left.json');
+    const executed = await execute(scene, '--failed-out', left);
+    expect([executed.exit, executed.value.result.totalSuccessful]).toEqual([10, 5]);
+    const payloads = () =>
+      JSON.parse(readFileSync(left, 'utf8')).pipelines.map(
+        ({ payload }: { payload: string }) => JSON.parse(payload).index,
+      );
+    expect(payloads()).toEqual([5, 6]);
+    await expectTruth(scene, 5, { status: 'FAILED' });
+
+    expect(await members.execute(index, 1)).toBe(1);
+    const again = await run(scene, 'seven.json', '--failed-out', left);
+    expect([again.exit, again.value.result.totalSuccessful, payloads()]).toEqual([10, 6, [6]]);
+    const cancelled = await cancel(scene);
+    expect([cancelled.exit, cancelled.value.executeResult.totalSuccessful]).toEqual([0, 6]);
+    await expectTruth(scene, 6, CANCELLED);
+
+    await scene.fund('10');
+    const rest = await run(scene, 'seven.json', '--rest');
+    expect([rest.exit, rest.value?.result.total]).toEqual([0, 1]);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+    expect((await execute(scene)).value.result.totalSuccessful).toBe(6);
+    expect(await operator.pending()).toEqual([]);
+  });
+
+  it('and of which a member executes more goes on with --rest alone', async () => {
+    const scene = await failed(mode);
+    expect(await scene.members.execute(scene.index, 2)).toBe(2);
+    await scene.fund('10');
+    const rest = await run(scene, 'seven.json', '--rest');
+    expect([rest.exit, rest.value?.result.total]).toEqual([0, 1]);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+    await expectTruth(scene, 6, CANCELLED);
+  });
+});
+
+const WHOLE = { status: 'EXECUTED' };
+const rest = (scene: Scene) => run(scene, 'seven.json', '--rest');
+const signed = (scene: Scene) =>
+  execute(scene, '--keypair', scene.operator.owner, '--yes', '--expect', 'seven.json');
+
+describe('a batch that its members execute to its end', () => {
+  it.each([
+    ['embedded', 'execute', execute],
+    ['embedded', 'cancel', cancel],
+    ['remote', 'cancel', cancel],
+    ['remote', 'run --rest', rest],
+  ] as const)('after it has failed, %s, is EXECUTED after batch %s', async (mode, _command, end) => {
+    const scene = await failed(mode);
+    await scene.fund('10');
+    expect(await scene.members.execute(scene.index, 3)).toBe(3);
+    const ended = await end(scene);
+    expect([ended.exit, problemOf(ended)]).toEqual([0, expect.anything()]);
+    await expectTruth(scene, 7, WHOLE);
+    expect((await rest(scene)).exit).toBe(0);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+    expect(await scene.operator.pending()).toEqual([]);
+  });
+
+  it.each([
+    ['embedded', 'execute', execute],
+    ['embedded', 'run', (scene: Scene) => run(scene, 'seven.json')],
+    ['embedded', 'cancel', cancel],
+    ['remote', 'execute --keypair', signed],
+  ] as const)('after it was approved, %s, is EXECUTED after batch %s', async (mode, _command, end) => {
+    const scene = await initiated(mode);
+    await scene.members.vote(scene.index, 'approve');
+    expect(await scene.members.execute(scene.index, 7)).toBe(7);
+    const ended = await end(scene);
+    expect([ended.exit, problemOf(ended)]).toEqual([0, expect.anything()]);
+    await expectTruth(scene, 7, WHOLE);
+    expect((await run(scene, 'seven.json')).exit).toBe(0);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+  });
+});
+
+describe.each<Mode>(['embedded', 'remote'])(
+  'a batch that is another on chain than the one set up, %s',
+  (mode) => {
+    it('is refused for safety by batch execute --signed-tx, and nothing of it runs', async () => {
+      const scene = await initiated(mode);
+      const { operator, id, index, json } = scene;
+      const approval = join(operator.directory, 'signed.json');
+      const words = ['--keypair', operator.owner, '--yes', '--expect', 'seven.json', '--out', approval];
+      expect((await json('batch', 'approve', id, ...words)).exit).toBe(0);
+      const [account] = squads.getBatchTransactionPda({
+        ...{ multisigPda: new PublicKey(template.made.multisig) },
+        ...{ batchIndex: BigInt(index), transactionIndex: 7 },
+      });
+      // The highest byte of the amount that is burned.
+      rawSqlite(
+        join(operator.dataDir, 'ledger.db'),
+        `update accounts set data = cast(substr(data, 1, length(data) - 6) || x'01' || substr(data, length(data) - 4) as blob)
+        where address = x'${account.toBuffer().toString('hex')}'`,
+      );
+      const refused = await execute(scene, '--signed-tx', `@${approval}`);
+      expect([refused.exit, problemOf(refused).error]).toEqual([9, 'ERR_APPROVAL_REFUSED']);
+      expect((await json('batch', 'status', id)).value.status).toBe('FINALIZED');
+      expect(await scene.counts()).toEqual([0, 0, 0, 0, 0, 0, 0]);
+    });
+  },
+);
+
+/** What members may do between two commands, and what the pipelines have come to when all of the file is done. */
+describe('a file of which members do parts with their own tools is done once', () => {
+  it('where they cancel and close what has failed, after they have executed more of it', async () => {
+    const scene = await failed('embedded');
+    const { members, index } = scene;
+    expect(await members.execute(index, 2)).toBe(2);
+    await members.vote(index, 'cancel');
+    await members.close(index);
+    await scene.fund('10');
+    expect((await rest(scene)).value.result.total).toBe(1);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+    await expectTruth(scene, 6, CANCELLED);
+  });
+
+  it('where they execute its beginning before `batch run`, which does what is left', async () => {
+    const scene = await initiated('remote');
+    await scene.members.vote(scene.index, 'approve');
+    expect(await scene.members.execute(scene.index, 3)).toBe(3);
+    const ran = await run(scene, 'seven.json');
+    expect([ran.exit, ran.value?.result.totalSuccessful]).toEqual([0, 7]);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+    await expectTruth(scene, 7, WHOLE);
+  });
+
+  it('where they have executed all of it and closed a part or all', async () => {
+    const scene = await initiated('embedded');
+    const { members, index } = scene;
+    await members.vote(index, 'approve');
+    expect(await members.execute(index, 7)).toBe(7);
+    await members.close(index, 2);
+    expect((await run(scene, 'seven.json')).exit).toBe(0);
+    expect((await rest(scene)).exit).toBe(0);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+    await expectTruth(scene, 7, WHOLE);
+  });
+
+  it('where they reject what waits: it has failed, and all of it is the rest', async () => {
+    const scene = await initiated('embedded');
+    await scene.members.vote(scene.index, 'reject');
+    expect((await run(scene, 'seven.json')).exit).toBe(10);
+    await expectTruth(scene, 0, { status: 'FAILED' }, { canRun: false });
+    expect((await rest(scene)).value.result.totalSuccessful).toBe(7);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+  });
+
+  it('where a file of what had not landed is older than what they have executed since', async () => {
+    const scene = await failed('embedded');
+    const left = join(scene.operator.directory, 'left.json');
+    await execute(scene, '--failed-out', left);
+    expect(await scene.members.execute(scene.index, 2)).toBe(2);
+    await scene.fund('20');
+    expect((await run(scene, left)).exit).toBe(2);
+    expect((await run(scene, left, '--only-new')).value).toBeNull();
+    expect(await scene.counts()).toEqual([1, 1, 1, 1, 1, 1, 0]);
+    expect((await cancel(scene)).exit).toBe(0);
+    expect((await run(scene, left)).exit).toBe(2);
+    expect((await run(scene, left, '--only-new')).exit).toBe(0);
+    expect((await rest(scene)).exit).toBe(2);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+  });
+
+  it('where another terminal has found its end, and this one asks for the rest', async () => {
+    const scene = await failed('remote');
+    await scene.fund('10');
+    expect(await scene.members.execute(scene.index, 3)).toBe(3);
+    const { gate, key } = scene.operator;
+    const url = `${gate?.url}/v1/flywheel/batch/execute`;
+    const answer = await ask(url, key, { body: { batchId: scene.id } });
+    expect(await answer.json()).toMatchObject({ result: { totalSuccessful: 7 } });
+    expect((await rest(scene)).exit).toBe(0);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+  });
+
+  it('where two terminals ask for the rest while a member executes it', async () => {
+    const scene = await failed('embedded');
+    await scene.fund('20');
+    const all = await Promise.all([
+      rest(scene),
+      cancel(scene),
+      scene.members.execute(scene.index, 3),
+      rest(scene),
+    ]);
+    expect(all.map((one) => (typeof one === 'number' ? 0 : one.exit)).every((exit) => exit !== 1)).toBe(true);
+    await rest(scene);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+  });
+});

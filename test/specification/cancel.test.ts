@@ -1,0 +1,152 @@
+/** Cancelling a batch over HTTP (contract, section 1.7): during its set-up, and while its members are faster. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { replacing } from '../support/doubles.js';
+import {
+  aPipeline,
+  burnAction,
+  engineBeside,
+  openTestEngine,
+  passBlocks,
+  signVote,
+  type TestEngine,
+} from '../support/engine.js';
+import { approveOutside, cancelOutside, executeOutside } from '../support/other-tools.js';
+import { drain } from '../support/payments.js';
+import { serveEngine } from '../support/service.js';
+
+let test: TestEngine;
+beforeEach(async () => {
+  test = await openTestEngine();
+});
+afterEach(() => test.destroy());
+
+type Chain = TestEngine['chain'];
+
+/** Asks an engine whose chain has some other parts, as any client does. */
+async function serving<Result>(
+  parts: Partial<Chain>,
+  use: (
+    ask: (path: string, body?: object) => Promise<{ status: number; body: ReturnType<typeof JSON.parse> }>,
+  ) => Promise<Result>,
+): Promise<Result> {
+  const engine = engineBeside(test, { chain: replacing(test.chain, parts) });
+  const server = await serveEngine(test, engine, {});
+  try {
+    return await use(async (path, body) => {
+      const answer = await fetch(`${server.url}/v1/flywheel/batch/${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { 'x-service-api-key': test.project.key.reveal(), 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { status: answer.status, body: await answer.json() };
+    });
+  } finally {
+    await server.close();
+  }
+}
+
+const burning = (count: number) => ({
+  pipelines: Array.from({ length: count }, () => aPipeline([burnAction(1)])),
+});
+
+const CANCELLED = { status: 'FAILED', dateCancelled: expect.any(String) };
+
+describe('a batch that is cancelled while it is set up', () => {
+  it('has no `initResult` where its set-up has come to none', async () => {
+    const submitBundles = async (): Promise<never> => {
+      throw new TypeError('The chain is out of reach.');
+    };
+    const id = await serving({ submitBundles }, async (ask) => {
+      expect((await ask('init', burning(1))).status).toBe(500);
+      return (await ask('current')).body.id;
+    });
+    await passBlocks(test, 150);
+    await serving({}, async (ask) => {
+      const { body } = await ask(`${id}/cancel`, {});
+      expect(body.batch).toMatchObject({ id, ...CANCELLED });
+      expect(body.batch).not.toHaveProperty('initResult');
+      expect((await ask(id)).body).toEqual(body.batch);
+    });
+  });
+
+  it('keeps the `initResult` of a set-up that has stopped for a reason', async () => {
+    let lists = 0;
+    const submitBundles: Chain['submitBundles'] = async (...sent) => {
+      lists += 1;
+      // What is left pays for some of the accounts, and not for all.
+      if (lists === 2) await drain(test, test.project.registration.operator, 12_000_000n);
+      return test.chain.submitBundles(...sent);
+    };
+    await serving({ submitBundles }, async (ask) => {
+      expect((await ask('init', burning(6))).status).toBe(500);
+      const stopped = (await ask('current')).body;
+      expect(stopped).toMatchObject({ status: 'AVAILABLE_TO_QUEUE', initResult: { batchIndex: 1 } });
+      const { body } = await ask(`${stopped.id}/cancel`, {});
+      expect(body.batch).toMatchObject({ ...CANCELLED, initResult: stopped.initResult });
+    });
+  });
+});
+
+describe('a cancel whose vote comes after the last execution by a member', () => {
+  it.each(['owner', 'operator'])('of the %s says that the batch is EXECUTED', async (voter) => {
+    const init = (await test.engine.initBatch(burning(2), test.project.call())).value;
+    await approveOutside(test, init);
+    const faster = async (who: string): Promise<void> => {
+      if (who === voter) await executeOutside(test, init, 2);
+    };
+    const parts: Partial<Chain> = {
+      submit: async (...sent) => {
+        await faster('owner');
+        return test.chain.submit(...sent);
+      },
+      submitBundles: async (...sent) => {
+        await faster('operator');
+        return test.chain.submitBundles(...sent);
+      },
+    };
+    await serving(parts, async (ask) => {
+      const asked = await ask(`${init.batch.id}/cancel`, {});
+      const signedTx = signVote(test.project.owner, asked.body.cancelTx);
+      const { status, body } = await ask(`${init.batch.id}/cancel`, { signedTx });
+      expect([status, body.batch]).toMatchObject([
+        200,
+        { status: 'EXECUTED', executeResult: { total: 2, totalSuccessful: 2 } },
+      ]);
+      expect(body.batch).not.toHaveProperty('dateCancelled');
+    });
+    const { burned, usedToday } = await test.engine.status();
+    expect([burned, usedToday.burn]).toEqual(['2', '2']);
+  });
+});
+
+describe('what members have done of a batch', () => {
+  it.each(['cancel', 'execute'])('is told by %s once it is final', async (operation) => {
+    const init = (await test.engine.initBatch(burning(3), test.project.call())).value;
+    await approveOutside(test, init);
+    type Account = Awaited<ReturnType<Chain['getAccounts']>>[number];
+    const before = new Map<string, Account>();
+    let asked = 0;
+    const getAccounts: Chain['getAccounts'] = async (addresses, commitment) => {
+      const now = await test.chain.getAccounts(addresses);
+      if (commitment === 'finalized') {
+        asked += 1;
+        return asked < 3 ? addresses.map((one) => before.get(one) ?? null) : now;
+      }
+      for (const [at, one] of addresses.entries()) before.set(one, before.get(one) ?? now[at] ?? null);
+      return now;
+    };
+    const { id } = init.batch;
+    // Accounts as they stand before members act, for whoever reads a state that is not final.
+    await serving({ getAccounts }, async (ask) => void (await ask(`${id}/approval`, {})));
+    await executeOutside(test, init, 2);
+    await cancelOutside(test, init);
+    await serving({ getAccounts, pollMs: 1 }, async (ask) => {
+      const path = operation === 'cancel' ? `${id}/cancel` : 'execute';
+      expect((await ask(path, operation === 'cancel' ? {} : { batchId: id })).status).toBe(200);
+      expect(asked).toBeGreaterThan(2);
+      const result = { total: 3, totalSuccessful: 2, totalFailed: 1 };
+      expect((await ask(id)).body).toMatchObject({ status: 'FAILED', executeResult: result });
+    });
+    expect((await test.engine.status()).usedToday.burn).toBe('2');
+  });
+});
