@@ -8,15 +8,10 @@ interface Kind {
   readonly timeoutMs?: number;
   /** Loads everything anew for each file. */
   readonly isolate?: boolean;
-  /** Its files have databases on one PostgreSQL, which runs as long as the tests do. */
-  readonly hasPostgres?: boolean;
 }
 
-/** One project a kind of test; nothing is retried. */
-const project = (
-  name: string,
-  { include, timeoutMs = 60_000, isolate = true, hasPostgres = false }: Kind,
-) => ({
+/** One project for files that run alike; nothing is retried. */
+const project = (name: string, { include, timeoutMs = 60_000, isolate = true }: Kind) => ({
   test: {
     name,
     isolate,
@@ -25,7 +20,6 @@ const project = (
     hookTimeout: timeoutMs,
     retry: 0,
     pool: 'forks' as const,
-    ...(hasPostgres ? { globalSetup: ['test/support/postgres-for-run.ts'] } : {}),
   },
 });
 
@@ -35,25 +29,29 @@ export default defineConfig({
     allowOnly: false,
     // Most of the time is waited for processes; more at a time would want more memory than small machines have.
     maxWorkers: 2,
+    globalSetup: [new URL('./support/postgres-for-run.ts', import.meta.url).pathname],
     reporters: ['default', new URL('./support/summary-reporter.ts', import.meta.url).pathname],
     projects: [
-      // Tier 1 (`npm test`): no PostgreSQL, no cluster. Nothing is mocked, and to load everything anew for each file would take as
-      // long as all of the tests.
-      project('unit', {
-        include: ['unit/*.test.ts', 'unit/!(rpc-node)/**/*.test.ts', 'architecture/*.test.ts'],
+      // Tier 1, `npm test`: no PostgreSQL and no cluster. One project, because each project compiles the sources again; not
+      // isolated, because loading them anew for each file takes as long as the tests. Nothing is mocked.
+      project('quick', {
+        include: [
+          'unit/*.test.ts',
+          'unit/!(rpc-node)/**/*.test.ts',
+          ...['attacks', 'contract', 'specification', 'architecture'].map(
+            (folder) => `${folder}/**/*.test.ts`,
+          ),
+        ],
         isolate: false,
       }),
-      project('contract', { include: ['contract/**/*.test.ts'], isolate: false }),
-      project('specification', { include: ['specification/**/*.test.ts'], isolate: false }),
-      // Tier 2 (`npm run ci`): all of them.
-      project('core', { include: ['core/**/*.test.ts'], isolate: false, hasPostgres: true }),
+      // Tier 2, `npm run test:all`: tier 1 and all below.
+      project('core', { include: ['core/**/*.test.ts'], isolate: false }),
       // Other people's clients meet here what a process is like that has not loaded ours: undici changes its `fetch`.
       project('rpc-node', { include: ['unit/rpc-node/*.test.ts'] }),
-      project('attacks', { include: ['attacks/**/*.test.ts'], isolate: false }),
-      project('abuse', { include: ['abuse/**/*.test.ts'], hasPostgres: true }),
+      project('abuse', { include: ['abuse/**/*.test.ts'] }),
       project('conformance', { include: ['conformance/**/*.test.ts'], timeoutMs: 120_000 }),
       project('simulation', { include: ['simulation/**/*.test.ts'], timeoutMs: 300_000 }),
-      project('e2e', { include: ['e2e/**/*.test.ts'], timeoutMs: 300_000, hasPostgres: true }),
+      project('e2e', { include: ['e2e/**/*.test.ts'], timeoutMs: 300_000 }),
     ],
   },
 });

@@ -1,10 +1,38 @@
-/** Starts one PostgreSQL for a whole run, in which each file of tests has a database of its own. */
-import { RUN_SERVER, startPostgres } from './postgres.js';
+/** Starts one PostgreSQL for a whole run, once a file of tests asks for it; each file has a database of its own in it. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { PostgresServer } from './postgres.js';
 
-/** Vitest calls it once for each project that names this file; the first call starts the server. */
+/** Tells workers where to ask for the address of the server. */
+const ASK = 'FLYWHEEL_TEST_POSTGRES';
+
+/** Serves the address of the run's server. Vitest calls it before the first file, and what it returns after the last. */
 export default async function setup(): Promise<() => Promise<void>> {
-  if (process.env[RUN_SERVER] !== undefined) return async () => undefined;
-  const server = await startPostgres('max_connections=200', 'fsync=off');
-  process.env[RUN_SERVER] = server.url;
-  return () => server.stop();
+  let server: Promise<PostgresServer> | undefined;
+  const start = async (): Promise<PostgresServer> =>
+    (await import('./postgres.js')).startPostgres('max_connections=200', 'fsync=off');
+  const desk = createServer((_request, response) => {
+    server ??= start();
+    server.then(
+      ({ url }) => response.end(url),
+      (error) => response.writeHead(500).end(String(error)),
+    );
+  });
+  await new Promise<void>((resolve) => desk.listen(0, '127.0.0.1', resolve));
+  process.env[ASK] = `http://127.0.0.1:${(desk.address() as AddressInfo).port}/`;
+  return async () => {
+    desk.closeAllConnections();
+    desk.close();
+    await (await server)?.stop();
+  };
+}
+
+/** @returns the address of the run's server; none outside a run. */
+export async function serverOfRun(): Promise<string | undefined> {
+  const ask = process.env[ASK];
+  if (ask === undefined) return undefined;
+  const answer = await fetch(ask);
+  const text = await answer.text();
+  if (!answer.ok) throw new TypeError(text);
+  return text;
 }

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
 import type { Store } from '../../src/store/store.js';
+import { serverOfRun } from './postgres-for-run.js';
 import type { OpenAgainOptions, OpenStore, StoreUnderTest } from './store.js';
 
 /** PostgreSQL refuses to run as root; then it runs as nobody, from a copy that nobody can read. */
@@ -190,9 +191,6 @@ async function copyRunning(url: string, data: string, { directory, user }: Machi
   for (const name of readdirSync(copy, { recursive: true })) chownSync(join(copy, String(name)), uid, gid);
 }
 
-/** Names the server of a run to its workers; `postgres-for-run.ts` sets it. */
-export const RUN_SERVER = 'FLYWHEEL_TEST_POSTGRES';
-
 /** A database of its own on the server of the run; without such a run, on a server of its own. */
 export interface OwnDatabase {
   readonly url: string;
@@ -204,7 +202,7 @@ let databases = 0;
 
 /** Opens an empty database for one file of tests. */
 export async function openDatabase(): Promise<OwnDatabase> {
-  const shared = process.env[RUN_SERVER];
+  const shared = await serverOfRun();
   if (shared === undefined) return startPostgres();
   databases += 1;
   const name = `test_${process.pid}_${databases}`;
