@@ -1,21 +1,21 @@
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type GlobalFlags, resolveSettings } from '../../../src/cli/config/resolve.js';
-import type { Ambient } from '../../../src/cli/context.js';
-import { openLocal } from '../../../src/compose/context.js';
-import { openEmbeddedService } from '../../../src/compose/embedded-service.js';
-import { dataFiles, requireDataConfig, writeLocalConfig } from '../../../src/compose/local-config.js';
-import { effectiveSettings } from '../../../src/compose/rpc.js';
-import { type OpenServerOptions, openServer } from '../../../src/compose/server.js';
-import { Secret } from '../../../src/values/secret.js';
-import { systemClock } from '../../../src/values/time.js';
-import { removeDirectories } from '../../support/chain.js';
-import { clusterDirectory } from '../../support/cluster-directory.js';
-import { aBurnRequest, openTestEngine, signApproval, type TestEngine } from '../../support/engine.js';
-import { testCli } from '../../support/in-process.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
-import { failureOf } from '../../support/service.js';
-import { emptyDirectory } from '../../support/spawn.js';
+import { type GlobalFlags, resolveSettings } from '../../src/cli/config/resolve.js';
+import type { Ambient } from '../../src/cli/context.js';
+import { openLocal } from '../../src/compose/context.js';
+import { openEmbeddedService } from '../../src/compose/embedded-service.js';
+import { dataFiles, requireDataConfig, writeLocalConfig } from '../../src/compose/local-config.js';
+import { effectiveSettings } from '../../src/compose/rpc.js';
+import { type OpenServerOptions, openServer } from '../../src/compose/server.js';
+import { Secret } from '../../src/values/secret.js';
+import { systemClock } from '../../src/values/time.js';
+import { removeDirectories } from '../support/chain.js';
+import { clusterDirectory } from '../support/cluster-directory.js';
+import { aBurnRequest, openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
+import { testCli } from '../support/in-process.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+import { failureOf } from '../support/service.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 

@@ -1,18 +1,14 @@
 /** A program of the user's that signs: believed only where its signature verifies, and ended whatever it does. */
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  createKeypairSigner,
-  generateKeypair,
-  verifySignature,
-} from '../../../src/chain/transaction/signer.js';
-import { commandWords } from '../../../src/signing/command-words.js';
+import { createKeypairSigner, generateKeypair, verifySignature } from '../../src/chain/transaction/signer.js';
+import { commandWords } from '../../src/signing/command-words.js';
 import {
   createProgramSigner,
   type ProgramSigner,
   type ProgramSignerOptions,
-} from '../../../src/signing/program-signer.js';
-import { LOOP, ONCE, signingProgram, type TestProgram } from '../../support/signing-program.js';
+} from '../../src/signing/program-signer.js';
+import { LOOP, ONCE, signingProgram, type TestProgram } from '../support/signing-program.js';
 
 const keypair = generateKeypair();
 const { address } = createKeypairSigner(keypair);

@@ -1,23 +1,23 @@
 /** An older copy of the store is put back while the chain has gone on: nothing is written until somebody has seen what is missing. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Chain } from '../../../../src/chain/chain.js';
-import { createRpcChain } from '../../../../src/chain/rpc/rpc-chain.js';
-import { transfer } from '../../../../src/chain/system.js';
-import { createFileKeyring } from '../../../../src/compose/file-keyring.js';
-import { dataFiles } from '../../../../src/compose/local-config.js';
-import type { Engine } from '../../../../src/engine/engine.js';
-import { acceptGap, findGap } from '../../../../src/engine/gaps/accept-gap.js';
-import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
-import type { Store } from '../../../../src/store/store.js';
-import { exportStore } from '../../../../src/store/transfer/export.js';
-import { linesOf } from '../../../../src/store/transfer/format.js';
-import { importStore } from '../../../../src/store/transfer/import.js';
-import type { Address } from '../../../../src/values/address.js';
-import type { Uuid } from '../../../../src/values/ids.js';
-import { systemClock, utcDay } from '../../../../src/values/time.js';
-import { removeDirectories, signedWith, temporaryDirectory } from '../../../support/chain.js';
-import { chainOver, replacing } from '../../../support/doubles.js';
+import type { Chain } from '../../src/chain/chain.js';
+import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
+import { transfer } from '../../src/chain/system.js';
+import { createFileKeyring } from '../../src/compose/file-keyring.js';
+import { dataFiles } from '../../src/compose/local-config.js';
+import type { Engine } from '../../src/engine/engine.js';
+import { acceptGap, findGap } from '../../src/engine/gaps/accept-gap.js';
+import { openSqliteStore } from '../../src/store/sqlite/open.js';
+import type { Store } from '../../src/store/store.js';
+import { exportStore } from '../../src/store/transfer/export.js';
+import { linesOf } from '../../src/store/transfer/format.js';
+import { importStore } from '../../src/store/transfer/import.js';
+import type { Address } from '../../src/values/address.js';
+import type { Uuid } from '../../src/values/ids.js';
+import { systemClock, utcDay } from '../../src/values/time.js';
+import { removeDirectories, signedWith, temporaryDirectory } from '../support/chain.js';
+import { chainOver, replacing } from '../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
@@ -27,11 +27,11 @@ import {
   signApproval,
   type TestEngine,
   tokensOf,
-} from '../../../support/engine.js';
-import { untilExpired } from '../../../support/in-flight.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../../../support/local-rpc.js';
-import { nodeAt } from '../../../support/rpc-chain.js';
-import { failureOf } from '../../../support/service.js';
+} from '../support/engine.js';
+import { untilExpired } from '../support/in-flight.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+import { nodeAt } from '../support/rpc-chain.js';
+import { failureOf } from '../support/service.js';
 
 const SLOTS = { pace: 'clock', slotMs: 10, confirmedAfter: 1, finalizedAfter: 3 } as const;
 

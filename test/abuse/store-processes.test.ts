@@ -2,10 +2,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MIGRATIONS } from '../../../../src/store/migrations/index.js';
-import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
-import { DAY, rawSqlite, temporaryDirectory } from '../../../support/store.js';
-import { runStoreProgram, writeStoreProgram } from '../../../support/store-process.js';
+import { MIGRATIONS } from '../../src/store/migrations/index.js';
+import { openSqliteStore } from '../../src/store/sqlite/open.js';
+import { DAY, rawSqlite, temporaryDirectory } from '../support/store.js';
+import { runStoreProgram, writeStoreProgram } from '../support/store-process.js';
 
 let directory: string;
 let path: string;

@@ -3,12 +3,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VersionedTransaction } from '@solana/web3.js';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Stub, startStub } from '../support/http-stub.js';
-import { closeStubs, inContext, type StubNode, stubNode, wireAccount } from '../support/rpc-stub.js';
-import { emptyDirectory, flywheel } from '../support/spawn.js';
-import { ACCOUNT_ATTACKS } from './accounts.js';
-import { CONTENT_ATTACKS } from './contents.js';
-import { VOTE_ATTACKS } from './votes.js';
+import { ACCOUNT_ATTACKS } from '../attacks/accounts.js';
+import { CONTENT_ATTACKS } from '../attacks/contents.js';
+import { VOTE_ATTACKS } from '../attacks/votes.js';
 import {
   type Accounts,
   accountsOf,
@@ -22,7 +19,10 @@ import {
   owner,
   vault,
   type World,
-} from './world.js';
+} from '../attacks/world.js';
+import { type Stub, startStub } from '../support/http-stub.js';
+import { closeStubs, inContext, type StubNode, stubNode, wireAccount } from '../support/rpc-stub.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const REFUSED = 9;
 const ALL = [...VOTE_ATTACKS, ...ACCOUNT_ATTACKS, ...CONTENT_ATTACKS];
