@@ -2,9 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { PostgresServer } from './postgres.js';
-
-/** Tells workers where to ask for the address of the server. */
-const ASK = 'FLYWHEEL_TEST_POSTGRES';
+import { ASK } from './server-of-run.js';
 
 /** Serves the address of the run's server. Vitest calls it before the first file, and what it returns after the last. */
 export default async function setup(): Promise<() => Promise<void>> {
@@ -25,14 +23,4 @@ export default async function setup(): Promise<() => Promise<void>> {
     desk.close();
     await (await server)?.stop();
   };
-}
-
-/** @returns the address of the run's server; none outside a run. */
-export async function serverOfRun(): Promise<string | undefined> {
-  const ask = process.env[ASK];
-  if (ask === undefined) return undefined;
-  const answer = await fetch(ask);
-  const text = await answer.text();
-  if (!answer.ok) throw new TypeError(text);
-  return text;
 }

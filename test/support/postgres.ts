@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
 import type { Store } from '../../src/store/store.js';
-import { serverOfRun } from './postgres-for-run.js';
+import { serverOfRun } from './server-of-run.js';
 import type { OpenAgainOptions, OpenStore, StoreUnderTest } from './store.js';
 
 /** PostgreSQL refuses to run as root; then it runs as nobody, from a copy that nobody can read. */
