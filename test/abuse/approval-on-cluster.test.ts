@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeApproval } from '../../src/chain/squads/instructions/vote.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../src/values/base58.js';
-import { aPipeline } from '../contract/service/examples.js';
+import { aPipeline } from '../support/examples.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { failureOf, openOnCluster, signApproval, supplyOf } from '../support/service.js';
 

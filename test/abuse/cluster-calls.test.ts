@@ -1,7 +1,7 @@
 /** What a cluster is asked for: providers count every call, and limit them. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { aBurn } from '../contract/service/examples.js';
+import { aBurn } from '../support/examples.js';
 import { openOnCluster } from '../support/service.js';
 
 it('a burn-batch of 1,000 takes at most two calls an element', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Reply } from '../../src/contract/call.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
-import { aBurn, aPipeline } from '../contract/service/examples.js';
+import { aBurn, aPipeline } from '../support/examples.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { balanceOf, failureOf, openOnCluster, signApproval, supplyOf } from '../support/service.js';
 

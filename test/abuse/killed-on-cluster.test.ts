@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../src/engine/engine.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Uuid } from '../../src/values/ids.js';
-import { aBurn, aPipeline } from '../contract/service/examples.js';
+import { aBurn, aPipeline } from '../support/examples.js';
 import { type Death, Lives } from '../support/killed-engine.js';
 import { balanceOf, openOnCluster, signApproval, supplyOf } from '../support/service.js';
 

@@ -10,17 +10,17 @@ import { HandClock } from '../support/chain.js';
 import { chainOver } from '../support/doubles.js';
 import { aBurnRequest, openTestEngine, type TestEngine } from '../support/engine.js';
 import { actOverMidnight } from '../support/over-midnight.js';
-import { openPostgresStoreIn, type PostgresServer, startPostgres } from '../support/postgres.js';
+import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../support/postgres.js';
 import type { StoreUnderTest } from '../support/store.js';
 
 const MINUTES_MS = 600_000;
 const DAY_MS = 86_400_000;
 
-let server: PostgresServer;
+let server: OwnDatabase;
 let database: StoreUnderTest;
 let test: TestEngine;
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await openDatabase();
 });
 afterAll(() => server.stop());
 afterEach(async () => {

@@ -5,7 +5,7 @@ import type { ExecuteResult, InitBatchResult } from '../../src/contract/schemas/
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import { address } from '../../src/values/address.js';
-import { aBurn, aPipeline } from '../contract/service/examples.js';
+import { aBurn, aPipeline } from '../support/examples.js';
 import { balanceOf, openOnCluster, signApproval, supplyOf } from '../support/service.js';
 
 type Cluster = Awaited<ReturnType<typeof openOnCluster>>;

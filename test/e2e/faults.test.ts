@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { BurnBatchResult } from '../../src/contract/schemas/burn.js';
 import { EXIT } from '../../src/errors/exit-codes.js';
 import { systemClock } from '../../src/values/time.js';
-import { aBurn, aPipeline } from '../contract/service/examples.js';
 import type { TestProject } from '../support/engine.js';
+import { aBurn, aPipeline } from '../support/examples.js';
 import { type RunningServer, remoteClient, startServer } from '../support/http.js';
 import {
   ask,

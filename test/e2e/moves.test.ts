@@ -11,13 +11,13 @@ import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
-import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import { type OwnDatabase, openDatabase } from '../support/postgres.js';
 import { emptyDirectory, flywheel, type Spawned, startFlywheel } from '../support/spawn.js';
 
 const home = emptyDirectory();
 let test: TestEngine;
 let node: TestNode;
-let postgres: PostgresServer;
+let postgres: OwnDatabase;
 let source: string;
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
     ...{ pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 },
   });
   source = await clusterDirectory(test, [node.url]);
-  postgres = await startPostgres();
+  postgres = await openDatabase();
   for (const amount of ['1', '2', '3']) await burn({ FLYWHEEL_DATA_DIR: source }, amount);
 });
 afterAll(async () => {

@@ -6,7 +6,7 @@ import { address } from '../../src/values/address.js';
 import { removeDirectories, type TestToken } from '../support/chain.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
-import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import { type OwnDatabase, openDatabase } from '../support/postgres.js';
 import {
   addTokens,
   SQUADS_FEE,
@@ -28,7 +28,7 @@ let project: TestProject;
 let tokens: { readonly shop: TestToken; readonly game: TestToken; readonly third: TestToken };
 let killed: readonly TestToken[];
 let node: TestNode;
-let postgres: PostgresServer;
+let postgres: OwnDatabase;
 let home: string;
 let server: ServeProcess | undefined;
 
@@ -47,7 +47,7 @@ beforeAll(async () => {
   tokens = { shop: project.token, game, third };
   killed = others;
   node = await startTestNode({ directory: project.directory, ...SLOTS });
-  postgres = await startPostgres();
+  postgres = await openDatabase();
   home = emptyDirectory();
 });
 afterAll(async () => {

@@ -18,7 +18,7 @@ import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine, type TestProject } from '../support/engine.js';
 import { untilExpired } from '../support/in-flight.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
-import { startPostgres } from '../support/postgres.js';
+import { openDatabase } from '../support/postgres.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { nodeAt } from '../support/rpc-chain.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
@@ -100,7 +100,7 @@ it('of two projects of a database each hears only of its own, and carries on onl
     ...{ nodes: [nodeAt(node.url)], timeoutMs: 5_000, maxWaitMs: 5_000, random: () => 0.5, pollMs: 50 },
     ...{ clock: systemClock, sleep: (ms) => setTimeout(ms), maxPriorityFeeLamports: 0n },
   });
-  const postgres = await startPostgres();
+  const postgres = await openDatabase();
   const store = await openPostgresStore({ url: postgres.url });
   try {
     await copyStore(test.store, store);

@@ -13,6 +13,11 @@ const vitest = (project) => [
 
 /** What each part runs; `usual` words stand where none are given. */
 const PARTS = {
+  // All tests of `npm run test:all`, without samples.
+  tests: {
+    words: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts'],
+    env: { LONG: '1' },
+  },
   torture: { words: script('test/torture/run.ts'), usual: ['--minutes', '40'] },
   fuzz: { words: script('test/fuzz/squads.ts'), env: { FUZZ_SECONDS: '1200' } },
   simulation: { words: script('test/simulation/run.ts'), usual: ['--minutes', '30'] },

@@ -12,7 +12,7 @@ import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import { openStoreVersion } from '../../src/compose/store-version.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
-import { callOperation, eachOperation, type Service } from '../../src/contract/service.js';
+import type { Service } from '../../src/contract/service.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { type FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { HttpServerOptions } from '../../src/http/options.js';
@@ -21,11 +21,10 @@ import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import type { Store } from '../../src/store/store.js';
 import { type Address, address } from '../../src/values/address.js';
 import { systemClock } from '../../src/values/time.js';
-import { engineBeside, openTestEngine, type TestEngine, type TestProject } from './engine.js';
-import { remoteClient, startServer } from './http.js';
+import { openTestEngine, type TestEngine, type TestProject } from './engine.js';
+import { startServer } from './http.js';
 import { startTestNode, type TestNode } from './local-rpc.js';
 import { nodeAt } from './rpc-chain.js';
-import type { StoreUnderTest } from './store.js';
 
 export interface ServiceUnderTest {
   readonly service: Service;
@@ -50,59 +49,6 @@ export const openInProcess: OpenService = async () => {
   };
 };
 
-/** The same on a store in a database, with its ledger in a directory. */
-export async function openInDatabase(database: StoreUnderTest): Promise<ServiceUnderTest> {
-  const test = await openTestEngine({}, { store: database.store });
-  return {
-    service: test.engine,
-    test,
-    bundleSize: test.chain.bundleSize,
-    register: (input) => test.register(input),
-    async dispose() {
-      await test.destroy();
-      await database.dispose();
-    },
-  };
-}
-
-/**
- * Two servers on one database, by turns: as behind what shares requests out among them. Neither keeps an answer that the other
- * may have made old.
- */
-export async function openServersOnDatabase(database: StoreUnderTest): Promise<ServiceUnderTest> {
-  const under = await openInDatabase(database);
-  const { test } = under;
-  const beside = engineBeside(test, { store: await database.openAgain() });
-  const servers = await Promise.all(
-    [test.engine, beside].map((engine) =>
-      startServer(
-        { service: engine, authenticate: (credential) => engine.authenticate(credential) },
-        { basePath: '/api' },
-      ),
-    ),
-  );
-  const clients = servers.map(({ url }) => remoteClient(url).service);
-  let turn = 0;
-  const service = eachOperation((id, input, call) => {
-    turn += 1;
-    return callOperation(clients[turn % clients.length] as Service, id, input, call);
-  });
-  return {
-    ...under,
-    service: {
-      ...service,
-      async close() {
-        for (const client of clients) await client.close();
-      },
-    },
-    async dispose() {
-      for (const client of clients) await client.close();
-      for (const server of servers) await server.closeGracefully(5_000);
-      await under.dispose();
-    },
-  };
-}
-
 /** The HTTP server over an engine that works on the files of the test's own. */
 export async function serveEngine(
   test: TestEngine,
@@ -124,24 +70,6 @@ export async function serveEngine(
     },
   };
 }
-
-/** The engine behind the HTTP server, reached by the client over a socket of loopback. */
-export const openOverHttp: OpenService = async () => {
-  const test = await openTestEngine();
-  const server = await serveEngine(test, test.engine, { basePath: '/api' });
-  const { service } = remoteClient(server.url);
-  return {
-    service,
-    test,
-    bundleSize: test.chain.bundleSize,
-    register: (input) => test.register(input),
-    async dispose() {
-      await service.close();
-      await server.close();
-      await test.destroy();
-    },
-  };
-};
 
 /** A node where others have paid this price for a compute unit of late. */
 export const nodeWithPrice =

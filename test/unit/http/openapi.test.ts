@@ -9,6 +9,7 @@ import { ERRORS } from '../../../src/errors/codes.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { exampleReply, type FakeService, fakeService, GOOD_KEY } from '../../support/fake-service.js';
 import { type RunningServer, startServer } from '../../support/http.js';
+import { isLong } from '../../support/long.js';
 import { answerJudge } from '../../support/openapi.js';
 
 const OPTIONS = { apiKeyHeader: 'x-service-api-key', serverUrl: '/', version: '1.2.3' };
@@ -221,7 +222,7 @@ describe('the server, judged by its own document', () => {
         const bytes = body === undefined ? {} : { body: new TextEncoder().encode(body) };
         expect(await ask(operation, { headers, ...bytes })).toEqual([]);
       }),
-      { numRuns: 600 },
+      { numRuns: isLong ? 1_000 : 150 },
     );
   });
 
