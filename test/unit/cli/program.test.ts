@@ -114,7 +114,7 @@ describe('completion', () => {
 
   it('names profiles, and batches and operations of the journal, the newest first', async () => {
     const cli = testCli();
-    const words = { profiles: ['-p'], batches: ['batch', 'status'], operations: ['pending', 'resume'] };
+    const words = { profiles: ['-p'], batches: ['batch', 'status'], operations: ['pending', 'forget'] };
     const named = async (kind: keyof typeof words) =>
       (await cli.run('__complete', '--data-dir', cli.home, '--', ...words[kind], '')).stdout;
     expect(await named('profiles')).toBe('');
@@ -139,7 +139,7 @@ describe('completion', () => {
         .split('\n')
         .map((line) => line.split('\t')[0]);
     expect(first(await named('batches'))).toEqual(ids.reverse());
-    expect(first(await named('operations'))).toEqual(
+    expect(first(await named('operations')).slice(3)).toEqual(
       [...Array(2)].map(() => expect.stringMatching(/^[0-9a-f]{8}$/)),
     );
   });

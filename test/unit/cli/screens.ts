@@ -315,7 +315,7 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     writeFileSync(file, JSON.stringify({ ...pins, facts }));
     const opened = { pins: { ...pins, facts: null }, ...openedIn(honestWorld('token')) };
     await testCli({ home: cli.home, opened }).run('profile', 'pin', '--yes');
-    await cli.run('profile', 'limit', '--batch-tokens', '1000', '--recipients', '');
+    await cli.run('profile', 'add', 'main', '--update', '--batch-tokens', '1000', '--recipients', '');
     return cli.run('profile', 'show');
   },
   'profile-list': async (terminal) => {

@@ -150,7 +150,14 @@ describe('the RPC nodes', () => {
     expect(JSON.parse((await testCli({ home }).run('profile', 'show')).stdout)).toMatchObject({
       ...{ rpcUrl: 'https://solana.example.com', rpcSource: source },
     });
-    await testCli({ home }).run('profile', 'add', 'p', '--rpc-url', 'https://profile.example.com');
+    await testCli({ home }).run(
+      'profile',
+      'add',
+      'p',
+      '--update',
+      '--rpc-url',
+      'https://profile.example.com',
+    );
     expect(await rpcUrl()).toEqual({ value: 'https://profile.example.com', source: 'profile' });
     const env = { FLYWHEEL_RPC_URL: 'devnet, https://b.example.com\n testnet', FLYWHEEL_RPC_QUORUM: '2' };
     expect(await row(testCli({ home, env }))).toMatchObject({
@@ -199,7 +206,9 @@ describe('the RPC nodes', () => {
     writeFileSync(join(home, '.config/flywheel/profiles.json'), JSON.stringify({ current: 'p', profiles }));
     expect((await row(testCli({ home }))).error).toBe('ERR_CONFIG_INVALID');
     expect((await row(testCli({ home }), '--local')).error).toBeUndefined();
-    expect((await testCli({ home }).run('profile', 'add', 'p', '--rpc-url', 'devnet')).exit).toBe(0);
+    expect((await testCli({ home }).run('profile', 'add', 'p', '--update', '--rpc-url', 'devnet')).exit).toBe(
+      0,
+    );
     expect((await row(testCli({ home }))).error).toBeUndefined();
   });
 });
@@ -233,8 +242,7 @@ describe('limits in a file of pins', () => {
 
   it('hold beside those of the profile', async () => {
     const cli = withPins({ batchTokens: '2000', recipients: [alice] });
-    await cli.run('profile', 'add', 'main', '--api-url', API);
-    await cli.run('profile', 'limit', '--batch-tokens', '1000');
+    await cli.run('profile', 'add', 'main', '--api-url', API, '--batch-tokens', '1000');
     expect((await row(cli, '--pins', 'pins.json')).limits).toEqual([
       { value: { batchTokens: '1000' }, source: 'profile' },
       { value: { batchTokens: '2000', recipients: [alice] }, source: 'flag' },

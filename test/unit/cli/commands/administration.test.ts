@@ -32,10 +32,10 @@ describe('keys', () => {
     expect([exit, JSON.parse(stdout), asked]).toMatchObject([0, MADE.apiKey, [input]]);
   });
 
-  it('are listed as JSON, lines and CSV, in the old place as well', async () => {
+  it('are listed as JSON, lines and CSV', async () => {
     const cli = local({ listKeys: async () => KEYS });
     expect(JSON.parse((await cli.run('keys', 'list')).stdout)).toEqual(KEYS);
-    expect((await cli.run('local', 'keys', 'list', '--output', 'ndjson')).stdout).toBe(
+    expect((await cli.run('keys', 'list', '--output', 'ndjson')).stdout).toBe(
       lines(...KEYS.map((key) => JSON.stringify(key))),
     );
     expect((await cli.run('keys', 'list', '--output', 'csv')).stdout).toBe(

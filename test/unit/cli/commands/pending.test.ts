@@ -62,7 +62,7 @@ describe('pending', () => {
             dateChanged: DATE,
           },
           ...{
-            command: "flywheel burn --type T --proof '{}' --amount 1",
+            command: "flywheel burn --type T --proof '{}' --amount 1 --json",
             resume: `flywheel pending resume ${id}`,
           },
           idempotencyKey: expect.stringMatching(/^[0-9a-f-]{36}$/),

@@ -66,7 +66,10 @@ describe('profile', () => {
 
   it('changes only what is given, names the one in use, and is gone with its key after remove', async () => {
     const cli = await withProfile();
-    expect(await json(cli, 'profile', 'add', 'main', '--keypair', 'other.json')).toMatchObject({
+    expect((await refusal(cli, 'profile', 'add', 'main', '--keypair', 'other.json')).slice(0, 2)).toEqual([
+      ...[2, 'ERR_CONFIG_INVALID'],
+    ]);
+    expect(await json(cli, 'profile', 'add', 'main', '--update', '--keypair', 'other.json')).toMatchObject({
       ...{ apiUrl: API, keypair: 'other.json', hasApiKey: true },
     });
     expect(await json(cli, 'profile', 'add', 'second', '--api-url', 'https://second.example')).toMatchObject({
@@ -91,14 +94,15 @@ describe('profile', () => {
       'profile',
       'add',
       'main',
+      '--update',
       '--api-url',
       'https://o.example',
     );
     expect([exit, code]).toEqual([2, 'ERR_CONFIG_INVALID']);
     for (const url of [API, 'https://o.example']) expect(message).toContain(url);
     expect(stored(cli).profiles.main).toEqual({ apiUrl: API });
-    expect((await cli.run('profile', 'add', 'main', '--api-url', `${API}/v2`)).exit).toBe(0);
-    const anew = ['profile', 'add', 'main', '--api-key-stdin', '--api-url', 'https://o.example'];
+    expect((await cli.run('profile', 'add', 'main', '--update', '--api-url', `${API}/v2`)).exit).toBe(0);
+    const anew = ['profile', 'add', 'main', '--update', '--api-key-stdin', '--api-url', 'https://o.example'];
     expect((await cli.run(...anew)).exit).toBe(0);
   });
 
@@ -141,7 +145,7 @@ describe('profile', () => {
     const { profiles, ...rest } = stored(cli);
     const later = { ...rest, profiles: { main: { ...profiles.main, later: 1 } }, later: [2] };
     writeFileSync(pathOf(cli), JSON.stringify(later));
-    expect((await cli.run('profile', 'add', 'main', '--keypair', 'k')).exit).toBe(0);
+    expect((await cli.run('profile', 'add', 'main', '--update', '--keypair', 'k')).exit).toBe(0);
     expect(stored(cli)).toMatchObject({ later: [2], profiles: { main: { later: 1, keypair: 'k' } } });
     const before = readFileSync(pathOf(cli), 'utf8');
     writeFileSync(pathOf(cli, 'api-keys'), '{');
@@ -164,17 +168,24 @@ describe('profile', () => {
     expect([exit, complaint(stderr).hint]).toEqual([2, expect.stringContaining('chmod 600')]);
   });
 
-  it('can set, get and edit single settings', async () => {
+  it('keeps limits, takes one away with none, and says where it is kept', async () => {
     const cli = await withProfile();
-    expect((await cli.run('profile', 'set', 'main', 'rpcUrl=devnet', 'commitment=finalized')).exit).toBe(0);
-    expect((await cli.run('profile', 'get', 'main', 'rpcUrl')).stdout).toContain('devnet');
-    expect((await cli.run('profile', 'path')).stdout).toContain(pathOf(cli));
-    await cli.run('profile', 'limit', '--batch-tokens', '1000.5', '--recipients', PINS.owner);
+    const limit = (...words: string[]) => cli.run('profile', 'add', 'main', '--update', ...words);
+    await limit('--batch-tokens', '1000.5', '--day-tokens', '5', '--recipients', PINS.owner);
+    await limit('--day-tokens', 'none');
     const limits = { batchTokens: '1000.5', recipients: [PINS.owner] };
+    expect(await json(cli, 'profile', 'show')).toMatchObject({ limits, file: pathOf(cli) });
     expect((await json(cli, 'profile', 'show')).limits).toEqual(limits);
-    expect((await refusal(cli, 'profile', 'limit', '--day-tokens', '1,000'))[1]).toBe('ERR_INPUT_INVALID');
-    await cli.run('profile', 'add', 'main', '--keypair', 'k');
+    expect(complaint((await limit('--day-tokens', '1,000')).stderr).error).toBe('ERR_INPUT_INVALID');
+    await limit('--keypair', 'k');
     expect((await json(cli, 'profile', 'show')).limits).toEqual(limits);
+  });
+
+  it('is in use no more after use --none', async () => {
+    const cli = await withProfile();
+    expect(await json(cli, 'profile', 'use', '--none')).toEqual({ current: null });
+    expect((await json(cli, 'whoami')).apiUrl.value).toBe(null);
+    expect((await refusal(cli, 'profile', 'use')).slice(0, 2)).toEqual([2, 'ERR_USAGE']);
   });
 });
 
