@@ -89,35 +89,6 @@ describe('the journal', () => {
     );
   });
 
-  it('goes on with what a process left that is gone, and waits for one that lives', async () => {
-    const w = world();
-    const first = taken((await w.process('p')).begin(request()));
-    const second = await w.process('q');
-    expect(second.begin(request())).toMatchObject({ status: 'busy', process: 'p' });
-    w.living.delete('p');
-    expect(taken(second.begin(request()))).toMatchObject({ key: first.key, isNew: false, state: 'open' });
-  });
-
-  it('stores the verdict and its answers, and tells them to whoever asks', async () => {
-    const w = world();
-    const entry = taken((await w.process('p')).begin(request()));
-    entry.note({ stages: [1] });
-    entry.keep('0/0', { x: 1 });
-    entry.settle({ state: 'partial', landed: [], answers: { '0/1': { y: 2 } } });
-    const other = await w.process('q');
-    expect(other.pending()).toMatchObject([{ state: 'partial', printed: false }]);
-    entry.markPrinted();
-    expect(other.pending()).toEqual([]);
-    const again = taken(other.begin(request()));
-    expect(again).toMatchObject({ state: 'partial', printed: true, notes: { stages: [1] } });
-    expect([again.answer('0/0'), again.answer('0/1'), again.answer('none')]).toEqual([
-      { x: 1 },
-      { y: 2 },
-      undefined,
-    ]);
-    expect(again.body()).toBe('{"burns":[]}');
-  });
-
   it('does once more only what is over', async () => {
     const w = world();
     const journal = await w.process('p');
@@ -136,20 +107,6 @@ describe('the journal', () => {
     second.settle({ state: 'void', landed: [] });
     const third = taken(journal.begin(request()));
     expect([third.isNew, new Set([first, second, third].map(({ key }) => key)).size]).toEqual([true, 3]);
-  });
-
-  it('makes a new burn each time, but goes on with one whose outcome nobody has seen', async () => {
-    const w = world();
-    const burn = request({ kind: 'burn', origin: { from: 'chance' } });
-    const first = await w.process('p');
-    const [one, two] = [taken(first.begin(burn)), taken((await w.process('q')).begin(burn))];
-    expect(two.key).not.toBe(one.key);
-    one.settle({ state: 'done', landed: [], answers: { burn: 1 } });
-    w.living.delete('p');
-    const third = taken((await w.process('r')).begin(burn));
-    expect([third.key, third.state, third.answer('burn')]).toEqual([one.key, 'done', 1]);
-    third.markPrinted();
-    expect(taken((await w.process('r')).begin(burn))).toMatchObject({ isNew: true });
   });
 
   it('makes no new burn while somebody goes on with one that was left', async () => {

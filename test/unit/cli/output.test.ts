@@ -1,8 +1,7 @@
-/** Colour, tables and safe text. */
+/** Colour and safe text. */
 import { describe, expect, it } from 'vitest';
 import { colorLevel, createStyle } from '../../../src/cli/output/color.js';
 import { printableLine, safeJson, safeLine, safeText } from '../../../src/cli/output/safe-text.js';
-import { tableLines } from '../../../src/cli/output/table.js';
 import { shellLine } from '../../../src/cli/shell-line.js';
 
 describe('colorLevel', () => {
@@ -20,26 +19,6 @@ describe('colorLevel', () => {
     [{ CLICOLOR_FORCE: '0' }, false, 0],
   ] as const)('is for %j and a terminal %s: %i, and none with --no-color', (env, isTTY, level) => {
     expect([colorLevel(env, isTTY, false), colorLevel(env, isTTY, true)]).toEqual([level, 0]);
-  });
-});
-
-describe('tableLines', () => {
-  const columns = [
-    { title: 'index', align: 'right' },
-    { title: 'reason', wraps: true },
-  ] as const;
-  it('wraps the one column that may be wrapped', () => {
-    expect(tableLines(columns, [['7', 'one two three four five six seven']], 30)).toEqual([
-      'index  reason',
-      '    7  one two three four five',
-      '       six seven',
-    ]);
-  });
-
-  it('turns into records rather than shorten anything', () => {
-    const address = '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T';
-    const lines = tableLines([{ title: 'address' }, { title: 'balance' }], [[address, '12']], 40);
-    expect(lines).toEqual(['address', address, 'balance  12']);
   });
 });
 

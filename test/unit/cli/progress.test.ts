@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BurnBatchProgress } from '../../../src/cli/burn-batch/progress.js';
 import type { Part } from '../../../src/cli/burn-batch/stages.js';
 import type { Session } from '../../../src/cli/command.js';
-import { barText, type Measured, measuredText } from '../../../src/cli/output/measure.js';
+import { type Measured, measuredText } from '../../../src/cli/output/measure.js';
 import { createProgress } from '../../../src/cli/output/progress.js';
 import type { ElementOutcome } from '../../../src/contract/call.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
@@ -49,12 +49,6 @@ describe('what is measured', () => {
     expect(measuredText(at(102), begun, 5_000)).toMatch(/0\.5\/s.*329 min 56 s/);
     expect(measuredText(at(100), begun, 5_000)).not.toContain('/s');
     expect(measuredText({ ...at(10_000), failed: 0 }, begun, 5_000)).toMatch(/2,475\/s$/);
-  });
-
-  it('has a bar where there is room for one', () => {
-    expect(barText(at(2_500), 'text', 120)).toBe(`${'█'.repeat(7)}${'░'.repeat(23)} text`);
-    expect(barText(at(2_500), 'text', 15)).toBe('██░░░░░░ text');
-    expect(barText(at(2_500), 'text', 12)).toBe('text');
   });
 });
 

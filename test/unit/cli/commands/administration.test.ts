@@ -7,7 +7,7 @@ import type { DatabaseAdmin } from '../../../../src/cli/database-admin.js';
 import { createDatabaseAdmin } from '../../../../src/compose/database-admin.js';
 import type { AuditQuery } from '../../../../src/contract/admin.js';
 import type { Report } from '../../../../src/contract/schemas/report.js';
-import { localWith, refusal, refuse, reply } from '../../../support/commands.js';
+import { localWith, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { testCli } from '../../../support/in-process.js';
 import { ACTS, DATABASE, DATE, GAP, KEYS, LATER, MADE, REPORT, ROTATED } from '../fixtures.js';
@@ -45,14 +45,6 @@ describe('keys', () => {
         `key-2,burn,A B,${DATE},,${LATER},key-1`,
       ),
     );
-  });
-
-  it('are revoked one by one', async () => {
-    const cli = local({
-      revokeKey: async (id) => KEYS.find((key) => key.id === id) ?? refuse('ERR_NOT_FOUND', `No key ${id}.`),
-    });
-    expect(JSON.parse((await cli.run('keys', 'revoke', 'key-2')).stdout)).toEqual(KEYS[1]);
-    expect(await refusal(cli, 'keys', 'revoke', 'x')).toEqual([5, 'ERR_NOT_FOUND', 'No key x.']);
   });
 
   it.each([

@@ -1,15 +1,13 @@
 /** `flywheel burn-batch`: checking a whole file, splitting it, gathering the outcomes, and burning no element twice. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { cutBurns } from '../../../../src/cli/burn-batch/cut.js';
-import type { Journal } from '../../../../src/cli/journal/journal.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../../src/values/digest.js';
 import { derivedUuid } from '../../../../src/values/ids.js';
 import { complaint, person, refusal, refuse, reply } from '../../../support/commands.js';
-import { replacing } from '../../../support/doubles.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
 
@@ -72,23 +70,6 @@ const rows = (text: string) =>
 const RESUMES = expect.stringMatching(/flywheel pending resume [0-9a-f]{8}$/);
 
 describe('burn-batch', () => {
-  it('prints success and errors in order, and writes what failed as a file of its own, exit 3', async () => {
-    const cli = cliWith([burn(0), FAILING, burn(2)]);
-    const { exit, stdout, stderr } = await go(cli, '--failed-out', 'failed.json');
-    const { success, errors } = JSON.parse(stdout);
-    expect([exit, success.map(({ hash }: { hash: string }) => hash)]).toEqual([
-      ...[3, [proofHash({ index: 0 }), proofHash({ index: 2 })]],
-    ]);
-    expect(errors).toEqual([
-      { message: 'not this one', type: 'ERR_INVALID_PROOF', proof: { fail: true }, proofType: 'WATCH_AD' },
-    ]);
-    expect(complaint(stderr)).toMatchObject({
-      ...{ error: 'ERR_PARTIAL', message: expect.stringContaining('1 of 3'), idempotencyKey: keys(cli)[0] },
-    });
-    expect(JSON.parse(readFileSync(join(cli.home, 'failed.json'), 'utf8'))).toEqual([FAILING]);
-    expect(await cli.pending()).toEqual([]);
-  });
-
   it('splits a long file into requests with derived keys, and prints a line an element in ndjson', async () => {
     const burns = many(2_500).with(1_700, FAILING);
     const text = `\ufeff${burns.map((one) => JSON.stringify(one)).join('\r\n')}\r\n\r\n`;
@@ -203,27 +184,6 @@ describe('burn-batch', () => {
     expect(sent(cli)).toEqual([[burn(0), burn(2)], [burn(1)]]);
   });
 
-  it('sends no rest that another process has taken up at the same time', async () => {
-    const first = cliWith([burn(0), FAILING]);
-    expect((await go(first)).exit).toBe(3);
-    /** A journal in which another process is always faster at taking an operation up again. */
-    const overtaken = (journal: Journal): Journal =>
-      replacing(journal, {
-        begin: (request) => {
-          const begun = journal.begin(request);
-          if (begun.status !== 'taken') return begun;
-          return { ...begun, entry: replacing(begun.entry, { reopen: () => false }) };
-        },
-      });
-    const openService: typeof first.context.openService = async (settings) => {
-      const opened = await first.context.openService(settings);
-      return { ...opened, journal: async () => overtaken(await opened.journal()) };
-    };
-    const slower = testCli({ home: first.home, service: first.service, openers: { openService } });
-    expect((await refusal(slower, 'burn-batch', 'b.json', '--rest'))[1]).toBe('ERR_TIMEOUT');
-    expect(sizes(first)).toEqual([2]);
-  });
-
   it('says of a changed file what has landed before, and sends it only when told how', async () => {
     const cli = cliWith([burn(0), burn(1)]);
     expect((await go(cli)).exit).toBe(0);
@@ -245,21 +205,6 @@ describe('burn-batch', () => {
     const declined = await go(cli);
     expect([declined.exit, declined.questions]).toEqual([130, [expect.stringContaining('[y/N]')]]);
     expect([(await go(cli)).exit, sent(cli)]).toEqual([0, [[burn(0)], [burn(1)]]]);
-  });
-
-  it('lets no other file take elements of which nobody knows whether they have landed', async () => {
-    const cli = cliWith([burn(0)]);
-    const state = breaking(cli);
-    expect((await go(cli)).exit).toBe(7);
-    state.failure = null;
-    write(cli, 'b.json', [burn(0), burn(1)]);
-    for (const how of [[], ['--again']]) {
-      const { exit, stderr } = await go(cli, ...how);
-      expect([exit, complaint(stderr).hint]).toEqual([2, RESUMES]);
-    }
-    expect((await cli.run('pending', 'resume')).exit).toBe(0);
-    expect((await go(cli, '--only-new')).exit).toBe(0);
-    expect(sent(cli)).toEqual([[burn(0)], [burn(1)]]);
   });
 
   it('leaves nothing pending where the service knows all of a file of which only the new part is sent', async () => {
@@ -311,6 +256,11 @@ describe('burn-batch', () => {
     ]);
   });
 
+  it('sends with --strict where nobody can look ahead, and says so', async () => {
+    const { exit, stderr } = await go(cliWith(many(2)), '--strict');
+    expect([exit, JSON.parse(stderr)]).toEqual([0, { warning: expect.any(String) }]);
+  });
+
   it('is cut where a request would be larger than the service takes, and nowhere else', () => {
     const large = burn(0, { proof: { text: 'x'.repeat(100_000) } }) as BurnRequest;
     const bytesOf = (count: number): number => 1 + count * (JSON.stringify(large).length + 1);
@@ -344,35 +294,5 @@ describe('pending forget of a burn-batch', () => {
     const { exit, stderr } = await cli.run('pending', 'forget', await idOf(cli), '--yes');
     expect([exit, complaint(stderr).hint]).toEqual([2, expect.stringContaining('flywheel pending resume')]);
     expect(await cli.pending()).toEqual(['burn-batch open']);
-  });
-});
-
-describe('burn-batch before anything is sent', () => {
-  const change = { before: '100', after: '97' };
-  const changes = { burnWallet: change, supply: change, usedToday: change };
-  /** Somebody who can look ahead, and sees these elements fail. */
-  const ahead = (...indexes: readonly number[]): TestCliOptions => {
-    const failures = indexes.map((index) => ({ index, type: 'ERR_INVALID_PROOF', message: 'Not known.' }));
-    const burns = async () => ({ failures, ...changes });
-    return { opened: { foresight: { burns, batch: async () => refuse('ERR_INTERNAL', 'Not asked.') } } };
-  };
-
-  it('sends nothing with --strict when an element would fail, and all of it when none would', async () => {
-    const cli = cliWith(many(2), ahead(1));
-    expect(await refusal(cli, 'burn-batch', 'b.json', '--strict')).toEqual([
-      ...[2, 'ERR_INPUT_INVALID', expect.stringContaining('[1]: Not known.')],
-    ]);
-    expect([sent(cli), await cli.pending()]).toEqual([[], []]);
-    expect((await go(cliWith(many(2), ahead()), '--strict')).exit).toBe(0);
-    const blind = await go(cliWith(many(2)), '--strict');
-    expect([blind.exit, JSON.parse(blind.stderr)]).toEqual([0, { warning: expect.any(String) }]);
-  });
-
-  it('names in a dry run what would fail, which is exit 3, and writes no file', async () => {
-    const cli = cliWith(many(2), ahead(1));
-    const { exit, stdout, stderr } = await go(cli, '--dry-run', '--failed-out', 'failed.json');
-    expect([exit, JSON.parse(stdout).foreseen]).toMatchObject([3, { ...changes, failures: [{ index: 1 }] }]);
-    expect(complaint(stderr).message).toContain('1 of 2');
-    expect([sent(cli), existsSync(join(cli.home, 'failed.json'))]).toEqual([[], false]);
   });
 });

@@ -4,17 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { PastTransaction } from '../../../../src/chain/chain.js';
 import { proofMemoText } from '../../../../src/chain/memo.js';
-import type { Settings } from '../../../../src/cli/config/settings.js';
-import type { OpenedService } from '../../../../src/cli/context.js';
-import type { Journal } from '../../../../src/cli/journal/journal.js';
 import { EXAMPLES } from '../../../../src/contract/examples.js';
-import type { ForeseenFailure } from '../../../../src/contract/foresight.js';
 import type { BurnPage, BurnState, ListBurnsQuery } from '../../../../src/contract/schemas/burn.js';
 import type { ErrorCode } from '../../../../src/errors/codes.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../../src/values/digest.js';
-import { complaint, person, READER, refusal, refuse, reply } from '../../../support/commands.js';
-import { replacing } from '../../../support/doubles.js';
+import { complaint, person, refusal, reply } from '../../../support/commands.js';
 import { exampleReply, type FakeService, fakeService } from '../../../support/fake-service.js';
 import { NOW_MS, type TestCli, testCli } from '../../../support/in-process.js';
 import { namedAddress } from '../../../support/oracle.js';
@@ -61,37 +56,6 @@ describe('burn', () => {
     expect([exit, complaint(stderr).hint]).toEqual([5, expect.stringContaining(hint)]);
   });
 
-  it('says what is left only where that is known without a network', async () => {
-    const change = (after: string) => ({ before: '1250', after });
-    const foresight = {
-      burns: async (requests: readonly unknown[]) => {
-        expect(requests).toEqual([]);
-        const seen = { burnWallet: change('1237.5'), supply: change('999987.5'), usedToday: change('12.5') };
-        return { failures: [], ...seen };
-      },
-      batch: async () => refuse('ERR_INTERNAL', 'Nobody asked for a batch.'),
-    };
-    for (const isOnThisMachine of [true, false]) {
-      const opened = { foresight, isOnThisMachine, symbol: 'FLY' };
-      const { stdout } = await testCli({ ...READER, opened }).run(...WORDS, '--yes');
-      expect(stdout.includes('1,237.5 FLY')).toBe(isOnThisMachine);
-    }
-  });
-
-  it('burns once under a key that was given, and a UUID is one key in any case', async () => {
-    const cli = testCli();
-    const key = 'ABCDEF00-0000-4000-8000-000000000000';
-    const first = await cli.run(...WORDS, '--idempotency-key', key);
-    const second = await cli.run(...WORDS, '--idempotency-key', key.toLowerCase());
-    expect([second.exit, second.stdout]).toEqual([0, first.stdout]);
-    expect(JSON.parse(second.stderr).notice).toContain('2026-01-31T12:00:00.000Z');
-    expect(keys(cli)).toEqual([key.toLowerCase()]);
-    const other = await refusal(cli, ...WORDS, '--persist-onchain', '--idempotency-key', key);
-    expect(other.slice(0, 2)).toEqual([5, 'ERR_IDEMPOTENCY_KEY_REUSED']);
-    await cli.run(...WORDS, '--idempotency-key', 'Order-1');
-    expect(keys(cli)).toEqual([key.toLowerCase(), 'Order-1']);
-  });
-
   it('is a new burn each time, unless --once says otherwise', async () => {
     const cli = testCli();
     for (const more of [[], [], ['--once'], ['--once']])
@@ -99,32 +63,6 @@ describe('burn', () => {
     expect(new Set(keys(cli)).size).toBe(3);
     expect((await cli.run(...WORDS, '--once', '--again')).exit).toBe(0);
     expect(new Set(keys(cli)).size).toBe(4);
-  });
-
-  it('waits between two looks for another process that is doing the same', async () => {
-    const cli = testCli();
-    const { openService } = cli.context;
-    const naps: number[] = [];
-    let looks = 0;
-    const busyAtFirst = (journal: Journal): Journal =>
-      replacing(journal, {
-        begin: (request) => {
-          looks += 1;
-          if (looks > 2) return journal.begin(request);
-          return { status: 'busy', process: '4711-boot', since: '2026-01-31T11:59:00.000Z' };
-        },
-      });
-    Object.assign(cli.context, {
-      sleep: async (ms: number) => void naps.push(ms),
-      openService: async (settings: Settings) => {
-        const opened = await openService(settings);
-        return { ...opened, journal: async () => busyAtFirst(await opened.journal()) };
-      },
-    });
-    const { exit, stderr } = await cli.run(...WORDS);
-    expect([exit, cli.service.calls.length]).toEqual([0, 1]);
-    expect(stderr.match(/4711/g)).toHaveLength(1);
-    expect([naps.length, naps.every((ms) => ms >= 100)]).toEqual([2, true]);
   });
 
   it('tells the id of the request, if there is one, with --verbose only', async () => {
@@ -179,50 +117,6 @@ describe('burn', () => {
     const exits: number[] = [];
     for (let run = 0; run < 4; run += 1) exits.push((await cli.run(...WORDS)).exit);
     expect([exits, new Set(keys(cli)).size, await cli.pending()]).toEqual([[7, 5, 7, 5], 2, []]);
-  });
-
-  it('prints the command that resumes when the outcome is unknown, also where a file broke off', async () => {
-    const broken = new FlywheelError('ERR_STORE_UNAVAILABLE', 'The disk is full.');
-    for (const failure of [lost(), broken]) {
-      const cli = testCli({ service: failing(failure) });
-      const { exit, stderr } = await cli.run(...WORDS);
-      const { error, message, hint = '' } = complaint(stderr);
-      expect([exit, error, message]).toEqual([
-        7,
-        'ERR_OUTCOME_UNKNOWN',
-        expect.stringContaining(failure.message),
-      ]);
-      const line = /flywheel (pending resume [0-9a-f]{8})$/.exec(hint)?.[1] ?? '';
-      const resumed = await cli.run(...line.split(' '));
-      expect([resumed.exit, JSON.parse(resumed.stdout)]).toEqual([0, RESULT]);
-      expect([new Set(keys(cli)).size, await cli.pending()]).toEqual([1, []]);
-    }
-  });
-
-  it('prints a result again, and burns nothing, when it could not be written', async () => {
-    const broken = testCli({ unwritable: 'the disk is full' });
-    const first = await broken.run(...WORDS);
-    const { error, message } = complaint(first.stderr);
-    expect([first.exit, error, message]).toEqual([
-      ...[1, 'ERR_OUTPUT_FAILED', expect.stringContaining(RESULT.txHash)],
-    ]);
-    expect(await broken.pending()).toEqual(['burn done']);
-    const mended = testCli({ home: broken.home });
-    const second = await mended.run(...WORDS);
-    expect([second.exit, JSON.parse(second.stdout), mended.service.calls]).toEqual([0, RESULT, []]);
-    expect(await mended.pending()).toEqual([]);
-  });
-
-  it('keeps the key when it is interrupted', async () => {
-    const controller = new AbortController();
-    const service = fakeService();
-    service.answer('burn', () => {
-      controller.abort();
-      throw new DOMException('aborted', 'AbortError');
-    });
-    const cli = testCli({ service, signal: controller.signal });
-    expect((await refusal(cli, ...WORDS)).slice(0, 2)).toEqual([130, 'ERR_INTERRUPTED']);
-    expect(await cli.pending()).toEqual(['burn open']);
   });
 
   it.each([
@@ -287,50 +181,6 @@ describe('burn', () => {
     expect(cli.service.calls[0]?.input).toMatchObject({ proof: { a: 1 } });
     for (const stdin of [Uint8Array.of(0x7b, 0xff, 0x7d), ' \n'])
       expect((await refusal(testCli({ stdin }), ...words, '-'))[1]).toBe('ERR_INPUT_INVALID');
-  });
-
-  it('strips control characters from what the service says', async () => {
-    const strange = () => failing(new FlywheelError('ERR_INVALID_PROOF', 'bad\u001b[2J\u0007 proof\u202e'));
-    const human = await testCli({ service: strange(), tty: { stdout: true } }).run(...WORDS);
-    expect(human.stderr).toContain('bad[2J proof');
-    const json = await testCli({ service: strange() }).run(...WORDS);
-    expect(json.stderr).toContain('bad\\u001b[2J\\u0007 proof\\u202e');
-  });
-});
-
-describe('burn --dry-run', () => {
-  const changes = {
-    burnWallet: { before: '100', after: '87.5' },
-    supply: { before: '1000', after: '987.5' },
-    usedToday: { before: '0', after: '12.5' },
-  };
-  /** Somebody who can look ahead, and sees these failures. */
-  const ahead = (...failures: readonly ForeseenFailure[]): Partial<OpenedService> => ({
-    foresight: {
-      burns: async () => ({ failures, ...changes }),
-      batch: async () => refuse('ERR_INTERNAL', 'No.'),
-    },
-  });
-
-  it('says what it would come to, as far as somebody knows, and sends nothing', async () => {
-    for (const [opened, foreseen] of [
-      [{}, null],
-      [ahead(), changes],
-    ] as const) {
-      const cli = testCli({ opened });
-      const { exit, stdout, stderr } = await cli.run(...WORDS, '--dry-run');
-      const hash = proofHash({ a: 1 });
-      expect([exit, stderr, JSON.parse(stdout)]).toEqual([
-        ...[0, '', { dryRun: true, type: 'WATCH_AD', hash, amount: 12.5, foreseen }],
-      ]);
-      expect([cli.service.calls, await cli.pending()]).toEqual([[], []]);
-    }
-  });
-
-  it('is refused with what the burn would be refused with', async () => {
-    const failure = { index: 0, type: 'ERR_INVALID_PROOF', message: 'The type is not known.' };
-    const answer = await refusal(testCli({ opened: ahead(failure) }), ...WORDS, '--dry-run');
-    expect(answer).toEqual([5, 'ERR_INVALID_PROOF', 'The type is not known.']);
   });
 });
 

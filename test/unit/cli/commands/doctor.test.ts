@@ -4,9 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { nodeAddress } from '../../../../src/chain/node-address.js';
 import type { NodeReport } from '../../../../src/chain/node-report.js';
-import type { Settings } from '../../../../src/cli/config/settings.js';
 import { lockText } from '../../../../src/cli/doctor/check-machine.js';
-import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { openSqliteFile } from '../../../../src/files/sqlite-file.js';
 import { owner, ownerKeypair } from '../../../support/batch-on-chain.js';
 import { localWith, refuse, reply } from '../../../support/commands.js';
@@ -78,23 +76,6 @@ describe('doctor', () => {
     }
   });
 
-  it('says of each RPC node what it is, and reads no chain through one that is at fault', async () => {
-    const problem = new FlywheelError('ERR_UNAVAILABLE', 'It does not answer.');
-    const opened: unknown[] = [];
-    const { context } = testCli();
-    const openService = async (settings: Settings) => {
-      opened.push(settings.rpcUrl.value);
-      return context.openService(settings);
-    };
-    const cli = testCli({ openers: { ...nodes({}, { state: null, problem }), openService } });
-    const found = await look(cli, ...API, '--rpc-url', 'devnet', '--rpc-url', 'testnet', '--quorum', '2');
-    const [good, bad] = all(found, 'rpc');
-    for (const fact of ['https://n0.example.com', 'devnet', '400', '2 behind', '2.0.1', '30 ms'])
-      expect(good?.detail).toContain(fact);
-    expect([found.exit, bad?.detail, opened]).toEqual([6, 'It does not answer.', [[]]]);
-    expect(named(found, 'rpc quorum')?.ok).toBe(true);
-  });
-
   it.each([
     ['devnet', 60_000, true],
     ['devnet', -61_000, false],
@@ -115,16 +96,6 @@ describe('doctor', () => {
     expect(named(await look(cli), 'keypair')?.ok).toBe(false);
     writeFileSync(join(cli.home, 'id.json'), JSON.stringify([...ownerKeypair]), { mode: 0o600 });
     expect(named(await look(cli), 'keypair')?.detail).toBe(owner);
-  });
-
-  it('repairs where that is asked for, before it looks, and nothing of a service that is elsewhere', async () => {
-    expect(named(await look(testCli({ openers: REPAIRING })), 'repair')).toBeUndefined();
-    const { checks } = await look(testCli({ openers: REPAIRING }), '--repair');
-    expect(checks[0]).toEqual({ name: 'repair', ok: true, detail: 'Nothing is to be repaired.' });
-    const broken = localWith({ repair: async () => refuse('ERR_STORE_UNAVAILABLE', 'An answer is lost.') });
-    const found = await look(testCli({ openers: broken }), '--repair');
-    expect([found.exit, found.checks[0]?.detail]).toEqual([6, 'An answer is lost.']);
-    expect(named(await look(testCli(), '--repair', ...API), 'repair')).toBeUndefined();
   });
 
   it("finds what others can use, and mends what is the user's, through no link and no second name", async () => {

@@ -1,12 +1,11 @@
-/** `flywheel local` and `vault`: what is asked of the flywheel of a data directory, what is printed, and what needs a yes. */
+/** `flywheel local` and `vault`: what is asked of the flywheel of a data directory, and what is printed. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../../../src/chain/transaction/signer.js';
-import type { LocalAdmin, LocalRpcTerms, RunningRpc } from '../../../../src/cli/context.js';
-import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
+import type { LocalAdmin } from '../../../../src/cli/context.js';
 import { addressFromBytes } from '../../../../src/values/address.js';
-import { complaint, localWith, person, READER, refusal, refuse } from '../../../support/commands.js';
+import { localWith, READER } from '../../../support/commands.js';
 import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { MADE, STATUS, VAULT } from '../fixtures.js';
@@ -37,18 +36,12 @@ describe('local init', () => {
         ...{ name: 'Flywheel', symbol: 'FLY', decimals: 6, supply: '1000000000' },
         ...{ tokenProgram: 'token', tokenGeneration: 'v1', vaultTokens: '1000000', vaultSol: '10' },
         ...{ burnWalletTokens: '1000000', burnWalletSol: '10', proofTypes: ['PRODUCT_BUY', 'WATCH_AD'] },
-        ...{
-          scopes: ['burn', 'airdrop'],
-          dailyBurn: null,
-          dailyAirdrop: null,
-          owner: null,
-          squadsProgram: null,
-        },
+        ...{ scopes: ['burn', 'airdrop'], dailyBurn: null, dailyAirdrop: null },
+        ...{ owner: null, squadsProgram: null },
       },
     ]);
-    expect((await cliWith('init', MADE, READER).cli.run('local', 'init')).stdout).not.toContain(
-      'fk_made_here',
-    );
+    const shown = await cliWith('init', MADE, READER).cli.run('local', 'init');
+    expect(shown.stdout).not.toContain('fk_made_here');
   });
 
   it('takes every part from its option; of an owner only the address and where the keypair lies', async () => {
@@ -58,16 +51,8 @@ describe('local init', () => {
     writeFileSync(join(cli.home, 'squads.so'), 'program');
     const { exit } = await cli.run(
       ...['local', 'init', '--name', 'My Token', '--symbol', 'MY', '--decimals', '9', '--supply', '5000.5'],
-      ...[
-        '--token-program',
-        'token-2022',
-        '--token-generation',
-        'v2',
-        '--vault-tokens',
-        '1',
-        '--vault-sol',
-        '2',
-      ],
+      ...['--token-program', 'token-2022', '--token-generation', 'v2'],
+      ...['--vault-tokens', '1', '--vault-sol', '2'],
       ...['--burn-wallet-tokens', '0', '--burn-wallet-sol', '4', '--proof-type', 'A', '--proof-type', 'B'],
       ...['--proof-type', 'A', '--scope', 'airdrop', '--daily-burn', '7', '--daily-airdrop', '8.5'],
       ...['--min-operator-sol', '0.25', '--max-batch-rent', '0'],
@@ -88,12 +73,8 @@ describe('local init', () => {
 });
 
 describe('local fund', () => {
-  const FUNDED = {
-    address: namedAddress('vault'),
-    tokens: '1005000',
-    lamports: '1500000000',
-    txHash: 'sig-1',
-  };
+  const at = { address: namedAddress('vault'), txHash: 'sig-1' };
+  const FUNDED = { ...at, tokens: '1005000', lamports: '1500000000' };
 
   it.each([
     [['--tokens', '5000'], { to: 'vault', tokens: '5000' }],
@@ -106,73 +87,6 @@ describe('local fund', () => {
     const { cli, asked } = cliWith('fund', FUNDED);
     const { exit, stdout, stderr } = await cli.run('local', 'fund', ...words);
     expect([exit, JSON.parse(stdout), stderr, asked]).toEqual([0, FUNDED, '', [input]]);
-  });
-});
-
-describe('local reset', () => {
-  function wiping(options: TestCliOptions = {}) {
-    const wiped: string[] = [];
-    const openers = localWith({ reset: async () => void wiped.push(openers.opened.at(-1) ?? '') });
-    return { cli: testCli({ ...options, openers }), wiped };
-  }
-
-  it('wipes the directory after a yes', async () => {
-    const { cli, wiped } = wiping(person('y'));
-    const dataDir = join(cli.home, '.local/share/flywheel');
-    const { exit, questions } = await cli.run('local', 'reset');
-    expect([exit, questions, wiped]).toEqual([0, [expect.stringContaining(dataDir)], [dataDir]]);
-    const script = wiping();
-    const other = join(script.cli.home, 'other');
-    const { stdout } = await script.cli.run('local', 'reset', '--yes', '--data-dir', 'other');
-    expect([JSON.parse(stdout), script.wiped]).toEqual([{ dataDir: other, reset: true }, [other]]);
-  });
-
-  it.each(['n', '', 'yes please'])('wipes nothing after %j', async (answer) => {
-    const { cli, wiped } = wiping(person(answer));
-    const { exit, stdout } = await cli.run('local', 'reset');
-    expect([exit, stdout, wiped]).toEqual([130, '', []]);
-  });
-
-  it('wipes nothing where nobody can be asked', async () => {
-    for (const { cli, wiped } of [wiping(), wiping(person('y'))]) {
-      const { exit, stderr } = await cli.run('local', 'reset', '--no-input');
-      expect([exit, stderr, wiped]).toEqual([2, expect.stringContaining('--yes'), []]);
-    }
-  });
-});
-
-describe('local rpc', () => {
-  const ADDRESSES = { url: 'http://127.0.0.1:8899', webSocketUrl: 'ws://127.0.0.1:8900' };
-  /** A node that is asked to stop as soon as it listens, unless it fails first. */
-  function listening(failure?: FlywheelError) {
-    const started: LocalRpcTerms[] = [];
-    const closed: string[] = [];
-    const stop = new AbortController();
-    const failed: RunningRpc['failed'] = failure ? Promise.resolve(failure) : new Promise(() => undefined);
-    const startLocalRpc: NonNullable<TestCliOptions['openers']>['startLocalRpc'] = async (
-      _settings,
-      terms,
-    ) => {
-      started.push(terms);
-      if (failure === undefined) queueMicrotask(() => stop.abort());
-      return { ...ADDRESSES, failed, close: async () => void closed.push(ADDRESSES.url) };
-    };
-    return { cli: testCli({ openers: { startLocalRpc }, signal: stop.signal }), started, closed };
-  }
-
-  it('says where it listens, who else reaches it, and closes when it is asked to stop', async () => {
-    const { cli, started, closed } = listening();
-    const { exit, stdout, stderr } = await cli.run('local', 'rpc');
-    expect([exit, JSON.parse(stdout), stderr, closed]).toEqual([0, ADDRESSES, '', [ADDRESSES.url]]);
-    expect(started).toMatchObject([{ host: '127.0.0.1', port: 8_899, slotMs: 400, onDemand: false }]);
-    const open = await listening().cli.run('local', 'rpc', '--host', '0.0.0.0');
-    expect(JSON.parse(open.stderr).warning).toContain('0.0.0.0');
-  });
-
-  it('ends with why it cannot go on, once it is closed', async () => {
-    const { cli, closed } = listening(new FlywheelError('ERR_STORE_UNAVAILABLE', 'The disk is full.'));
-    const { exit, stderr } = await cli.run('local', 'rpc');
-    expect([exit, complaint(stderr).message, closed]).toEqual([6, 'The disk is full.', [ADDRESSES.url]]);
   });
 });
 
@@ -201,31 +115,5 @@ describe('a flywheel of a data directory', () => {
     expect(await json('local', 'export-owner', 'o.json')).toEqual(exported(join(cli.home, 'o.json')));
     expect(await json('local', 'fetch-squads')).toMatchObject({ sha256: 'dec8', fetched: true });
     expect(new Set(given.opened)).toEqual(new Set([join(cli.home, 'd'), 'closed']));
-  });
-
-  it('links to the explorer of its cluster, on a terminal only', async () => {
-    const link = `https://explorer.solana.com/address/${VAULT.vaultAddress}`;
-    const vault = (name: string | null, options: TestCliOptions) =>
-      testCli({
-        ...options,
-        openers: localWith({ vault: async () => ({ ...VAULT, cluster: { name, genesisHash: 'g' } }) }),
-      }).run('vault', '--output', 'human');
-    expect((await vault('mainnet-beta', person())).stdout).toContain(`${link}\n`);
-    expect((await vault('devnet', person())).stdout).toContain(`${link}?cluster=devnet\n`);
-    for (const [name, options] of [
-      ['devnet', {}],
-      [null, person()],
-    ] as const)
-      expect((await vault(name, options)).stdout).not.toContain('explorer.solana.com');
-  });
-
-  it('ends as the flywheel says where it cannot, and says nothing of what it has not done', async () => {
-    const none = async () => refuse('ERR_STORE_UNAVAILABLE', 'A process uses it.');
-    const given = localWith({ init: none, status: none, fund: none, reset: none });
-    for (const words of [['init'], ['status'], ['fund', '--sol', '1'], ['reset', '--yes']])
-      expect(await refusal(testCli({ openers: given }), 'local', ...words)).toEqual([
-        ...[6, 'ERR_STORE_UNAVAILABLE', 'A process uses it.'],
-      ]);
-    expect(given.opened.at(-1)).toBe('closed');
   });
 });

@@ -74,17 +74,6 @@ describe('register', () => {
     expect(seen.done).toEqual(exit === 0 ? ['devnet', 'performed', 'closed'] : ['devnet', 'closed']);
   });
 
-  it('only shows with --dry-run, and takes no silence for consent', async () => {
-    const { cli, seen, words } = world();
-    const { exit, stdout } = await cli.run(...words, '--dry-run');
-    expect([exit, JSON.parse(stdout)]).toMatchObject([
-      0,
-      { dryRun: true, state: 'new', multisig: PLAN.multisig },
-    ]);
-    expect((await refusal(cli, ...words)).slice(0, 2)).toEqual([2, 'ERR_USAGE']);
-    expect(seen.done).not.toContain('performed');
-  });
-
   it.each([
     [['--mint', 'nobody'], 'ERR_INPUT_INVALID', '--mint'],
     [['--multisig', 'nobody'], 'ERR_INPUT_INVALID', '--multisig'],

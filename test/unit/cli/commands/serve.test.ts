@@ -1,52 +1,32 @@
-/** `flywheel serve`: what the server is started with, and how it ends. */
+/** `flywheel serve`: what the server is started with. */
 import { describe, expect, it } from 'vitest';
-import type { RunningServer, ServeOptions } from '../../../../src/cli/context.js';
-import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
-import { refusal, refuse } from '../../../support/commands.js';
+import type { ServeOptions } from '../../../../src/cli/context.js';
 import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 
-const URL = 'http://127.0.0.1:8787';
-
-/** A command line whose server is asked to stop as soon as it listens, unless it fails by itself. */
-function cliWith(options: TestCliOptions = {}, failed?: RunningServer['failed']) {
+/** A command line whose server is asked to stop as soon as it listens. */
+function cliWith(options: TestCliOptions = {}) {
   const started: ServeOptions[] = [];
-  const closed: string[] = [];
   const stop = new AbortController();
   const startServer: NonNullable<TestCliOptions['openers']>['startServer'] = async (_settings, asked) => {
     started.push(asked);
-    if (failed === undefined) queueMicrotask(() => stop.abort());
-    const close = async () => void closed.push(URL);
-    return { url: URL, failed: failed ?? new Promise(() => undefined), close };
+    queueMicrotask(() => stop.abort());
+    return {
+      url: 'http://127.0.0.1:8787',
+      failed: new Promise(() => undefined),
+      close: async () => undefined,
+    };
   };
-  return { cli: testCli({ ...options, openers: { startServer }, signal: stop.signal }), started, closed };
+  return { cli: testCli({ ...options, openers: { startServer }, signal: stop.signal }), started };
 }
 
 describe('serve', () => {
-  it('says where it listens, and closes when it is asked to stop', async () => {
-    const { cli, started, closed } = cliWith();
-    const { exit, stdout, stderr } = await cli.run('serve');
-    expect([exit, JSON.parse(stdout), stderr, closed]).toEqual([0, { url: URL }, '', [URL]]);
-    expect(started).toEqual([
-      {
-        ...{ host: '127.0.0.1', port: 8_787, logLevel: 'info', metricsToken: null, shutdownGraceMs: 30_000 },
-        ...{ rates: {}, keyRates: {}, corsOrigins: [], bearer: false, maxBodyBytes: expect.any(Number) },
-      },
-    ]);
-  });
-
   it('hands every option on, and the token for metrics from the environment', async () => {
     const { cli, started } = cliWith({ env: { FLYWHEEL_METRICS_TOKEN: 'token-1' } });
     const key = '00000000-0000-4000-8000-000000000007';
     const { exit } = await cli.run(
       ...['serve', '--host', '::1', '--port', '0', '--log-level', 'warn', '--max-body', '2048', '--bearer'],
-      ...[
-        '--shutdown-grace',
-        '0',
-        '--cors-origin',
-        'https://a.example',
-        '--cors-origin',
-        'https://b.example',
-      ],
+      ...['--shutdown-grace', '0', '--cors-origin', 'https://a.example'],
+      ...['--cors-origin', 'https://b.example'],
       ...['--rate', 'burn=100/s', '--rate', 'init=10/5min', '--rate', 'status=2/min', '--rate', 'list=3/h'],
       ...['--rate', 'burn-batch=1/10s', '--rate', `burn=1/h@${key}`],
     );
@@ -74,16 +54,5 @@ describe('serve', () => {
     ])
       expect(JSON.parse((await cliWith().cli.run('serve', '--host', host)).stderr).warning).toContain(host);
     expect((await cliWith().cli.run('serve', '--host', 'localhost')).stderr).toBe('');
-  });
-
-  it('ends with why the server cannot go on, once it is closed, or why it did not start', async () => {
-    const failure = new FlywheelError('ERR_STORE_UNAVAILABLE', 'The disk is full.');
-    const { cli, closed } = cliWith({}, Promise.resolve(failure));
-    const { exit, stderr } = await cli.run('serve');
-    expect([exit, stderr, closed]).toEqual([6, expect.stringContaining('The disk is full.'), [URL]]);
-    const startServer = async () => refuse('ERR_LOCAL_NOT_FOUND', 'There is no flywheel here.');
-    expect((await refusal(testCli({ openers: { startServer } }), 'serve')).slice(0, 2)).toEqual([
-      ...[2, 'ERR_LOCAL_NOT_FOUND'],
-    ]);
   });
 });

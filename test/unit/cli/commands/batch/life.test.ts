@@ -2,11 +2,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { digestText, pipelinesDigest, type SourcePipeline } from '../../../../../src/actions/pipelines.js';
+import type { SourcePipeline } from '../../../../../src/actions/pipelines.js';
 import { generateKeypair } from '../../../../../src/chain/transaction/signer.js';
 import { decodeTransaction } from '../../../../../src/chain/transaction/wire.js';
 import type { Entry, Journal } from '../../../../../src/cli/journal/journal.js';
-import type { BatchForesight } from '../../../../../src/contract/foresight.js';
 import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
 import {
   approvalIn,
@@ -16,7 +15,7 @@ import {
   openedIn,
   type World,
 } from '../../../../support/approval-world.js';
-import { batchIndex, flywheel, multisig, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
+import { batchIndex, multisig, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
 import { aBatch, complaint, person, refusal, refuse, reply } from '../../../../support/commands.js';
 import { replacing } from '../../../../support/doubles.js';
 import { exampleReply, fakeService } from '../../../../support/fake-service.js';
@@ -105,10 +104,8 @@ describe('batch init', () => {
   it('sets the same file up once, however its payloads are written, with a fresh approval', async () => {
     const cli = cliIn();
     await cli.run(...INIT);
-    const respelt = FILE.map(({ payload, ...one }) => ({
-      ...one,
-      payload: JSON.stringify(payload, null, 2),
-    }));
+    const spell = (payload: unknown) => JSON.stringify(payload, null, 2);
+    const respelt = FILE.map(({ payload, ...one }) => ({ ...one, payload: spell(payload) }));
     writeFileSync(join(cli.home, 'p.json'), JSON.stringify({ pipelines: respelt }));
     const again = await cli.run(...INIT);
     expect([again.exit, JSON.parse(again.stdout)]).toEqual([0, MADE]);
@@ -146,69 +143,9 @@ describe('batch init', () => {
     expect(journal.takeBatch(ID)).toBeDefined();
     journal.close();
   });
-
-  it('adds up with --dry-run, and sends nothing, with or without somebody who can look ahead', async () => {
-    const change = { before: '10', after: '8.5' };
-    const foreseen: BatchForesight = {
-      ...{ vault: change, supply: change, usedToday: { burn: change, airdrop: change }, rent: '0.01' },
-    };
-    let batch = async (): Promise<BatchForesight> => foreseen;
-    const burns = async () => refuse('ERR_INTERNAL', 'Not asked.');
-    const ahead = { opened: { foresight: { batch: () => batch(), burns } } };
-    for (const [options, expected] of [
-      [{}, null],
-      [ahead, foreseen],
-    ] as const)
-      for (const words of [INIT, RUN.slice(0, 3)]) {
-        const cli = cliIn(options);
-        const { exit, stdout } = await cli.run(...words, '--dry-run', '--failed-out', 'f.json');
-        expect([exit, JSON.parse(stdout)]).toMatchObject([
-          0,
-          {
-            ...{ dryRun: true, pipelines: 3, actions: { burn: 2, airdrop: 2, memo: 1 } },
-            ...{ totalBurn: '12345679.5', totalAirdrop: '2.000001', foreseen: expected },
-            digest: digestText(pipelinesDigest(HONEST)),
-          },
-        ]);
-        expect([cli.service.calls, existsSync(join(cli.home, 'f.json'))]).toEqual([[], false]);
-      }
-    batch = async () => refuse('ERR_DAILY_LIMIT_EXCEEDED', 'Over the cap by 1.');
-    const over = await refusal(cliIn(ahead), ...INIT, '--dry-run');
-    expect(over).toEqual([5, 'ERR_DAILY_LIMIT_EXCEEDED', 'Over the cap by 1.']);
-  });
 });
 
 describe('batch inspect', () => {
-  const threshold = (world: World): World => {
-    world.state = (state) => {
-      state.multisig = { ...state.multisig, threshold: 1 };
-    };
-    return world;
-  };
-
-  it('prints what stands on chain, by the file that init wrote or by an id; a judgement is no error', async () => {
-    const cli = cliIn();
-    const { exit, stdout, stderr } = await cli.run('batch', 'inspect', 'approval.json');
-    expect([exit, stderr, JSON.parse(stdout)]).toMatchObject([
-      ...[0, ''],
-      {
-        ...{ multisig, batchIndex: '7', closed: false, executed: 0, problem: null, decimals: 6 },
-        ...{ totals: { burn: '12345679.5', airdrop: '2.000001' }, creator: flywheel.operator },
-        digest: digestText(pipelinesDigest(HONEST)),
-        proposal: { status: 'Active', approved: [], rejected: [], cancelled: [] },
-        pipelines: HONEST.map(({ type, proofHash }) => ({ type, proofHash })),
-      },
-    ]);
-    expect(cli.service.calls).toEqual([]);
-    expect(JSON.parse((await cli.run('batch', 'inspect', ID)).stdout).batchId).toBe(ID);
-    expect(cli.service.calls.map(({ operation }) => operation)).toEqual(['getBatch']);
-    const drifted = await cliIn({}, threshold(honestWorld('token'))).run('batch', 'inspect', ID);
-    expect([drifted.exit, JSON.parse(drifted.stdout).problem]).toEqual([
-      0,
-      expect.stringContaining('threshold'),
-    ]);
-  });
-
   it('is refused where no chain can be read, and for what is neither an id nor such a file', async () => {
     const { exit, stderr } = await testCli().run('batch', 'inspect', ID);
     expect([exit, complaint(stderr)]).toMatchObject([2, { error: 'ERR_CONFIG_INVALID', hint: /RPC/ }]);
@@ -243,20 +180,6 @@ describe('batch approve', () => {
     expect(readFileSync(join(cli.home, 'signed.json'), 'utf8')).toBe(stdout);
   });
 
-  it('asks the owner on a terminal, and signs and writes nothing after a no', async () => {
-    const cli = cliIn(person('y', 'n'));
-    const { exit, stdout, stderr, questions } = await cli.run(...APPROVE, '--out', 'signed.json');
-    expect([exit, questions]).toEqual([0, [expect.stringContaining(owner)]]);
-    expect(stderr).toContain('--expect');
-    expect(stdout).toContain('--signed-tx @signed.json');
-    const declined = await cli.run(...APPROVE, '--out', 'other.json');
-    expect([declined.exit, declined.stdout, existsSync(join(cli.home, 'other.json'))]).toEqual([
-      130,
-      '',
-      false,
-    ]);
-  });
-
   it('signs nothing more where the owner has approved, and nothing with a keypair of somebody else', async () => {
     const world = honestWorld('token');
     world.state = (state) => {
@@ -268,10 +191,6 @@ describe('batch approve', () => {
     const stranger = cliIn();
     keepStranger(stranger);
     expect((await refusal(stranger, ...words)).slice(0, 2)).toEqual([9, 'ERR_APPROVAL_REFUSED']);
-  });
-
-  it.each([[[]], [['--expect', 'p.json']], [['--yes']]])('needs in a script more than %j', async (words) => {
-    expect((await refusal(cliIn(), ...APPROVE, ...words)).slice(0, 2)).toEqual([2, 'ERR_USAGE']);
   });
 
   it.each([
@@ -303,25 +222,6 @@ describe('batch execute', () => {
     }
   });
 
-  it('prints the result of a batch that failed, and exits 10', async () => {
-    const { exit, stdout, stderr } = await cliIn({}, honestWorld('token'), 1).run(
-      ...EXECUTE,
-      '--signed-tx',
-      SIGNED,
-    );
-    expect([exit, JSON.parse(stdout)]).toEqual([10, { batchId: ID, result: resultOf(1) }]);
-    expect(complaint(stderr).message).toMatch(/1 of 3 .*custom error 1/);
-  });
-
-  it('sends nothing again when it is done, here or by somebody else', async () => {
-    const cli = cliIn();
-    const first = await cli.run(...EXECUTE, '--signed-tx', SIGNED);
-    for (const one of [cli, cliIn({ service: cli.service })]) {
-      const again = await one.run(...EXECUTE, '--signed-tx', SIGNED);
-      expect([again.exit, again.stdout, executed(cli).length]).toEqual([0, first.stdout, 1]);
-    }
-  });
-
   it.each([
     ['ERR_INVALID_SIGNED_TX', 5, []],
     ['ERR_BATCH_NOT_FINALIZED', 5, []],
@@ -349,51 +249,6 @@ describe('batch execute', () => {
 });
 
 describe('batch run', () => {
-  it('sets up, signs and executes with --yes, and prints the same again without doing more', async () => {
-    const cli = cliIn();
-    const { exit, stdout, stderr, questions } = await cli.run(...RUN, '--yes');
-    const batch = { ...WAITING, status: 'EXECUTED', executeResult: resultOf(3) };
-    expect([exit, stderr, questions]).toEqual([0, '', []]);
-    expect(JSON.parse(stdout)).toEqual({ batch, result: resultOf(3) });
-    const again = await cli.run(...RUN, '--yes');
-    expect([again.exit, again.stdout, acted(cli)]).toEqual([0, stdout, ['initBatch', 'executeBatch']]);
-    expect(await cli.pending()).toEqual([]);
-  });
-
-  it('asks the owner on a terminal; after a no the batch waits, and the ways on and out are named', async () => {
-    const agreed = await cliIn(person('y')).run(...RUN);
-    expect([agreed.exit, agreed.questions]).toEqual([0, [expect.stringContaining(ID)]]);
-    const cli = cliIn(person('n'));
-    const { exit, stdout, stderr } = await cli.run(...RUN);
-    expect([exit, stdout, acted(cli)]).toEqual([130, '', ['initBatch']]);
-    const said = stderr.replace(/\s+/g, ' ');
-    expect(said).toMatch(/flywheel pending resume [0-9a-f]{8}/);
-    expect(said).toContain(`flywheel batch cancel ${ID} --keypair ${join(cli.home, 'owner.json')}`);
-  });
-
-  it('prints what failed, exits 10, and writes what did not land as a file that can be run', async () => {
-    const cli = cliIn({}, honestWorld('token'), 1);
-    const { exit, stdout, stderr } = await cli.run(...RUN, '--yes', '--failed-out', 'left.json');
-    expect([exit, JSON.parse(stdout).result, complaint(stderr).error]).toEqual([
-      ...[10, resultOf(1), 'ERR_BATCH_FAILED'],
-    ]);
-    const left = JSON.parse(readFileSync(join(cli.home, 'left.json'), 'utf8'));
-    expect(left.pipelines.map(({ payload }: { payload: string }) => JSON.parse(payload))).toEqual(
-      FILE.slice(1).map(({ payload }) => payload),
-    );
-  });
-
-  it.each([
-    ['initBatch', 'ERR_INSUFFICIENT_FUNDS', 5, []],
-    ['initBatch', 'ERR_OUTCOME_UNKNOWN', 7, ['batch open']],
-    ['executeBatch', 'ERR_OUTCOME_UNKNOWN', 7, ['batch open']],
-  ] as const)('exits when %s says %s with %i and leaves pending %j', async (operation, code, exit, left) => {
-    const cli = cliIn();
-    cli.service.answer(operation, () => refuse(code, 'It did not work.'));
-    expect(await refusal(cli, ...RUN, '--yes')).toEqual([exit, code, 'It did not work.']);
-    expect(await cli.pending()).toEqual(left);
-  });
-
   it('sets nothing up that the owner could not approve, or that no chain can show', async () => {
     const stranger = cliIn();
     keepStranger(stranger);

@@ -1,4 +1,4 @@
-/** `flywheel batch current`, `list`, `show` and `status`: pages that are gathered, filters that are handed on, and a verdict that is waited for. */
+/** `flywheel batch list`, `show` and `status`: pages that are gathered, filters that are handed on, and a verdict that is waited for. */
 import { describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../../../../src/contract/examples.js';
 import type {
@@ -18,25 +18,6 @@ const answering = (prepare: (service: FakeService) => void): TestCli => {
   prepare(service);
   return testCli({ service });
 };
-
-describe('batch current', () => {
-  it('prints the batch as the service tells it, or null', async () => {
-    expect(JSON.parse((await testCli().run('batch', 'current')).stdout)).toEqual(aBatch());
-    const none = answering((service) => service.answer('currentBatch', () => reply(null)));
-    expect((await none.run('batch', 'current')).stdout).toBe('null\n');
-  });
-
-  it.each([
-    ['ERR_UNAUTHORIZED', 4],
-    ['ERR_BATCH_CURRENT_FAILED', 1],
-    ['ERR_UNAVAILABLE', 6],
-  ] as const)('exits for %s with %i', async (code, exit) => {
-    const cli = answering((service) =>
-      service.answer('currentBatch', () => refuse(code, 'It did not work.')),
-    );
-    expect(await refusal(cli, 'batch', 'current')).toEqual([exit, code, 'It did not work.']);
-  });
-});
 
 describe('batch list', () => {
   const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
@@ -142,13 +123,8 @@ describe('batch show', () => {
       'index,type,state,actions,proof hash,transaction,executed,message',
       expect.stringMatching(/^0,PRODUCT_BUY,EXECUTED,.+,[0-9a-f]{64},sig-1,,$/),
     ]);
-    expect(inputs(cli)[1]).toEqual({
-      batchId: ID,
-      limit: 1,
-      state: 'EXECUTED',
-      action: 'BURN',
-      txHash: 'sig-1',
-    });
+    const asked = { batchId: ID, limit: 1, state: 'EXECUTED', action: 'BURN', txHash: 'sig-1' };
+    expect(inputs(cli)[1]).toEqual(asked);
   });
 });
 
@@ -156,8 +132,6 @@ describe('batch status', () => {
   const RESULT = { total: 2, totalSuccessful: 2, totalFailed: 0, successfulExecutions: [] };
   const dateUpdated = '2026-01-31T12:00:09.000Z';
   const EXECUTED = aBatch({ status: 'EXECUTED', executeResult: RESULT, dateUpdated });
-  const executeResult = { ...RESULT, totalSuccessful: 1, totalFailed: 1, failedTxMsg: 'custom error 1.' };
-  const FAILED = aBatch({ status: 'FAILED', executeResult });
 
   /** A service that tells one state after the other, the last for ever. */
   function telling(...states: readonly Batch[]) {
@@ -177,28 +151,6 @@ describe('batch status', () => {
   }
   const WATCH = ['batch', 'status', ID, '--watch'];
 
-  it('looks once and prints what it sees, whatever that is', async () => {
-    for (const batch of [aBatch(), EXECUTED, FAILED]) {
-      const { cli, at } = telling(batch);
-      const { exit, stdout, stderr } = await cli.run('batch', 'status', ID.toUpperCase());
-      expect([exit, JSON.parse(stdout), stderr, at.naps]).toEqual([0, batch, '', 0]);
-      expect(inputs(cli)).toEqual([{ batchId: ID }]);
-    }
-  });
-
-  it('watches until the verdict, which is the exit number', async () => {
-    const { cli, at } = telling(aBatch(), aBatch(), EXECUTED);
-    const { exit, stdout } = await cli.run(...WATCH);
-    expect([exit, JSON.parse(stdout), at.naps]).toEqual([0, EXECUTED, 2]);
-    const failed = await telling(aBatch(), FAILED).cli.run(...WATCH);
-    expect([failed.exit, JSON.parse(failed.stdout)]).toEqual([10, FAILED]);
-    expect(complaint(failed.stderr)).toMatchObject({
-      ...{ error: 'ERR_BATCH_FAILED', message: expect.stringMatching(/1 of 2 .*custom error 1\.$/) },
-    });
-    const { executeResult: _, ...bare } = FAILED;
-    expect((await telling(bare).cli.run(...WATCH)).exit).toBe(10);
-  });
-
   it('prints in ndjson each state that it passes, once', async () => {
     const later = aBatch({ dateUpdated: '2026-01-31T12:00:05.000Z' });
     const { stdout } = await telling(aBatch(), aBatch(), later, EXECUTED).cli.run(
@@ -213,13 +165,5 @@ describe('batch status', () => {
     const { cli, at } = telling(aBatch());
     const { exit, stdout, stderr } = await cli.run(...WATCH, '--timeout', '2.5');
     expect([exit, stdout, at.naps, complaint(stderr).error]).toEqual([8, '', 3, 'ERR_TIMEOUT']);
-  });
-
-  it('ends as the service says of a batch that it does not know', async () => {
-    const cli = answering((service) =>
-      service.answer('getBatch', () => refuse('ERR_BATCH_NOT_FOUND', 'There is no such batch.')),
-    );
-    for (const words of [WATCH, WATCH.slice(0, 3)])
-      expect((await refusal(cli, ...words)).slice(0, 2)).toEqual([5, 'ERR_BATCH_NOT_FOUND']);
   });
 });

@@ -45,22 +45,6 @@ async function verify(past: Past, balances: Record<string, TokenChange[]> = {}, 
 }
 
 describe('what ran', () => {
-  it('is verified by the index alone, or by an id of which the service is asked the index', async () => {
-    for (const words of [BY_INDEX, ['batch', 'verify', ID.toUpperCase(), '--expect', digest]]) {
-      const cli = cliWith(pastOf(good, 3));
-      const { exit, stdout } = await cli.run(...words);
-      expect([exit, JSON.parse(stdout)]).toMatchObject([
-        0,
-        {
-          ...{ verified: true, batchId: words === BY_INDEX ? null : ID, multisig, batchIndex: '7', digest },
-          ...{ totals: { burn: '12345679.5', airdrop: '2.000001' }, missing: [], differences: [] },
-          ...{ balances: 'not kept', transactions: [1, 2, 3].map((at) => ({ txHash: `executed${at}` })) },
-        },
-      ]);
-      expect(cli.service.calls.length).toBe(words === BY_INDEX ? 0 : 1);
-    }
-  });
-
   it('is not verified where it is less, twice the same, or something else', async () => {
     const { exit, stdout, stderr } = await cliWith(pastOf(good, 2)).run(...BY_INDEX);
     expect([exit, JSON.parse(stdout), stderr]).toMatchObject([
