@@ -10,9 +10,7 @@ import type { Engine } from '../../src/engine/engine.js';
 import { acceptGap, findGap } from '../../src/engine/gaps/accept-gap.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
-import { exportStore } from '../../src/store/transfer/export.js';
-import { linesOf } from '../../src/store/transfer/format.js';
-import { importStore } from '../../src/store/transfer/import.js';
+import { copyStore } from '../../src/store/transfer/copy.js';
 import type { Address } from '../../src/values/address.js';
 import type { Uuid } from '../../src/values/ids.js';
 import { systemClock, utcDay } from '../../src/values/time.js';
@@ -72,18 +70,9 @@ afterEach(async () => {
 
 /** The store as it is now, in a file of its own. */
 async function copyOf(store: Store): Promise<Store> {
-  const texts: string[] = [];
-  await exportStore(store, async (text) => void texts.push(text));
   const copy = await openSqliteStore({ path: `${temporaryDirectory()}/store.db` });
   stores.push(copy);
-  await importStore(
-    copy,
-    linesOf(
-      (async function* () {
-        yield* texts;
-      })(),
-    ),
-  );
+  await copyStore(store, copy);
   return copy;
 }
 

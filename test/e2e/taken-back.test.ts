@@ -7,10 +7,7 @@ import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { decodeMint } from '../../src/chain/tokens/accounts.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
-import type { Store } from '../../src/store/store.js';
-import { exportStore } from '../../src/store/transfer/export.js';
-import { linesOf } from '../../src/store/transfer/format.js';
-import { importStore } from '../../src/store/transfer/import.js';
+import { copyStore } from '../../src/store/transfer/copy.js';
 import { address } from '../../src/values/address.js';
 import { systemClock } from '../../src/values/time.js';
 import { removeDirectories } from '../support/chain.js';
@@ -78,19 +75,6 @@ it('a burn that is taken back is said to be, is pending, and burns once', async 
   expect(record).toMatchObject({ error: null });
   expect((await run('pending')).stdout.trim()).toBe('[]');
 }, 60_000);
-
-async function copyStore(from: Store, to: Store): Promise<void> {
-  const texts: string[] = [];
-  await exportStore(from, async (text) => void texts.push(text));
-  await importStore(
-    to,
-    linesOf(
-      (async function* () {
-        yield* texts;
-      })(),
-    ),
-  );
-}
 
 it('of two projects of a database each hears only of its own, and carries on only that', async () => {
   const home = emptyDirectory();

@@ -12,9 +12,7 @@ import { acceptGap, findGap } from '../../../src/engine/gaps/accept-gap.js';
 import { requireExpired } from '../../../src/engine/gaps/in-flight.js';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';
-import { exportStore } from '../../../src/store/transfer/export.js';
-import { linesOf } from '../../../src/store/transfer/format.js';
-import { importStore } from '../../../src/store/transfer/import.js';
+import { copyStore } from '../../../src/store/transfer/copy.js';
 import type { Address } from '../../../src/values/address.js';
 import { systemClock } from '../../../src/values/time.js';
 import { removeDirectories } from '../../support/chain.js';
@@ -58,16 +56,7 @@ beforeAll(async () => {
   // A recovery finds no more than what is there.
   database = await startPostgres('restore_command=/bin/false');
   store = await openPostgresStore({ url: database.url });
-  const texts: string[] = [];
-  await exportStore(test.store, async (text) => void texts.push(text));
-  await importStore(
-    store,
-    linesOf(
-      (async function* () {
-        yield* texts;
-      })(),
-    ),
-  );
+  await copyStore(test.store, store);
   await failureOf(requireExpired({ chain, store }));
   node.advance(LIFETIME_SLOTS);
   await whenExpired(() => requireExpired({ chain, store }));
