@@ -34,7 +34,7 @@ export default defineConfig({
       // Other people's clients meet here what a process is like that has not loaded ours: undici changes its `fetch`.
       project('rpc-node', ['unit/rpc-node/*.test.ts'], 60_000),
       project('attacks', ['attacks/**/*.test.ts'], 60_000, false),
-      project('abuse', ['abuse/**/*.test.ts'], 60_000),
+      project('abuse', ['abuse/**/*.test.ts'], 60_000, false),
       project('contract', ['contract/**/*.test.ts'], 60_000, false),
       project('conformance', ['conformance/**/*.test.ts'], 120_000),
       project('simulation', ['simulation/**/*.test.ts'], 300_000),
