@@ -4,9 +4,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { EXAMPLES } from '../../src/contract/examples.js';
-import { JOURNAL_FILE } from '../../src/files/directories.js';
-import { exampleReply, fakeService, GOOD_KEY } from '../support/fake-service.js';
+import { EXAMPLES, exampleReply, fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
 import { emptyDirectory, flywheel, type Spawned } from '../support/spawn.js';
 
@@ -15,7 +13,7 @@ const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"A-1"}', '--
 /** Where the command keeps its journal below its home. */
 function journalIn(home: string): string {
   const found = readdirSync(home, { recursive: true, encoding: 'utf8' }).find((path) =>
-    path.endsWith(JOURNAL_FILE),
+    path.endsWith('journal.db'),
   );
   if (found === undefined) throw new Error('There is no journal.');
   return join(home, found);
