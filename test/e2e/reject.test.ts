@@ -31,17 +31,15 @@ describe('on this machine', () => {
     const id = await initiated(operator, 'waits');
     const ended = await operator.run(...rejectWords(operator, id));
     expect(JSON.parse(ended.stdout)).toMatchObject({ id, ...OVER });
+    // A script is told what it votes on.
+    const notices = ended.stderr
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : [JSON.parse(line).notice]));
+    expect(notices.join('\n')).toMatch(/total burn +3 FLY\n/);
     expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['CANCELLED'] });
     const { exit, stdout } = await operator.run(...rejectWords(operator, id));
     expect([exit, stdout]).toEqual([0, ended.stdout]);
     expect(await operator.pending()).toEqual([]);
-  });
-
-  it('a script is told what it votes on', async () => {
-    const operator = await anOperator('embedded', template);
-    const { stderr } = await operator.run(...rejectWords(operator, await initiated(operator, 'waits')));
-    const notices = stderr.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).notice]));
-    expect(notices.join('\n')).toMatch(/total burn +3 FLY\n/);
   });
 
   it('a person sees it before the question, and a no leaves it as it was', async () => {
