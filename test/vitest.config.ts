@@ -48,7 +48,7 @@ export default defineConfig({
       project('core', { include: ['core/**/*.test.ts'], isolate: false }),
       // Other people's clients meet here what a process is like that has not loaded ours: undici changes its `fetch`.
       project('rpc-node', { include: ['unit/rpc-node/*.test.ts'] }),
-      project('abuse', { include: ['abuse/**/*.test.ts'] }),
+      project('abuse', { include: ['abuse/**/*.test.ts'], isolate: false }),
       project('conformance', { include: ['conformance/**/*.test.ts'], timeoutMs: 120_000 }),
       project('simulation', { include: ['simulation/**/*.test.ts'], timeoutMs: 300_000 }),
       project('e2e', { include: ['e2e/**/*.test.ts'], timeoutMs: 300_000 }),

@@ -17,7 +17,13 @@ import {
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
-import { DEFAULT_LIMITS, type EngineFiles, type OpenedEngine, openEngine } from '../../src/compose/engine.js';
+import {
+  DEFAULT_LIMITS,
+  type EngineFiles,
+  type OpenedEngine,
+  openEngine,
+  SHARED_LIMITS,
+} from '../../src/compose/engine.js';
 import { createFileKeyring, type FileKeyring } from '../../src/compose/file-keyring.js';
 import { createInstances } from '../../src/compose/instances.js';
 import { dataFiles, requireLocalConfig, writeLocalConfig } from '../../src/compose/local-config.js';
@@ -34,6 +40,8 @@ import { randomIds } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import { replacing } from './doubles.js';
+
+export { SHARED_LIMITS };
 
 export interface TestProject {
   readonly registration: Registration;

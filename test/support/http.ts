@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createRemoteService } from '../../src/client/remote-service.js';
 import type { RemoteServiceDeps } from '../../src/client/request-writer.js';
 import { openRateCounts } from '../../src/compose/rate-counts.js';
-import { OPERATIONS } from '../../src/contract/operations.js';
+import { OPERATION_LIST, OPERATIONS } from '../../src/contract/operations.js';
 import type { Service } from '../../src/contract/service.js';
 import type { HttpServerDeps, HttpServerOptions } from '../../src/http/options.js';
 import { createRateLimiter, type RateLimiter } from '../../src/http/rate-limiter.js';
@@ -13,6 +13,8 @@ import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import { randomIds } from '../../src/values/ids.js';
 import { systemClock } from '../../src/values/time.js';
 import { fakeAuthenticate } from './fake-service.js';
+
+export { OPERATION_LIST };
 
 export interface RunningServer extends HttpServer {
   readonly url: string;

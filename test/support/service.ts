@@ -3,12 +3,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import type { Chain } from '../../src/chain/chain.js';
+import { nodeAddress } from '../../src/chain/node-address.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import type { RpcNode } from '../../src/chain/rpc/exchange.js';
 import { createRpcChain, type RpcChainOptions } from '../../src/chain/rpc/rpc-chain.js';
 import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
+import { createTransport } from '../../src/client/transport.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import { openStoreVersion } from '../../src/compose/store-version.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
@@ -20,11 +22,10 @@ import { cacheReads } from '../../src/http/read-cache.js';
 import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import type { Store } from '../../src/store/store.js';
 import { type Address, address } from '../../src/values/address.js';
-import { systemClock } from '../../src/values/time.js';
+import { type Clock, systemClock } from '../../src/values/time.js';
 import { openTestEngine, type TestEngine, type TestProject } from './engine.js';
 import { startServer } from './http.js';
 import { startTestNode, type TestNode } from './local-rpc.js';
-import { nodeAt } from './rpc-chain.js';
 
 export interface ServiceUnderTest {
   readonly service: Service;
@@ -85,16 +86,41 @@ export const nodeWithPrice =
     },
   });
 
-/** A node, and the method of every call to it. */
-function countedNode(url: string, calls: string[]): RpcNode {
-  const node = nodeAt(url);
-  return {
-    ...node,
+/** What a caller asks again and again while a transaction is on its way. */
+const POLLS = ['getSignatureStatuses', 'getEpochInfo', 'getBlockHeight'];
+/** What a slot takes as far as the engine knows. */
+const SLOT_MS = 400;
+const CLOCK_TIMES = {
+  ...{ pollMs: 20, random: Math.random, clock: systemClock },
+  sleep: (ms: number) => setTimeout(ms),
+};
+
+/**
+ * A way to a test node on demand, over sockets that stay open, and the method of every call. A slot goes by with each poll and
+ * each wait, so that nothing waits for a clock.
+ */
+export function wayTo(testNode: TestNode, calls: string[] = [], pace: 'clock' | 'on-demand' = 'on-demand') {
+  const target = nodeAddress(testNode.url, 'the test');
+  const transport = createTransport(target.reveal(), { requestTimeoutMs: 5_000, proxy: {} });
+  let aheadMs = 0;
+  const goOn = (ms: number): void => {
+    aheadMs += ms;
+    testNode.advance();
+  };
+  const node: RpcNode = {
+    address: target,
     post: (body, terms) => {
-      calls.push(JSON.parse(body).method);
-      return node.post(body, terms);
+      const { method } = JSON.parse(body) as { method: string };
+      calls.push(method);
+      if (pace === 'on-demand' && POLLS.includes(method)) goOn(SLOT_MS);
+      const headers = { 'content-type': 'application/json' };
+      const request = { method: 'POST', url: target.reveal(), headers, body } as const;
+      return transport.exchange(request, { ...terms, era: transport.era });
     },
   };
+  const clock: Clock = { nowMs: () => systemClock.nowMs() + aheadMs };
+  const times = { pollMs: 1, random: Math.random, clock, sleep: async (ms: number) => goOn(ms) };
+  return { node, times, close: () => transport.close() };
 }
 
 /** The engine on a cluster: a test node over the ledger of its own directory, reached through RPC. */
@@ -105,6 +131,7 @@ export async function openOnCluster(
   finalizedAfter = 4,
   more: (node: TestNode, test: TestEngine) => Promise<Partial<RpcChainOptions>> = async () => ({}),
   store?: Store,
+  pace: 'clock' | 'on-demand' = 'on-demand',
 ): Promise<
   ServiceUnderTest & {
     readonly node: TestNode;
@@ -115,19 +142,21 @@ export async function openOnCluster(
 > {
   const test = await openTestEngine({}, store === undefined ? {} : { store });
   const node = await startTestNode({
-    ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock', seed },
-    ...{ slotMs: 50, confirmedAfter: 1, finalizedAfter },
+    ...{ directory: test.dataDir, isDataDirectory: true, seed },
+    // On demand short slots: as many as a test needs take less time than it does.
+    ...{ pace, slotMs: pace === 'clock' ? 50 : 2, confirmedAfter: 1, finalizedAfter },
   });
   const calls: string[] = [];
+  const way = wayTo(node, calls, pace);
   const { chain } = createRpcChain({
-    nodes: [wrap(countedNode(node.url, calls))],
-    ...{ timeoutMs: 5_000, maxWaitMs: 20_000, pollMs: 20, clock: systemClock, random: Math.random },
-    sleep: (ms) => setTimeout(ms),
+    ...{ nodes: [wrap(way.node)], timeoutMs: 5_000, maxWaitMs: 20_000 },
+    ...(pace === 'clock' ? CLOCK_TIMES : way.times),
     ...(await more(node, test)),
   });
   const engine = createEngine({ ...test.deps, chain });
   const seen = async (wallet: Address): Promise<void> => {
-    while ((await chain.getAccounts([wallet]))[0] === null) await setTimeout(10);
+    do node.advance();
+    while ((await chain.getAccounts([wallet]))[0] === null);
   };
   await seen(address(test.project.registration.operator));
   node.faults.set(faults);
@@ -146,6 +175,7 @@ export async function openOnCluster(
       return project;
     },
     async dispose() {
+      await way.close();
       await node.close(100);
       await test.destroy();
     },

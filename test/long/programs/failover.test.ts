@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openDatabaseWay } from '../support/database-way.js';
-import { ask } from '../support/http-serve.js';
-import { type Machine, type MachineProject, type Machines, openMachines } from '../support/machines.js';
-import type { PostgresServer } from '../support/postgres.js';
+import { openDatabaseWay } from '../../support/database-way.js';
+import { ask } from '../../support/http-serve.js';
+import { type Machine, type MachineProject, type Machines, openMachines } from '../../support/machines.js';
+import type { PostgresServer } from '../../support/postgres.js';
 
 /** What is sent lies about for longer than a standby takes to take over. */
 const LATE = { fault: 'late', slots: 50, methods: ['sendTransaction'] } as const;

@@ -2,20 +2,20 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
-import { multisigCreateV2 } from '../../src/chain/squads/instructions/multisig.js';
-import { ALL_PERMISSIONS, PERMISSION } from '../../src/chain/squads/layouts/accounts.js';
-import { multisigAddress, vaultAddress } from '../../src/chain/squads/layouts/addresses.js';
-import { transfer } from '../../src/chain/system.js';
-import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
+import { TOKEN_PROGRAM } from '../../../src/chain/programs.js';
+import { multisigCreateV2 } from '../../../src/chain/squads/instructions/multisig.js';
+import { ALL_PERMISSIONS, PERMISSION } from '../../../src/chain/squads/layouts/accounts.js';
+import { multisigAddress, vaultAddress } from '../../../src/chain/squads/layouts/addresses.js';
+import { transfer } from '../../../src/chain/system.js';
+import { associatedTokenAddress } from '../../../src/chain/tokens/addresses.js';
 import {
   createAssociatedTokenAccountIdempotent,
   transferChecked,
-} from '../../src/chain/tokens/instructions.js';
-import { namedSigner, removeDirectories, TOKEN_DECIMALS, treasury } from '../support/chain.js';
-import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
-import { onLedger, SQUADS_TREASURY, type TestProject, testProject } from '../support/registration.js';
-import { emptyDirectory, flywheel } from '../support/spawn.js';
+} from '../../../src/chain/tokens/instructions.js';
+import { namedSigner, removeDirectories, TOKEN_DECIMALS, treasury } from '../../support/chain.js';
+import { closeTestNodes, startTestNode } from '../../support/local-rpc.js';
+import { onLedger, SQUADS_TREASURY, type TestProject, testProject } from '../../support/registration.js';
+import { emptyDirectory, flywheel } from '../../support/spawn.js';
 
 let project: TestProject;
 let home: string;

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { OPERATION_LIST } from '../../src/contract/operations.js';
 import { sampleDirectory, samplesOf, walkThrough } from '../support/docs-samples.js';
+import { OPERATION_LIST } from '../support/http.js';
 import { initHome, type ServeProcess, serve } from '../support/http-serve.js';
 
 let server: ServeProcess | undefined;

@@ -5,12 +5,13 @@ import { createServer, request, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { EXIT } from '../../src/errors/exit-codes.js';
 import { besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const ROOT = process.cwd();
 const example = (path: string): string => readFileSync(join(ROOT, 'examples', path), 'utf8');
+/** Numbers with which the program ends. */
+const EXIT = { usage: 2, partial: 3, auth: 4, unknownOutcome: 7 };
 const BURN_BATCH = '/v1/tokenomics/burn-batch';
 
 /** Stands before the server. */
