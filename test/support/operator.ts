@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import bs58 from 'bs58';
 import { expect } from 'vitest';
-import { FILES, LedgerTables, StoreTables } from '../simulation/audit/tables.js';
+import { FILES, JournalTables, LedgerTables, StoreTables } from '../simulation/audit/tables.js';
 import { type Gate, startGate } from './gate.js';
 import { listening, type ServeProcess, serve } from './http-serve.js';
-import { emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
+import { CODE_CACHE, emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const FAULT_POINTS = join(ROOT, 'test/support/fault-points.cjs');
@@ -86,6 +86,8 @@ export interface Operator {
   /** Runs a line as it was printed, in a shell somewhere else. */
   paste(line: string): Promise<Spawned>;
   pending(): Promise<readonly PendingRow[]>;
+  /** Operations that the journal has as not over, or told to nobody; read without the program. */
+  open(): readonly string[];
   happened(): Promise<Happened>;
   leave(): Promise<void>;
 }
@@ -225,11 +227,21 @@ export async function anOperator(
           ['-c', `flywheel() { '${process.execPath}' '${ROOT}bin/flywheel.js' "$@"; }\n${line}`],
           {
             cwd: tmpdir(),
-            env: { HOME: directory, PATH: process.env['PATH'] },
+            env: { HOME: directory, PATH: process.env['PATH'], XDG_CACHE_HOME: CODE_CACHE },
           },
         ),
       ),
     pending: async () => JSON.parse((await run('pending', '--json')).stdout) as readonly PendingRow[],
+    open: () => {
+      const journal = new JournalTables(
+        mode === 'embedded'
+          ? join(dataDir, FILES.journal)
+          : join(directory, '.config/flywheel', FILES.journal),
+      );
+      const open = journal.openOperations();
+      journal.close();
+      return open;
+    },
     happened: async () => happenedIn(dataDir, template.made.mintAddress),
     leave: async () => {
       await remote?.gate.close();
