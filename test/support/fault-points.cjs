@@ -7,7 +7,8 @@ const { writeFileSync } = require('node:fs');
 const Module = require('node:module');
 const { basename } = require('node:path');
 
-const { FAULT_POINT, FAULT_SIGNAL, FAULT_COUNT_FILE, FAULT_LIST_FILE, FAULT_CLOCK_AHEAD_MS } = process.env;
+const { FAULT_POINT, FAULT_SIGNAL, FAULT_WHEN, FAULT_WHEN_FILE } = process.env;
+const { FAULT_COUNT_FILE, FAULT_LIST_FILE, FAULT_CLOCK_AHEAD_MS } = process.env;
 let passed = 0;
 /** The file of each commit so far. */
 const list = [];
@@ -16,6 +17,16 @@ const files = new WeakMap();
 function pass() {
   passed += 1;
   if (passed === Number(FAULT_POINT)) process.kill(process.pid, FAULT_SIGNAL);
+}
+
+/** Kills the command at the first commit after which a query finds something. */
+function look() {
+  if (FAULT_WHEN === undefined) return;
+  const Database = require('libsql');
+  const database = new Database(FAULT_WHEN_FILE, { readonly: true });
+  const found = database.prepare(FAULT_WHEN).get();
+  database.close();
+  if (found !== undefined) process.kill(process.pid, FAULT_SIGNAL);
 }
 
 /** The driver's native part; the rest of it is in the bundle. */
@@ -34,6 +45,7 @@ function counting(native) {
       pass();
       const result = databaseExecSync.call(this, sql);
       pass();
+      look();
       return result;
     },
   };

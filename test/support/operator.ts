@@ -64,6 +64,8 @@ export interface Fault {
   readonly signal?: 'SIGINT' | 'SIGKILL';
   /** Which commit, counted from 1 before and after each. */
   readonly point?: number;
+  /** Instead of a commit by its number: the first after which this query of the store finds something. */
+  readonly when?: string;
   readonly clockAheadMs?: number;
   readonly countFile?: string;
   /** Gets the names of the databases that were committed to, in turn. */
@@ -172,13 +174,11 @@ async function pinProfile(home: string, template: Template, gate: Gate, node: Se
   template.pinned = { text: readFileSync(file, 'utf8'), gate: gate.url, node: node.url };
 }
 
-const faultEnvironment = ({
-  signal,
-  point,
-  clockAheadMs,
-  countFile,
-  listFile,
-}: Fault): Record<string, string> => ({
+const faultEnvironment = (
+  { signal, point, when, clockAheadMs, countFile, listFile }: Fault,
+  dataDir: string,
+): Record<string, string> => ({
+  ...(when === undefined ? {} : { FAULT_WHEN: when, FAULT_WHEN_FILE: join(dataDir, FILES.store) }),
   NODE_OPTIONS: `--require=${FAULT_POINTS}`,
   ...(signal === undefined ? {} : { FAULT_SIGNAL: signal }),
   ...(point === undefined ? {} : { FAULT_POINT: String(point) }),
@@ -218,7 +218,7 @@ export async function anOperator(
     },
     run,
     runWith: (fault, ...words) =>
-      flywheel({ home: directory, env: faultEnvironment(fault) }, ...withFlags(words)),
+      flywheel({ home: directory, env: faultEnvironment(fault, dataDir) }, ...withFlags(words)),
     start: (...words) => startFlywheel({ home: directory }, withFlags(words)),
     paste: (line) =>
       ending(
