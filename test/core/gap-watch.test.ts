@@ -218,8 +218,7 @@ describe('a store that has all', () => {
     const engine = engineOn(test.store);
     await burnOn(engine, 1);
     const accounts = [...asked];
-    const { burnTokenAccount, multisig: own } = test.project.registration;
-    expect(accounts).toEqual(expect.arrayContaining([burnTokenAccount, own]));
+    expect(accounts).toContain(test.project.registration.multisig);
     await burnOn(engine, 2);
     expect(asked).toEqual(accounts);
 

@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { initiated, pipelinesOf } from '../support/deeds.js';
 import type { Gate, GateRequest, Passed } from '../support/gate.js';
+import { ask } from '../support/http-serve.js';
+import { sampleOf } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, resumeLineOf } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 
@@ -37,7 +39,7 @@ const LIES = [
 type Lie = (typeof LIES)[number];
 const WHOLE = LIES.filter(({ withHeaders }) => withHeaders);
 /** For what takes long. */
-const SOME = LIES.slice(1, 3);
+const SOME = sampleOf(LIES.slice(1, 3), 1);
 
 /** Runs a command while requests that end so are answered with what was answered before. */
 async function lied(end: string, replay: Passed, lie: Lie, words: readonly string[]): Promise<Spawned> {
@@ -55,7 +57,7 @@ async function expectUnknown(ended: Spawned): Promise<void> {
   ]);
   const resumed = await operator.paste(line);
   expect([resumed.exit, resumed.exit === 0 ? '' : resumed.stderr]).toEqual([0, '']);
-  expect(await operator.pending()).toEqual([]);
+  expect(operator.open()).toEqual([]);
 }
 
 const burn = (proof: object, ...more: readonly string[]): readonly string[] => [
@@ -63,7 +65,7 @@ const burn = (proof: object, ...more: readonly string[]): readonly string[] => [
 ];
 
 describe('an earlier answer', () => {
-  it.each(LIES)('to another burn is not believed, $how', async (lie) => {
+  it.each(sampleOf(LIES, 2))('to another burn is not believed, $how', async (lie) => {
     const before = await burned();
     expect((await operator.run(...burn({ first: lie.how }))).exit).toBe(0);
     const replay = latest('/burn');
@@ -72,14 +74,14 @@ describe('an earlier answer', () => {
     expect((await burned()) - before).toBe(3);
   });
 
-  it.each(WHOLE)('to the same burn, asked for before, is not believed, $how', async (lie) => {
+  it.each(sampleOf(WHOLE, 1))('to the same burn, asked for before, is not believed, $how', async (lie) => {
     const before = await burned();
     expect((await operator.run(...burn({ same: lie.how }))).exit).toBe(0);
     await expectUnknown(await lied('/burn', latest('/burn'), lie, burn({ same: lie.how })));
     expect((await burned()) - before).toBe(2);
   });
 
-  it.each(WHOLE)('that refused another burn is not believed, $how', async (lie) => {
+  it.each(sampleOf(WHOLE.toReversed(), 1))('that refused another burn is not believed, $how', async (lie) => {
     const before = await burned();
     const tooMuch = burn({ tooMuch: lie.how }).map((word) => (word === '1' ? '999999999' : word));
     expect((await operator.run(...tooMuch)).exit).toBe(5);
@@ -93,7 +95,7 @@ describe('an earlier answer', () => {
     const element = { type: 'WATCH_AD', proof: { alike: lie.how }, burnAmount: 0.001, persistOnchain: false };
     const file = operator.write(
       'two-parts.json',
-      Array.from({ length: 2_000 }, () => element),
+      Array.from({ length: 1_001 }, () => element),
     );
     const earlier = gate.passed.length;
     gate.fate = (request) => {
@@ -103,7 +105,7 @@ describe('an earlier answer', () => {
     const ended = await operator.run('burn-batch', file, '--json');
     gate.fate = () => 'pass';
     await expectUnknown(ended);
-    expect((await burned()) - before).toBeCloseTo(2, 9);
+    expect((await burned()) - before).toBeCloseTo(1.001, 9);
   });
 
   it.each(SOME)('to an init of the same file is not that of another batch, $how', async (lie) => {
@@ -117,7 +119,7 @@ describe('an earlier answer', () => {
     expect(after.batches.slice(before.batches.length)).toEqual(['EXECUTED', 'EXECUTED']);
   });
 
-  it.each(SOME.slice(0, 1))('to the execution of another batch is not believed, $how', async (lie) => {
+  it.each(SOME)('to the execution of another batch is not believed, $how', async (lie) => {
     const before = await operator.happened();
     const run = (name: string) => {
       const file = operator.write(`${name}.json`, pipelinesOf(`${name} ${lie.how}`));
@@ -141,7 +143,8 @@ describe('an earlier answer', () => {
     };
     const run = ['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'];
     const init = await operator.run('batch', 'init', file, '--json');
-    expect((await operator.run('batch', 'status', JSON.parse(init.stdout).batch.id)).exit).toBe(0);
+    const { id } = JSON.parse(init.stdout).batch;
+    expect((await ask(`${gate.url}/v1/flywheel/batch/${id}`, operator.key)).status).toBe(200);
     const ended = await operator.run(...run);
     gate.fate = () => 'pass';
     await expectUnknown(ended);
@@ -151,16 +154,16 @@ describe('an earlier answer', () => {
 
   it('to the question how a batch is, is none to its cancel', async () => {
     const id = await initiated(operator, 'open');
-    const { stdout } = await operator.run('batch', 'status', id, '--json');
+    const batch = await (await ask(`${gate.url}/v1/flywheel/batch/${id}`, operator.key)).json();
     gate.fate = (request) =>
-      isPost(request, '/cancel') ? { answer: { ownerVoteNeeded: false, batch: JSON.parse(stdout) } } : 'pass';
+      isPost(request, '/cancel') ? { answer: { ownerVoteNeeded: false, batch } } : 'pass';
     const ended = await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes', '--json');
     gate.fate = () => 'pass';
     await expectUnknown(ended);
     expect((await operator.happened()).batches.at(-1)).toBe('CANCELLED');
   });
 
-  it.each(SOME.slice(1))('to the cancel of another batch is not believed, $how', async (lie) => {
+  it.each(SOME)('to the cancel of another batch is not believed, $how', async (lie) => {
     const before = await operator.happened();
     const cancel = async (name: string) => [
       ...['batch', 'cancel', await initiated(operator, `${name}${lie.how.replaceAll(/\W+/g, '')}`)],

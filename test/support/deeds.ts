@@ -1,5 +1,6 @@
 /** One of each command that changes something, with what it is to have changed when it is over. */
 import { expect } from 'vitest';
+import { MOMENTS } from '../simulation/audit/tables.js';
 import type { Happened, Operator } from './operator.js';
 
 export interface Deed {
@@ -44,21 +45,25 @@ export async function initiated(operator: Operator, name: string): Promise<strin
   return JSON.parse(stdout).batch.id as string;
 }
 
-/** Effects of an execution before the first that could land its votes; those after it are tried one by one. */
-const BEFORE_VOTES = 40;
-
 /** Sets up the batch of a file and has its execution killed once both votes have landed and no pipeline has. @returns its id. */
 export async function approvedOnly(operator: Operator, name: string): Promise<string> {
   const id = await initiated(operator, name);
   const words = ['--approval', id, '--keypair', operator.owner, '--yes', '--expect', `${name}.json`];
-  for (let point = BEFORE_VOTES; point < 2 * BEFORE_VOTES; point += 1) {
-    await operator.runWith({ signal: 'SIGKILL', point }, 'batch', 'execute', id, ...words);
-    const { stdout } = await operator.run('batch', 'inspect', id, '--json');
-    if (JSON.parse(stdout).proposal.status !== 'Approved') continue;
-    if ((await operator.happened()).burned === '0') return id;
-    break;
-  }
-  throw new TypeError(`batch ${id} was never approved and not executed`);
+  const fault = { signal: 'SIGKILL', when: MOMENTS.approved } as const;
+  const killed = await operator.runWith(fault, 'batch', 'execute', id, ...words);
+  expect(killed).toMatchObject({ signal: 'SIGKILL' });
+  expect((await operator.happened()).burned).toBe('0');
+  return id;
+}
+
+/** Has the set-up of the batch of a file killed once its first bundle has landed. @returns its id. */
+export async function halfSetUp(operator: Operator, name: string): Promise<string> {
+  const file = operator.write(`${name}.json`, pipelinesOf(name));
+  const fault = { signal: 'SIGKILL', when: MOMENTS.setUpInPart } as const;
+  expect(await operator.runWith(fault, 'batch', 'init', file)).toMatchObject({ signal: 'SIGKILL' });
+  const [batch] = JSON.parse((await operator.run('batch', 'list', '--json')).stdout);
+  expect(batch).toMatchObject({ status: 'AVAILABLE_TO_QUEUE' });
+  return batch.id;
 }
 
 const burnWords = (name: string) => [

@@ -5,25 +5,47 @@
 'use strict';
 const { writeFileSync } = require('node:fs');
 const Module = require('node:module');
+const { basename } = require('node:path');
 
-const { FAULT_POINT, FAULT_SIGNAL, FAULT_COUNT_FILE, FAULT_CLOCK_AHEAD_MS } = process.env;
+const { FAULT_POINT, FAULT_SIGNAL, FAULT_WHEN, FAULT_WHEN_FILE } = process.env;
+const { FAULT_COUNT_FILE, FAULT_LIST_FILE, FAULT_CLOCK_AHEAD_MS } = process.env;
 let passed = 0;
+/** The file of each commit so far. */
+const list = [];
+const files = new WeakMap();
 
 function pass() {
   passed += 1;
   if (passed === Number(FAULT_POINT)) process.kill(process.pid, FAULT_SIGNAL);
 }
 
+/** Kills the command at the first commit after which a query finds something. */
+function look() {
+  if (FAULT_WHEN === undefined) return;
+  const Database = require('libsql');
+  const database = new Database(FAULT_WHEN_FILE, { readonly: true });
+  const found = database.prepare(FAULT_WHEN).get();
+  database.close();
+  if (found !== undefined) process.kill(process.pid, FAULT_SIGNAL);
+}
+
 /** The driver's native part; the rest of it is in the bundle. */
 function counting(native) {
-  const { databaseExecSync } = native;
+  const { databaseExecSync, databaseOpen } = native;
   return {
     ...native,
+    databaseOpen(path, ...rest) {
+      const database = databaseOpen.call(this, path, ...rest);
+      files.set(database, basename(path));
+      return database;
+    },
     databaseExecSync(sql) {
       if (sql !== 'COMMIT') return databaseExecSync.call(this, sql);
+      list.push(files.get(this));
       pass();
       const result = databaseExecSync.call(this, sql);
       pass();
+      look();
       return result;
     },
   };
@@ -36,6 +58,8 @@ Module._load = function loadCounting(request, ...rest) {
 };
 
 if (FAULT_COUNT_FILE !== undefined) process.on('exit', () => writeFileSync(FAULT_COUNT_FILE, String(passed)));
+if (FAULT_LIST_FILE !== undefined)
+  process.on('exit', () => writeFileSync(FAULT_LIST_FILE, JSON.stringify(list)));
 
 if (FAULT_CLOCK_AHEAD_MS !== undefined) {
   const { now } = Date;

@@ -1,22 +1,26 @@
 /** A person at the built command line with a flywheel of their own: on this machine, or behind a service that can be cut off. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import bs58 from 'bs58';
 import { expect } from 'vitest';
-import { openDirectory } from './crash.js';
+import { FILES, JournalTables, LedgerTables, StoreTables } from '../simulation/audit/tables.js';
 import { type Gate, startGate } from './gate.js';
-import { type ServeProcess, serve } from './http-serve.js';
-import { type RpcNode, startRpcNode } from './rpc-node.js';
-import { emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
-import { rawSqlite } from './store.js';
+import { listening, type ServeProcess, serve } from './http-serve.js';
+import { CODE_CACHE, emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const FAULT_POINTS = join(ROOT, 'test/support/fault-points.cjs');
 
-/** More than an operator sends of any one request. */
-const SPARE_KEYS = 40;
+/** A test sends more of any one request than a service takes from one key. */
+const RATES = ['burn', 'burn-batch', 'init', 'execute', 'cancel', 'status', 'current', 'approval', 'list']
+  .concat(['pipelines', 'burns', 'report', 'key'])
+  .flatMap((operation) => ['--rate', `${operation}=10000/s`]);
+
+/** Of the supply in a mint's account. */
+const SUPPLY_OFFSET = 36;
 
 export type Mode = 'embedded' | 'remote';
 
@@ -25,8 +29,11 @@ export interface Template {
   readonly dataDir: string;
   /** What `local init` said. */
   readonly made: Registered;
-  /** API keys beside the first, once an operator behind a service was made of it. */
-  readonly keys: string[];
+  /** All that there are, and those of the operator. */
+  readonly lamports: bigint;
+  readonly operatorLamports: bigint;
+  /** The profile of the first operator who has pinned it, and the addresses in it. */
+  pinned?: { readonly text: string; readonly gate: string; readonly node: string };
 }
 
 interface Registered {
@@ -57,8 +64,12 @@ export interface Fault {
   readonly signal?: 'SIGINT' | 'SIGKILL';
   /** Which commit, counted from 1 before and after each. */
   readonly point?: number;
+  /** Instead of a commit by its number: the first after which this query of the store finds something. */
+  readonly when?: string;
   readonly clockAheadMs?: number;
   readonly countFile?: string;
+  /** Gets the names of the databases that were committed to, in turn. */
+  readonly listFile?: string;
 }
 
 export interface Operator {
@@ -77,6 +88,8 @@ export interface Operator {
   /** Runs a line as it was printed, in a shell somewhere else. */
   paste(line: string): Promise<Spawned>;
   pending(): Promise<readonly PendingRow[]>;
+  /** Operations that the journal has as not over, or told to nobody; read without the program. */
+  open(): readonly string[];
   happened(): Promise<Happened>;
   leave(): Promise<void>;
 }
@@ -88,16 +101,11 @@ export async function makeTemplate(...words: readonly string[]): Promise<Templat
   const init = ['local', 'init', '--data-dir', dataDir, '--json', ...words];
   const { stdout, stderr } = await flywheel({ home: directory }, ...init);
   if (stdout === '') throw new TypeError(`local init failed: ${stderr}`);
-  return { dataDir, made: JSON.parse(stdout) as Registered, keys: [] };
-}
-
-/** Gives the template its spare keys, which only operators behind a service need. */
-async function addKeys({ dataDir, keys }: Template): Promise<void> {
-  if (keys.length > 0) return;
-  const { engine, close } = await openDirectory(dataDir);
-  const terms = { scopes: ['burn', 'airdrop'], proofTypes: null } as const;
-  for (let count = 0; count < SPARE_KEYS; count += 1) keys.push((await engine.createKey(terms)).key);
-  await close();
+  const made = JSON.parse(stdout) as Registered;
+  const ledger = new LedgerTables(join(dataDir, FILES.ledger));
+  const [lamports, account] = [ledger.lamports(), ledger.account(bs58.decode(made.operator))];
+  ledger.close();
+  return { dataDir, made, lamports, operatorLamports: account?.lamports ?? 0n };
 }
 
 /** Collects what a child says until it is gone. */
@@ -118,37 +126,65 @@ export function ending(child: ChildProcess): Promise<Spawned> {
 interface Remote {
   readonly server: ServeProcess;
   readonly gate: Gate;
-  readonly node: RpcNode;
+  readonly node: ServeProcess | null;
 }
+
+/** A node over the ledger of a data directory. */
+export const nodeOf = (dataDir: string): Promise<ServeProcess> =>
+  listening({ home: emptyDirectory(), dataDir }, 'local', 'rpc', '--port', '0', '--on-demand');
 
 async function openRemote(
   directory: string,
   dataDir: string,
-  { made, keys }: Template,
+  template: Template,
   pinned: boolean,
 ): Promise<Remote> {
-  const key = { key: made.apiKey.key, keyId: '', burnWallet: '' };
-  const server = await serve({ home: join(directory, 'server'), dataDir, ...key });
-  const [gate, node] = await Promise.all([startGate(server.url, keys), startRpcNode(dataDir)]);
-  const pins = ['--multisig', made.multisig, '--owner', made.owner.address, '--operator', made.operator];
-  const checked = ['--rpc-url', node.url, '--mint', made.mintAddress, ...pins];
-  const profile = ['--api-url', gate.url, ...(pinned ? checked : [])];
-  const added = await flywheel(
-    { home: directory, stdin: made.apiKey.key },
-    ...['profile', 'add', 'works', '--api-key-stdin', ...profile],
-  );
-  expect(added.stderr).toBe('');
-  if (pinned)
-    expect(await flywheel({ home: directory }, 'profile', 'pin', '--yes')).toMatchObject({ exit: 0 });
+  const { made } = template;
+  const [server, node] = await Promise.all([
+    serve({ home: join(directory, 'server'), dataDir }, ...RATES),
+    pinned ? nodeOf(dataDir) : null,
+  ]);
+  const gate = await startGate(server.url, [made.apiKey.key]);
+  await (node === null ? addProfile(directory, template, gate) : pinProfile(directory, template, gate, node));
   return { server, gate, node };
 }
 
-const faultEnvironment = ({ signal, point, clockAheadMs, countFile }: Fault): Record<string, string> => ({
+async function addProfile(
+  home: string,
+  { made }: Template,
+  gate: Gate,
+  ...more: readonly string[]
+): Promise<void> {
+  const words = ['profile', 'add', 'works', '--api-key-stdin', '--api-url', gate.url, ...more];
+  expect((await flywheel({ home, stdin: made.apiKey.key }, ...words)).stderr).toBe('');
+}
+
+/** Pins it by command once; whoever comes later gets the same file with addresses of their own. */
+async function pinProfile(home: string, template: Template, gate: Gate, node: ServeProcess): Promise<void> {
+  const { made, pinned } = template;
+  const file = join(home, '.config/flywheel/profiles.json');
+  if (pinned !== undefined) {
+    const text = pinned.text.replaceAll(pinned.gate, gate.url).replaceAll(pinned.node, node.url);
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    return writeFileSync(file, text, { mode: 0o600 });
+  }
+  const pins = ['--multisig', made.multisig, '--owner', made.owner.address, '--operator', made.operator];
+  await addProfile(home, template, gate, '--rpc-url', node.url, '--mint', made.mintAddress, ...pins);
+  expect(await flywheel({ home }, 'profile', 'pin', '--yes')).toMatchObject({ exit: 0 });
+  template.pinned = { text: readFileSync(file, 'utf8'), gate: gate.url, node: node.url };
+}
+
+const faultEnvironment = (
+  { signal, point, when, clockAheadMs, countFile, listFile }: Fault,
+  dataDir: string,
+): Record<string, string> => ({
+  ...(when === undefined ? {} : { FAULT_WHEN: when, FAULT_WHEN_FILE: join(dataDir, FILES.store) }),
   NODE_OPTIONS: `--require=${FAULT_POINTS}`,
   ...(signal === undefined ? {} : { FAULT_SIGNAL: signal }),
   ...(point === undefined ? {} : { FAULT_POINT: String(point) }),
   ...(clockAheadMs === undefined ? {} : { FAULT_CLOCK_AHEAD_MS: String(clockAheadMs) }),
   ...(countFile === undefined ? {} : { FAULT_COUNT_FILE: countFile }),
+  ...(listFile === undefined ? {} : { FAULT_LIST_FILE: listFile }),
 });
 
 /** An operator with a copy of the template. */
@@ -157,7 +193,6 @@ export async function anOperator(
   template: Template,
   { pinned = true }: { readonly pinned?: boolean } = {},
 ): Promise<Operator> {
-  if (mode === 'remote') await addKeys(template);
   const directory = emptyDirectory();
   const dataDir =
     mode === 'embedded' ? join(directory, '.local/share/flywheel') : join(directory, 'server/data');
@@ -183,7 +218,7 @@ export async function anOperator(
     },
     run,
     runWith: (fault, ...words) =>
-      flywheel({ home: directory, env: faultEnvironment(fault) }, ...withFlags(words)),
+      flywheel({ home: directory, env: faultEnvironment(fault, dataDir) }, ...withFlags(words)),
     start: (...words) => startFlywheel({ home: directory }, withFlags(words)),
     paste: (line) =>
       ending(
@@ -192,32 +227,67 @@ export async function anOperator(
           ['-c', `flywheel() { '${process.execPath}' '${ROOT}bin/flywheel.js' "$@"; }\n${line}`],
           {
             cwd: tmpdir(),
-            env: { HOME: directory, PATH: process.env['PATH'] },
+            env: { HOME: directory, PATH: process.env['PATH'], XDG_CACHE_HOME: CODE_CACHE },
           },
         ),
       ),
     pending: async () => JSON.parse((await run('pending', '--json')).stdout) as readonly PendingRow[],
-    happened: () => happenedIn(dataDir),
+    open: () => {
+      const journal = new JournalTables(
+        mode === 'embedded'
+          ? join(dataDir, FILES.journal)
+          : join(directory, '.config/flywheel', FILES.journal),
+      );
+      const open = journal.openOperations();
+      journal.close();
+      return open;
+    },
+    happened: async () => happenedIn(dataDir, template.made.mintAddress),
     leave: async () => {
       await remote?.gate.close();
-      await remote?.node.close();
+      await remote?.node?.end('SIGTERM');
       await remote?.server.end('SIGTERM');
     },
   };
 }
 
-async function happenedIn(dataDir: string): Promise<Happened> {
-  const { engine, close } = await openDirectory(dataDir);
-  const { burned, usedToday } = await engine.status();
-  await close();
-  const rows = rawSqlite(
-    join(dataDir, 'store.db'),
-    'select status, date_cancelled from batches order by rowid',
-  );
-  const batches = rows.map(({ status, date_cancelled: date }) =>
-    date === null ? String(status) : 'CANCELLED',
-  );
-  return { burned, usedToday, batches };
+function happenedIn(dataDir: string, mint: string): Happened {
+  const store = new StoreTables(join(dataDir, FILES.store));
+  const ledger = new LedgerTables(join(dataDir, FILES.ledger));
+  const { supply, decimals } = store.token(mint);
+  const whole = (units: bigint): string => {
+    const text = units.toString().padStart(decimals + 1, '0');
+    return `${text.slice(0, -decimals)}.${text.slice(-decimals)}`.replace(/\.?0+$/, '');
+  };
+  const left = ledger.account(bs58.decode(mint))?.data.readBigUInt64LE(SUPPLY_OFFSET) ?? 0n;
+  const day = new Date().toISOString().slice(0, 10);
+  const happened = {
+    burned: whole(supply - left),
+    usedToday: { burn: whole(store.used('burn', day)), airdrop: whole(store.used('airdrop', day)) },
+    batches: store.batchStatuses(),
+  };
+  store.close();
+  ledger.close();
+  return happened;
+}
+
+export interface Points {
+  readonly count: number;
+  /** Around the money: an intent is stored, and its outcome is not yet. */
+  readonly money: readonly number[];
+}
+
+/** Where a run can be killed, by its own list of commits. */
+export function pointsIn(listFile: string): Points {
+  const names = JSON.parse(readFileSync(listFile, 'utf8')) as readonly string[];
+  const isMoney = (at: number): boolean => names[at] === FILES.store || names[at] === FILES.ledger;
+  // What is committed before the journal is opened belongs to no operation.
+  const from = names.indexOf(FILES.journal);
+  const money = names.flatMap((_, at) => {
+    if (at < from || !isMoney(at)) return [];
+    return [...(isMoney(at - 1) ? [] : [2 * at + 2]), ...(isMoney(at + 1) ? [] : [2 * at + 1])];
+  });
+  return { count: 2 * names.length, money };
 }
 
 /** The last thing said on stderr, which is the error where there is one. */

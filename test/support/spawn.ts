@@ -24,7 +24,8 @@ export interface SpawnOptions {
   readonly stdin?: string | Uint8Array;
 }
 
-const CODE_CACHE = join(tmpdir(), 'flywheel-test-code');
+/** Where commands keep compiled code. */
+export const CODE_CACHE = join(tmpdir(), 'flywheel-test-code');
 
 /** The environment of a spawned command: nothing of this process but where programs are. */
 const environment = ({ home, env }: SpawnOptions): NodeJS.ProcessEnv => ({

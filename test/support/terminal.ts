@@ -1,5 +1,6 @@
 /** A pseudo terminal for a spawned command. */
 import { spawn } from 'node:child_process';
+import { CODE_CACHE } from './spawn.js';
 
 /** How every question ends, before what a terminal is told of its cursor. */
 const QUESTION = new RegExp(
@@ -19,7 +20,7 @@ export function onTerminal(
   ahead = '',
 ): Promise<{ status: number | null; text: string }> {
   const child = spawn('script', ['-qec', line, '/dev/null'], {
-    env: { HOME: home, PATH: process.env['PATH'], TERM: 'xterm', ...env },
+    env: { HOME: home, PATH: process.env['PATH'], TERM: 'xterm', XDG_CACHE_HOME: CODE_CACHE, ...env },
     cwd: home,
     stdio: ['pipe', 'pipe', 'inherit'],
   });

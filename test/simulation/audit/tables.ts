@@ -27,6 +27,11 @@ class Tables {
     this.#database = undefined;
   }
 
+  /** What SQLite says of the file: `ok`, or what is wrong with it. */
+  integrity(): string {
+    return this.rows('PRAGMA integrity_check').join();
+  }
+
   protected rows(sql: string, ...parameters: readonly unknown[]): readonly Row[] {
     return this.#open().prepare(sql).raw().all(parameters) as readonly Row[];
   }
@@ -117,6 +122,12 @@ export class LedgerTables extends Tables {
     }));
   }
 
+  /** Lamports of all accounts, and of all fees that were taken: as many as there were when the ledger began. */
+  lamports(): bigint {
+    const all = this.rows('SELECT lamports FROM accounts UNION ALL SELECT fee_lamports FROM transactions');
+    return all.reduce((sum, [amount]) => sum + BigInt(String(amount)), 0n);
+  }
+
   account(address: Uint8Array): LedgerAccount | undefined {
     return this.rows(`${ACCOUNTS} WHERE address = ?`, address).map(toAccount)[0];
   }
@@ -195,6 +206,40 @@ export class StoreTables extends Tables {
     }));
   }
 
+  /** What a token was registered with. */
+  token(mint: string): { readonly supply: bigint; readonly decimals: number } {
+    const [row] = this.rows('SELECT supply, decimals FROM tokens WHERE mint_address = ?', mint);
+    return { supply: BigInt(String(row?.[0])), decimals: Number(row?.[1]) };
+  }
+
+  /** What counts against a cap on a day: what has landed, and what may still land. */
+  used(kind: Usage['kind'], day: string): bigint {
+    const landed = this.rows('SELECT landed FROM daily_usage WHERE kind = ? AND day = ?', kind, day);
+    const pending = this.rows("SELECT amount FROM burns WHERE status = 'PENDING' AND day <= ?", day);
+    const held = this.rows(
+      'SELECT amount FROM usage_holds WHERE kind = ? AND from_day <= ? AND (to_day IS NULL OR to_day >= ?)',
+      kind,
+      day,
+      day,
+    );
+    const rows = [...landed, ...(kind === 'burn' ? pending : []), ...held];
+    return rows.reduce((sum, [amount]) => sum + BigInt(String(amount)), 0n);
+  }
+
+  /** Of all batches, oldest first; `CANCELLED` for one that was. */
+  batchStatuses(): readonly string[] {
+    return this.rows('SELECT status, date_cancelled FROM batches ORDER BY rowid').map(
+      ([status, cancelled]) => (cancelled === null ? String(status) : 'CANCELLED'),
+    );
+  }
+
+  /** What the batches have cost the operator. */
+  costs(): { readonly fees: bigint; readonly rentPaid: bigint; readonly rentReclaimed: bigint } {
+    const rows = this.rows('SELECT fee_lamports, rent_paid_lamports, rent_reclaimed_lamports FROM batches');
+    const sum = (at: number) => rows.reduce((total, row) => total + BigInt(String(row[at])), 0n);
+    return { fees: sum(0), rentPaid: sum(1), rentReclaimed: sum(2) };
+  }
+
   /** How many burns there are whose end it does not know yet. */
   pendingBurns(): number {
     return this.count("SELECT count(*) FROM burns WHERE status = 'PENDING'");
@@ -219,6 +264,12 @@ export class JournalTables extends Tables {
     return this.rows("SELECT id FROM operations WHERE state = 'open' OR told = 0").map(([id]) => String(id));
   }
 }
+
+/** Queries of the store that find something from a moment on. */
+export const MOMENTS = {
+  setUpInPart: "select 1 from bundles where phase = 'SETUP' and status = 'LANDED'",
+  approved: "select 1 from bundles where phase = 'OPERATOR_APPROVAL' and status = 'LANDED'",
+} as const;
 
 /** Statements by which somebody who looks at a PostgreSQL by hand holds rows that servers want. */
 export const HOLDING_STATEMENTS = [
