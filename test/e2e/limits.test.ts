@@ -22,7 +22,7 @@ async function limited(...limits: readonly string[]): Promise<Operator> {
   const operator = await anOperator('embedded', template);
   const added = await operator.run('profile', 'add', 'main', '--data-dir', operator.dataDir);
   expect(added.exit).toBe(0);
-  expect((await operator.run('profile', 'limit', 'main', ...limits)).exit).toBe(0);
+  expect((await operator.run('profile', 'add', 'main', '--update', ...limits)).exit).toBe(0);
   return operator;
 }
 
@@ -51,7 +51,7 @@ describe('batch run', () => {
     expect(refused.exit).toBe(REFUSED);
     expect(problemOf(refused).message).toMatch(/5 tokens a day; this batch takes 3, and 3 of .* are used/);
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
-    expect((await operator.run('profile', 'limit', 'main', '--day-tokens', 'none')).exit).toBe(0);
+    expect((await operator.run('profile', 'add', 'main', '--update', '--day-tokens', 'none')).exit).toBe(0);
     expect((await runFile(operator, 'second')).exit).toBe(0);
     expect(statSync(join(operator.dataDir, 'approvals.db')).mode & 0o777).toBe(0o600);
   });

@@ -385,7 +385,15 @@ describe('a service', () => {
   it('at which a batch waits keeps its address in the profile', async () => {
     const id = await initiated(operator, 'waiting');
     const text = readFileSync(profiles(), 'utf8');
-    const add = ['profile', 'add', 'works', '--api-url', `http://127.0.0.2:${url.port}`, '--api-key-stdin'];
+    const add = [
+      'profile',
+      'add',
+      'works',
+      '--update',
+      '--api-url',
+      `http://127.0.0.2:${url.port}`,
+      '--api-key-stdin',
+    ];
     for (const words of [add, ['profile', 'remove', 'works']]) {
       const { exit } = await flywheel({ home: operator.directory, stdin: operator.key }, ...words);
       expect([words[1], exit]).toEqual([words[1], 2]);
@@ -406,12 +414,13 @@ describe('a service', () => {
     const moved = `http://127.0.0.2:${url.port}`;
     const text = readFileSync(profiles(), 'utf8');
     const moves = [
-      await withKey({}, 'profile', 'add', 'works', '--api-url', moved),
+      await withKey({}, 'profile', 'add', 'works', '--update', '--api-url', moved),
       await flywheel(
         { home: operator.directory, stdin: operator.key },
         'profile',
         'add',
         'works',
+        '--update',
         '--api-url',
         moved,
         '--api-key-stdin',
@@ -421,7 +430,15 @@ describe('a service', () => {
     expect(moves.map(({ exit }) => exit)).toEqual(moves.map(() => 2));
     expect(readFileSync(profiles(), 'utf8')).toBe(text);
     // The same address in other words, and other settings, change no place.
-    const same = await withKey({}, 'profile', 'add', 'works', '--api-url', `HTTP://127.1:${url.port}//`);
+    const same = await withKey(
+      {},
+      'profile',
+      'add',
+      'works',
+      '--update',
+      '--api-url',
+      `HTTP://127.1:${url.port}//`,
+    );
     expect([same.exit, await operator.pending()]).toMatchObject([0, [{ outcome: 'unknown' }]]);
     expect((await operator.run('pending', 'resume')).exit).toBe(0);
     expect((await operator.run('burn-batch', 'moved.json')).exit).toBe(0);

@@ -1,6 +1,6 @@
 /** `flywheel serve` as a program: limits over restarts, signals, revocation, secrecy. */
 import { randomUUID } from 'node:crypto';
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -71,27 +71,6 @@ describe('flywheel serve', () => {
     expect(response.headers.get('idempotent-replayed')).toBe('true');
     expect(await response.json()).toEqual(JSON.parse(remote.stdout));
     expect((await remotely(home, server.url, 'batch', 'current', '--json')).stdout).toBe('null\n');
-  });
-
-  it('answers a request put together by hand the same, with a socket and without', async () => {
-    const server = await start();
-    const asked = [
-      ['GET', '/v1/tokenomics/burns', '-F', 'limit=1', '--paginate'],
-      ['GET', '/v1/flywheel/batch', '-f', 'status=OPEN'],
-      ['GET', '/docs'],
-      ['POST', BURNS, '-F', 'burnAmount=2'],
-    ];
-    for (const words of sampleOf(asked, 1)) {
-      const remote = await remotely(home, server.url, 'api', ...words);
-      const local = await besides(home, 'api', ...words);
-      expect([words, local.exit, local.stdout]).toEqual([words, remote.exit, remote.stdout]);
-    }
-    const body = join(home.home, 'burn.json');
-    writeFileSync(body, JSON.stringify({ ...BURN, proof: { n: 'by hand' } }));
-    const words = ['api', 'POST', BURNS, '--input', body, '--idempotency-key', randomUUID()];
-    const first = await remotely(home, server.url, ...words);
-    expect(first.exit).toBe(0);
-    expect((await besides(home, ...words)).stdout).toBe(first.stdout);
   });
 
   it('keeps to its limits for each key, over a crash and together with a second server', async () => {

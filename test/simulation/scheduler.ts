@@ -17,8 +17,8 @@ interface Step {
 
 /** Turns of the event loop without a new step after which everything that was set free has come to rest. */
 const QUIET_TURNS = 2;
-/** Turns to wait for the first step; work that waits for other work of its process takes none. */
-const MAX_TURNS = 40;
+/** Turns to wait for the first step, some milliseconds: a signature is made on a thread of the pool, and work that waits for other work takes none. */
+const MAX_TURNS = 2_000;
 /** Once in so many choices a step that sleeps is taken although others are ready: timers race with work. */
 const EARLY_SLEEPER = 150;
 /** Milliseconds that a step may take, at most. */

@@ -202,8 +202,8 @@ export async function anOperator(
   cpSync(join(dataDir, 'owner.json'), owner);
   const remote = mode === 'embedded' ? null : await openRemote(directory, dataDir, template, pinned);
   // The service here answers at once or never, and a test has no time to wait for a second try.
-  const flags = mode === 'embedded' ? [] : ['--max-wait', '0'];
-  const withFlags = (words: readonly string[]): readonly string[] => [...words, ...flags];
+  const withFlags = (words: readonly string[]): readonly string[] =>
+    mode === 'embedded' || words[1] === 'remove' ? words : [...words, '--max-wait', '0'];
   const run = (...words: readonly string[]) => flywheel({ home: directory }, ...withFlags(words));
   return {
     mode,
@@ -291,8 +291,13 @@ export function pointsIn(listFile: string): Points {
 }
 
 /** The last thing said on stderr, which is the error where there is one. */
-export const problemOf = ({ stderr }: Spawned): { error?: string; message?: string; hint?: string } =>
-  JSON.parse(stderr.trim().split('\n').at(-1) || '{}');
+export function problemOf({ stderr }: Spawned): { error?: string; message?: string; hint?: string } {
+  const last = stderr.trim().split('\n').at(-1) || '{}';
+  if (last.startsWith('{')) return JSON.parse(last);
+  const [, message = '', error = ''] = /^error: (.*) \((ERR_\w+)\)$/m.exec(stderr) ?? [];
+  const [, hint = ''] = /^hint: (.*)$/m.exec(stderr) ?? [];
+  return { error, message, hint };
+}
 
 /** The command that an error says to go on with. */
 export const resumeLineOf = (spawned: Spawned): string =>

@@ -44,7 +44,6 @@ export const command = defineCommand({
   details: [
     'Every registration, change of a key, import, migration and accepted gap is written down in the transaction that makes it. The database refuses to change or remove an entry. Nothing in it is secret.',
   ],
-  uses: ['service', 'chain'],
   output: ['[ { "date", "actor", "action", "project", "subject", "detail" } ]'],
   csv: COLUMNS,
   examples: ['flywheel audit', 'flywheel audit --since 2026-01-01 --output csv > audit.csv'],

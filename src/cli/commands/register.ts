@@ -168,7 +168,6 @@ export const command = defineCommand({
     'From then on commands in this data directory, and serve, work on that cluster, through the nodes of --rpc-url, or the public one. The keys of operator and burn wallet are kept in the data directory, for this user only, unless programs sign for them. --max-priority-fee, --commitment, --operator-signer and --burn-signer are kept with it.',
     'With a database nothing of that is kept: nodes, fees, commitment and programs that sign are settings of each machine (FLYWHEEL_RPC_URL, FLYWHEEL_MAX_PRIORITY_FEE, FLYWHEEL_COMMITMENT, FLYWHEEL_OPERATOR_SIGNER, FLYWHEEL_BURN_SIGNER, or the profile).',
   ],
-  uses: ['service', 'chain'],
   output: [
     '{ "cluster": { "name", "genesisHash" }, "registration": { "mintAddress", "multisig", "vaultAddress", … },',
     '  "apiKey": { "id", "key", "scopes" }|null, "txHash": signature|null }',

@@ -91,7 +91,6 @@ export const command = defineCommand({
     'Serves the engine of the data directory. SIGTERM or Ctrl-C stops it: what was received is answered first, what is late after the grace is answered 503 and stays safe under its idempotency key; a second signal ends it at once.',
     'FLYWHEEL_METRICS_TOKEN opens /metrics to others than this machine, with that bearer token.',
   ],
-  uses: ['service', 'chain'],
   output: ['{ "url": address }, once it listens; logs are JSON lines on stderr'],
   examples: [
     'flywheel serve',

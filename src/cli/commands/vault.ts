@@ -13,7 +13,6 @@ export const command = defineCommand({
   details: [
     'Works on the flywheel of the data directory, on its own ledger or on a cluster. A pipeline is counted as one burn: its rent comes back when the batch is closed, its fees do not; what `batch init` leaves the operator with is not counted.',
   ],
-  uses: ['service', 'chain'],
   output: [
     '{ "cluster": { "name", "genesisHash" }|null, "name", "symbol", "mintAddress", "multisig", "vaultIndex", "vaultAddress", "vaultTokenAccount",',
     '  "burnWallet", "burnTokenAccount", "owner", "operator", "balances": { "vault": { "tokens", "lamports" }, "burnWallet", "owner", "operator" },',

@@ -62,7 +62,6 @@ export const command = defineCommand({
     'Accepting counts what was burned and airdropped on its days, so that daily caps hold, and writes a line of the audit log. Proofs, API keys and idempotency keys since that copy cannot be had back: make lost keys again, and know that a lost request that is sent again is a new one and burns again. What the copy has as pending is then carried on.',
     'On the embedded ledger it is for a store.db that is older than its ledger.db.',
   ],
-  uses: ['service', 'chain'],
   output: [
     '{ "accepted": boolean, "gap": null | { "project", "symbol", "burns", "transactions", "burned", "airdropped", "pendingBurns", "dateFound", "lost": [ { "txHash", "burned", "airdropped", "memo", "date" } ] } }',
     'amounts in whole tokens; accepted is false where nothing is missing',

@@ -24,7 +24,6 @@ export const command = defineCommand({
     'has and the database does not, as an older copy of it, is named.',
     `Exits with ${EXIT.unsafe} when something is not as it has to be.`,
   ],
-  uses: ['service', 'chain'],
   output: ['{ "ok": true|false, "checks": [ { "name", "ok", "detail" } ] }'],
   examples: ['flywheel db check', 'flywheel db check --chain --json'],
 });

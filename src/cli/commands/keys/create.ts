@@ -5,7 +5,6 @@ import { createdKey, keyTerms } from '../../keys/create-key.js';
 export const command = defineCommand({
   configure: keyTerms,
   run: createdKey,
-  uses: ['service', 'chain'],
   output: ['{ "id", "key", "scopes" }'],
   examples: ['flywheel keys create --scope burn --proof-type WATCH_AD'],
 });

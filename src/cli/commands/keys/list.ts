@@ -22,7 +22,6 @@ export const command = defineCommand({
     await session.output.list(keys, { columns: COLUMNS, cells }, (style) => viewKeys(keys, style));
     return undefined;
   },
-  uses: ['service', 'chain'],
   output: [
     '[ { "id", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires", "rotatedFrom" } ]',
   ],

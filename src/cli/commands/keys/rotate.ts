@@ -32,7 +32,6 @@ export const command = defineCommand({
     'The new key lies in its file (0600) before the old one is given its end. Where the answer was lost run the same command again: it takes the key from that file and makes no third.',
     'An idempotency key is of the project: a request that was begun with the old key is carried on, or answered again, with the new one.',
   ],
-  uses: ['service', 'chain'],
   output: [
     '{ "id", "key", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires", "rotatedFrom", "validUntil", "file": path, "isOwn" }',
     'validUntil: the end of the old key; isOwn: it was that of the commands on this machine, which use the new one from now on',

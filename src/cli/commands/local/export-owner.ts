@@ -12,7 +12,6 @@ export const command = defineCommand({
     session.output.result(owner, (style) => [style.good(`Wrote the keypair of ${address} to ${keypair}.`)]);
     return undefined;
   },
-  uses: ['service', 'chain'],
   output: ['{ "address", "keypair": path }'],
   examples: ['flywheel local export-owner owner.json'],
 });

@@ -19,7 +19,6 @@ export const command = defineCommand({
   details: [
     'Reads the program from the RPC node that --rpc-url names, holds it to the SHA-256 of the one on mainnet, and keeps it in the data directory; nothing else is fetched, ever. Without it Squads runs natively, and what that lacks ends in UnsupportedInstruction.',
   ],
-  uses: ['service', 'chain'],
   output: ['{ "program": address, "sha256", "file", "fetched": boolean }'],
   examples: ['flywheel local fetch-squads --rpc-url mainnet'],
 });

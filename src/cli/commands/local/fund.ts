@@ -39,7 +39,6 @@ export const command = defineCommand({
     session.output.result(funded, (style) => viewFund(funded, style));
     return undefined;
   },
-  uses: ['service', 'chain'],
   output: ['{ "address", "tokens": balance, "lamports": balance, "txHash": signature }'],
   examples: [
     'flywheel local fund --tokens 5000',

@@ -118,7 +118,6 @@ export const command = defineCommand({
     session.output.result(made, (style) => viewLocalInit(made, session.settings, style));
     return undefined;
   },
-  uses: ['service', 'chain'],
   output: [
     '{ "tokenId", "mintAddress", "decimals", "tokenProgram", "flywheelId", "multisig", "vaultIndex", "vaultAddress",',
     '  "burnWallet", "owner": { "address", "keypair" }, "operator", "apiKey": { "id", "key", "scopes" },',

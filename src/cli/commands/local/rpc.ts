@@ -89,7 +89,6 @@ export const command = defineCommand({
     'A rule of faults is { "fault": NAME } with any of "rate" (0 to 1), "methods", "times" and "after". Faults: drop, late ("slots"), duplicate, reorder, expire, rollback ("slots", "lost"), behind ("slots"), prune ("slots"), busy ("seconds"), unavailable, wrong ("as": html, text, id, shape, empty or cut), hang, unanswered, hangup, mute.',
     'SIGTERM or Ctrl-C stops it.',
   ],
-  uses: ['service', 'chain'],
   output: ['{ "url": address, "webSocketUrl": address }, once it listens'],
   examples: [
     'flywheel local rpc',

@@ -9,7 +9,6 @@ export const command = defineCommand({
     session.output.result(status, (style) => viewLocalStatus(status, style));
     return undefined;
   },
-  uses: ['service', 'chain'],
   output: [
     'what `flywheel local init` prints, without the key, and',
     '{ "supply", "burned", "balances": { "vault", "burnWallet", "owner" }, "usedToday": { "burn", "airdrop" } }',
