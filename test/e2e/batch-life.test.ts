@@ -7,6 +7,7 @@ import { passBlocks } from '../support/engine.js';
 import type { Fate } from '../support/gate.js';
 import { isLong, sampleOf } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
+import { startRpcNode } from '../support/rpc-node.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
@@ -204,7 +205,13 @@ describe('a batch that waits', () => {
 
 describe('an approval that runs out on its way', () => {
   it('is renewed by the very `batch run` that has signed it, and the batch is executed once', async () => {
-    const operator = await anOperator('remote', template);
+    const operator = await anOperator('remote', template, {
+      // Its view of the ledger goes on with that of the others.
+      startNode: async (dataDir) => {
+        const { url, close } = await startRpcNode(dataDir);
+        return { url, end: close };
+      },
+    });
     const { gate, dataDir } = operator;
     if (gate === null) throw new TypeError('There is nothing between this operator and the service.');
     let executes = 0;

@@ -11,6 +11,7 @@ import {
   anOperator,
   type Mode,
   makeTemplate,
+  nodeOf,
   type Operator,
   problemOf,
   type Template,
@@ -140,7 +141,7 @@ describe.each<Mode>(['embedded', 'remote'])('a batch that failed, %s', (mode) =>
     await expectTruth(scene, 5, { status: 'FAILED' });
 
     expect(await members.execute(index, 1)).toBe(1);
-    const again = await run(scene, 'seven.json', '--failed-out', left);
+    const again = await run(scene, 'seven.json', '--failed-out', left, '--force');
     expect([again.exit, again.value.result.totalSuccessful, payloads()]).toEqual([10, 6, [6]]);
     const cancelled = await cancel(scene);
     expect([cancelled.exit, cancelled.value.executeResult.totalSuccessful]).toEqual([0, 6]);
@@ -224,7 +225,11 @@ describe.each<Mode>(['embedded', 'remote'])(
         `update accounts set data = cast(substr(data, 1, length(data) - 6) || x'01' || substr(data, length(data) - 4) as blob)
         where address = x'${account.toBuffer().toString('hex')}'`,
       );
-      const refused = await execute(scene, '--signed-tx', `@${approval}`);
+      // A node that runs has read the accounts before.
+      const node = mode === 'embedded' ? null : await nodeOf(operator.dataDir);
+      const at = node === null ? [] : ['--rpc-url', node.url];
+      const refused = await execute(scene, '--signed-tx', `@${approval}`, ...at);
+      await node?.end('SIGTERM');
       expect([refused.exit, problemOf(refused).error]).toEqual([9, 'ERR_APPROVAL_REFUSED']);
       expect((await json('batch', 'status', id)).value.status).toBe('FINALIZED');
       expect(await scene.counts()).toEqual([0, 0, 0, 0, 0, 0, 0]);

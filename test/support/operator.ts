@@ -126,7 +126,13 @@ export function ending(child: ChildProcess): Promise<Spawned> {
 interface Remote {
   readonly server: ServeProcess;
   readonly gate: Gate;
-  readonly node: ServeProcess | null;
+  readonly node: OwnNode | null;
+}
+
+/** A node of the operator's own. */
+export interface OwnNode {
+  readonly url: string;
+  end(signal: 'SIGTERM'): Promise<unknown>;
 }
 
 /** A node over the ledger of a data directory. */
@@ -137,12 +143,12 @@ async function openRemote(
   directory: string,
   dataDir: string,
   template: Template,
-  pinned: boolean,
+  startNode: ((dataDir: string) => Promise<OwnNode>) | null,
 ): Promise<Remote> {
   const { made } = template;
   const [server, node] = await Promise.all([
     serve({ home: join(directory, 'server'), dataDir }, ...RATES),
-    pinned ? nodeOf(dataDir) : null,
+    startNode?.(dataDir) ?? null,
   ]);
   const gate = await startGate(server.url, [made.apiKey.key]);
   await (node === null ? addProfile(directory, template, gate) : pinProfile(directory, template, gate, node));
@@ -160,7 +166,7 @@ async function addProfile(
 }
 
 /** Pins it by command once; whoever comes later gets the same file with addresses of their own. */
-async function pinProfile(home: string, template: Template, gate: Gate, node: ServeProcess): Promise<void> {
+async function pinProfile(home: string, template: Template, gate: Gate, node: OwnNode): Promise<void> {
   const { made, pinned } = template;
   const file = join(home, '.config/flywheel/profiles.json');
   if (pinned !== undefined) {
@@ -191,7 +197,10 @@ const faultEnvironment = (
 export async function anOperator(
   mode: Mode,
   template: Template,
-  { pinned = true }: { readonly pinned?: boolean } = {},
+  {
+    pinned = true,
+    startNode = nodeOf,
+  }: { readonly pinned?: boolean; readonly startNode?: (dataDir: string) => Promise<OwnNode> } = {},
 ): Promise<Operator> {
   const directory = emptyDirectory();
   const dataDir =
@@ -200,7 +209,8 @@ export async function anOperator(
   cpSync(template.dataDir, dataDir, { recursive: true });
   const owner = join(directory, 'owner.json');
   cpSync(join(dataDir, 'owner.json'), owner);
-  const remote = mode === 'embedded' ? null : await openRemote(directory, dataDir, template, pinned);
+  const remote =
+    mode === 'embedded' ? null : await openRemote(directory, dataDir, template, pinned ? startNode : null);
   // The service here answers at once or never, and a test has no time to wait for a second try.
   const withFlags = (words: readonly string[]): readonly string[] =>
     mode === 'embedded' || words[1] === 'remove' ? words : [...words, '--max-wait', '0'];
