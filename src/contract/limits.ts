@@ -1,7 +1,7 @@
 /** Numbers of the contract that are not part of a shape, each with its unit. */
 
 /** Largest request body in bytes, unless configured (contract, section 1.3). */
-export const MAX_BODY_BYTES = 10 * 1_024 * 1_024;
+export const MAX_BODY_BYTES = 4 * 1_024 * 1_024;
 /** JSON values in one request body, those inside others included. */
 export const MAX_JSON_VALUES = 200_000;
 /** Objects among them: what an object takes in memory has little to do with what it takes on its way. */

@@ -1,13 +1,13 @@
 /** What the HTTP server needs and what may be set; every number has its unit and a default. */
 import { API_KEY_HEADER } from '../contract/headers.js';
-import { MAX_BODY_BYTES, MAX_JSON_VALUES } from '../contract/limits.js';
+import { MAX_BODY_BYTES } from '../contract/limits.js';
 import type { OperationId, Rate, RateLimit } from '../contract/operations.js';
+import type { RateCounts } from '../contract/rate-counts.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import type { Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Scope } from '../values/schemas.js';
 import type { Secret } from '../values/secret.js';
-import type { RateLimiter } from './rate-limiter.js';
 
 export interface Principal {
   readonly keyId: string;
@@ -15,40 +15,31 @@ export interface Principal {
   readonly project?: string;
   /** When given, a key without the scope is refused before its body is read; else the service alone refuses it. */
   readonly scopes?: readonly Scope[];
-  /** For how long it is valid from when this was read; `undefined`: it has no end. */
-  readonly validForMs?: number;
   /** Rates of its own, by operation, in place of the server's. */
   readonly rates?: Partial<Record<OperationId, Rate>>;
 }
 
-/** What was waited for, and for how long. */
+/** How long something took. */
 export type Measured =
-  | { readonly what: 'wait'; readonly kind: 'read' | 'write'; readonly seconds: number }
   | { readonly what: 'transaction'; readonly kind: 'read' | 'write'; readonly seconds: number }
-  | { readonly what: 'commit'; readonly seconds: number }
   | { readonly what: 'chain'; readonly method: string; readonly seconds: number };
 
-/** How the service stands. */
+/** State of the service, for its metrics. */
 export interface ServiceState {
-  readonly leases: number;
   readonly unfinished: Readonly<Record<string, number>>;
   readonly oldestSeconds: number;
   readonly gaps: number;
-  /** `null` where nobody knows. */
+  /** `null` where they are not known. */
   readonly wallets:
     | readonly { readonly project: string; readonly wallet: string; readonly lamports: bigint }[]
     | null;
 }
 
 export interface MetricsSource {
-  /** Gives what takes measurements to who makes them. */
+  /** Passes on the function that takes measurements. */
   attach?(observe: (measured: Measured) => void): void;
-  /** Transactions of the store at this moment. */
-  transactions?(): { readonly waiting: number; readonly open: number };
   state?(): Promise<ServiceState>;
   batchesByStatus?(): Promise<Readonly<Record<BatchStatus, number>>>;
-  /** Pieces of chain work that wait for their turn. */
-  queueDepth?(): number;
 }
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -63,7 +54,7 @@ export interface HttpServerDeps {
     ready(): Promise<void>;
   };
   readonly metrics?: MetricsSource;
-  readonly rateLimiter: RateLimiter;
+  readonly rateCounts: RateCounts;
   readonly log: {
     readonly level: LogLevel;
     readonly stream: { write(line: string): unknown };
@@ -73,12 +64,8 @@ export interface HttpServerDeps {
 }
 
 export interface HttpLimits {
-  /** @default 10 MiB */
+  /** @default 4 MiB */
   readonly maxBodyBytes: number;
-  /** JSON values in one body, those inside others included. @default 200,000 */
-  readonly maxJsonValues: number;
-  /** Bytes of bodies beyond 64 KiB that all requests together may hold; more are answered 503. @default 256 MiB */
-  readonly maxHeldBytes: number;
   /** All header lines of one request together. @default 16 KiB */
   readonly maxHeaderBytes: number;
   /** Time for the header lines to arrive. @default 10 s */
@@ -89,9 +76,9 @@ export interface HttpLimits {
   readonly keepAliveTimeoutMs: number;
   /** A connection without a byte in either direction is closed, even when an answer is due. @default 10 min */
   readonly idleTimeoutMs: number;
-  /** Time for the client to take an answer that has been written. @default 2 min */
+  /** The same while an answer is being sent: the client does not read. @default 2 min */
   readonly answerTimeoutMs: number;
-  /** One more closes the connection that has been idle for longest. @default 1,024 */
+  /** More connections are closed at once. @default 1,024 */
   readonly maxConnections: number;
   /** Calls of the service that may run at once; more are answered 503. @default 512 */
   readonly maxRunning: number;
@@ -101,8 +88,6 @@ export interface HttpLimits {
 
 export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   maxBodyBytes: MAX_BODY_BYTES,
-  maxJsonValues: MAX_JSON_VALUES,
-  maxHeldBytes: 256 * 1_024 * 1_024,
   maxHeaderBytes: 16 * 1_024,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
@@ -133,16 +118,10 @@ export interface HttpServerOptions {
 }
 
 /** {@link HttpServerOptions} with its defaults and its values checked. */
-export interface HttpSettings {
-  readonly apiKeyHeader: string;
-  readonly basePath: string;
-  readonly metricsToken: Secret | undefined;
+export type HttpSettings = Required<Omit<HttpServerOptions, 'limits' | 'metricsToken'>> & {
   readonly limits: HttpLimits;
-  readonly rateLimits: Partial<Record<OperationId, RateLimit>>;
-  readonly corsOrigins: readonly string[];
-  readonly bearer: boolean;
-  readonly version: string;
-}
+  readonly metricsToken: Secret | undefined;
+};
 
 const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
 const BASE_PATH = /^(\/[A-Za-z0-9._~-]+)*$/;

@@ -21,12 +21,21 @@ const DEFAULT_RETRY_AFTER_SECONDS = 1;
 
 /** Codes of the framework that have one of ours. */
 const FRAMEWORK_CODES: Readonly<Record<string, readonly [ErrorCode, string]>> = {
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
-    'ERR_INVALID_REQUEST',
-    'The body is not as long as content-length says.',
-  ],
   FST_ERR_BAD_URL: ['ERR_INVALID_REQUEST', 'The path is not valid percent-encoding.'],
 };
+
+/** Node's names for what was wrong with a request that it could not read, with the status that HTTP has for it. */
+const BROKEN: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'The header lines are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The chunk extensions are too large.'],
+};
+
+/** The refusal of what is not HTTP, or is no whole request. */
+export function brokenRequest(cause: NodeJS.ErrnoException): FlywheelError {
+  const [status, message] = BROKEN[cause.code ?? ''] ?? [400, 'The request is not valid HTTP.'];
+  return new FlywheelError('ERR_INVALID_REQUEST', message, { status, cause });
+}
 
 const field = (error: unknown, name: string): unknown =>
   typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;

@@ -1,20 +1,17 @@
 /** Bodies that are cheap to send and dear to check: what is too much is refused, and what is taken keeps nobody waiting. */
 import { randomUUID } from 'node:crypto';
-import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SHARED_LIMITS } from '../../src/compose/engine.js';
 import { EXAMPLES } from '../../src/contract/examples.js';
 import { MAX_JSON_OBJECTS, MAX_JSON_VALUES, MAX_OBJECT_KEYS } from '../../src/contract/limits.js';
 import type { InitBatchRequest } from '../../src/contract/schemas/batch.js';
-import { readJsonBody } from '../../src/http/read-body.js';
-import { Slices } from '../../src/http/slices.js';
 import { InexactNumber, jsonText } from '../../src/values/exact-number.js';
 import { dearBodies, plainBody } from '../support/dear-bodies.js';
 import { openTestEngine } from '../support/engine.js';
 import { exampleReply, type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
 import { sendRaw } from '../support/http-raw.js';
-import { type NeighbourWaits, waitBeside } from '../support/neighbours.js';
+import { waitBeside } from '../support/neighbours.js';
 
 const PATH = '/v1/tokenomics/burn-batch';
 const KIB = 1_024;
@@ -26,7 +23,7 @@ describe('a body that is dear to check', () => {
 
   beforeEach(async () => {
     fake = fakeService();
-    server = await startServer({ service: fake.service }, { limits: { maxHeldBytes: 24 * MIB } });
+    server = await startServer({ service: fake.service });
   });
   afterEach(async () => {
     await server.closeGracefully(1_000);
@@ -58,27 +55,6 @@ describe('a body that is dear to check', () => {
     expect(fake.calls[0]?.input).toHaveLength(MAX_JSON_VALUES - 1);
   });
 
-  it('is refused with the first value too many, though more of it is still to come', async () => {
-    for (const [start, what] of [
-      [`[${'1,'.repeat(MAX_JSON_VALUES)}`, '200,000 values'],
-      [`[${'"\\",",'.repeat(10)}${'[1],'.repeat(MAX_JSON_VALUES / 2)}`, '200,000 values'],
-      [`[${'{ "a": "{" },'.repeat(MAX_JSON_OBJECTS + 1)}`, '50,000 objects'],
-    ] as const) {
-      const head = [`POST ${PATH} HTTP/1.1`, 'host: localhost', `x-service-api-key: ${GOOD_KEY}`];
-      const more = [`x-idempotency-key: ${randomUUID()}`, 'content-type: application/json'];
-      const length = `content-length: ${start.length + 1}`;
-      const socket = connect(server.port, '127.0.0.1');
-      socket.write(`${[...head, ...more, length].join('\r\n')}\r\n\r\n${start}`);
-      const answer = await new Promise<string>((resolve) =>
-        socket.once('data', (data) => resolve(String(data))),
-      );
-      socket.destroy();
-      expect(answer).toMatch(/^HTTP\/1.1 413 /);
-      expect(answer).toContain(`The JSON holds more than ${what}.`);
-    }
-    expect(fake.calls).toEqual([]);
-  });
-
   it('has at most 50,000 objects among them, wherever they are', async () => {
     const tooMany = [413, 'ERR_PAYLOAD_TOO_LARGE', 'The JSON holds more than 50,000 objects.'];
     expect(await problem(await post(`[${'{},'.repeat(1_000_000)}{}]`))).toEqual(tooMany);
@@ -94,14 +70,6 @@ describe('a body that is dear to check', () => {
     expect(await problem(await post(`[{"proof":${object(MAX_OBJECT_KEYS + 1)}}]`))).toEqual(tooMany);
     expect(fake.calls).toEqual([]);
     expect((await post(`[${object(MAX_OBJECT_KEYS)},${object(MAX_OBJECT_KEYS)}]`)).status).toBe(200);
-  });
-
-  it('is not held as bytes once it is read', async () => {
-    for (const text of ['[1]', `["${'x'.repeat(MIB)}"]`]) {
-      const pieces = [Buffer.from(text.slice(0, 2)), Buffer.from(text.slice(2))];
-      const read = await readJsonBody(pieces, { maxJsonValues: MAX_JSON_VALUES, slices: new Slices() });
-      expect([read, pieces]).toEqual([JSON.parse(text), []]);
-    }
   });
 
   it('is read as it is, whether it comes in one piece or in many, small or large', async () => {
@@ -170,7 +138,7 @@ describe('a body that is dear to check', () => {
     expect([response.status, text.length < 400]).toEqual([400, true]);
   });
 
-  it('does not come in millions of chunks', async () => {
+  it('may come in hundreds of thousands of chunks', async () => {
     const chunks = '1\r\n \r\n'.repeat(300_000);
     const [answer] = await sendRaw(
       server.port,
@@ -187,41 +155,7 @@ describe('a body that is dear to check', () => {
       ].join('\r\n'),
       '0\r\n\r\n',
     );
-    expect([answer?.status, answer?.body]).toEqual([400, expect.stringContaining('too many small chunks')]);
-  });
-
-  it('is refused while others hold all the memory that large bodies have, and taken once they are done', async () => {
-    const holding = Array.from({ length: 3 }, () => {
-      const socket = connect(server.port, '127.0.0.1');
-      socket.on('error', () => socket.destroy());
-      const head = [
-        `POST ${PATH} HTTP/1.1`,
-        'host: a',
-        `x-service-api-key: ${GOOD_KEY}`,
-        `x-idempotency-key: ${randomUUID()}`,
-        'content-type: application/json',
-        `content-length: ${8 * MIB}`,
-      ];
-      socket.write([...head, '', `[${' '.repeat(8 * MIB - 100)}`].join('\r\n'));
-      return socket;
-    });
-    const held = async (): Promise<number> => {
-      const text = await (await fetch(`${server.url}/metrics`)).text();
-      return Number(/^flywheel_http_held_bytes (\d+)$/m.exec(text)?.[1]);
-    };
-    while ((await held()) < 3 * (8 * MIB - 100));
-    const large = `["${'x'.repeat(MIB)}"]`;
-    expect(await problem(await post(large))).toEqual([
-      503,
-      'ERR_UNAVAILABLE',
-      'Too many large requests are being read.',
-    ]);
-    const small = await post(JSON.stringify(EXAMPLES.burnBatch.request));
-    expect(small.status).toBe(200);
-    for (const socket of holding) socket.destroy();
-    while ((await held()) > 0);
-    expect((await post(large)).status).toBe(200);
-    expect(await held()).toBe(0);
+    expect([answer?.status, answer?.body]).toEqual([400, expect.stringContaining('got nothing')]);
   });
 
   it('gets a long answer that is what JSON.stringify makes of it', async () => {
@@ -247,46 +181,21 @@ describe('a body that is dear to check', () => {
   });
 });
 
-/** The worst that a search over shapes has found. */
-const DEAR = dearBodies();
 const ROUNDS = 3;
 
-describe('while a body is checked that is dear to check', () => {
-  const bodies = { plain: plainBody(), ...DEAR };
-  const waits = new Map<string, NeighbourWaits[]>();
-
-  const measure = async (server: RunningServer, name: string, body: string): Promise<void> => {
-    const seen = await waitBeside(server, { path: PATH, body, times: 1 });
-    expect(seen.answers.map(({ status }) => status)).toEqual([200]);
-    waits.set(name, [...(waits.get(name) ?? []), seen]);
-  };
-  /** The round in which the rest of the machine disturbed least. */
-  const best = (name: string, of: (waits: NeighbourWaits) => number): number =>
-    Math.min(...(waits.get(name) ?? []).map(of));
-
-  it('others are answered in between, about as soon as beside a plain body of the same size', async () => {
-    const server = await startServer(
-      { service: fakeService().service },
-      { limits: { maxBodyBytes: 11 * MIB } },
-    );
-    for (let round = 0; round < ROUNDS; round += 1) {
-      for (const [name, body] of Object.entries(bodies)) await measure(server, name, body);
-    }
+describe('while a body of the largest size is checked', () => {
+  it('others wait at most 250 ms at p99, however dear it is to check', async () => {
+    const server = await startServer({ service: fakeService().service });
+    /** By name of the body: the round in which the rest of the machine disturbed least. */
+    const waits = new Map<string, number>();
+    for (let round = 0; round < ROUNDS; round += 1)
+      for (const [name, body] of Object.entries({ plain: plainBody(), ...dearBodies() })) {
+        const { answers, p99Ms } = await waitBeside(server, { path: PATH, body, times: 1 });
+        expect([name, answers.map(({ status }) => status)]).toEqual([name, [200]]);
+        waits.set(name, Math.min(p99Ms, waits.get(name) ?? Number.POSITIVE_INFINITY));
+      }
     await server.closeGracefully(1_000);
-    // A client that is kept waiting for all the time that a body takes waits as long as that, in the best round too.
-    const takesMs = (name: string): number => best(name, ({ answers: [answer] }) => answer?.ms ?? 0);
-    // Beside one that is answered in a part of a plain one's time nobody can have waited long, whatever part of it that was.
-    const leastMs = takesMs('plain') / 4;
-    const share = (name: string): number =>
-      best(name, ({ p99Ms, answers: [answer] }) => p99Ms / Math.max(answer?.ms ?? 0, leastMs));
-    const report = Object.keys(DEAR).map((name) => ({
-      name,
-      othersWaitShare: share(name),
-      timesPlain: takesMs(name) / takesMs('plain'),
-    }));
-    expect(
-      report.filter(({ othersWaitShare, timesPlain }) => othersWaitShare > 0.75 || timesPlain > 10),
-    ).toEqual([]);
+    expect([...waits].filter(([, p99Ms]) => p99Ms > 250)).toEqual([]);
   });
 });
 

@@ -2,9 +2,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { SHARED_LIMITS } from '../../src/compose/engine.js';
-import { dataFiles } from '../../src/compose/local-config.js';
-import { openStoreVersion } from '../../src/compose/store-version.js';
-import { cacheReads } from '../../src/http/read-cache.js';
 import { dearBodies, plainBody } from '../support/dear-bodies.js';
 import { openTestEngine } from '../support/engine.js';
 import { type FakeService, fakeService } from '../support/fake-service.js';
@@ -145,14 +142,10 @@ async function besideEngine<Result>(
   measure: (server: RunningServer, key: string) => Promise<Result>,
 ): Promise<Result> {
   const opened = await openTestEngine({}, { limits: SHARED_LIMITS });
-  const store = await openStoreVersion(dataFiles(opened.dataDir).store);
   const server = await startServer(
     {
-      ...cacheReads({
-        service: opened.engine,
-        authenticate: (credential) => opened.engine.authenticate(credential),
-        version: () => store.version(),
-      }),
+      service: opened.engine,
+      authenticate: (credential) => opened.engine.authenticate(credential),
       log: silent,
     },
     { limits: { maxBodyBytes: 11 * MIB } },
@@ -161,7 +154,6 @@ async function besideEngine<Result>(
     return await measure(server, opened.project.key.reveal());
   } finally {
     await server.closeGracefully(5_000);
-    store.close();
     await opened.destroy();
   }
 }

@@ -36,7 +36,8 @@ const errors = (): string =>
   );
 
 /** A page without what is the same on all of them. */
-const ownText = ({ text }: HelpPage): string => text.replace(/\nSettings of all commands: .*\n/, '').trimEnd();
+const ownText = ({ text }: HelpPage): string =>
+  text.replace(/\nSettings of all commands: .*\n/, '').trimEnd();
 
 /** `flywheel batch init --help` is headed by the words that one types to run it. */
 const section = (page: HelpPage): string =>

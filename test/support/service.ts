@@ -9,14 +9,11 @@ import { createRpcChain, type RpcChainOptions } from '../../src/chain/rpc/rpc-ch
 import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
-import { dataFiles } from '../../src/compose/local-config.js';
-import { openStoreVersion } from '../../src/compose/store-version.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
 import { callOperation, eachOperation, type Service } from '../../src/contract/service.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { type FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { HttpServerOptions } from '../../src/http/options.js';
-import { cacheReads } from '../../src/http/read-cache.js';
 import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import type { Store } from '../../src/store/store.js';
 import { type Address, address } from '../../src/values/address.js';
@@ -103,24 +100,17 @@ export async function openServersOnDatabase(database: StoreUnderTest): Promise<S
   };
 }
 
-/** The HTTP server over an engine that works on the files of the test's own. */
+/** The HTTP server over an engine. */
 export async function serveEngine(
-  test: TestEngine,
   engine: Engine,
   options: HttpServerOptions,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const store = await openStoreVersion(dataFiles(test.dataDir).store);
-  const reads = cacheReads({
-    service: engine,
-    authenticate: (credential) => engine.authenticate(credential),
-    version: () => store.version(),
-  });
-  const server = await startServer(reads, options);
+  const authenticate: Engine['authenticate'] = (credential) => engine.authenticate(credential);
+  const server = await startServer({ service: engine, authenticate }, options);
   return {
     url: server.url,
     async close() {
       await server.closeGracefully(5_000);
-      store.close();
     },
   };
 }
@@ -128,7 +118,7 @@ export async function serveEngine(
 /** The engine behind the HTTP server, reached by the client over a socket of loopback. */
 export const openOverHttp: OpenService = async () => {
   const test = await openTestEngine();
-  const server = await serveEngine(test, test.engine, { basePath: '/api' });
+  const server = await serveEngine(test.engine, { basePath: '/api' });
   const { service } = remoteClient(server.url);
   return {
     service,

@@ -267,7 +267,7 @@ const inProcess: Reach = async (_test, engine) => ({
 });
 
 const overHttp: Reach = async (test, engine, options) => {
-  const server = await serveEngine(test, engine, { basePath: '/api', ...options });
+  const server = await serveEngine(engine, { basePath: '/api', ...options });
   const http = new HttpClient(server.url);
   return {
     http,

@@ -88,8 +88,7 @@ describe('beyond the rate limit', () => {
     expect(fake.calls.map(({ call }) => call.repeatOnly)).toEqual([undefined, true, true]);
     expect([...stored]).toEqual(['a']);
     const text = await (await fetch(`${server.url}/metrics`)).text();
-    expect(text).toContain('flywheel_rate_limited_total{operation="burn"} 1');
-    expect(text).toContain('flywheel_idempotent_replays_total{operation="burn"} 1');
+    expect(text).toContain('flywheel_http_requests_total{operation="burn",status="429"} 1');
   });
 
   it('holds for burn-batch too, whose key is a UUID', async () => {
