@@ -15,15 +15,13 @@ export const hasBody = (headers: IncomingHttpHeaders): boolean =>
 /** @throws `ERR_UNSUPPORTED_MEDIA_TYPE` unless the body is plain JSON in UTF-8. */
 export function checkMediaType(headers: IncomingHttpHeaders): void {
   const type = headers['content-type'];
-  const refuse = (message: string): never => {
-    throw new FlywheelError('ERR_UNSUPPORTED_MEDIA_TYPE', message);
-  };
-  if (type === undefined || !JSON_MEDIA_TYPE.test(type))
-    refuse(
-      `Expected content-type application/json, got ${type === undefined ? 'none' : JSON.stringify(type.slice(0, 100))}.`,
-    );
-  if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
-    refuse('The body must not be compressed.');
+  const named = type === undefined ? 'none' : JSON.stringify(type.slice(0, 100));
+  const isPlain = (headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity';
+  if (type !== undefined && JSON_MEDIA_TYPE.test(type) && isPlain) return;
+  const message = isPlain
+    ? `Expected content-type application/json, got ${named}.`
+    : 'The body must not be compressed.';
+  throw new FlywheelError('ERR_UNSUPPORTED_MEDIA_TYPE', message);
 }
 
 /**
@@ -34,51 +32,49 @@ export function checkMediaType(headers: IncomingHttpHeaders): void {
 export function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    let size = 0;
+    let size = Number(request.headers['content-length'] ?? 0) > maxBytes ? Number.POSITIVE_INFINITY : 0;
     const onReadable = (): void => {
-      for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) {
+      for (let chunk = request.read(); chunk !== null && size <= maxBytes; chunk = request.read()) {
         size += chunk.length;
-        if (size > maxBytes) return tooLarge();
         chunks.push(chunk);
       }
-    };
-    const tooLarge = (): void => {
+      if (size <= maxBytes) return;
       request.off('readable', onReadable);
       reject(new FlywheelError('ERR_PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`));
     };
-    const cutOff = (cause?: unknown): void =>
-      reject(
-        isFlywheelError(cause)
-          ? cause
-          : new FlywheelError('ERR_INVALID_REQUEST', 'The body was cut off.', { cause }),
-      );
-    request.once('error', cutOff).once('close', cutOff);
-    request.once('end', () => resolve(Buffer.concat(chunks, size)));
-    if (Number(request.headers['content-length'] ?? 0) > maxBytes) tooLarge();
-    else request.on('readable', onReadable);
+    const cutOff = (cause?: unknown): void => {
+      const error = new FlywheelError('ERR_INVALID_REQUEST', 'The body was cut off.', { cause });
+      reject(isFlywheelError(cause) ? cause : error);
+    };
+    request.once('end', () => resolve(Buffer.concat(chunks)));
+    request.once('error', cutOff).once('close', cutOff).on('readable', onReadable);
+    onReadable();
   });
 }
 
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
+
+/** The place of the quote that ends a string. */
+function endOfString(bytes: Buffer, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
 
 /**
  * Counts commas and opening brackets outside of strings: JSON text has at most one value more. What is too much is refused
  * before anything of it is parsed; whether it is JSON at all is not decided here.
  */
 function checkCount(bytes: Buffer): void {
-  let [marks, objects, at] = [0, 0, 0];
-  for (; at < bytes.length; at += 1) {
+  let [values, objects] = [1, 0];
+  for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
-    if (byte === QUOTE) {
-      for (at += 1; at < bytes.length && bytes[at] !== QUOTE; at += 1) if (bytes[at] === BACKSLASH) at += 1;
-    } else if (byte === COMMA || byte === BRACKET) marks += 1;
-    else if (byte === BRACE) {
-      marks += 1;
-      objects += 1;
-    }
+    if (byte === QUOTE) at = endOfString(bytes, at);
+    if (byte === COMMA || byte === BRACKET || byte === BRACE) values += 1;
+    if (byte === BRACE) objects += 1;
   }
   if (objects > MAX_JSON_OBJECTS) throw tooMany(MAX_JSON_OBJECTS, 'objects');
-  if (marks >= MAX_JSON_VALUES) throw tooMany(MAX_JSON_VALUES, 'values');
+  if (values > MAX_JSON_VALUES) throw tooMany(MAX_JSON_VALUES, 'values');
 }
 
 /**

@@ -1,16 +1,8 @@
 /** What the server counts, in Prometheus' text form; each server has its own registry. Labels have few values, and no key. */
 import type { Reply } from '../contract/call.js';
 import type { OperationId } from '../contract/operations.js';
-import type { Measured, MetricsSource, ServiceState } from './options.js';
-
-export interface Metrics {
-  /** A request has ended; `operation` is `none` for all other paths. */
-  ended(operation: OperationId | 'none', status: number, seconds: number): void;
-  /** The service has given a value. */
-  answered(operation: OperationId, reply: Reply<unknown>): void;
-  readonly contentType: string;
-  text(): Promise<string>;
-}
+import type { MetricsSource, ServiceState } from './options.js';
+import type { Requests } from './requests.js';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -20,11 +12,11 @@ const STATE_MS = 5_000;
 const lengthOf = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
 
 /** How many burns an answer of the two burn operations reports. */
-function burnsOf(operation: OperationId, value: unknown): readonly [success: number, error: number] {
-  if (operation === 'burn') return [1, 0];
-  if (operation !== 'burnBatch') return [0, 0];
+function burnsOf(operation: OperationId, value: unknown): Readonly<Record<string, number>> {
+  if (operation === 'burn') return { success: 1 };
+  if (operation !== 'burnBatch') return {};
   const { success, errors } = value as { readonly success?: unknown; readonly errors?: unknown };
-  return [lengthOf(success), lengthOf(errors)];
+  return { success: lengthOf(success), error: lengthOf(errors) };
 }
 
 /** One look for all gauges of a scrape; `null` where it failed, which readiness tells. */
@@ -40,107 +32,93 @@ function sharedState(look: MetricsSource['state']): () => Promise<ServiceState |
   };
 }
 
-type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
+/** Values by the values of a label, as in `{ FINALIZED: 3 }`. */
+type ByLabel = readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[];
+const byLabel = (label: string, values: Readonly<Record<string, number>>): ByLabel =>
+  Object.entries(values).map(([name, value]) => [{ [label]: name }, value]);
 
-/** @param server - numbers of the server itself, asked for when somebody reads the metrics */
-export async function createMetrics(
-  source: MetricsSource,
-  server: { running(): number; connections(): number },
-  version: string,
-): Promise<Metrics> {
+export type Metrics = Awaited<ReturnType<typeof createMetrics>>;
+
+export async function createMetrics(source: MetricsSource, requests: Requests, version: string) {
   const { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } = await import('prom-client');
   const registry = new Registry();
-  const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const counter = (name: string, help: string, labelNames: readonly string[]) =>
-    new Counter({ name, help, labelNames, registers });
-  const histogram = (name: string, help: string, labelNames: readonly string[]) =>
-    new Histogram({ name, help, labelNames, buckets: SECONDS, registers });
-  const gauge = (
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    samples: () => readonly Sample[] | Promise<readonly Sample[]>,
-  ) =>
+  const common = (name: string, help: string, labelNames: string[]) => ({
+    ...{ name: `flywheel_${name}`, help, labelNames },
+    registers: [registry],
+  });
+  const histogram = (...[name, help, label]: [string, string, string]) =>
+    new Histogram({ ...common(name, help, [label]), buckets: SECONDS });
+  const gauge = (name: string, help: string, labels: string[], values: () => ByLabel | Promise<ByLabel>) =>
     new Gauge({
-      ...{ name, help, labelNames, registers },
+      ...common(name, help, labels),
       async collect() {
-        const found = await samples();
+        const now = await values();
         this.reset();
-        for (const [labels, value] of found) this.set(labels, value);
+        for (const [ofLabels, value] of now) this.set(ofLabels, value);
       },
     });
-  const requests = counter(
-    'flywheel_http_requests_total',
-    'Requests that have ended, by operation and by the status of their answer.',
-    ['operation', 'status'],
+  const state = sharedState(source.state);
+  const ofState = (name: string, help: string, labels: string[], values: (state: ServiceState) => ByLabel) =>
+    gauge(name, help, labels, async () => {
+      const now = await state();
+      return now === null ? [] : values(now);
+    });
+
+  const ended = new Counter(
+    common('http_requests_total', 'Requests that have ended.', ['operation', 'status']),
   );
   const duration = histogram(
-    'flywheel_http_request_duration_seconds',
-    'Time from the request line to the end of the answer.',
-    ['operation'],
+    'http_request_duration_seconds',
+    'Time until the end of the answer.',
+    'operation',
   );
-  const burns = counter(
-    'flywheel_burns_total',
-    'Burns reported by the two burn operations, replays left out.',
-    ['result'],
-  );
+  const burns = new Counter(common('burns_total', 'Burns reported, replays left out.', ['result']));
   const transaction = histogram(
-    'flywheel_store_transaction_seconds',
-    'Time of a transaction of the store, waiting for its connection and its lock included.',
-    ['kind'],
+    'store_transaction_seconds',
+    'Time of a transaction, waits included.',
+    'kind',
   );
-  const chain = histogram('flywheel_chain_request_seconds', 'Time that the chain took to answer.', [
-    'method',
-  ]);
+  const chain = histogram('chain_request_seconds', 'Time that the chain took to answer.', 'method');
   for (const kind of ['read', 'write']) transaction.zero({ kind });
-  source.attach?.((measured: Measured) => {
+  source.attach?.((measured) => {
     if (measured.what === 'chain') chain.observe({ method: measured.method }, measured.seconds);
     else transaction.observe({ kind: measured.kind }, measured.seconds);
   });
-  const state = sharedState(source.state);
-  const ofState = (name: string, help: string, labels: string[], of: (state: ServiceState) => Sample[]) =>
-    gauge(name, help, labels, async () => {
-      const now = await state();
-      return now === null ? [] : of(now);
-    });
-  gauge(
-    'flywheel_http_requests_running',
-    'Calls of the service, also for clients that have gone.',
-    [],
-    () => [[{}, server.running()]],
+  gauge('build_info', 'Always 1; the version of this build.', ['version'], () =>
+    byLabel('version', { [version]: 1 }),
   );
-  gauge('flywheel_http_connections', 'Connections that are open.', [], () => [[{}, server.connections()]]);
-  gauge('flywheel_batches', 'Batches by status.', ['status'], async () =>
-    Object.entries((await source.batchesByStatus?.()) ?? {}).map(([status, count]) => [{ status }, count]),
+  gauge('http_requests_running', 'Calls of the service, also for clients that have gone.', [], () => [
+    [{}, requests.running],
+  ]);
+  gauge('batches', 'Batches by status.', ['status'], async () =>
+    byLabel('status', (await source.batchesByStatus?.()) ?? {}),
   );
-  ofState('flywheel_unfinished', 'Work that has not ended, of all servers.', ['kind'], ({ unfinished }) =>
-    Object.entries(unfinished).map(([kind, count]) => [{ kind }, count]),
+  ofState('unfinished', 'Work that has not ended, of all servers.', ['kind'], (now) =>
+    byLabel('kind', now.unfinished),
   );
-  ofState('flywheel_unfinished_oldest_seconds', 'Age of the oldest unfinished work.', [], (now) => [
+  ofState('unfinished_oldest_seconds', 'Age of the oldest unfinished work.', [], (now) => [
     [{}, now.oldestSeconds],
   ]);
-  ofState('flywheel_gaps', 'Projects with burns on chain that the store has no record of.', [], (now) => [
+  ofState('gaps', 'Projects with burns on chain that the store has no record of.', [], (now) => [
     [{}, now.gaps],
   ]);
-  ofState(
-    'flywheel_wallet_lamports',
-    'Balances of the wallets that pay fees, of the first hundred projects.',
-    ['project', 'wallet'],
-    ({ wallets }) =>
-      (wallets ?? []).map(({ project, wallet, lamports }) => [{ project, wallet }, Number(lamports)]),
+  ofState('wallet_lamports', 'Balances of wallets that pay fees.', ['project', 'wallet'], ({ wallets }) =>
+    (wallets ?? []).map(({ project, wallet, lamports }) => [{ project, wallet }, Number(lamports)]),
   );
-  gauge('flywheel_build_info', 'Always 1; the version of this build.', ['version'], () => [[{ version }, 1]]);
   return {
-    ended(operation, status, seconds) {
-      requests.inc({ operation, status: String(status) });
+    /** Adds a gauge of the server itself. */
+    watch: (name: string, help: string, value: () => number) => gauge(name, help, [], () => [[{}, value()]]),
+    /** A request has ended; `operation` is `none` for all other paths. */
+    ended(operation: OperationId | 'none', status: number, seconds: number): void {
+      ended.inc({ operation, status: String(status) });
       duration.observe({ operation }, seconds);
     },
-    answered(operation, reply) {
+    /** The service has given a value. */
+    answered(operation: OperationId, reply: Reply<unknown>): void {
       if (reply.meta.replayed) return;
-      const [success, error] = burnsOf(operation, reply.value);
-      if (success > 0) burns.inc({ result: 'success' }, success);
-      if (error > 0) burns.inc({ result: 'error' }, error);
+      for (const [result, count] of Object.entries(burnsOf(operation, reply.value)))
+        if (count > 0) burns.inc({ result }, count);
     },
     contentType: registry.contentType,
     text: () => registry.metrics(),

@@ -12,7 +12,6 @@ import type { Operation, Rate, RateLimit } from '../contract/operations.js';
 import type { RateCounts } from '../contract/rate-counts.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { readIdempotencyKey } from './headers.js';
-import type { Principal } from './options.js';
 
 const US_PER_SECOND = 1_000_000;
 /** Keys whose points are all back are forgotten once in so many requests. */
@@ -39,62 +38,42 @@ export function createMemoryCounts(nowUs = (): number => Math.round(performance.
   };
 }
 
-export interface RateDecision {
-  readonly allowed: boolean;
-  /** Requests that may follow at once. */
-  readonly remaining: number;
-  /** Whole seconds until all points are there again. */
-  readonly resetSeconds: number;
-  /** Whole seconds after which a refused request is allowed; 0 for an allowed one. */
-  readonly retryAfterSeconds: number;
-}
+/** Whole seconds, `retryAfterSeconds` 0 for an allowed request; `remaining` may follow at once. */
+export type RateDecision = Readonly<
+  { allowed: boolean } & Record<'remaining' | 'resetSeconds' | 'retryAfterSeconds', number>
+>;
 
 const wholeSeconds = (us: number): number => Math.max(1, Math.ceil(us / US_PER_SECOND));
 
 /** Counts one request; a refused one is not counted. @throws `ERR_UNAVAILABLE` when it cannot be counted. */
-export async function takeRate(
-  counts: RateCounts,
-  keyId: string,
-  { name, points, windowSeconds }: RateLimit,
-): Promise<RateDecision> {
+export async function takeRate(counts: RateCounts, keyId: string, limit: RateLimit): Promise<RateDecision> {
+  const { name, points, windowSeconds } = limit;
   // Rounded down, so that all points fit into the period.
   const intervalUs = Math.max(1, Math.floor((windowSeconds * US_PER_SECOND) / points));
   const periodUs = intervalUs * points;
   try {
     const { allowed, wholeAfterUs } = await counts.take({ key: `${name}:${keyId}`, intervalUs, periodUs });
     const freeUs = periodUs - wholeAfterUs;
-    return {
-      allowed,
-      remaining: allowed ? Math.floor(freeUs / intervalUs) : 0,
-      resetSeconds: wholeSeconds(wholeAfterUs),
-      retryAfterSeconds: allowed ? 0 : wholeSeconds(intervalUs - freeUs),
-    };
+    const remaining = allowed ? Math.floor(freeUs / intervalUs) : 0;
+    const retryAfterSeconds = allowed ? 0 : wholeSeconds(intervalUs - freeUs);
+    return { allowed, remaining, resetSeconds: wholeSeconds(wholeAfterUs), retryAfterSeconds };
   } catch (cause) {
     const options = { cause, retryAfterSeconds: 1 };
     throw new FlywheelError('ERR_UNAVAILABLE', 'The request cannot be counted for its rate limit.', options);
   }
 }
 
-/** The limit of requests that may be repeats: they cost a look-up, and burn nothing (contract, section 1.5). */
-const repeatLimit = ({ name, points, windowSeconds }: RateLimit): RateLimit => ({
-  name: `${name}-repeat`,
-  points: points * 10,
-  windowSeconds,
-});
-
 /** A limit with another rate, such as one that a key has of its own. */
 export const withRate = (limit: RateLimit, rate: Rate | undefined): RateLimit => ({ ...limit, ...rate });
 
 /** The limit and what is left of it; a request without a key has used nothing. */
-export const rateLimitHeaders = (
-  limit: RateLimit,
-  { remaining, resetSeconds }: Pick<RateDecision, 'remaining' | 'resetSeconds'> = {
-    remaining: limit.points,
-    resetSeconds: limit.windowSeconds,
-  },
-): Readonly<Record<string, string>> => ({
+export const rateLimitHeaders = (limit: RateLimit, decision?: RateDecision): Record<string, string> => ({
   [RATE_LIMIT_POLICY_HEADER]: encodeRateLimitPolicy(limit),
-  [RATE_LIMIT_HEADER]: encodeRateLimit({ policy: limit.name, remaining, resetSeconds }),
+  [RATE_LIMIT_HEADER]: encodeRateLimit({
+    policy: limit.name,
+    remaining: decision?.remaining ?? limit.points,
+    resetSeconds: decision?.resetSeconds ?? limit.windowSeconds,
+  }),
 });
 
 function mayRepeat(operation: Operation, request: IncomingMessage): boolean {
@@ -113,21 +92,19 @@ function mayRepeat(operation: Operation, request: IncomingMessage): boolean {
 export async function admit(
   counts: RateCounts,
   operation: Operation,
-  usual: RateLimit,
-  { keyId, rates }: Principal,
+  limit: RateLimit,
+  keyId: string,
   reply: FastifyReply,
 ): Promise<FlywheelError | undefined> {
-  const limit = withRate(usual, rates?.[operation.id]);
   const decision = await takeRate(counts, keyId, limit);
   reply.headers(rateLimitHeaders(limit, decision));
   if (decision.allowed) return undefined;
   const { retryAfterSeconds } = decision;
-  const refusal = new FlywheelError(
-    'ERR_RATE_LIMIT_EXCEEDED',
-    `Over the limit of ${limit.points} in ${limit.windowSeconds} s; try again in ${retryAfterSeconds} s.`,
-    { retryAfterSeconds },
-  );
+  const message = `Over the limit of ${limit.points} in ${limit.windowSeconds} s; try again in ${retryAfterSeconds} s.`;
+  const refusal = new FlywheelError('ERR_RATE_LIMIT_EXCEEDED', message, { retryAfterSeconds });
   if (!mayRepeat(operation, reply.request.raw)) throw refusal;
-  if (!(await takeRate(counts, keyId, repeatLimit(limit))).allowed) throw refusal;
+  // A repeat costs a look-up, and burns nothing (contract, section 1.5).
+  const repeats = { ...limit, name: `${limit.name}-repeat`, points: limit.points * 10 };
+  if (!(await takeRate(counts, keyId, repeats)).allowed) throw refusal;
   return refusal;
 }

@@ -4,7 +4,6 @@ import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import type { OperationId } from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { requestIdFrom } from './headers.js';
-import type { Outcome } from './log.js';
 
 /** One request, and what log and metrics say of it. */
 export interface Notes {
@@ -16,9 +15,9 @@ export interface Notes {
   route: string | null;
   operation?: OperationId;
   keyId?: string;
-  project?: string;
+  project?: string | undefined;
   operationId?: string;
-  outcome?: Outcome;
+  outcome?: Readonly<Record<string, unknown>>;
   problemCode?: string;
   replayed?: boolean;
 }
@@ -44,10 +43,10 @@ export class Requests {
   /** The headers that every answer has are set here, so that those of the framework have them too. */
   begin(request: IncomingMessage, response: ServerResponse): void {
     const requestId = requestIdFrom(request.headers[REQUEST_ID_HEADER]);
-    const notes: Notes = { request, response, requestId, startedMs: performance.now(), route: null };
     response.setHeader(REQUEST_ID_HEADER, requestId);
     response.setHeader('cache-control', 'no-store');
     response.setHeader('x-content-type-options', 'nosniff');
+    const notes: Notes = { request, response, requestId, startedMs: performance.now(), route: null };
     this.#notes.set(request, notes);
     this.#open.add(notes);
     response.once('close', () => this.#endIfOver(notes));
@@ -85,6 +84,6 @@ export class Requests {
     const isGone = closed || (socket ?? notes.request.socket).destroyed;
     if (!isGone || this.#working.has(notes) || !this.#open.delete(notes)) return;
     this.#onEnd(notes);
-    if (this.#open.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();
+    if (this.#open.size === 0) for (const done of this.#waiting.splice(0)) done();
   }
 }

@@ -24,7 +24,7 @@ import { outcomeOf } from './log.js';
 import type { Metrics } from './metrics.js';
 import type { HttpServerDeps, HttpSettings, Principal } from './options.js';
 import { comesFrom } from './problem.js';
-import { admit, rateLimitHeaders } from './rate-limit.js';
+import { admit, rateLimitHeaders, withRate } from './rate-limit.js';
 import type { Requests } from './requests.js';
 import type { Shutdown } from './shutdown.js';
 
@@ -56,31 +56,28 @@ function addRoute(
     // Before the framework looks at the body.
     onRequest: async (request, reply) => {
       reply.header('allow', method);
-      throw new FlywheelError(
-        'ERR_METHOD_NOT_ALLOWED',
-        `${request.method} is not allowed here; use ${method}.`,
-      );
+      const message = `${request.method} is not allowed here; use ${method}.`;
+      throw new FlywheelError('ERR_METHOD_NOT_ALLOWED', message);
     },
     handler: async () => undefined,
   });
 }
 
-function checkScope(operation: Operation, { scopes }: Principal): void {
+function checkScope(operation: Operation, scopes: Principal['scopes']): void {
   if (scopes === undefined || operation.scopes.some((scope) => scopes.includes(scope))) return;
-  throw new FlywheelError(
-    'ERR_KEY_SCOPES_UNAUTHORIZED',
-    `The API key needs the scope ${operation.scopes.map((scope) => `\`${scope}\``).join(' or ')}.`,
-  );
+  const needed = operation.scopes.map((scope) => `\`${scope}\``).join(' or ');
+  throw new FlywheelError('ERR_KEY_SCOPES_UNAUTHORIZED', `The API key needs the scope ${needed}.`);
 }
 
 function checkPath(request: FastifyRequest): void {
-  for (const value of Object.values(request.params as Readonly<Record<string, string>>))
-    if (value.length > MAX_PATH_PARAMETER_LENGTH)
-      throw new FlywheelError(
-        'ERR_INVALID_REQUEST',
-        `An id in the path has at most ${MAX_PATH_PARAMETER_LENGTH} characters.`,
-      );
+  const ids = Object.values(request.params as Readonly<Record<string, string>>);
+  if (ids.every((id) => id.length <= MAX_PATH_PARAMETER_LENGTH)) return;
+  const message = `An id in the path has at most ${MAX_PATH_PARAMETER_LENGTH} characters.`;
+  throw new FlywheelError('ERR_INVALID_REQUEST', message);
 }
+
+const takesBody = (operation: Operation, { headers }: FastifyRequest): boolean =>
+  operation.method === 'POST' && (hasBody(headers) || !needsNoBody(operation));
 
 /** A request → the input of its operation: from the path, the query of a GET, the body of a POST. */
 function inputOf(operation: Operation, request: FastifyRequest): unknown {
@@ -92,7 +89,7 @@ function inputOf(operation: Operation, request: FastifyRequest): unknown {
     const isNumber = typeof limit === 'string' && /^\d{1,9}$/.test(limit);
     return { ...query, ...(isNumber ? { limit: Number(limit) } : {}), ...inPath };
   }
-  if (needsNoBody(operation) && !hasBody(request.headers)) return inPath;
+  if (!takesBody(operation, request)) return inPath;
   const body = parseBody(request.body as Buffer);
   if (!needsNoBody(operation)) return body;
   if (!isJsonObject(body)) throw invalidRequest(['expected an object']);
@@ -101,19 +98,13 @@ function inputOf(operation: Operation, request: FastifyRequest): unknown {
   return { ...body, ...inPath };
 }
 
-/** How a request may go on once its headers have passed. */
-interface Admitted {
-  readonly call: Omit<Call, 'requestId' | 'signal' | 'onOperation'>;
-  /** What it gets unless a stored answer is found. */
-  readonly refusal: FlywheelError | undefined;
-}
-
 function addOperation(app: FastifyInstance, context: ServeContext, operation: Operation): void {
   const { deps, settings, metrics, requests, shutdown } = context;
-  const limit = settings.rateLimits[operation.id] ?? operation.rateLimit;
+  const usual = settings.rateLimits[operation.id] ?? operation.rateLimit;
   // What is left is not known before the key is; every answer says something of it.
-  const fixedHeaders = { ...operationHeaders(operation, settings.basePath), ...rateLimitHeaders(limit) };
-  const admitted = new WeakMap<FastifyRequest, Admitted>();
+  const fixedHeaders = { ...operationHeaders(operation, settings.basePath), ...rateLimitHeaders(usual) };
+  /** What was found out from the headers; `refusal` is for a request that is no repeat after all. */
+  const admitted = new WeakMap<FastifyRequest, { readonly call: Call; refusal: FlywheelError | undefined }>();
 
   const onRequest: Handler = async (request, reply) => {
     const notes = requests.of(request.raw);
@@ -121,17 +112,17 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
     reply.headers(fixedHeaders);
     requests.refuseWhenFull();
     const credential = readCredential(request.raw, settings);
-    const principal = await deps.authenticate(credential);
-    notes.keyId = principal.keyId;
-    if (principal.project !== undefined) notes.project = principal.project;
-    const refusal = await admit(deps.rateCounts, operation, limit, principal, reply);
-    checkScope(operation, principal);
+    const { keyId, project, rates, scopes } = await deps.authenticate(credential);
+    Object.assign(notes, { keyId, project });
+    const limit = withRate(usual, rates?.[operation.id]);
+    const refusal = await admit(deps.rateCounts, operation, limit, keyId, reply);
+    checkScope(operation, scopes);
     const idempotencyKey = readIdempotencyKey(operation, request.raw);
     checkPath(request);
-    if (operation.method === 'POST' && !(needsNoBody(operation) && !hasBody(request.headers)))
-      checkMediaType(request.headers);
-    const call = {
-      credential,
+    if (takesBody(operation, request)) checkMediaType(request.headers);
+    const call: Call = {
+      ...{ credential, requestId: notes.requestId, signal: shutdown.signal },
+      onOperation: (operationId) => void Object.assign(notes, { operationId }),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       ...(refusal === undefined ? {} : { repeatOnly: true }),
     };
@@ -140,28 +131,20 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
 
   const handler: Handler = async (request, reply) => {
     const notes = requests.of(request.raw);
-    const { call, refusal } = admitted.get(request) as Admitted;
+    const { call, refusal } = admitted.get(request) as { call: Call; refusal: FlywheelError | undefined };
     const input = inputOf(operation, request);
-    const answer = await shutdown.orRefusal(
-      requests.run(notes, async () => {
-        const reply = await callOperation(deps.service, operation.id, input, {
-          ...call,
-          requestId: notes.requestId,
-          signal: shutdown.signal,
-          onOperation: (operationId) => {
-            notes.operationId = operationId;
-          },
-        }).catch((error: unknown) => {
-          throw refusal !== undefined && isFlywheelError(error, 'ERR_RATE_LIMIT_EXCEEDED') ? refusal : error;
-        });
-        metrics.answered(operation.id, reply);
-        notes.replayed = reply.meta.replayed;
-        if (operation.submits) notes.outcome = outcomeOf(reply.value);
-        return reply;
-      }),
-    );
-    reply.headers(metaHeaders(answer.meta)).type('application/json; charset=utf-8');
-    return jsonText(answer.value);
+    const answering = requests.run(notes, async () => {
+      const answer = await callOperation(deps.service, operation.id, input, call).catch((error: unknown) => {
+        throw refusal !== undefined && isFlywheelError(error, 'ERR_RATE_LIMIT_EXCEEDED') ? refusal : error;
+      });
+      metrics.answered(operation.id, answer);
+      notes.replayed = answer.meta.replayed;
+      if (operation.submits) notes.outcome = outcomeOf(answer.value);
+      return answer;
+    });
+    const { value, meta } = await shutdown.orRefusal(answering);
+    reply.headers(metaHeaders(meta)).type('application/json; charset=utf-8');
+    return jsonText(value);
   };
   const url = settings.basePath + operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
   addRoute(app, operation.method, url, handler, onRequest);

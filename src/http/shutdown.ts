@@ -1,9 +1,10 @@
 /**
- * How a server ends: it takes no more connections, answers what was received, and cuts nothing that it has read. What is late
+ * How a server ends: it accepts no more connections, answers what was received, and cuts nothing that it has read. What is late
  * may come again; the service stops at its next step and keeps what it has stored.
  */
 import { once, setMaxListeners } from 'node:events';
-import { type Server, Server as TcpServer } from 'node:net';
+import type { Server } from 'node:http';
+import { Server as TcpServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Requests } from './requests.js';
@@ -14,24 +15,19 @@ const STOP_MS = 1_000;
 const SETTLE_MS = 5_000;
 /** Time for clients to take their last answers and close. */
 const CLOSE_MS = 1_000;
-/** Without a new connection for so long, none waits to be accepted. */
+/** Without a new connection for so long, none waits to be accepted. After 100 times as long it is not waited for. */
 const QUIET_MS = 10;
-/** Quiet or not, after this time no more connections are accepted. */
-const MAX_QUIET_MS = 1_000;
 
 export interface ShutdownDeps {
-  readonly servers: readonly Server[];
+  readonly server: Server;
   readonly requests: Requests;
   /** Connections accepted so far. */
   accepted(): number;
-  /** Closes the connections on which nothing is asked. */
-  closeIdle(): void;
   /** For how long idle connections are kept, on which a request may be on its way. */
   readonly drainIdleMs: number;
 }
 
-const shuttingDown = (): FlywheelError =>
-  new FlywheelError('ERR_UNAVAILABLE', 'The service is shutting down.');
+const shuttingDown = () => new FlywheelError('ERR_UNAVAILABLE', 'The service is shutting down.');
 
 /** Waits for an event, but not for long. */
 export async function within(ms: number, event: Promise<unknown>): Promise<void> {
@@ -40,26 +36,25 @@ export async function within(ms: number, event: Promise<unknown>): Promise<void>
   timer.abort();
 }
 
-/**
- * Closing a listener resets the connections that the system has made and nobody has accepted, with what was sent on them. So it
- * is closed when no more come.
- */
-async function stopListening({ servers, accepted }: ShutdownDeps): Promise<void> {
-  const latestMs = performance.now() + MAX_QUIET_MS;
-  for (let before = -1; accepted() !== before && performance.now() < latestMs; await delay(QUIET_MS))
+/** Closing a listener resets the connections that wait to be accepted, with what was sent on them: it waits until there are none. */
+async function stopListening({ server, accepted }: ShutdownDeps): Promise<void> {
+  for (let before = -1, turn = 0; accepted() !== before && turn < 100; turn += 1) {
     before = accepted();
+    await delay(QUIET_MS);
+  }
   // The method of http.Server would also cut connections that seem idle while a request is on its way.
-  for (const server of servers) TcpServer.prototype.close.call(server);
+  TcpServer.prototype.close.call(server);
 }
 
 export class Shutdown {
-  readonly #graceOver = new AbortController();
-  #stopped: Promise<void> = Promise.resolve();
+  readonly #grace = new AbortController();
   #isClosing = false;
   #closing: Promise<boolean> | undefined;
   #graceTimer: NodeJS.Timeout | undefined;
   /** Of the calls that are running. */
   readonly #refusals = new Set<(error: FlywheelError) => void>();
+  /** An answer waits for it: its client might come back while the listener is being closed, and be reset. */
+  listenerClosed = Promise.resolve();
 
   constructor() {
     setMaxListeners(0, this.signal);
@@ -72,12 +67,7 @@ export class Shutdown {
 
   /** Aborted at the end of the grace. */
   get signal(): AbortSignal {
-    return this.#graceOver.signal;
-  }
-
-  /** An answer waits while the listener is being closed: its client might come back then, on a connection that is reset. */
-  get listenerClosed(): Promise<void> {
-    return this.#stopped;
+    return this.#grace.signal;
   }
 
   /** @throws `ERR_UNAVAILABLE` once no more connections are accepted. */
@@ -96,21 +86,20 @@ export class Shutdown {
   /** Asking again replaces the grace. @returns whether all was answered within the grace. */
   close(deps: ShutdownDeps, graceMs: number): Promise<boolean> {
     clearTimeout(this.#graceTimer);
-    this.#graceTimer = setTimeout(() => this.#graceOver.abort(shuttingDown()), graceMs);
+    this.#graceTimer = setTimeout(() => this.#grace.abort(shuttingDown()), graceMs);
     this.#closing ??= this.#close(deps);
     return this.#closing;
   }
 
   async #close(deps: ShutdownDeps): Promise<boolean> {
-    const { servers, requests, drainIdleMs, closeIdle } = deps;
+    const { server, requests, drainIdleMs } = deps;
     const graceOver = once(this.signal, 'abort');
-    const allGone = Promise.all(servers.map((server) => once(server, 'close')));
-    this.#stopped = stopListening(deps).then(() => {
+    const allGone = server.listening ? once(server, 'close') : Promise.resolve();
+    this.listenerClosed = stopListening(deps).then(() => {
       this.#isClosing = true;
     });
-    await this.#stopped;
-    const answered = within(drainIdleMs, allGone).then(() => requests.none());
-    await Promise.race([answered, graceOver]);
+    await this.listenerClosed;
+    await Promise.race([within(drainIdleMs, allGone).then(() => requests.none()), graceOver]);
     clearTimeout(this.#graceTimer);
     if (this.signal.aborted) {
       const refusal = setTimeout(() => {
@@ -119,8 +108,9 @@ export class Shutdown {
       await within(SETTLE_MS, requests.none());
       clearTimeout(refusal);
     }
-    closeIdle();
+    server.closeIdleConnections();
     await within(CLOSE_MS, allGone);
+    server.closeAllConnections();
     return !this.signal.aborted;
   }
 }
