@@ -1,13 +1,12 @@
 /** The HTTP server over any `Service`: its limits, its hooks and its errors. What is answered is up to the routes. */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { type IncomingMessage, METHODS, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import cors from '@fastify/cors';
 import fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { hasBody, readBytes } from './body.js';
+import { readBytes } from './body.js';
 import { checkRequestHeaders, corsOptions, MAX_HEADER_LINES } from './headers.js';
 import { logEnd, loggerOptions } from './log.js';
 import { createMetrics } from './metrics.js';
@@ -15,7 +14,7 @@ import { type HttpServerDeps, type HttpServerOptions, httpSettings } from './opt
 import { brokenRequest, isOwnFault, servedError, toProblem } from './problem.js';
 import { Requests } from './requests.js';
 import { addRoutes } from './routes.js';
-import { Shutdown, within } from './shutdown.js';
+import { Shutdown } from './shutdown.js';
 
 export interface HttpServer {
   /** Answers a request that has come over no connection of its own. */
@@ -32,7 +31,7 @@ export interface HttpServer {
 
 /** How often node looks for requests that take too long to arrive. */
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
-/** For how long the rest of a body is read before the answer that ends its connection: a reset would take that along. */
+/** For how long a connection is read behind its last answer: to close it at once would reset it, and take the answer along. */
 const LINGER_MS = 1_000;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -134,7 +133,13 @@ export async function createHttpServer(
     [accepted, connections] = [accepted + 1, connections + 1];
     socket.once('close', () => {
       connections -= 1;
+      requests.gone(socket);
     });
+    // Called by node behind the last answer of a connection (RFC 9112, section 9.6).
+    socket.destroySoon = () => {
+      socket.end();
+      setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    };
     if (connections > limits.maxConnections) socket.destroy();
   });
   metrics.watch('http_connections', 'Connections that are open.', () => connections);
@@ -154,22 +159,21 @@ export async function createHttpServer(
   });
   if (settings.corsOrigins.length > 0) await app.register(cors, corsOptions(settings));
   app.addHook('onRequest', async (request, reply) => {
-    latest.set(request.raw.socket, reply);
+    const { socket } = request.raw;
+    // Behind the last answer nothing is done.
+    if (socket.writableEnded) return void reply.hijack();
+    latest.set(socket, reply);
     if (!request.is404) requests.of(request.raw).route = request.routeOptions.url ?? null;
     shutdown.refuseWhenClosing();
     checkRequestHeaders(request, reply);
     if (request.is404) throw notFound();
   });
-  app.addHook('onSend', async ({ raw }, reply, payload) => {
+  app.addHook('onSend', async ({ raw: { socket, complete } }, reply, payload) => {
     await shutdown.listenerClosed;
-    const { socket, complete } = raw;
     const isBroken = broken.has(socket) && !complete;
     if (isBroken || (shutdown.isClosing && latest.get(socket) === reply)) reply.header('connection', 'close');
     // A client that does not read its answer is given up sooner than one that waits for it.
     socket.setTimeout?.(limits.answerTimeoutMs);
-    const isLast = reply.getHeader('connection') === 'close' || !reply.raw.shouldKeepAlive;
-    if (isLast && !isBroken && hasBody(raw.headers) && !complete && !raw.destroyed)
-      await within(LINGER_MS, once(raw.resume(), 'close'));
     return payload;
   });
   let host: string | undefined;

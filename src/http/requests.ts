@@ -1,5 +1,6 @@
 /** The requests of a server: each ends once, when its answer is out or its client gone, and all work for it is done. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import type { OperationId } from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -79,9 +80,13 @@ export class Requests {
     return this.#open.size === 0 ? Promise.resolve() : new Promise((done) => void this.#waiting.push(done));
   }
 
+  /** A connection is closed: answers that wait for others before them on it are never given. */
+  gone(socket: Socket): void {
+    for (const notes of this.#open) if (notes.request.socket === socket) this.#endIfOver(notes);
+  }
+
   #endIfOver(notes: Notes): void {
-    const { closed, socket } = notes.response;
-    const isGone = closed || (socket ?? notes.request.socket).destroyed;
+    const isGone = notes.response.closed || notes.request.socket.destroyed;
     if (!isGone || this.#working.has(notes) || !this.#open.delete(notes)) return;
     this.#onEnd(notes);
     if (this.#open.size === 0) for (const done of this.#waiting.splice(0)) done();

@@ -30,7 +30,7 @@ export interface ShutdownDeps {
 const shuttingDown = () => new FlywheelError('ERR_UNAVAILABLE', 'The service is shutting down.');
 
 /** Waits for an event, but not for long. */
-export async function within(ms: number, event: Promise<unknown>): Promise<void> {
+async function within(ms: number, event: Promise<unknown>): Promise<void> {
   const timer = new AbortController();
   await Promise.race([event, delay(ms, undefined, { signal: timer.signal }).catch(() => undefined)]);
   timer.abort();
