@@ -96,7 +96,7 @@ describe('what openApiDocument says of limits and keys', () => {
     });
     expect(JSON.stringify(describedAs('getBatch')?.parameters)).toContain('beyond 200 characters');
     expect(JSON.stringify(describedAs('burn')?.requestBody)).toContain(
-      'at most 2048 bytes and 200000 values',
+      'at most 2048 bytes and 80000 values',
     );
   });
 
